@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * ompjit.h - compile and run OpenMP target regions at run time.
+ *
+ * An application hands the library C with OpenMP pragmas, LLVM IR or bitcode;
+ * the library compiles it for a device (this machine's CPU, or an NVIDIA GPU)
+ * and runs it there.
+ *
+ * Conventions, true of every function unless its comment says otherwise:
+ *  - A function that can fail returns an ompjit_status: 0 on success, negative
+ *    on failure. Results are stored through the last parameters before `err`,
+ *    and only on success.
+ *  - `err` may be NULL. If it is not, a failure fills it: the status, the stage
+ *    that failed and a text that names the object, the cause, and what the
+ *    compiler, assembler or driver said. Success leaves it alone.
+ *  - Strings and arrays passed in are copied; the caller keeps its own.
+ *  - Any thread may call any function on any object, also at the same time as
+ *    others, but nobody may use an object while another thread destroys it.
+ *  - The library never exits, aborts or prints, and changes neither signal
+ *    handlers nor the locale nor the working directory.
+ */
+#ifndef OMPJIT_H
+#define OMPJIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OMPJIT_VERSION_MAJOR 0
+#define OMPJIT_VERSION_MINOR 1
+#define OMPJIT_VERSION_PATCH 0
+
+/* The library's version as text, "0.1.0". Never freed. */
+const char *ompjit_version(void);
+
+/* ---------------------------------------------------------------- errors */
+
+typedef enum ompjit_status {
+    OMPJIT_OK = 0,
+    OMPJIT_ERR_INVALID = -1,     /* an argument is out of its domain        */
+    OMPJIT_ERR_NO_MEMORY = -2,   /* host or device memory ran out           */
+    OMPJIT_ERR_SOURCE = -3,      /* source that does not compile            */
+    OMPJIT_ERR_IR = -4,          /* IR that does not parse, verify or fit   */
+    OMPJIT_ERR_ABI = -5,         /* a runtime function of the wrong type    */
+    OMPJIT_ERR_NOT_FOUND = -6,   /* no such kernel, function, row or device */
+    OMPJIT_ERR_ARGUMENT = -7,    /* kernel arguments that do not fit        */
+    OMPJIT_ERR_GEOMETRY = -8,    /* a launch the kernel or device can't do  */
+    OMPJIT_ERR_TARGET = -9,      /* unknown architecture                    */
+    OMPJIT_ERR_COMPILE = -10,    /* the back end failed                     */
+    OMPJIT_ERR_ASSEMBLE = -11,   /* PTX that became no cubin                */
+    OMPJIT_ERR_LINK = -12,       /* undefined symbols                       */
+    OMPJIT_ERR_UNAVAILABLE = -13,/* a tool or library that is not there     */
+    OMPJIT_ERR_DRIVER = -14,     /* the CUDA driver refused                 */
+    OMPJIT_ERR_MAPPING = -15,    /* data mapping that cannot be done        */
+    OMPJIT_ERR_DEVICE = -16,     /* the kernel failed while running         */
+    OMPJIT_ERR_TIMEOUT = -17,    /* a time limit passed                     */
+    OMPJIT_ERR_IO = -18,         /* a file that cannot be read or written   */
+    OMPJIT_ERR_INTERNAL = -19    /* a defect of this library                */
+} ompjit_status;
+
+/* Where in the pipeline something happened. */
+typedef enum ompjit_stage {
+    OMPJIT_STAGE_API = 0,    /* arguments of a call                     */
+    OMPJIT_STAGE_FRONTEND,   /* C to IR, in clang's process             */
+    OMPJIT_STAGE_READ,       /* IR or bitcode read, upgraded, checked   */
+    OMPJIT_STAGE_SPECIALIZE, /* literals and geometry folded            */
+    OMPJIT_STAGE_LINK,       /* runtime linked in                       */
+    OMPJIT_STAGE_OPTIMIZE,   /* LLVM's passes                           */
+    OMPJIT_STAGE_CODEGEN,    /* IR to PTX or to a host object           */
+    OMPJIT_STAGE_ASSEMBLE,   /* PTX to cubin                            */
+    OMPJIT_STAGE_LOAD,       /* image onto the device                   */
+    OMPJIT_STAGE_MAP,        /* data mapping                            */
+    OMPJIT_STAGE_LAUNCH,     /* kernel launch and run                   */
+    OMPJIT_STAGE_COUNT
+} ompjit_stage;
+
+#define OMPJIT_ERROR_TEXT 4096
+
+/* Where a failure is described. The caller owns it; needs no initialisation.
+ * `text` always ends in NUL and is cut, with "...", where it is too long. */
+typedef struct ompjit_error {
+    ompjit_status status;
+    ompjit_stage stage;
+    char text[OMPJIT_ERROR_TEXT];
+} ompjit_error;
+
+/* Names of a status ("no such object") and a stage ("front end"). Never NULL,
+ * never freed. */
+const char *ompjit_status_name(ompjit_status status);
+const char *ompjit_stage_name(ompjit_stage stage);
+
+/* --------------------------------------------------------------- context */
+
+/* Everything hangs from a context: devices, modules, settings. A process may
+ * have several. */
+typedef struct ompjit_context ompjit_context;
+typedef struct ompjit_device ompjit_device;
+typedef struct ompjit_module ompjit_module;
+typedef struct ompjit_kernel ompjit_kernel;
+
+/* Receives one message without a final newline; `data` is log_data below. Any
+ * thread may call it. */
+typedef void ompjit_log_fn(void *data, const char *message);
+
+/* Which assembler turns PTX into a cubin. */
+typedef enum ompjit_assembler {
+    OMPJIT_ASSEMBLER_AUTO = 0, /* the first that is there, in this order */
+    OMPJIT_ASSEMBLER_NVJITLINK,
+    OMPJIT_ASSEMBLER_PTXAS,
+    OMPJIT_ASSEMBLER_DRIVER /* hand PTX to the driver */
+} ompjit_assembler;
+
+/* How the host device keeps mapped data. */
+typedef enum ompjit_host_memory {
+    OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
+    OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
+    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+} ompjit_host_memory;
+
+typedef struct ompjit_context_options {
+    size_t size;             /* sizeof(ompjit_context_options)             */
+    const char *devices;     /* "host", "cuda", "cuda:1", "auto"; NULL:
+                                OMPJIT_DEVICE, else "auto": every GPU
+                                there is, else the host                    */
+    const char *clang;       /* path of clang 22; NULL: OMPJIT_CLANG, else
+                                the one found by configure, else PATH      */
+    unsigned time_limit;     /* seconds one front-end run may take; 0: 60  */
+    ompjit_assembler assembler; /* AUTO: OMPJIT_ASSEMBLER, else the order  */
+    ompjit_host_memory host_memory;
+    ompjit_log_fn *log;      /* NULL: silent, or stderr where OMPJIT_LOG=1 */
+    void *log_data;
+} ompjit_context_options;
+#define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
+
+/* Makes a context. No GPU, process, file or thread is touched before it is
+ * needed. `options` may be NULL: all defaults. Destroy the context last:
+ * its modules and devices end with it. */
+ompjit_status ompjit_context_create(const ompjit_context_options *options,
+                                    ompjit_context **ctx, ompjit_error *err);
+void ompjit_context_destroy(ompjit_context *ctx);
+
+/* Nanoseconds that each stage took in this context so far, all threads
+ * together, and how often it ran. */
+typedef struct ompjit_times {
+    uint64_t ns[OMPJIT_STAGE_COUNT];
+    uint64_t count[OMPJIT_STAGE_COUNT];
+} ompjit_times;
+void ompjit_context_times(ompjit_context *ctx, ompjit_times *times);
+
+/* ---------------------------------------------------------------- devices */
+
+typedef enum ompjit_device_kind {
+    OMPJIT_DEVICE_HOST = 0,
+    OMPJIT_DEVICE_CUDA = 1
+} ompjit_device_kind;
+
+typedef struct ompjit_device_info {
+    ompjit_device_kind kind;
+    char name[128];          /* "NVIDIA H200", or the CPU's name           */
+    char arch[32];           /* "sm_90", or the CPU LLVM compiles for      */
+    uint64_t memory;         /* bytes                                      */
+    uint32_t multiprocessors;/* or cores that kernels use                  */
+    uint32_t max_threads;    /* a team may have                            */
+    uint32_t max_shared;     /* bytes of static team-shared memory         */
+    uint32_t warp_size;      /* 32                                         */
+    uint32_t driver_version; /* CUDA's, 13000 for 13.0; 0 on the host      */
+} ompjit_device_info;
+
+/* How many devices the context has, as omp_get_num_devices counts. Looks for
+ * GPUs on the first call. */
+ompjit_status ompjit_context_device_count(ompjit_context *ctx, unsigned *count,
+                                          ompjit_error *err);
+
+/* The device of that number, 0 to count-1. The context owns it. */
+ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
+                                    ompjit_device **dev, ompjit_error *err);
+ompjit_status ompjit_device_info_get(ompjit_device *dev,
+                                     ompjit_device_info *info,
+                                     ompjit_error *err);
+
+/* Memory of a device, by bytes. Device memory of the host device is ordinary
+ * memory. Copies return when they are done. `free` accepts NULL. */
+ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
+                                  ompjit_error *err);
+ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
+                                 ompjit_error *err);
+ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,
+                                   const void *host_src, size_t size,
+                                   ompjit_error *err);
+ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
+                                     const void *device_src, size_t size,
+                                     ompjit_error *err);
+
+/* ---------------------------------------------------------------- modules */
+
+typedef struct ompjit_module_options {
+    size_t size;              /* sizeof(ompjit_module_options)            */
+    const char *name;         /* file name in diagnostics; NULL: "snippet.c"
+                                 A .cc, .cpp, .cxx or .C file is C++      */
+    const char *const *flags; /* -I -D -U -include -f... as clang's, each
+                                 its own string; NULL: none               */
+    unsigned nflags;
+    unsigned openmp_version;  /* as -fopenmp-version: 45 to 60; 0: 51     */
+    unsigned opt_level;       /* 1 to 4 for -O0 to -O3; 0: -O3            */
+} ompjit_module_options;
+#define OMPJIT_MODULE_OPTIONS_INIT { .size = sizeof(ompjit_module_options) }
+
+/* C or C++ text with OpenMP pragmas: a snippet or a whole file. Runs clang in
+ * its own process. OMPJIT_ERR_SOURCE carries clang's diagnostics, with line
+ * and column. `options` may be NULL. */
+ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
+                                   const ompjit_module_options *options,
+                                   ompjit_module **mod, ompjit_error *err);
+
+/* Device IR as clang 18 to 22 makes it for nvptx64 from OpenMP target regions:
+ * text (ends in NUL not needed) or bitcode. It is upgraded to LLVM 22's
+ * dialect, verified, and its runtime functions are checked. `host` may hold
+ * the host's half of the same program, or be NULL with size 0. */
+ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
+                                    size_t device_size, const void *host,
+                                    size_t host_size,
+                                    const ompjit_module_options *options,
+                                    ompjit_module **mod, ompjit_error *err);
+void ompjit_module_destroy(ompjit_module *mod);
+
+/* What a module can be written as. */
+typedef enum ompjit_format {
+    OMPJIT_FORMAT_LL = 0, /* device IR as text, before the runtime is linked */
+    OMPJIT_FORMAT_BC,     /* the same as bitcode                             */
+    OMPJIT_FORMAT_PTX,
+    OMPJIT_FORMAT_CUBIN,
+    OMPJIT_FORMAT_OBJECT, /* a host object                                   */
+    OMPJIT_FORMAT_HOST_LL,/* the host's half as text                         */
+    OMPJIT_FORMAT_OPT_LL, /* device IR, linked and optimized for the target  */
+    OMPJIT_FORMAT_COUNT
+} ompjit_format;
+
+/* Compiles the module for `arch` ("sm_75" ... "sm_120", or "host") and returns
+ * the bytes; text ends in NUL, not counted in *size. Needs no such device.
+ * `arch` may be NULL for LL, BC and HOST_LL. Free with ompjit_bytes_free. */
+ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
+                                 const char *arch, void **data, size_t *size,
+                                 ompjit_error *err);
+void ompjit_bytes_free(void *data);
+
+/* The address of a function of the module's host half, compiled for this
+ * process: its target regions run on the context's default device and do
+ * their own mapping. Valid as long as the module. `fn` receives a function
+ * pointer; cast it to the function's own type. */
+ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
+                                     void (**fn)(void), ompjit_error *err);
+
+/* ---------------------------------------------------------------- kernels */
+
+/* Kernels in the module, and the i-th. The module owns them. */
+unsigned ompjit_module_kernel_count(ompjit_module *mod);
+ompjit_kernel *ompjit_module_kernel_at(ompjit_module *mod, unsigned i);
+
+/* A kernel by name: its symbol, the function it stands in ("saxpy"), or that
+ * and a line ("saxpy:12") where a function has several. The error lists the
+ * kernels there are. */
+ompjit_status ompjit_module_kernel(ompjit_module *mod, const char *name,
+                                   ompjit_kernel **kernel, ompjit_error *err);
+
+typedef enum ompjit_mode {
+    OMPJIT_MODE_BARE = 0,
+    OMPJIT_MODE_GENERIC = 1,
+    OMPJIT_MODE_SPMD = 2,
+    OMPJIT_MODE_GENERIC_SPMD = 3
+} ompjit_mode;
+
+typedef struct ompjit_kernel_info {
+    char symbol[256];   /* the kernel's own name                          */
+    char name[128];     /* the function that it stands in                 */
+    uint32_t line;      /* of the region; 0 if unknown                    */
+    ompjit_mode mode;
+    uint32_t nparams;   /* arguments a launch passes                      */
+    uint32_t max_threads; /* a team may have; 0: no bound                 */
+    uint32_t max_teams;   /* 0: no bound                                  */
+} ompjit_kernel_info;
+void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info);
+
+/* One parameter: its name ("" if the IR has none), size in bytes of the
+ * value that is passed, and whether it is a pointer. */
+typedef struct ompjit_param_info {
+    char name[64];
+    uint32_t size;
+    int is_pointer;
+} ompjit_param_info;
+ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
+                                  ompjit_param_info *info, ompjit_error *err);
+
+/* What the compiled kernel uses on an architecture ("sm_90"); read back from
+ * the cubin. */
+typedef struct ompjit_resources {
+    uint32_t registers;
+    uint32_t shared_static; /* bytes a team            */
+    uint32_t local;         /* bytes a thread, stack   */
+    uint32_t spill_stores;  /* bytes; 0 if not known   */
+    uint32_t spill_loads;
+    uint32_t constant;      /* bytes of constant banks */
+    uint32_t max_threads;   /* a team may have; 0: no bound */
+    uint32_t code;          /* bytes                   */
+} ompjit_resources;
+ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
+                                      ompjit_resources *res,
+                                      ompjit_error *err);
+
+/* One argument of an explicit launch. Pointers are device pointers. `name`
+ * NULL: arguments stand in the kernel's order; else the parameter's name. */
+typedef enum ompjit_arg_type {
+    OMPJIT_ARG_POINTER = 0,
+    OMPJIT_ARG_I8,
+    OMPJIT_ARG_I16,
+    OMPJIT_ARG_I32,
+    OMPJIT_ARG_I64,
+    OMPJIT_ARG_F32,
+    OMPJIT_ARG_F64
+} ompjit_arg_type;
+
+typedef struct ompjit_arg {
+    const char *name;
+    ompjit_arg_type type;
+    union {
+        void *p;
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+    } value;
+} ompjit_arg;
+
+typedef struct ompjit_launch {
+    size_t size;              /* sizeof(ompjit_launch)                     */
+    uint32_t teams;           /* 0: the device's choice                    */
+    uint32_t threads;         /* in a team; 0: the device's choice         */
+    uint32_t dynamic_shared;  /* bytes a team                              */
+    uint64_t tripcount;       /* iterations of the loop, 0: unknown        */
+    int specialize;           /* 1: fold the launch's geometry and literal
+                                 scalars into the kernel (compiled once for
+                                 each set of values); 0: geometry only     */
+} ompjit_launch;
+#define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
+
+/* Runs a kernel and waits for it. `launch` may be NULL: all defaults. */
+ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
+                                   const ompjit_launch *launch,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   ompjit_error *err);
+
+/* What the last launch of the kernel on the device ran with. */
+typedef struct ompjit_launch_info {
+    uint32_t teams, threads;
+    int folded_teams, folded_threads; /* 1: compiled in as constants */
+    uint32_t folded_args;             /* how many arguments were     */
+} ompjit_launch_info;
+ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
+                                        ompjit_device *dev,
+                                        ompjit_launch_info *info,
+                                        ompjit_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * IR to image. The only rooms that include LLVM are table, frontend, ir,
+ * backend and offload/hostjit.c.
+ */
+#ifndef OMPJIT_BACKEND_H
+#define OMPJIT_BACKEND_H
+
+#include <llvm-c/Orc.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Types.h>
+
+#include "core.h"
+
+/* ------------------------------------------------------- LLVM (ir/llvm.c) */
+
+/* Initialises LLVM's targets once; every entry into LLVM comes after it. */
+void ompjit__llvm_init(void);
+
+/* A context whose diagnostics are collected into `messages`. */
+LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
+
+/* Runs passes; COMPILE or the given stage's error with LLVM's message. */
+ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 const char *passes, ompjit_stage stage,
+                                 ompjit_error *err);
+
+/* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
+ * process) ends f instead and is returned as COMPILE error with LLVM's text;
+ * what f allocated is then lost. */
+ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
+                            void *arg, ompjit_stage stage, ompjit_error *err);
+
+/* Text or bitcode in memory to a module in `context`. `data` need not end in
+ * NUL. READ-stage IR error with LLVM's message, line and column. */
+ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
+                               size_t size, const char *name,
+                               ompjit__buf *messages, LLVMModuleRef *out,
+                               ompjit_error *err);
+
+/* ------------------------------------------ NVPTX (backend/nvptx.c) */
+
+/* The target machine for sm_NN; the caller disposes. */
+ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
+                                    LLVMTargetMachineRef *out,
+                                    ompjit_error *err);
+/* A linked and optimized module to PTX text. */
+ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 ompjit__buf *ptx, ompjit_error *err);
+/* PTX to cubin by the context's assembler, and what its kernels use.
+ * backend/assemble.c; reading a cubin: backend/cubin.c */
+ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
+                               const ompjit__buf *ptx, ompjit__image *image,
+                               ompjit_error *err);
+ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
+                                  ompjit__usage **usage, unsigned *n,
+                                  ompjit_error *err);
+/* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.
+ * malloc'd path. */
+char *ompjit__libdevice_path(void);
+
+/* -------------------------------------------- host (backend/host_lower.c) */
+
+/* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
+ * the runtime is linked. */
+ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit_error *err);
+/* After optimization: team-shared variables become offsets into the team's
+ * block; adds for each kernel the entry
+ *     void <symbol>.entry(void **args)
+ * and the constant `<symbol>.shared` (uint32_t bytes). */
+ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
+
+/* ------------------------------------------------------- ORC (backend/orc.c) */
+
+typedef struct ompjit__jit ompjit__jit; /* one LLJIT with its own library */
+
+typedef struct ompjit__absolute {
+    const char *name;
+    void *address;
+} ompjit__absolute;
+
+ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
+                              ompjit_error *err);
+void ompjit__jit_free(ompjit__jit *jit);
+/* Definitions that win over the process's own symbols. */
+ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
+                                 size_t n, ompjit_error *err);
+/* Takes a copy of the object. */
+ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+                                     size_t size, ompjit_error *err);
+ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
+                                 void **address, ompjit_error *err);
+
+/* The machine of this process's CPU; PIC, small code model. */
+ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
+                                   LLVMTargetMachineRef *out,
+                                   ompjit_error *err);
+/* Module to object bytes. */
+ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                  ompjit__buf *object, ompjit_error *err);
+
+/* ---------------------------------------- the embedded runtime (runtime.c) */
+
+/* The device runtime's bitcode, nvptx64 or host. */
+const void *ompjit__runtime_bc(bool host, size_t *size);
+
+#endif

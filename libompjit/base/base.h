@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What every room of the library uses: errors, byte buffers, clocks and
+ * libraries loaded at run time. Knows nothing of LLVM or CUDA.
+ */
+#ifndef OMPJIT_BASE_H
+#define OMPJIT_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ompjit.h"
+
+#define OMPJIT__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define OMPJIT__COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---------------------------------------------------------------- errors */
+
+/* Fills *err (may be NULL) and returns `status`, so that the code that decides
+ * an error says `return ompjit__fail(err, ...)`. */
+ompjit_status ompjit__fail(ompjit_error *err, ompjit_status status,
+                           ompjit_stage stage, const char *format, ...)
+    OMPJIT__PRINTF(4, 5);
+ompjit_status ompjit__no_memory(ompjit_error *err, ompjit_stage stage);
+
+/* ----------------------------------------------------------------- bytes */
+
+/* Growing bytes. Zero-initialised is empty; `data` always ends in a NUL that
+ * `size` does not count, once anything was added. When memory runs out `failed`
+ * is set and later additions do nothing, so that one check at the end is
+ * enough. */
+typedef struct ompjit__buf {
+    char *data;
+    size_t size, capacity;
+    bool failed;
+} ompjit__buf;
+
+void ompjit__buf_add(ompjit__buf *b, const void *data, size_t size);
+void ompjit__buf_printf(ompjit__buf *b, const char *format, ...)
+    OMPJIT__PRINTF(2, 3);
+void ompjit__buf_free(ompjit__buf *b);
+
+/* malloc'd copies; NULL when memory runs out or the source is NULL. */
+char *ompjit__strdup(const char *s);
+void *ompjit__memdup(const void *data, size_t size);
+char *ompjit__format(const char *format, ...) OMPJIT__PRINTF(1, 2);
+
+/* Reads a whole file. IO error naming file and cause. */
+ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
+                                ompjit_error *err);
+
+/* ---------------------------------------------------------------- clocks */
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t ompjit__now(void);
+
+/* ------------------------------------------- libraries loaded at run time */
+
+/* One symbol of a library: where its address goes, as an offset into the
+ * caller's struct of function pointers. */
+typedef struct ompjit__symbol {
+    const char *name;
+    size_t offset;
+    bool required;
+} ompjit__symbol;
+
+/* dlopens the first of `paths` (NULL-terminated) that loads and has every
+ * required symbol, and fills `table`. UNAVAILABLE with all causes if none
+ * does. The handle is kept for the life of the process. */
+ompjit_status ompjit__load_library(const char *what, const char *const *paths,
+                                   const ompjit__symbol *symbols, size_t n,
+                                   void *table, ompjit_error *err);
+#endif

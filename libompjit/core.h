@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The objects that stages hand to each other, and the stages' entry points:
+ *
+ *   source --frontend--> unit --build--> image --device.load--> loaded
+ *
+ * A unit is what was written (IR), an image is what one target runs (a cubin
+ * or a host object, all the same to everybody but its device), loaded is an
+ * image on a device.
+ */
+#ifndef OMPJIT_CORE_H
+#define OMPJIT_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+/* ------------------------------------------------------------------ unit */
+
+enum ompjit__param_kind {
+    OMPJIT__PARAM_POINTER,
+    OMPJIT__PARAM_INTEGER,
+    OMPJIT__PARAM_FLOAT
+};
+
+/* One parameter of a kernel as the application sees it (the launch environment
+ * that the ABI puts first is not among them). */
+typedef struct ompjit__param {
+    char *name;        /* "" if the IR has none                             */
+    uint8_t kind;      /* enum ompjit__param_kind                           */
+    uint8_t bytes;     /* of the IR parameter: what the kernel ABI passes   */
+    uint32_t size;     /* of the source value, where the host half tells    */
+    uint64_t map_type; /* tgt_map_type from the host half; 0: unknown       */
+} ompjit__param;
+
+typedef struct ompjit__kernel_desc {
+    char *symbol;        /* __omp_offloading_fe00_a7200e_saxpy_l3          */
+    char *name;          /* saxpy                                          */
+    unsigned line;       /* 3; 0 unknown                                   */
+    uint8_t mode;        /* ompjit_mode                                    */
+    bool launch_env;     /* the ABI's parameter 0 is the launch environment */
+    int32_t min_threads, max_threads; /* of the configuration environment: */
+    int32_t min_teams, max_teams;     /* 0 or less: no bound               */
+    int32_t reduction_size, reduction_length; /* bytes, records            */
+    ompjit__param *params;
+    unsigned nparams;
+} ompjit__kernel_desc;
+
+/* A `declare target` variable, by the host half's offload entries. */
+typedef struct ompjit__global_desc {
+    char *symbol;
+    uint64_t size;
+    uint32_t flags; /* offload entry flags: 1 link, 0x10 requires */
+} ompjit__global_desc;
+
+typedef struct ompjit__unit {
+    char *name;              /* for messages                               */
+    ompjit__buf device_bc;   /* verified bitcode of the inner dialect      */
+    ompjit__buf host_bc;     /* size 0: there is no host half              */
+    ompjit__kernel_desc *kernels;
+    unsigned nkernels;
+    ompjit__global_desc *globals;
+    unsigned nglobals;
+    unsigned opt_level;      /* 0 to 3                                     */
+} ompjit__unit;
+
+void ompjit__unit_free(ompjit__unit *unit);
+
+/* ---------------------------------------------------------- front ends */
+
+typedef struct ompjit__frontend ompjit__frontend;
+
+/* C or C++ to a unit, by clang in its own process. frontend/clang.c */
+ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err);
+/* IR text or bitcode to a unit. host may be NULL. frontend/ir.c */
+ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
+                                  size_t device_size, const void *host,
+                                  size_t host_size,
+                                  const ompjit_module_options *options,
+                                  ompjit__unit *out, ompjit_error *err);
+
+/* ------------------------------------------------------ specialization */
+
+/* What is folded into a build. Zero-initialised: nothing. */
+typedef struct ompjit__spec {
+    uint32_t threads;       /* in a team; 0: not folded                    */
+    uint32_t teams;         /* 0: not folded                               */
+    const char *kernel;     /* symbol of the one kernel to keep; NULL: all */
+    uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
+                               must be given                               */
+    const uint64_t *literals;
+} ompjit__spec;
+
+/* ----------------------------------------------------------------- image */
+
+enum ompjit__image_kind {
+    OMPJIT__IMAGE_CUBIN,
+    OMPJIT__IMAGE_PTX,   /* for the driver's own compiler */
+    OMPJIT__IMAGE_OBJECT /* a relocatable host object     */
+};
+
+/* What is known of one kernel in an image. For host objects only the shared
+ * sizes are filled. */
+typedef struct ompjit__usage {
+    char *symbol;
+    ompjit_resources res;
+} ompjit__usage;
+
+typedef struct ompjit__image {
+    enum ompjit__image_kind kind;
+    ompjit__buf bytes;
+    ompjit__buf ptx;       /* CUBIN: the text it came from                 */
+    ompjit__usage *usage;  /* one for each kernel that the image has       */
+    unsigned nusage;
+    char arch[32];
+} ompjit__image;
+
+void ompjit__image_free(ompjit__image *image);
+
+/* Unit to image: specialize, link, optimize, generate, assemble.
+ * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
+ * the second, OPT_LL for both (then the text is in image->bytes).
+ * backend/build.c */
+ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
+                            const char *arch, ompjit_format format,
+                            const ompjit__spec *spec, ompjit__image *out,
+                            ompjit_error *err);
+
+/* Checks an architecture's name; TARGET error that lists those there are. */
+ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
+
+/* --------------------------------------------------------------- context */
+
+struct ompjit_context {
+    pthread_mutex_t lock;      /* devices, frontend                        */
+    char *devices_option;
+    char *clang;               /* NULL until first needed, then a path     */
+    unsigned time_limit;       /* seconds                                  */
+    ompjit_assembler assembler;
+    bool separate_host_memory;
+    ompjit_log_fn *log;
+    void *log_data;
+
+    ompjit_device **devices;   /* set once, under lock                     */
+    unsigned ndevices;
+    bool devices_known;
+
+    ompjit__frontend *frontend; /* NULL until first needed                 */
+    struct ompjit__tgt *tgt;    /* state of the served programs            */
+
+    _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];
+    _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];
+};
+
+void ompjit__log(ompjit_context *ctx, const char *format, ...)
+    OMPJIT__PRINTF(2, 3);
+/* Adds now-start to a stage. */
+void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
+                        uint64_t start);
+void ompjit__frontend_free(ompjit__frontend *frontend);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A device is one const table of operations. Everything above it (mapping,
+ * launch, the API) knows devices by this header alone; host.c and cuda.c know
+ * nothing of modules, kernels' descriptions or maps.
+ */
+#ifndef OMPJIT_DEVICE_H
+#define OMPJIT_DEVICE_H
+
+#include "core.h"
+
+typedef struct ompjit__loaded ompjit__loaded;     /* an image on a device    */
+typedef struct ompjit__function ompjit__function; /* a kernel in one         */
+typedef struct ompjit__queue ompjit__queue;       /* ordered asynchronous
+                                                     work; NULL: synchronous */
+
+typedef struct ompjit__geometry {
+    uint32_t teams[3], threads[3]; /* at least 1 each */
+    uint32_t dynamic_shared;       /* bytes           */
+} ompjit__geometry;
+
+enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
+
+/* Every operation may be called by any thread, and locks for itself. Errors
+ * are texts as everywhere; the driver's own message is in them. A NULL
+ * operation means what its comment says. */
+typedef struct ompjit__device_ops {
+    const char *name; /* "host", "cuda" */
+
+    /* Opens what open needs on first use; called by every other operation
+     * itself where it has to. Frees everything, also what is still loaded. */
+    void (*close)(ompjit_device *dev);
+
+    ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
+                          ompjit_error *err);
+
+    /* size 0 gives a unique pointer. Alignment at least 128 bytes. */
+    ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
+                           ompjit_error *err);
+    ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit_error *err);
+
+    /* Copies; with a queue the call may return before the copy is done, and
+     * the host memory must stay as it is until the queue was waited for. */
+    ompjit_status (*copy)(ompjit_device *dev, enum ompjit__copy direction,
+                          void *dst, const void *src, size_t size,
+                          ompjit__queue *queue, ompjit_error *err);
+
+    /* What build's format the device wants ("host" -> OBJECT). */
+    void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
+
+    /* The device keeps no reference to the image. */
+    ompjit_status (*load)(ompjit_device *dev, const ompjit__image *image,
+                          ompjit__loaded **out, ompjit_error *err);
+    void (*unload)(ompjit_device *dev, ompjit__loaded *loaded);
+    ompjit_status (*symbol)(ompjit_device *dev, ompjit__loaded *loaded,
+                            const char *name, void **address, size_t *size,
+                            ompjit_error *err);
+    /* The function lives as long as `loaded`. */
+    ompjit_status (*function)(ompjit_device *dev, ompjit__loaded *loaded,
+                              const char *symbol, ompjit__function **out,
+                              ompjit_error *err);
+
+    /* args[i] points at the value of the kernel's i-th ABI parameter, as
+     * cuLaunchKernel's kernelParams. GEOMETRY error where the device cannot. */
+    ompjit_status (*launch)(ompjit_device *dev, ompjit__function *function,
+                            const ompjit__geometry *geometry, void **args,
+                            unsigned nargs, ompjit__queue *queue,
+                            ompjit_error *err);
+
+    ompjit_status (*queue_create)(ompjit_device *dev, ompjit__queue **out,
+                                  ompjit_error *err);
+    ompjit_status (*queue_wait)(ompjit_device *dev, ompjit__queue *queue,
+                                ompjit_error *err);
+    void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
+} ompjit__device_ops;
+
+struct ompjit_device {
+    const ompjit__device_ops *ops;
+    ompjit_context *ctx;
+    unsigned number;  /* in the context                                   */
+    unsigned ordinal; /* the device's own number, cuda:1                  */
+    bool shares_memory; /* host pointers are device pointers              */
+    pthread_mutex_t lock;
+    void *state;      /* the operations' own                              */
+    struct ompjit__present *present; /* offload/present.c                 */
+};
+
+/* Adds devices of one kind to the context's list, `ordinal` -1 for all there
+ * are. `host` adds one; cuda adds none, without error, where there is no
+ * driver or no GPU and `required` is false. Called under ctx->lock. */
+ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err);
+ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
+                                   bool required, ompjit_error *err);
+/* Appends to ctx->devices; takes nothing on failure. device/device.c */
+ompjit_status ompjit__device_add(ompjit_context *ctx,
+                                 const ompjit__device_ops *ops,
+                                 unsigned ordinal, void *state,
+                                 ompjit_device **out, ompjit_error *err);
+/* The list, found on first use. device/device.c */
+ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
+
+#endif

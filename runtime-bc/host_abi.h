@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the host build of the device runtime and the library's host engine
+ * (libompjit/device/host_*.c) know of each other. The runtime's bitcode calls
+ * the functions; the engine defines them as absolute symbols of the JIT.
+ *
+ * A device thread is a fiber, or the calling OS thread itself where a team has
+ * one thread. A fiber never changes its OS thread, so what
+ * ompjit_host_self() returns is constant during one call of a kernel.
+ */
+#ifndef OMPJIT_HOST_ABI_H
+#define OMPJIT_HOST_ABI_H
+
+#include <stdint.h>
+
+#define OMPJIT_HOST_WARP 32
+
+typedef struct ompjit_host_thread {
+    uint32_t tid;      /* in the team: x + nx * (y + ny * z)              */
+    uint32_t ntid;     /* threads in the team                             */
+    uint32_t ctaid;    /* the team: x + nx * (y + ny * z)                 */
+    uint32_t nctaid;   /* teams in the launch                             */
+    uint32_t ntid3[3]; /* the geometry as it was given                    */
+    uint32_t nctaid3[3];
+    char *shared;      /* the team's static shared memory                 */
+    char *dynamic;     /* its dynamic shared memory, 16-byte aligned      */
+    uint32_t dynamic_size;
+    uint32_t shared_size;
+} ompjit_host_thread;
+
+/* The calling device thread. */
+ompjit_host_thread *ompjit_host_self(void) __attribute__((const));
+
+/* Waits until `n` threads of the team (0: all) have come to barrier `id`
+ * (0 to 15). Threads that have returned from the kernel are not waited for
+ * where n is 0. */
+void ompjit_host_barrier(uint32_t id, uint32_t n);
+
+/* Waits until all lanes of `mask` in the caller's warp have come here. Lanes
+ * that do not exist or have ended are not waited for. Orders memory. */
+void ompjit_host_warp_sync(uint32_t mask);
+
+/* Every lane of `mask` gives `value` and gets the value that lane `source`
+ * gave; its own where that lane does not exist or is not in `mask`. */
+uint64_t ompjit_host_shuffle(uint32_t mask, uint64_t value, uint32_t source);
+
+/* The lanes of the caller's warp that exist and have not ended. */
+uint32_t ompjit_host_active_mask(void);
+
+/* Called in every turn of a loop that waits for another thread. */
+void ompjit_host_yield(void);
+
+/* Ends the kernel with an error; does not return. */
+void ompjit_host_trap(const char *message) __attribute__((noreturn));
+
+/* Seconds of the monotonic clock, and its resolution; nanoseconds. */
+double ompjit_host_wtime(void);
+uint64_t ompjit_host_clock(void);
+
+/* printf of device code: `args` is clang's packed argument buffer (each
+ * argument at its natural alignment). Returns what printf returns. */
+int32_t ompjit_host_vprintf(const char *format, const void *args);
+
+#endif
