@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Errors, buffers and libraries loaded at run time.
+ */
+#include "base/base.h"
+#include "tap.h"
+
+struct maths {
+    double (*sine)(double);
+    void (*none)(void);
+};
+
+static void errors(void)
+{
+    static char big[OMPJIT_ERROR_TEXT * 2];
+    ompjit_error err;
+    memset(big, 'x', sizeof big - 1);
+    ok(ompjit__fail(&err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s", big) ==
+           OMPJIT_ERR_IR,
+       "fail returns its status");
+    ok(strlen(err.text) == OMPJIT_ERROR_TEXT - 1, "a long text is cut");
+    ok_contains(err.text + OMPJIT_ERROR_TEXT - 8, "xxxx...", "and says so");
+    ok(ompjit__fail(NULL, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "x") ==
+           OMPJIT_ERR_IR,
+       "no error object is fine");
+    for (int s = 0; s > -20; s--)
+        ok(strcmp(ompjit_status_name((ompjit_status)s), "unknown status"),
+           "status %d has a name: %s", s, ompjit_status_name((ompjit_status)s));
+    ok_string(ompjit_status_name((ompjit_status)-20), "unknown status",
+              "there are no more");
+    for (int s = 0; s < OMPJIT_STAGE_COUNT; s++)
+        ok(ompjit_stage_name((ompjit_stage)s) != NULL, "stage %d has a name: %s",
+           s, ompjit_stage_name((ompjit_stage)s));
+}
+
+static void buffers(void)
+{
+    ompjit__buf b = {0};
+    for (int i = 0; i < 1000; i++)
+        ompjit__buf_printf(&b, "%d,", i);
+    ok(b.size == 3890 && strlen(b.data) == 3890, "printf appends");
+    ompjit__buf_add(&b, "a\0b", 3);
+    ok(b.size == 3893 && b.data[3893] == 0, "bytes may be NUL");
+    ompjit__buf_add(&b, "x", SIZE_MAX - 100);
+    ok(b.failed && b.size == 3893, "too much fails and changes nothing");
+    ompjit__buf_free(&b);
+    ok(!b.data && !b.failed, "a freed buffer is empty");
+}
+
+static void libraries(void)
+{
+    static const ompjit__symbol symbols[] = {
+        {"sin", offsetof(struct maths, sine), true},
+        {"no_such_function", offsetof(struct maths, none), false},
+    };
+    const char *paths[] = {"/nonexistent/libm.so", "libm.so.6", NULL};
+    struct maths maths = {0};
+    ompjit_error err;
+    ok(ompjit__load_library("libm", paths, symbols, 2, &maths, &err) == 0,
+       "the second path loads");
+    ok(maths.sine && maths.sine(0) == 0, "a symbol works");
+    ok(!maths.none, "an optional symbol may be missing");
+    static const ompjit__symbol needed[] = {
+        {"no_such_function", offsetof(struct maths, none), true},
+    };
+    ok(ompjit__load_library("libm", paths, needed, 1, &maths, &err) ==
+           OMPJIT_ERR_UNAVAILABLE,
+       "a required symbol may not");
+    ok_contains(err.text, "no symbol no_such_function", "the symbol is named");
+    ok_contains(err.text, "/nonexistent/libm.so", "and the path that failed");
+}
+
+int main(void)
+{
+    errors();
+    buffers();
+    libraries();
+    return done_testing();
+}

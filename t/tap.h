@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * TAP for the unit tests: ok() a line each, done_testing() at the end. A test
+ * that cannot run here says skip_all() with the reason, before any ok().
+ */
+#ifndef OMPJIT_T_TAP_H
+#define OMPJIT_T_TAP_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int tap_count, tap_failed;
+
+#define ok(condition, ...) tap_ok(!!(condition), #condition, __LINE__, __VA_ARGS__)
+#define ok_string(got, want, ...) \
+    tap_ok_string(got, want, __LINE__, __VA_ARGS__)
+/* An error's text must contain the words. */
+#define ok_contains(text, words, ...) \
+    tap_ok_contains(text, words, __LINE__, __VA_ARGS__)
+
+__attribute__((format(printf, 4, 5))) static inline int
+tap_ok(int pass, const char *what, int line, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
+    vprintf(format, ap);
+    putchar('\n');
+    va_end(ap);
+    if (!pass) {
+        tap_failed++;
+        printf("# line %d: %s\n", line, what);
+    }
+    fflush(stdout);
+    return pass;
+}
+
+__attribute__((format(printf, 4, 5))) static inline int
+tap_ok_string(const char *got, const char *want, int line, const char *format,
+              ...)
+{
+    char name[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(name, sizeof name, format, ap);
+    va_end(ap);
+    int pass = got && want ? !strcmp(got, want) : got == want;
+    tap_ok(pass, "strings differ", line, "%s", name);
+    if (!pass)
+        printf("# got:  %s\n# want: %s\n", got ? got : "(null)",
+               want ? want : "(null)");
+    return pass;
+}
+
+__attribute__((format(printf, 4, 5))) static inline int
+tap_ok_contains(const char *text, const char *words, int line,
+                const char *format, ...)
+{
+    char name[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(name, sizeof name, format, ap);
+    va_end(ap);
+    int pass = text && strstr(text, words);
+    tap_ok(pass, "text lacks the words", line, "%s", name);
+    if (!pass)
+        printf("# text:  %s\n# words: %s\n", text ? text : "(null)", words);
+    return pass;
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static inline void
+skip_all(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    printf("1..0 # SKIP ");
+    vprintf(format, ap);
+    putchar('\n');
+    va_end(ap);
+    exit(0);
+}
+
+static inline int done_testing(void)
+{
+    printf("1..%d\n", tap_count);
+    return tap_failed != 0;
+}
+#endif

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# TAP for shell tests. Source it; then: is, like, succeeds, fails_with, done_testing.
+# $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
+# folder of the test's own that is removed at the end.
+tap_count=0
+tap_failed=0
+: "${srcdir:=.}" "${builddir:=.}"
+ompjit=$builddir/ompjit
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+pass() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1"; }
+fail() {
+    tap_count=$((tap_count + 1)); tap_failed=1
+    echo "not ok $tap_count - $1"
+    [ -z "${2-}" ] || printf '%s\n' "$2" | head -40 | sed 's/^/# /'
+}
+# is GOT WANT NAME
+is() { if [ "$1" = "$2" ]; then pass "$3"; else fail "$3" "got: $1
+want: $2"; fi; }
+# like TEXT EXTENDED-REGEX NAME
+like() {
+    if printf '%s\n' "$1" | grep -Eq -- "$2"; then pass "$3"
+    else fail "$3" "text: $1
+regex: $2"; fi
+}
+# succeeds NAME COMMAND...: exit status 0; standard output in $out
+succeeds() {
+    tap_name=$1; shift
+    if out=$("$@" 2>"$tmp/stderr"); then pass "$tap_name"
+    else fail "$tap_name" "exit $?: $* $(cat "$tmp/stderr")"; fi
+}
+# fails_with REGEX NAME COMMAND...: non-zero, not killed, and stderr matches
+fails_with() {
+    tap_regex=$1 tap_name=$2; shift 2
+    out=$("$@" 2>"$tmp/stderr"); tap_status=$?
+    if [ $tap_status -gt 0 ] && [ $tap_status -lt 126 ] &&
+        grep -Eq -- "$tap_regex" "$tmp/stderr"; then pass "$tap_name"
+    else fail "$tap_name" "exit $tap_status: $(cat "$tmp/stderr")"; fi
+}
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+done_testing() { echo "1..$tap_count"; exit $tap_failed; }
