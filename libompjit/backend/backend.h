@@ -66,9 +66,10 @@ char *ompjit__libdevice_path(void);
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
- * block; adds for each kernel the entry
+ * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
+ * Retargeting adds for each kernel the entry
  *     void <symbol>.entry(void **args)
- * and the constant `<symbol>.shared` (uint32_t bytes). */
+ * with args[i] pointing at the value of the kernel's ABI parameter i. */
 ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 
 /* ------------------------------------------------------- ORC (backend/orc.c) */
