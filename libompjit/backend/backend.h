@@ -86,9 +86,15 @@ void ompjit__jit_free(ompjit__jit *jit);
 /* Definitions that win over the process's own symbols. */
 ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
                                  size_t n, ompjit_error *err);
+/* Asks `find` for each undefined name before the process is asked (NULL: not
+ * known). Set before the first lookup. */
+typedef void *ompjit__jit_find(void *data, const char *name);
+void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data);
 /* Takes a copy of the object. */
 ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err);
+/* Links what `name` needs. NOT_FOUND where neither an object nor a definition
+ * has it; LINK error that lists all undefined symbols. */
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err);
 
@@ -96,6 +102,8 @@ ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    LLVMTargetMachineRef *out,
                                    ompjit_error *err);
+/* Thread-local variables by __emutls_get_address. emutls.cc */
+void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 /* Module to object bytes. */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);
