@@ -20,6 +20,11 @@ void ompjit__llvm_init(void);
 /* A context whose diagnostics are collected into `messages`. */
 LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
 
+/* How many bytes of messages such a context has collected so far, and the
+ * messages since then where one of them is an error, else NULL. */
+size_t ompjit__llvm_mark(LLVMContextRef context);
+const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark);
+
 /* Runs passes; COMPILE or the given stage's error with LLVM's message. */
 ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  const char *passes, ompjit_stage stage,
@@ -27,7 +32,8 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
  * process) ends f instead and is returned as COMPILE error with LLVM's text;
- * what f allocated is then lost. */
+ * what f allocated is then lost, and no LLVM object that f worked on may be
+ * used or disposed: make and dispose the LLVM context within f. Guards nest. */
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
 
