@@ -92,6 +92,7 @@ typedef struct ompjit__spec {
     uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
                                must be given                               */
     const uint64_t *literals;
+    bool import_globals;    /* mutable variables are another image's       */
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */
@@ -115,6 +116,9 @@ typedef struct ompjit__image {
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
+    char **globals;        /* OBJECT: mutable variables it exports, or     */
+    unsigned nglobals;     /* imports where imports_globals                */
+    bool imports_globals;
     char arch[32];
 } ompjit__image;
 

@@ -20,6 +20,11 @@ void ompjit__llvm_init(void);
 /* A context whose diagnostics are collected into `messages`. */
 LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
 
+/* How many bytes of messages such a context has collected so far, and the
+ * messages since then where one of them is an error, else NULL. */
+size_t ompjit__llvm_mark(LLVMContextRef context);
+const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark);
+
 /* Runs passes; COMPILE or the given stage's error with LLVM's message. */
 ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  const char *passes, ompjit_stage stage,
@@ -27,7 +32,8 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
  * process) ends f instead and is returned as COMPILE error with LLVM's text;
- * what f allocated is then lost. */
+ * what f allocated is then lost, and no LLVM object that f worked on may be
+ * used or disposed: make and dispose the LLVM context within f. Guards nest. */
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
 
@@ -66,9 +72,10 @@ char *ompjit__libdevice_path(void);
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
- * block; adds for each kernel the entry
+ * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
+ * Retargeting adds for each kernel the entry
  *     void <symbol>.entry(void **args)
- * and the constant `<symbol>.shared` (uint32_t bytes). */
+ * with args[i] pointing at the value of the kernel's ABI parameter i. */
 ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 
 /* ------------------------------------------------------- ORC (backend/orc.c) */
@@ -86,9 +93,15 @@ void ompjit__jit_free(ompjit__jit *jit);
 /* Definitions that win over the process's own symbols. */
 ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
                                  size_t n, ompjit_error *err);
+/* Asks `find` for each undefined name before the process is asked (NULL: not
+ * known). Set before the first lookup. */
+typedef void *ompjit__jit_find(void *data, const char *name);
+void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data);
 /* Takes a copy of the object. */
 ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err);
+/* Links what `name` needs. NOT_FOUND where neither an object nor a definition
+ * has it; LINK error that lists all undefined symbols. */
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err);
 
@@ -96,6 +109,8 @@ ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    LLVMTargetMachineRef *out,
                                    ompjit_error *err);
+/* Thread-local variables by __emutls_get_address. emutls.cc */
+void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 /* Module to object bytes. */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);

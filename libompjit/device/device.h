@@ -48,9 +48,11 @@ typedef struct ompjit__device_ops {
     /* What build's format the device wants ("host" -> OBJECT). */
     void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
 
-    /* The device keeps no reference to the image. */
+    /* The device keeps no reference to the image. Where the image imports
+     * variables they are `base`'s, which must outlive it; else base is NULL. */
     ompjit_status (*load)(ompjit_device *dev, const ompjit__image *image,
-                          ompjit__loaded **out, ompjit_error *err);
+                          ompjit__loaded *base, ompjit__loaded **out,
+                          ompjit_error *err);
     void (*unload)(ompjit_device *dev, ompjit__loaded *loaded);
     ompjit_status (*symbol)(ompjit_device *dev, ompjit__loaded *loaded,
                             const char *name, void **address, size_t *size,
@@ -74,12 +76,23 @@ typedef struct ompjit__device_ops {
     void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
 } ompjit__device_ops;
 
+/* What a launch needs to know of a device to choose a geometry. */
+typedef struct ompjit__device_limits {
+    ompjit_device_kind kind;
+    uint32_t multiprocessors;
+    uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
+                                OMP_NUM_TEAMS; OMPJIT_THREADS, else
+                                OMP_TEAMS_THREAD_LIMIT); 0: none */
+} ompjit__device_limits;
+
 struct ompjit_device {
     const ompjit__device_ops *ops;
     ompjit_context *ctx;
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
     bool shares_memory; /* host pointers are device pointers              */
+    ompjit__device_limits limits; /* kind always; the rest once ready     */
+    _Atomic bool ready;
     pthread_mutex_t lock;
     void *state;      /* the operations' own                              */
     struct ompjit__present *present; /* offload/present.c                 */
@@ -94,8 +107,11 @@ ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
 /* Appends to ctx->devices; takes nothing on failure. device/device.c */
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
-                                 unsigned ordinal, void *state,
+                                 ompjit_device_kind kind, unsigned ordinal,
+                                 void *state,
                                  ompjit_device **out, ompjit_error *err);
+/* Fills dev->limits on the first call (opens the device). device/device.c */
+ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
 /* The list, found on first use. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
 
