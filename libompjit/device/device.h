@@ -96,7 +96,11 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
                                  unsigned ordinal, void *state,
                                  ompjit_device **out, ompjit_error *err);
-/* The list, found on first use. device/device.c */
+/* The list, found on first use. A search that failed leaves no device and may
+ * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
+/* Closes and frees every device; whatever else hangs from one is gone before.
+ * device/device.c */
+void ompjit__devices_free(ompjit_context *ctx);
 
 #endif
