@@ -82,6 +82,10 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
+/* Bitcode as text, appended. ir/print.c */
+ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
+                               ompjit__buf *text, ompjit_error *err);
+
 /* ------------------------------------------------------ specialization */
 
 /* What is folded into a build. Zero-initialised: nothing. */

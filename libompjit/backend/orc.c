@@ -7,6 +7,7 @@
  * are finished objects.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,16 @@ static ompjit_status link_failure(ompjit__jit *jit, LLVMErrorRef error,
 
 /* --------------------------------------------------------------- symbols */
 
+static LLVMErrorRef define(LLVMOrcJITDylibRef library,
+                           LLVMOrcCSymbolMapPair *pairs, size_t n)
+{
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
+    LLVMErrorRef error = LLVMOrcJITDylibDefine(library, unit);
+    if (error)
+        LLVMOrcDisposeMaterializationUnit(unit);
+    return error;
+}
+
 static void *find_outside(ompjit__jit *jit, const char *name)
 {
     void *address = jit->find ? jit->find(jit->find_data, name) : NULL;
@@ -107,10 +118,7 @@ static LLVMErrorRef generate(LLVMOrcDefinitionGeneratorRef self, void *data,
         found[nfound++].Sym.Flags.GenericFlags =
             LLVMJITSymbolGenericFlagsExported;
     }
-    LLVMErrorRef error = LLVMErrorSuccess;
-    if (nfound)
-        error = LLVMOrcJITDylibDefine(library,
-                                      LLVMOrcAbsoluteSymbols(found, nfound));
+    LLVMErrorRef error = nfound ? define(library, found, nfound) : NULL;
     free(found);
     return error;
 }
@@ -129,13 +137,9 @@ ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
         pairs[i].Sym.Address = (uintptr_t)defs[i].address;
         pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported;
     }
-    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
+    LLVMErrorRef error = define(jit->library, pairs, n);
     free(pairs);
-    LLVMErrorRef error = LLVMOrcJITDylibDefine(jit->library, unit);
-    if (!error)
-        return OMPJIT_OK;
-    LLVMOrcDisposeMaterializationUnit(unit);
-    return failure(jit, error, err);
+    return error ? failure(jit, error, err) : OMPJIT_OK;
 }
 
 void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data)
@@ -254,15 +258,15 @@ ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
 /* -------------------------------------------------------- code generation */
 
 /* opt_level is 0 to 3 as in -O0 to -O3. */
-static LLVMTargetMachineRef machine_of(LLVMTargetRef target_,
-                                       const char *triple, unsigned opt_level)
+static LLVMTargetMachineRef machine_of(LLVMTargetRef t, const char *triple,
+                                       unsigned opt_level)
 {
     static const LLVMCodeGenOptLevel levels[] = {
         LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
         LLVMCodeGenLevelAggressive};
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
-        target_, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
+        t, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
         LLVMRelocPIC, LLVMCodeModelDefault);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
@@ -309,4 +313,11 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
     LLVMDisposeMemoryBuffer(code);
     return object->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
                           : OMPJIT_OK;
+}
+
+void ompjit__host_cpu(char *name, size_t size)
+{
+    char *cpu = LLVMGetHostCPUName();
+    snprintf(name, size, "%s", cpu);
+    LLVMDisposeMessage(cpu);
 }

@@ -27,8 +27,10 @@ enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
 
-    /* Opens what open needs on first use; called by every other operation
-     * itself where it has to. Frees everything, also what is still loaded. */
+    /* Once, under dev->lock, before anything else but target and close; may
+     * be repeated after a failure. NULL: nothing to open. */
+    ompjit_status (*open)(ompjit_device *dev, ompjit_error *err);
+    /* Frees everything, also what is still loaded. */
     void (*close)(ompjit_device *dev);
 
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
@@ -110,8 +112,11 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  ompjit_device_kind kind, unsigned ordinal,
                                  void *state,
                                  ompjit_device **out, ompjit_error *err);
-/* Fills dev->limits on the first call (opens the device). device/device.c */
+/* Opens the device and fills dev->limits, on the first call; whoever uses the
+ * operations calls it before. device/device.c */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
+/* Closes and frees all; the present tables too. device/device.c */
+void ompjit__devices_free(ompjit_context *ctx);
 /* The list, found on first use. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
 
