@@ -8,12 +8,13 @@
 #include "core.h"
 
 static const ompjit__arch archs[] = {
-#define ARCH(name, needs, given, feature) {name, needs, given, feature},
+#define ARCH(name, cuda, needs, given, feature)                                \
+    {name, cuda, needs, given, feature},
 #include "backend/arch.def"
 #undef ARCH
 };
 
-#define ARCH(name, needs, given, feature)                                      \
+#define ARCH(name, cuda, needs, given, feature)                                \
     _Static_assert((given) >= (needs), name " needs a newer PTX");
 #include "backend/arch.def"
 #undef ARCH

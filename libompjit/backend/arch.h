@@ -9,6 +9,7 @@
 
 typedef struct ompjit__arch {
     const char *name;    /* "sm_90", "host"                           */
+    unsigned cuda;       /* oldest CUDA toolkit, in tenths            */
     unsigned ptx_needs;  /* oldest PTX version, in tenths; 0: no PTX  */
     unsigned ptx_given;  /* the version LLVM writes                   */
     const char *feature; /* LLVM's name for that                      */

@@ -27,7 +27,7 @@ enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
 
-    /* Once, under dev->lock, before anything else but target and close; may
+    /* Once, under dev->open_lock, before anything else but target and close; may
      * be repeated after a failure. NULL: nothing to open. */
     ompjit_status (*open)(ompjit_device *dev, ompjit_error *err);
     /* Frees everything, also what is still loaded. */
@@ -95,8 +95,9 @@ struct ompjit_device {
     bool shares_memory; /* host pointers are device pointers              */
     ompjit__device_limits limits; /* kind always; the rest once ready     */
     _Atomic bool ready;
-    pthread_mutex_t lock;
-    void *state;      /* the operations' own                              */
+    pthread_mutex_t open_lock; /* of ready                                */
+    pthread_mutex_t lock; /* the operations' own, as is state             */
+    void *state;
     struct ompjit__present *present; /* offload/present.c                 */
 };
 
@@ -115,9 +116,11 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
 /* Opens the device and fills dev->limits, on the first call; whoever uses the
  * operations calls it before. device/device.c */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
-/* Closes and frees all; the present tables too. device/device.c */
-void ompjit__devices_free(ompjit_context *ctx);
-/* The list, found on first use. device/device.c */
+/* The list, found on first use. A search that failed leaves no device and may
+ * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
+/* Closes and frees every device; whatever else hangs from one is gone before.
+ * device/device.c */
+void ompjit__devices_free(ompjit_context *ctx);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The first frame of a fiber, as fiber.S's switch pops it.
+ * The first frame of a fiber, as fiber_switch.S's switch pops it.
  */
 #include <stdint.h>
 #include <string.h>

@@ -86,6 +86,6 @@ ompjit__fiber_start:
     .cfi_endproc
     .size ompjit__fiber_start, .-ompjit__fiber_start
 #else
-#error "fiber.S: write the switch for this architecture"
+#error "fiber_switch.S: write the switch for this architecture"
 #endif
     .section .note.GNU-stack, "", %progbits
