@@ -3,10 +3,12 @@
  * The functions that served programs call, on a context with one device that
  * has memory of its own (0) and one that shares the host's (1).
  */
+#include <dlfcn.h>
 #include <limits.h>
 
 #include "tap.h"
 #include "fake.h"
+#include "device/libomp.h"
 #include "offload/served.h"
 
 static char log_text[4096];
@@ -72,7 +74,16 @@ static int context_delete(ompjit_context *ctx)
     return left;
 }
 
-/* omp_get_default_device, as dlsym finds it in this program. */
+/* This program is the OpenMP runtime: its functions are found by dlsym. */
+ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
+                             ompjit_error *err)
+{
+    static struct ompjit__libomp table;
+    table.handle = dlopen(NULL, RTLD_NOW);
+    *out = &table;
+    return OMPJIT_OK;
+}
+
 int omp_get_default_device(void);
 int omp_get_default_device(void)
 {

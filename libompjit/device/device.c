@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "offload/offload.h"
 
 /* -------------------------------------------------------------- the list */
 
@@ -24,8 +25,12 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     ctx->devices = devices;
 
     ompjit_device *dev = calloc(1, sizeof *dev);
-    if (!dev)
+    struct ompjit__present *present = dev ? ompjit__present_new() : NULL;
+    if (!present) {
+        free(dev);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    dev->present = present;
     dev->ops = ops;
     dev->ctx = ctx;
     dev->number = ctx->ndevices;
@@ -43,6 +48,7 @@ void ompjit__devices_free(ompjit_context *ctx)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
         ompjit_device *dev = ctx->devices[i];
+        ompjit__present_free(dev, dev->present);
         dev->ops->close(dev);
         pthread_mutex_destroy(&dev->lock);
         pthread_mutex_destroy(&dev->open_lock);
