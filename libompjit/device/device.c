@@ -36,6 +36,11 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->number = ctx->ndevices;
     dev->ordinal = ordinal;
     dev->limits.kind = kind;
+    dev->present = ompjit__present_new();
+    if (!dev->present) {
+        free(dev);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
     dev->state = state;
     pthread_mutex_init(&dev->lock, NULL);
     pthread_mutex_init(&dev->open_lock, NULL);
