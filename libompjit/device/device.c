@@ -25,12 +25,8 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     ctx->devices = devices;
 
     ompjit_device *dev = calloc(1, sizeof *dev);
-    struct ompjit__present *present = dev ? ompjit__present_new() : NULL;
-    if (!present) {
-        free(dev);
+    if (!dev)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    }
-    dev->present = present;
     dev->ops = ops;
     dev->ctx = ctx;
     dev->number = ctx->ndevices;
