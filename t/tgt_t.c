@@ -294,8 +294,8 @@ static void variables(void)
                                    module_a, "", NULL), "added");
     ok(ctx->tgt->requires == 8, "requires is noted");
     ok(!symbols_asked, "no device is touched yet");
-    ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] && symbols_asked == 2,
-       "first use makes both present");
+    ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] &&
+           symbols_asked == 2, "first use makes both present");
     ok(!memcmp(globals[1] + 32, &link_pointer, 8),
        "a link pointer on shared memory points to the host's variable");
     ok(!update(ctx, 1, v, OMPJIT__MAP_FROM) && !strcmp(v, "device1") &&
@@ -334,7 +334,7 @@ static void variables(void)
     ok(!context_delete(ctx), "freed");
 }
 
-/* ------------------------------------------------------------------ routines */
+/* ---------------------------------------------------------------- routines */
 
 static void routines(void)
 {
