@@ -223,7 +223,7 @@ static void real(ompjit_assembler by, const char *name, const char *arch,
     ompjit_error err = {0};
     ompjit_status s = ompjit__assemble(&ctx, arch, ptx, &image, &err);
     if (s == OMPJIT_ERR_UNAVAILABLE) {
-        printf("# no real cubins of %s: %.60s\n", name, err.text);
+        printf("# skipped: no %s on this machine\n", name);
         return;
     }
     char what[64];

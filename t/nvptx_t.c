@@ -157,8 +157,10 @@ static const struct {
     unsigned shared, least_local, threads;
     bool spills;
 } kernels[] = {
-    {"plain", 0, 0, 0, false},    {"shared", 400, 0, 0, false},
-    {"stack", 0, 256, 128, false}, {"calls", 0, 32 + 128, 0, false},
+    {"plain", 0, 0, 0, false},
+    {"shared", 400, 0, 0, false},
+    {"stack", 0, 256, 128, false},
+    {"calls", 0, 32 + 128, 0, false},
     {"spills", 0, 1, 32, true},
 };
 
@@ -326,7 +328,6 @@ static void refused(ompjit_assembler number, const char *by)
 struct result {
     ompjit_status status;
     ompjit_error err;
-    int kind;
     unsigned left; /* files in TMPDIR afterwards */
 };
 
@@ -334,37 +335,50 @@ struct result {
 struct odd {
     const char *what;
     ompjit_assembler number;
-    const char *home;   /* OMPJIT_CUDA_HOME, below the test's folder */
-    const char *script; /* bin/ptxas there, or NULL for none         */
+    const char *home;   /* OMPJIT_CUDA_HOME, below the test's folder; in
+                           "fake*" there is t/fake_nvjitlink.c         */
+    const char *script; /* bin/ptxas there, or NULL for none           */
+    const char *arch;
     ompjit_status status;
     const char *words, *more;
 };
 
 static const struct odd odd_rows[] = {
-    {"no nvJitLink", OMPJIT_ASSEMBLER_NVJITLINK, "none", NULL,
+    {"no nvJitLink", OMPJIT_ASSEMBLER_NVJITLINK, "none", NULL, "sm_80",
      OMPJIT_ERR_UNAVAILABLE, "nvJitLink not found:", "none/lib64/libnvJitLink"},
-    {"no ptxas", OMPJIT_ASSEMBLER_PTXAS, "none", NULL, OMPJIT_ERR_UNAVAILABLE,
-     "ptxas not found:", "none/bin/ptxas: no such file"},
+    {"an nvJitLink of CUDA 12.0", OMPJIT_ASSEMBLER_NVJITLINK, "fake", NULL,
+     "sm_80", OMPJIT_ERR_ASSEMBLE, "nvJitLink for sm_80:\nwords of nvJitLink",
+     "words of nvJitLink"},
+    {"that for a later architecture", OMPJIT_ASSEMBLER_NVJITLINK, "fake", NULL,
+     "sm_120", OMPJIT_ERR_UNAVAILABLE, "nvJitLink 12.0 is too old for sm_120",
+     "needs 12.8"},
+    {"any, with that and a ptxas", OMPJIT_ASSEMBLER_AUTO, "fake2",
+     "#!/bin/sh\necho words of ptxas\nexit 1\n", "sm_120",
+     OMPJIT_ERR_ASSEMBLE, "fake2/bin/ptxas for sm_120:\nwords of ptxas",
+     "ptxas"},
+    {"no ptxas", OMPJIT_ASSEMBLER_PTXAS, "none", NULL, "sm_80",
+     OMPJIT_ERR_UNAVAILABLE, "ptxas not found:", "none/bin/ptxas: no such file"},
     {"a ptxas that fails", OMPJIT_ASSEMBLER_PTXAS, "fails",
-     "#!/bin/sh\necho words of the assembler >&2\nexit 3\n",
+     "#!/bin/sh\necho words of the assembler >&2\nexit 3\n", "sm_80",
      OMPJIT_ERR_ASSEMBLE, "fails/bin/ptxas for sm_80:",
      "words of the assembler"},
     {"a ptxas that is killed", OMPJIT_ASSEMBLER_PTXAS, "killed",
-     "#!/bin/sh\nkill -KILL $$\n", OMPJIT_ERR_ASSEMBLE, "ended by signal 9",
-     "killed/bin/ptxas"},
+     "#!/bin/sh\nkill -KILL $$\n", "sm_80", OMPJIT_ERR_ASSEMBLE,
+     "ended by signal 9", "killed/bin/ptxas"},
     {"a ptxas that writes nothing", OMPJIT_ASSEMBLER_PTXAS, "lazy",
-     "#!/bin/sh\nexit 0\n", OMPJIT_ERR_ASSEMBLE, "lazy/bin/ptxas", "sm_80"},
+     "#!/bin/sh\nexit 0\n", "sm_80", OMPJIT_ERR_ASSEMBLE, "lazy/bin/ptxas",
+     "sm_80"},
     {"a ptxas that writes no cubin", OMPJIT_ASSEMBLER_PTXAS, "liar",
-     "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho no >$2\n",
+     "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho no >$2\n", "sm_80",
      OMPJIT_ERR_ASSEMBLE, "no cubin we can read (3 bytes)", "ELF header"},
     {"a ptxas that is too old", OMPJIT_ASSEMBLER_PTXAS, "old",
      "#!/bin/sh\necho \"Value 'sm_80' is not defined for option "
      "'gpu-name'\"\nexit 1\n",
-     OMPJIT_ERR_UNAVAILABLE, "is too old", "not defined for option"},
+     "sm_80", OMPJIT_ERR_UNAVAILABLE, "is too old", "not defined for option"},
     {"a ptxas that is no program", OMPJIT_ASSEMBLER_PTXAS, "text", "\001\002",
-     OMPJIT_ERR_UNAVAILABLE, "cannot run ", "text/bin/ptxas: "},
+     "sm_80", OMPJIT_ERR_UNAVAILABLE, "cannot run ", "text/bin/ptxas: "},
     {"an assembler with no such number", (ompjit_assembler)9, "none", NULL,
-     OMPJIT_ERR_INVALID, "number 9", "assembler"},
+     "sm_80", OMPJIT_ERR_INVALID, "number 9", "assembler"},
 };
 
 static unsigned count_files(const char *folder)
@@ -378,38 +392,55 @@ static unsigned count_files(const char *folder)
     return n;
 }
 
-static const char *script_of(const char *folder, const struct odd *row)
+static void write_script(const char *path, const char *text)
 {
-    static char path[600];
-    snprintf(path, sizeof path, "%s/%s", folder, row->home);
-    mkdir(path, 0700);
-    setenv("OMPJIT_CUDA_HOME", path, 1);
-    strcat(path, "/bin");
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return;
+    fputs(text, f);
+    fclose(f);
+    chmod(path, 0700);
+}
+
+/* A toolkit's folder as the row wants it, and the environment to match. */
+static void set_up(const struct odd *row, const char *folder)
+{
+    char home[300], path[400], fake[4096];
+    const char *build = getenv("builddir");
+    snprintf(home, sizeof home, "%s/%s", folder, row->home);
+    mkdir(home, 0700);
+    snprintf(path, sizeof path, "%s/bin", home);
     mkdir(path, 0700);
     strcat(path, "/ptxas");
-    return path;
+    if (row->script)
+        write_script(path, row->script);
+    snprintf(path, sizeof path, "%s/lib64", home);
+    mkdir(path, 0700);
+    strcat(path, "/libnvJitLink.so.12");
+    snprintf(fake, sizeof fake, "%s/t/.libs/fake_nvjitlink.so",
+             build ? build : ".");
+    char *whole = realpath(fake, NULL);
+    if (!strncmp(row->home, "fake", 4) && (!whole || symlink(whole, path)))
+        printf("# no %s for row '%s'\n", fake, row->what);
+    free(whole);
+    setenv("OMPJIT_CUDA_HOME", home, 1);
+    unsetenv("OMPJIT_CUDA_WHEELS");
+    snprintf(path, sizeof path, "%s/tmp", folder);
+    mkdir(path, 0700);
+    setenv("TMPDIR", path, 1);
 }
 
 static void child(const struct odd *row, const char *folder, struct result *r)
 {
-    char tmp[600];
     ompjit__buf ptx = {0};
     struct ompjit_context ctx = {.assembler = row->number};
     ompjit__image image = {0};
-    const char *script = script_of(folder, row);
-    FILE *f = row->script ? fopen(script, "w") : NULL;
-    if (f) {
-        fputs(row->script, f);
-        fclose(f);
-        chmod(script, 0700);
-    }
-    snprintf(tmp, sizeof tmp, "%s/tmp", folder);
-    mkdir(tmp, 0700);
-    setenv("TMPDIR", tmp, 1);
+    set_up(row, folder);
     ompjit__buf_printf(&ptx, ".version 7.8\n");
-    r->status = ompjit__assemble(&ctx, "sm_80", &ptx, &image, &r->err);
-    r->kind = (int)image.kind;
-    r->left = count_files(tmp);
+    r->status = ompjit__assemble(&ctx, row->arch, &ptx, &image, &r->err);
+    r->left = count_files(getenv("TMPDIR"));
+    ompjit__image_free(&image);
+    ompjit__buf_free(&ptx);
 }
 
 static void remove_tree(const char *folder)
@@ -666,6 +697,7 @@ static void wheels(void)
     if (!ok(mkdtemp(folder) != NULL, "a folder"))
         return;
     setenv("OMPJIT_CUDA_HOME", "/nonexistent", 1);
+    unsetenv("OMPJIT_CUDA_WHEELS");
     ok(!ompjit__libdevice_path(), "OMPJIT_CUDA_HOME and no other");
     snprintf(path, sizeof path, "%s", folder);
     for (size_t i = 0; i < OMPJIT__COUNT(steps); i++)
