@@ -138,8 +138,9 @@ static ompjit_status run_first(const struct assembler **by,
     return status;
 }
 
-static ompjit_status choose(ompjit_assembler wanted, const struct assembler **by,
-                            ompjit__assembly *a, ompjit_error *err)
+static ompjit_status choose(ompjit_assembler wanted,
+                            const struct assembler **by, ompjit__assembly *a,
+                            ompjit_error *err)
 {
     if (wanted == OMPJIT_ASSEMBLER_AUTO)
         return run_first(by, a, err);
