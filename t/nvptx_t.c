@@ -36,23 +36,34 @@ static void architectures(void)
 
 /* -------------------------------------------------------------------- PTX */
 
-static const char with_lines[] =
-    "target triple = \"nvptx64-nvidia-cuda\"\n"
-    "define ptx_kernel void @k(ptr %p) !dbg !3 {\n"
-    "  store i32 1, ptr %p, !dbg !6\n"
-    "  ret void, !dbg !6\n"
-    "}\n"
-    "!llvm.dbg.cu = !{!0}\n"
-    "!llvm.module.flags = !{!2}\n"
-    "!0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, "
-    "emissionKind: LineTablesOnly)\n"
-    "!1 = !DIFile(filename: \"saxpy.c\", directory: \"/src\")\n"
-    "!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
-    "!3 = distinct !DISubprogram(name: \"k\", file: !1, line: 41, type: !4, "
-    "unit: !0, spFlags: DISPFlagDefinition)\n"
-    "!4 = !DISubroutineType(types: !5)\n"
-    "!5 = !{}\n"
-    "!6 = !DILocation(line: 42, column: 7, scope: !3)\n";
+#define WITH_DEBUG(kind)                                                       \
+    "target triple = \"nvptx64-nvidia-cuda\"\n"                                \
+    "define ptx_kernel void @k(ptr %p, i32 %n) !dbg !3 {\n"                    \
+    "  %q = getelementptr i32, ptr %p, i32 %n, !dbg !6\n"                      \
+    "  %v = load i32, ptr %q, !dbg !6\n"                                       \
+    "  %w = mul i32 %v, %n, !dbg !6\n"                                         \
+    "  store i32 %w, ptr %p, !dbg !6\n"                                        \
+    "  ret void, !dbg !6\n"                                                    \
+    "}\n"                                                                      \
+    "!llvm.dbg.cu = !{!0}\n"                                                   \
+    "!llvm.module.flags = !{!2}\n"                                             \
+    "!0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, "           \
+    "emissionKind: " kind ")\n" DEBUG_REST
+#define DEBUG_REST                                                             \
+    "!1 = !DIFile(filename: \"saxpy.c\", directory: \"/src\")\n"               \
+    "!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n"                          \
+    "!3 = distinct !DISubprogram(name: \"k\", file: !1, line: 41, type: !4, "  \
+    "unit: !0, spFlags: DISPFlagDefinition)\n"                                 \
+    "!4 = !DISubroutineType(types: !5)\n"                                      \
+    "!5 = !{}\n"                                                               \
+    "!6 = !DILocation(line: 42, column: 7, scope: !3)\n"
+
+/* What clang makes by default for lines, and what other IR may have. */
+static const char *const with_debug[] = {
+    WITH_DEBUG("DebugDirectivesOnly"),
+    WITH_DEBUG("LineTablesOnly"),
+    WITH_DEBUG("FullDebug"),
+};
 
 static const char other_asm[] =
     "target triple = \"nvptx64-nvidia-cuda\"\n"
@@ -82,9 +93,16 @@ static void ptx_text(void)
         ompjit__buf_free(&ptx);
     }
     ompjit__buf ptx = {0};
-    ok(gpu_ptx(with_lines, "sm_80", &ptx, &err) == OMPJIT_OK, "debug info");
-    ok_contains(ptx.data, ".loc\t1 42 7", "lines are kept");
-    ok_contains(ptx.data, "saxpy.c", "with the file");
+    for (size_t i = 0; i < OMPJIT__COUNT(with_debug); i++) {
+        ompjit__buf_free(&ptx);
+        ok(gpu_ptx(with_debug[i], "sm_80", &ptx, &err) == OMPJIT_OK,
+           "debug info of kind %zu", i);
+        ok_contains(ptx.data, ".loc\t1 42 7", "lines are kept");
+        ok_contains(ptx.data, "saxpy.c", "with the file");
+        ok_contains(ptx.data, "\n.target sm_80\n", "and optimization allowed");
+        ok(strlen(ptx.data) == ptx.size && ptx.data[ptx.size - 1] == '\n',
+           "the text is whole");
+    }
     size_t before = ptx.size;
     ok(gpu_ptx(other_asm, "sm_80", &ptx, &err) == OMPJIT_ERR_COMPILE &&
            err.stage == OMPJIT_STAGE_CODEGEN,
@@ -241,6 +259,29 @@ static bool is_there(size_t which)
     return s != OMPJIT_ERR_UNAVAILABLE;
 }
 
+/* The cubin has lines, and the same code as with lines alone. */
+static void lines_in_cubin(size_t which, size_t kind)
+{
+    struct ompjit_context ctx = {.assembler = assemblers[which].number};
+    uint32_t code[2] = {0};
+    bool lines = false;
+    for (int i = 0; i < 2; i++) {
+        ompjit__buf ptx = {0};
+        ompjit__image image = {0};
+        gpu_ptx(with_debug[i ? kind : 0], "sm_90", &ptx, NULL);
+        ompjit__assemble(&ctx, "sm_90", &ptx, &image, NULL);
+        if (image.nusage == 1)
+            code[i] = image.usage->res.code;
+        lines = memmem(image.bytes.data, image.bytes.size, "saxpy.c", 7) &&
+                memmem(image.bytes.data, image.bytes.size, ".debug_line", 11);
+        ompjit__image_free(&image);
+        ompjit__buf_free(&ptx);
+    }
+    ok(lines, "%s: lines reach the cubin", assemblers[which].name);
+    ok(code[0] && code[0] == code[1], "%s: and %u bytes of code",
+       assemblers[which].name, code[1]);
+}
+
 static void cubins(size_t which)
 {
     ompjit__buf ir = gpu_ir();
@@ -253,15 +294,8 @@ static void cubins(size_t which)
     }
     ompjit__buf_free(&ir);
 
-    ompjit__buf ptx = {0};
-    struct ompjit_context ctx = {.assembler = assemblers[which].number};
-    ompjit__image image = {0};
-    gpu_ptx(with_lines, "sm_90", &ptx, NULL);
-    ok(ompjit__assemble(&ctx, "sm_90", &ptx, &image, NULL) == OMPJIT_OK &&
-           memmem(image.bytes.data, image.bytes.size, "saxpy.c", 7),
-       "%s: lines reach the cubin", assemblers[which].name);
-    ompjit__image_free(&image);
-    ompjit__buf_free(&ptx);
+    for (size_t i = 0; i < OMPJIT__COUNT(with_debug); i++)
+        lines_in_cubin(which, i);
 }
 
 /* ---------------------------------------------------------------- bad PTX */

@@ -201,7 +201,6 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
     if (!ptx->size)
         return ompjit__fail(err, OMPJIT_ERR_ASSEMBLE, OMPJIT_STAGE_ASSEMBLE,
                             "the PTX for %s is empty", arch);
-    a.lines = strstr(ptx->data, "\t.loc\t") != NULL;
     const struct assembler *by = NULL;
     status = choose(ctx->assembler, &by, &a, err);
     if (!status)

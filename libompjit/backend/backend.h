@@ -39,9 +39,9 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
 
 /* Text or bitcode in memory to a module in `context`. `data` need not end in
  * NUL. READ-stage IR error with LLVM's message, line and column; so is text
- * with typed pointers, which is older than LLVM 15. Debug information that does not
- * verify is dropped with a warning in `messages`. Broken bitcode can be a fatal
- * error of LLVM's: call it within a guard. */
+ * with typed pointers, which is older than LLVM 15. Debug information that does
+ * not verify is dropped with a warning in `messages`. Broken bitcode can be a
+ * fatal error of LLVM's: call it within a guard. */
 ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
                                size_t size, const char *name,
                                ompjit__buf *messages, LLVMModuleRef *out,

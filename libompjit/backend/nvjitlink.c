@@ -159,9 +159,9 @@ static ompjit_status link(handle *h, ompjit__assembly *a, ompjit_error *err)
     const struct api *api = &library.api;
     char arch[40];
     snprintf(arch, sizeof arch, "-arch=%s", a->arch->name);
-    const char *options[] = {arch, "-verbose", "-lineinfo"};
+    const char *options[] = {arch, "-verbose"};
     /* The data's size counts the final NUL. */
-    int failed = api->create(h, a->lines ? 3 : 2, options) ||
+    int failed = api->create(h, OMPJIT__COUNT(options), options) ||
                  api->add_data(*h, INPUT_PTX, a->ptx->data, a->ptx->size + 1,
                                "kernels.ptx") ||
                  api->complete(*h);
