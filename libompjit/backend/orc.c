@@ -7,6 +7,7 @@
  * are finished objects.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,4 +313,11 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
     LLVMDisposeMemoryBuffer(code);
     return object->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
                           : OMPJIT_OK;
+}
+
+void ompjit__host_cpu(char *name, size_t size)
+{
+    char *cpu = LLVMGetHostCPUName();
+    snprintf(name, size, "%s", cpu);
+    LLVMDisposeMessage(cpu);
 }

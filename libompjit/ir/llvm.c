@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/IRReader.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
@@ -63,9 +66,15 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
 
 /* -------------------------------------------------------- initialization */
 
+/* Reading IR with spoilt debug information, LLVM prints; check_debug_info does
+ * that work instead. */
+static const char *const settings[] = {"libompjit",
+                                      "-disable-auto-upgrade-debug-info"};
+
 static void init(void)
 {
     LLVMInstallFatalErrorHandler(fatal);
+    LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -181,22 +190,38 @@ static bool is_bitcode(const void *data, size_t size)
     return size >= 4 && (!memcmp(data, raw, 4) || !memcmp(data, wrapper, 4));
 }
 
-/* LLVM's text parser lost typed pointers with LLVM 17; what it says of an
- * `i32*` does not tell anybody why. `diagnosis` ends in the source line and
- * a line whose last character points at the column. */
-static const char *hint(const char *diagnosis)
+/* The first `*` outside strings and comments. In text with opaque pointers there
+ * is none; LLVM's parser still takes `i32*` for ptr without a word. */
+static const char *typed_pointer(const char *text, size_t size)
 {
-    const char *line = strchr(diagnosis, '\n');
-    const char *caret = line ? strchr(line + 1, '\n') : NULL;
-    if (!caret)
-        return "";
-    size_t column = strcspn(caret + 1, "^");
-    const char *at = line + 1 + column;
-    bool star = at < caret && (*at == '*' || (at > line + 1 && at[-1] == '*'));
-    if (!star)
-        return "";
-    return "\ntyped pointers: this IR is from an LLVM older than 15; the IR of "
-           "clang 18 to 22 is accepted";
+    bool quoted = false, comment = false;
+    for (const char *p = text, *end = text + size; p < end; p++) {
+        if (comment)
+            comment = *p != '\n';
+        else if (*p == '"')
+            quoted = !quoted;
+        else if (*p == ';' && !quoted)
+            comment = true;
+        else if (*p == '*' && !quoted)
+            return p;
+    }
+    return NULL;
+}
+
+static ompjit_status too_old(const char *name, const char *text,
+                             const char *at, ompjit_error *err)
+{
+    unsigned line = 1, column = 1;
+    for (; text < at; text++, column++) {
+        if (*text == '\n') {
+            line++;
+            column = 0;
+        }
+    }
+    return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                        "%s:%u:%u: typed pointer: this IR is from an LLVM "
+                        "older than 15; the IR of clang 18 to 22 is accepted",
+                        name, line, column);
 }
 
 static ompjit_status unreadable(const char *name, bool bitcode, char *diagnosis,
@@ -206,9 +231,44 @@ static ompjit_status unreadable(const char *name, bool bitcode, char *diagnosis,
     while (n && diagnosis[n - 1] == '\n')
         n--;
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
-                        "%s does not parse as LLVM %s:\n%.*s%s", name,
-                        bitcode ? "bitcode" : "IR text", (int)n, diagnosis,
-                        bitcode ? "" : hint(diagnosis));
+                        "%s does not parse as LLVM %s:\n%.*s", name,
+                        bitcode ? "bitcode" : "IR text", (int)n, diagnosis);
+}
+
+/* What LLVM's verifier says, malloc'd by LLVM; NULL where it is content. */
+static char *complaint(LLVMModuleRef m)
+{
+    char *text = NULL;
+    if (LLVMVerifyModule(m, LLVMReturnStatusAction, &text))
+        return text;
+    LLVMDisposeMessage(text);
+    return NULL;
+}
+
+/* Debug information that is spoilt or of another version is dropped with a
+ * warning: it must not keep anybody from running a kernel. Whatever else is
+ * wrong with a module that has any is an error. */
+static ompjit_status check_debug_info(LLVMModuleRef m, const char *name,
+                                      ompjit__buf *messages, ompjit_error *err)
+{
+    unsigned version = LLVMGetModuleDebugMetadataVersion(m);
+    bool current = version == LLVMDebugMetadataVersion();
+    char *cause = current ? complaint(m) : NULL;
+    if (current && !cause)
+        return OMPJIT_OK;
+    if (LLVMStripModuleDebugInfo(m) && messages)
+        ompjit__buf_printf(messages,
+                           "warning: %s: debug information of version %u is "
+                           "dropped%s%s\n",
+                           name, version, cause ? ": " : "",
+                           cause ? cause : "");
+    LLVMDisposeMessage(cause);
+    cause = current ? complaint(m) : NULL;
+    if (!cause)
+        return OMPJIT_OK;
+    ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s: %s", name, cause);
+    LLVMDisposeMessage(cause);
+    return OMPJIT_ERR_IR;
 }
 
 ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
@@ -219,6 +279,7 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
     if (!size)
         return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
                             "%s is empty: neither LLVM IR nor bitcode", name);
+    bool bitcode = is_bitcode(data, size);
     size_t mark = messages ? messages->size : 0;
     LLVMMemoryBufferRef memory =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
@@ -227,17 +288,20 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
     bool failed = LLVMParseIRInContext2(context, memory, &m, &diagnosis);
     LLVMDisposeMemoryBuffer(memory);
     if (failed) {
-        ompjit_status status =
-            unreadable(name, is_bitcode(data, size), diagnosis, err);
+        ompjit_status status = unreadable(name, bitcode, diagnosis, err);
         LLVMDisposeMessage(diagnosis);
         return status;
     }
     const char *errors = ompjit__llvm_errors(context, mark);
-    if (errors) {
+    const char *star = bitcode ? NULL : typed_pointer(data, size);
+    ompjit_status status =
+        errors ? ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s: %s",
+                              name, errors)
+        : star ? too_old(name, data, star, err)
+               : check_debug_info(m, name, messages, err);
+    if (status)
         LLVMDisposeModule(m);
-        return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s: %s",
-                            name, errors);
-    }
-    *out = m;
-    return OMPJIT_OK;
+    else
+        *out = m;
+    return status;
 }
