@@ -198,7 +198,7 @@ static void add_kernel(struct program *p, const char *suffix)
     ok(0, "no kernel %s in the host half", suffix);
 }
 
-/* ----------------------------------------------------------- served, entries */
+/* ---------------------------------------------------------- served, entries */
 
 static const char served_c[] =
     "#include <stdio.h>\n"
