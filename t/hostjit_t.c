@@ -504,6 +504,22 @@ static void old_entries(void)
     end(&p);
 }
 
+/* A weak reference to what is nowhere is a null pointer. */
+static void weak_references(void)
+{
+    static const char ir[] =
+        TRIPLE "declare extern_weak i32 @nowhere()\n"
+               "define i32 @f(i32 %x) {\n"
+               " %c = icmp eq ptr @nowhere, null\n"
+               " %r = zext i1 %c to i32\n ret i32 %r }\n";
+    struct program p = {.mod.ctx = &p.ctx};
+    p.mod.unit.name = ompjit__strdup("weak.ll");
+    ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
+    if (start(&p))
+        ok(call_int(&p, "f", 0) == 1, "a weak reference is null");
+    end(&p);
+}
+
 /* Code that expects everything within 2 GiB, which libc is not. */
 static void position_dependent(void)
 {
@@ -572,6 +588,7 @@ int main(void)
     openmp();
     failures();
     old_entries();
+    weak_references();
     position_dependent();
     memory();
     char command[64];
