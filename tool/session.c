@@ -4,10 +4,12 @@
  * the module of the file that was named.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/tool.h"
 
@@ -118,6 +120,20 @@ static int choose(const char *option, const char *value,
     return EXIT_USAGE;
 }
 
+/* A tool that runs where it was built finds the wheels that quickstart fetched
+ * beside it. An installed one has no such folder. */
+static void use_wheels_beside(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    strcpy(strrchr(path, '/') + 1, "cuda-wheels");
+    if (!access(path, R_OK))
+        setenv("OMPJIT_CUDA_WHEELS", path, 0);
+}
+
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx)
 {
@@ -139,6 +155,7 @@ int session_open(const struct options *o, const char *devices,
     options.host_memory = (ompjit_host_memory)memory;
     if (o->verbose)
         options.log = log_message;
+    use_wheels_beside();
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;
