@@ -14,11 +14,12 @@
 #include "device/device.h"
 #include "device/host_team.h"
 #include "device/libomp.h"
+#include "offload/abi.h"
 #include "runtime-bc/host_abi.h"
 
 struct host {
     ompjit__host_pool *pool;
-    const ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+    const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
 };
 
 struct ompjit__loaded {
@@ -229,9 +230,9 @@ static void run_range(struct run *run, uint32_t first, uint32_t last)
 /* The microtask of libomp's fork: each thread takes a block of the teams. */
 static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
 {
-    const ompjit__libomp *omp = run->host->libomp;
-    uint64_t n = (uint64_t)omp->get_num_threads();
-    uint64_t i = (uint64_t)omp->get_thread_num();
+    const struct ompjit__libomp *omp = run->host->libomp;
+    uint64_t n = (uint64_t)omp->omp_get_num_threads();
+    uint64_t i = (uint64_t)omp->omp_get_thread_num();
     uint32_t first = (uint32_t)(run->teams * i / n);
     uint32_t last = (uint32_t)(run->teams * (i + 1) / n);
     if (first < last)
@@ -240,18 +241,17 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
 
 static void run_all(struct run *run)
 {
-    const ompjit__libomp *omp = run->host->libomp;
+    const struct ompjit__libomp *omp = run->host->libomp;
     if (run->teams == 1 || !omp) {
         run_range(run, 0, run->teams);
         return;
     }
-    static const ompjit__ident ident = {.flags = 2,
-                                               .source = ";ompjit;kernel;0;0;;"};
-    if (run->teams < (uint32_t)omp->get_max_threads())
-        omp->push_num_threads(&ident, omp->global_thread_num(&ident),
-                              (int32_t)run->teams);
-    omp->fork_call(&ident, 1, (void (*)(int32_t *, int32_t *, ...))run_share,
-                   run);
+    ompjit__ident ident = {.flags = OMPJIT__IDENT_KMPC,
+                           .source = ";ompjit;kernel;0;0;;"};
+    if (run->teams < (uint32_t)omp->omp_get_max_threads())
+        omp->kmpc_push_num_threads(&ident, omp->kmpc_global_thread_num(&ident),
+                                   (int32_t)run->teams);
+    omp->kmpc_fork_call(&ident, 1, run_share, run);
 }
 
 static ompjit_status check_geometry(const ompjit__function *f,
@@ -356,7 +356,7 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                    (uint64_t)sysconf(_SC_PAGESIZE);
     info->multiprocessors =
-        host->libomp ? (uint32_t)host->libomp->get_max_threads() : 1;
+        host->libomp ? (uint32_t)host->libomp->omp_get_max_threads() : 1;
     return OMPJIT_OK;
 }
 
@@ -368,7 +368,7 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
     ompjit_error cause;
-    if (ompjit__libomp_get(&host->libomp, &cause)) {
+    if (ompjit__libomp(&host->libomp, &cause)) {
         host->libomp = NULL;
         ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
     }

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * LLVM's OpenMP runtime for the host, loaded when first needed: kernels run
- * their teams on its threads, and programs call it.
+ * The OpenMP runtime that host halves call and that the host device runs its
+ * teams on: the process's own libomp where there is one (two would abort),
+ * else the first that loads.
  */
 #ifndef OMPJIT_LIBOMP_H
 #define OMPJIT_LIBOMP_H
 
 #include "base/base.h"
-#include "offload/abi.h"
 
-typedef struct ompjit__libomp {
-    void (*fork_call)(const ompjit__ident *loc, int32_t argc,
-                      void (*microtask)(int32_t *, int32_t *, ...), ...);
-    int32_t (*global_thread_num)(const ompjit__ident *loc);
-    void (*push_num_threads)(const ompjit__ident *loc, int32_t gtid,
-                             int32_t num_threads);
-    int (*get_thread_num)(void);
-    int (*get_num_threads)(void);
-    int (*get_max_threads)(void);
-    int (*get_default_device)(void);
-} ompjit__libomp;
+/* Named as libomp's functions, without the underscores in front. */
+struct ompjit__libomp {
+    void *handle; /* for dlsym */
+    /* ident_t *, arguments, void f(int32_t *gtid, int32_t *tid, ...) */
+    void (*kmpc_fork_call)(void *loc, int32_t n, void *f, ...);
+    void (*kmpc_push_num_threads)(void *loc, int32_t gtid, int32_t n);
+    int32_t (*kmpc_global_thread_num)(void *loc);
+    int (*omp_get_max_threads)(void);
+    int (*omp_get_num_threads)(void);
+    int (*omp_get_thread_num)(void);
+    int (*omp_in_parallel)(void);
+    /* Allocators, for offload/alloc.c. */
+    void *(*kmpc_init_allocator)(int32_t gtid, uint64_t memspace, int32_t n,
+                                 void *traits);
+    const uint64_t *omp_default_mem_space;
+};
 
-/* Loads libomp, with its symbols visible to the whole process, so that JIT'd
- * programs find them: OMPJIT_LIBOMP, else the one found by configure, else
- * libomp.so.5 and libomp.so of the loader's path. UNAVAILABLE error that says
- * what was tried. Loaded once in a process. */
-ompjit_status ompjit__libomp_get(const ompjit__libomp **out,
-                                 ompjit_error *err);
+/* Loads it on first use, by any thread; it stays for the life of the process,
+ * as does the failure. UNAVAILABLE with all causes. */
+ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
+                             ompjit_error *err);
 
 #endif
