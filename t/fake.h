@@ -81,12 +81,12 @@ static ompjit_status fake_free(ompjit_device *dev, void *ptr,
     if (!b || b->data != ptr) {
         f->strays++;
     } else {
-        free(b->data);
-        b->data = NULL;
-        f->live--;
         if (fake_fails(f))
             st = ompjit__fail(err, OMPJIT_ERR_DRIVER, OMPJIT_STAGE_MAP,
                               "fake: free of %p", ptr);
+        free(b->data);
+        b->data = NULL;
+        f->live--;
     }
     pthread_mutex_unlock(&f->lock);
     return st;

@@ -272,7 +272,7 @@ static void privates(bool shares)
 {
     int fp[2] = {4, 7};
     char pr[64] = {0};
-    double x[4] = {0}, *p = x - 1;
+    double room[5] = {0}, *x = room + 1, *p = room;
     ompjit_device *dev = fake_new(shares);
     fake *f = dev->state;
     arrays a = {0};

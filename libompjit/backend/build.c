@@ -73,6 +73,7 @@ static ompjit_status specialize(struct build *b, ompjit_error *err)
 
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
+    ompjit__define_invoke(b->m);
     size_t size;
     const void *bc = ompjit__runtime_bc(b->host, &size);
     LLVMModuleRef runtime;

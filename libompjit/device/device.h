@@ -21,6 +21,16 @@ typedef struct ompjit__geometry {
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
+/* What other software knows a device by, for interop objects. The numbers are
+ * OpenMP's (omp_interop_fr_t and the vendors of its additional definitions). */
+typedef struct ompjit__native {
+    int runtime;   /* 2: CUDA driver       */
+    int vendor;    /* 11: NVIDIA           */
+    void *device;  /* CUdevice             */
+    void *context; /* CUcontext            */
+    void *stream;  /* CUstream of the queue, where there is one */
+} ompjit__native;
+
 /* Every operation may be called by any thread, and locks for itself. Errors
  * are texts as everywhere; the driver's own message is in them. A NULL
  * operation means what its comment says. */
@@ -76,6 +86,10 @@ typedef struct ompjit__device_ops {
     ompjit_status (*queue_wait)(ompjit_device *dev, ompjit__queue *queue,
                                 ompjit_error *err);
     void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
+
+    /* `queue` may be NULL. NULL operation: no other software knows it. */
+    ompjit_status (*native)(ompjit_device *dev, ompjit__queue *queue,
+                            ompjit__native *out, ompjit_error *err);
 } ompjit__device_ops;
 
 /* What a launch needs to know of a device to choose a geometry. */

@@ -15,6 +15,12 @@
 ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
                                  const ompjit__spec *spec, ompjit_error *err);
 
+/* Defines ompjit_invoke, which the runtime calls outlined regions through, for
+ * the numbers of arguments that the module's regions have. Before the runtime
+ * is linked; where a number is not constant the runtime's own stays.
+ * ir/invoke.c */
+void ompjit__define_invoke(LLVMModuleRef m);
+
 /* Replaces a weak constant of the runtime, `name`, by `value`, so that LLVM
  * folds what depends on it. Nothing happens where the module lacks it. */
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
