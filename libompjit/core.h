@@ -114,14 +114,19 @@ typedef struct ompjit__usage {
     ompjit_resources res;
 } ompjit__usage;
 
+typedef struct ompjit__variable {
+    char *name;
+    uint64_t size; /* bytes */
+} ompjit__variable;
+
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
     ompjit__buf bytes;
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
-    char **globals;        /* OBJECT: mutable variables it exports, or     */
-    unsigned nglobals;     /* imports where imports_globals                */
+    ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
+    unsigned nglobals;         /* imports where imports_globals            */
     bool imports_globals;
     char arch[32];
 } ompjit__image;

@@ -118,7 +118,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         free(entry);
     }
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
-        preserve(passes, b->image->globals[i]);
+        preserve(passes, b->image->globals[i].name);
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
     ompjit__buf_printf(passes, ">,%sdefault<O%u>", b->host ? "globaldce," : "",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "offload/offload.h"
 
 /* -------------------------------------------------------------- the list */
 
@@ -31,6 +32,11 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->number = ctx->ndevices;
     dev->ordinal = ordinal;
     dev->limits.kind = kind;
+    dev->present = ompjit__present_new();
+    if (!dev->present) {
+        free(dev);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
     dev->state = state;
     pthread_mutex_init(&dev->lock, NULL);
     pthread_mutex_init(&dev->open_lock, NULL);
@@ -43,6 +49,7 @@ void ompjit__devices_free(ompjit_context *ctx)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
         ompjit_device *dev = ctx->devices[i];
+        ompjit__present_free(dev, dev->present);
         dev->ops->close(dev);
         pthread_mutex_destroy(&dev->lock);
         pthread_mutex_destroy(&dev->open_lock);

@@ -25,6 +25,8 @@ struct host {
 struct ompjit__loaded {
     ompjit__jit *jit;
     uint32_t shared_size;
+    ompjit__variable *variables;
+    unsigned nvariables;
     struct ompjit__function *functions; /* under dev->lock */
 };
 
@@ -102,8 +104,28 @@ static void host_unload(ompjit_device *dev, ompjit__loaded *loaded)
         free(f->symbol);
         free(f);
     }
+    for (unsigned i = 0; i < loaded->nvariables; i++)
+        free(loaded->variables[i].name);
+    free(loaded->variables);
     ompjit__jit_free(loaded->jit);
     free(loaded);
+}
+
+static ompjit_status copy_variables(const ompjit__image *image,
+                                    ompjit__loaded *loaded, ompjit_error *err)
+{
+    loaded->variables =
+        calloc(image->nglobals + 1, sizeof *loaded->variables);
+    if (!loaded->variables)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    for (; loaded->nvariables < image->nglobals; loaded->nvariables++) {
+        const ompjit__variable *from = &image->globals[loaded->nvariables];
+        ompjit__variable *to = &loaded->variables[loaded->nvariables];
+        *to = (ompjit__variable){ompjit__strdup(from->name), from->size};
+        if (!to->name)
+            return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    }
+    return OMPJIT_OK;
 }
 
 /* Variables that the image imports, at base's addresses. */
@@ -112,7 +134,7 @@ static ompjit_status import_globals(const ompjit__image *image,
                                     ompjit__loaded *loaded, ompjit_error *err)
 {
     for (unsigned i = 0; i < image->nglobals; i++) {
-        ompjit__absolute def = {.name = image->globals[i]};
+        ompjit__absolute def = {.name = image->globals[i].name};
         ompjit_status status =
             ompjit__jit_lookup(base->jit, def.name, &def.address, err);
         if (!status)
@@ -152,6 +174,8 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status)
+        status = copy_variables(image, loaded, err);
+    if (!status)
         status = link_image(image, base, loaded, err);
     if (status) {
         host_unload(dev, loaded);
@@ -165,10 +189,13 @@ static ompjit_status host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                  const char *name, void **address, size_t *size,
                                  ompjit_error *err)
 {
-    ompjit_status status = ompjit__jit_lookup(loaded->jit, name, address, err);
-    if (!status && size)
-        *size = 0; /* objects in memory do not tell */
-    return status;
+    for (unsigned i = 0; i < loaded->nvariables; i++)
+        if (!strcmp(loaded->variables[i].name, name)) {
+            *size = loaded->variables[i].size;
+            return ompjit__jit_lookup(loaded->jit, name, address, err);
+        }
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LOAD,
+                        "no variable %s on the host device", name);
 }
 
 static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,

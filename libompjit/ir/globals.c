@@ -4,6 +4,7 @@
  * the first; the later ones import it by name.
  */
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +22,17 @@ static bool is_shared_storage(LLVMValueRef g)
            strncmp(LLVMGetValueName2(g, &length), "llvm.", 5);
 }
 
-static ompjit_status add_name(ompjit__image *image, const char *name,
-                              ompjit_error *err)
+static ompjit_status add_variable(ompjit__image *image, const char *name,
+                                  uint64_t size, ompjit_error *err)
 {
-    char **names =
-        realloc(image->globals, (image->nglobals + 1) * sizeof *names);
-    if (!names)
+    size_t n = image->nglobals;
+    ompjit__variable *list =
+        realloc(image->globals, (n + 1) * sizeof *list);
+    if (!list)
         return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
-    image->globals = names;
-    names[image->nglobals] = ompjit__strdup(name);
-    if (!names[image->nglobals])
+    image->globals = list;
+    list[n] = (ompjit__variable){ompjit__strdup(name), size};
+    if (!list[n].name)
         return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
     image->nglobals++;
     return OMPJIT_OK;
@@ -40,6 +42,7 @@ ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err)
 {
     unsigned unnamed = 0;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(m);
     image->imports_globals = spec->import_globals;
     for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) {
         if (!is_shared_storage(g))
@@ -56,7 +59,9 @@ ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
         LLVMSetVisibility(g, LLVMDefaultVisibility);
         if (spec->import_globals)
             LLVMSetInitializer(g, NULL);
-        ompjit_status status = add_name(image, name, err);
+        uint64_t size =
+            LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g));
+        ompjit_status status = add_variable(image, name, size, err);
         if (status)
             return status;
     }
