@@ -65,7 +65,7 @@ launches() {
         note "  LLVM's host plugin is not here (liboffload-22-dev): ours alone"
     fi
     for _ in $(seq "$rounds"); do
-        "$out/launch" 20000 >>"$samples"
+        "$out/launch" 20000 >>"$samples" || note "  launch failed"
         [ $peer = yes ] || continue
         "$out/empty" 20000 | while read -r what seconds; do
             case $what in

@@ -4,7 +4,8 @@
 
 _ompjit_options() {
     ompjit help "$1" 2>/dev/null | grep -oE '^ +(-[a-z], )?-[^ ]+' |
-        grep -oE -- '-[^ ,]+' | sed 's/DIR$//; s/NAME.*//; s/0\.\.3$//'
+        grep -oE -- '-[^ ,]+' |
+        sed -E 's/^(-[IDULlfWO])[A-Z0-9].*/\1/; s/=[A-Z]+$/=/'
 }
 
 _ompjit() {

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The library exports what the header declares, by the version map, and the
+# The library exports what the headers declare, by the version map, and the
 # manual page speaks of all of it.
 . "${srcdir:-.}/t/tap.sh"
 
 map=$srcdir/libompjit/libompjit.map
-"${CC:-cc}" -E -P "$srcdir/include/ompjit.h" | grep -oE '\bompjit_[a-z0-9_]+ *\(' |
+"${CC:-cc}" -E -P -I"$("$LLVM_BINDIR/llvm-config" --includedir)" \
+    "$srcdir/include/ompjit_llvm.h" | grep -oE '\bompjit_[a-z0-9_]+ *\(' |
     tr -d ' (' | grep -vx ompjit_log_fn | LC_ALL=C sort -u >"$tmp/header"
 grep -oE '^ +[a-z0-9_]+;' "$map" | tr -d ' ;' >"$tmp/map"
 grep -oE 'ompjit_[a-z0-9_]+(" \(\)| \(\))' "$srcdir/doc/libompjit.3" |
@@ -14,11 +15,11 @@ nm -D --defined-only "$builddir/.libs/libompjit.so" >"$tmp/nm"
 grep -v ' A ' "$tmp/nm" | sed 's/.* //; s/@.*//' | LC_ALL=C sort -u >"$tmp/library"
 
 is "$(wc -l <"$tmp/header" | tr -d ' ')" \
-    "$(grep -c '' "$tmp/map")" "the header has as many functions as the map"
+    "$(grep -c '' "$tmp/map")" "the headers have as many functions as the map"
 is "$(cat "$tmp/map")" "$(LC_ALL=C sort -u "$tmp/map")" "the map is alphabetical"
-is "$(cat "$tmp/map")" "$(cat "$tmp/header")" "map and header agree"
+is "$(cat "$tmp/map")" "$(cat "$tmp/header")" "map and headers agree"
 is "$(cat "$tmp/library")" "$(cat "$tmp/header")" \
-    "the library exports the header's functions and nothing else"
+    "the library exports the headers' functions and nothing else"
 is "$(cat "$tmp/manual")" "$(cat "$tmp/header")" \
     "libompjit(3) speaks of every function"
 is "$(grep -v ' A ' "$tmp/nm" | grep -v '@@LIBOMPJIT_0\.1$')" "" \

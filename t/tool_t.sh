@@ -31,7 +31,8 @@ program ok.c '#include <stdio.h>' \
     'printf("%g %g %g\n", x[0], x[1], x[2]); return 0; }'
 
 # ------------------------------------------------------------ command lines
-usage "" "no command" "$ompjit"
+status_is 2 "no command" "$ompjit"
+like "$(cat "$tmp/stderr")" "^usage: ompjit COMMAND" "  shows what there is"
 usage "did you mean inspect" "a mistyped command" "$ompjit" inspet
 usage "see ompjit help" "a word like no command" "$ompjit" qqqqqqqq
 usage "ompjit run $tmp/ok.c" "a file in place of a command" "$ompjit" "$tmp/ok.c"

@@ -4,6 +4,7 @@
  * the module of the file that was named.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,20 @@ static void end_program(void *data, const ompjit_error *err)
     _exit(EXIT_FAILED);
 }
 
+/* A tool that runs where it was built finds the wheels that quickstart fetched
+ * beside it. An installed one has no such folder. */
+static void use_wheels_beside(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    strcpy(strrchr(path, '/') + 1, "cuda-wheels");
+    if (!access(path, R_OK))
+        setenv("OMPJIT_CUDA_WHEELS", path, 0);
+}
+
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx)
 {
@@ -150,6 +165,7 @@ int session_open(const struct options *o, const char *devices,
     options.on_failure = end_program;
     if (o->verbose)
         options.log = log_message;
+    use_wheels_beside();
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;
@@ -162,29 +178,38 @@ static bool is_ir(const char *path)
     return ends_in(path, ".ll") || ends_in(path, ".bc");
 }
 
+/* A line that includes the file, by its full name: the text stands nowhere. */
+static bool include(FILE *out, const char *path)
+{
+    char *full = realpath(path, NULL);
+    if (full)
+        fprintf(out, "#include \"%s\"\n", full);
+    free(full);
+    return full != NULL;
+}
+
 /* A text that includes every file of the program: they are compiled as one
  * translation unit. */
-static char *unity(const struct options *o, size_t *size)
+static int unity(const struct options *o, char **text, size_t *size)
 {
-    char *text = NULL;
-    FILE *out = open_memstream(&text, size);
+    const char *missing = NULL;
+    FILE *out = open_memstream(text, size);
     if (!out)
-        return NULL;
-    fprintf(out, "#include \"%s\"\n", o->file);
-    for (unsigned i = 0; i < o->sources.n; i++)
-        fprintf(out, "#include \"%s\"\n", o->sources.items[i]);
-    return fclose(out) ? NULL : text;
+        return cannot("join", o->file);
+    if (!include(out, o->file))
+        missing = o->file;
+    for (unsigned i = 0; i < o->sources.n && !missing; i++)
+        if (!include(out, o->sources.items[i]))
+            missing = o->sources.items[i];
+    int status = missing ? cannot("read", missing) : EXIT_OK;
+    return fclose(out) ? cannot("join", o->file) : status;
 }
 
 static int read_source(const struct options *o, char **data, size_t *size)
 {
     if (!o->sources.n)
         return read_input(o->file, data, size);
-    *data = unity(o, size);
-    if (*data)
-        return EXIT_OK;
-    complain("out of memory");
-    return EXIT_FAILED;
+    return unity(o, data, size);
 }
 
 static int module_from_ir(const struct options *o, ompjit_context *ctx,
@@ -223,6 +248,14 @@ static int module_from_c(const struct options *o, ompjit_context *ctx,
     return status;
 }
 
+/* The name in diagnostics; its ending chooses the language. */
+static const char *source_name(const struct options *o)
+{
+    if (o->sources.n)
+        return ends_in(o->file, ".c") ? "sources.c" : "sources.cpp";
+    return strcmp(o->file, "-") ? o->file : "stdin.c";
+}
+
 static int check_sources(const struct options *o)
 {
     if (!is_ir(o->file)) {
@@ -242,7 +275,7 @@ int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod)
 {
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
-    options.name = strcmp(o->file, "-") ? o->file : "stdin.c";
+    options.name = source_name(o);
     options.flags = o->flags.items;
     options.nflags = o->flags.n;
     options.openmp_version = o->openmp_version;
