@@ -259,8 +259,9 @@ static const struct refused {
      OMPJIT_ERR_IR,
      "a call of __kmpc_distribute_for_static_loop_8u is not of its type"},
     {"v21.ll", "declare void @__kmpc_target_deinit()",
-     "declare void @__kmpc_target_deinit(i32)", OMPJIT_ERR_ABI,
-     "__kmpc_target_deinit"},
+     "declare void @__kmpc_target_deinit()\n"
+     "declare void @__kmpc_barrier(ptr)",
+     OMPJIT_ERR_ABI, "__kmpc_barrier"},
     {"v21.ll", "  call void @__kmpc_for_static_loop_4u(ptr @1, ptr @body",
      "  store ptr @__kmpc_for_static_loop_4u, ptr %a\n"
      "  call void @__kmpc_for_static_loop_4u(ptr @1, ptr @body",
