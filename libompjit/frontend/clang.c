@@ -60,6 +60,8 @@ static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
     pthread_mutex_lock(&ctx->lock);
     if (!ctx->frontend)
         status = frontend_new(ctx, &ctx->frontend, err);
+    if (!status && !ctx->clang)
+        ctx->clang = ompjit__strdup(ctx->frontend->clang.path);
     *out = ctx->frontend;
     pthread_mutex_unlock(&ctx->lock);
     return status;
