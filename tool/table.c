@@ -3,6 +3,7 @@
  * ompjit table: lists the runtime functions, or shows one. doc/runtime-table.md
  * is what --markdown prints; t/table_t.c compares the two.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,12 @@ static const char usage[] =
     "  --markdown    as the documentation has it\n";
 
 /* How the rows are written. begin and end may be NULL. */
-typedef struct format {
+struct style {
     const char *option;
     void (*begin)(void);
     void (*row)(const ompjit_rtl_row *row, const ompjit_rtl_row *before);
     void (*end)(void);
-} format;
+};
 
 /* ----------------------------------------------------------------- text */
 
@@ -119,14 +120,14 @@ static void markdown_row(const ompjit_rtl_row *row,
 
 /* -------------------------------------------------------------- command */
 
-static const format formats[] = {
+static const struct style styles[] = {
     {NULL, list_begin, list_row, NULL},
     {"--json", json_begin, json_row, json_end},
     {"--markdown", markdown_begin, markdown_row, NULL},
 };
 
 /* Prints the rows that have `text`; how many there were. */
-static unsigned print_rows(const format *format, const char *text)
+static unsigned print_rows(const struct style *style, const char *text)
 {
     ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT, before = OMPJIT_RTL_ROW_INIT;
     unsigned n = 0;
@@ -137,51 +138,54 @@ static unsigned print_rows(const format *format, const char *text)
             !strstr(row.where, text))
             continue;
         if (!n)
-            format->begin();
-        format->row(&row, n++ ? &before : NULL);
+            style->begin();
+        style->row(&row, n++ ? &before : NULL);
         before = row;
     }
-    if (n && format->end)
-        format->end();
+    if (n && style->end)
+        style->end();
     return n;
 }
 
-static int print_one(const format *format, const char *which)
+static int print_one(const struct style *style, const char *which)
 {
     ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT;
     ompjit_error err;
-    char *end;
-    unsigned long index = strtoul(which, &end, 10);
-    ompjit_status status =
-        *end || index > ompjit_rtl_count()
-            ? ompjit_rtl_row_named(which, &row, &err)
-            : ompjit_rtl_row_at((unsigned)index, &row, &err);
+    ompjit_status status;
+    if (*which && strspn(which, "0123456789") == strlen(which)) {
+        unsigned long index = strtoul(which, NULL, 10);
+        status = ompjit_rtl_row_at(index < UINT_MAX ? (unsigned)index
+                                                    : UINT_MAX,
+                                   &row, &err);
+    } else {
+        status = ompjit_rtl_row_named(which, &row, &err);
+    }
     if (status) {
         fprintf(stderr, "ompjit: %s\n", err.text);
         return 1;
     }
-    if (format == formats) {
+    if (style == styles) {
         detail(&row);
         return 0;
     }
-    format->begin();
-    format->row(&row, NULL);
-    if (format->end)
-        format->end();
+    style->begin();
+    style->row(&row, NULL);
+    if (style->end)
+        style->end();
     return 0;
 }
 
-static const format *format_named(const char *option)
+static const struct style *style_named(const char *option)
 {
-    for (size_t i = 1; i < sizeof formats / sizeof *formats; i++)
-        if (!strcmp(option, formats[i].option))
-            return &formats[i];
+    for (size_t i = 1; i < sizeof styles / sizeof *styles; i++)
+        if (!strcmp(option, styles[i].option))
+            return &styles[i];
     return NULL;
 }
 
 int tool_table(int argc, char **argv)
 {
-    const format *format = formats;
+    const struct style *style = styles;
     const char *which = NULL, *text = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help")) {
@@ -190,8 +194,8 @@ int tool_table(int argc, char **argv)
         }
         if (!strcmp(argv[i], "--grep") && i + 1 < argc)
             text = argv[++i];
-        else if (format_named(argv[i]))
-            format = format_named(argv[i]);
+        else if (style_named(argv[i]))
+            style = style_named(argv[i]);
         else if (*argv[i] != '-' && !which)
             which = argv[i];
         else {
@@ -204,8 +208,8 @@ int tool_table(int argc, char **argv)
         return 2;
     }
     if (which)
-        return print_one(format, which);
-    if (print_rows(format, text))
+        return print_one(style, which);
+    if (print_rows(style, text))
         return 0;
     fprintf(stderr, "ompjit: runtime table: no row has '%s'\n", text);
     return 1;

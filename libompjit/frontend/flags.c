@@ -23,6 +23,8 @@ struct row {
     "-fapprox-func -funsafe-math-optimizations -fno-signed-zeros "            \
     "-mreassociate -freciprocal-math -ffp-contract=fast"
 #define FAST_MATH "-ffast-math " UNSAFE_MATH " " FINITE_MATH
+#define NO_TRAPS "-ffp-exception-behavior=ignore"
+#define NO_TBAA "-relaxed-aliasing"
 #define LINES_HOST "-debug-info-kind=line-tables-only -dwarf-version=5"
 /* What ptxas takes without full debug information. */
 #define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"

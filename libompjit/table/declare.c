@@ -216,7 +216,7 @@ ompjit_status ompjit_rtl_declare(LLVMModuleRef m, unsigned index,
     LLVMContextRef ctx = LLVMGetModuleContext(m);
     LLVMTypeRef type = ompjit__rtl_function_type(ctx, row->type);
     LLVMValueRef value = ompjit__rtl_value(m, row->name);
-    if (value && (!LLVMIsAFunction(value) ||
+    if (value && (LLVMIsAGlobalVariable(value) ||
                   LLVMGlobalGetValueType(value) != type))
         return taken(index, value, err);
     if (!value) {

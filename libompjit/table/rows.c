@@ -266,7 +266,7 @@ ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
 
 /* --------------------------------------------------- names that look alike */
 
-enum { NAME_MAX_LENGTH = 63, NEAR = 3, NEAR_DISTANCE = 6 };
+enum { NAME_MAX_LENGTH = 63, NEAR = 3 };
 
 /* Edit distance; names longer than the table's are cut. */
 static unsigned distance(const char *a, const char *b)
@@ -291,14 +291,15 @@ static unsigned distance(const char *a, const char *b)
     return row[n];
 }
 
-/* The NEAR rows whose names differ least from `name`, nearest first. */
+/* The NEAR rows whose names differ least from `name`, nearest first, and in no
+ * more than a fifth of its letters. */
 static unsigned nearest(const char *name, int best[NEAR])
 {
-    unsigned distances[NEAR], n = 0;
+    unsigned distances[NEAR], n = 0, most = (unsigned)strlen(name) / 5 + 1;
     for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
         const char *other = ompjit__rtl_rows[i].name;
         unsigned d = distance(name, other), k;
-        if (d > NEAR_DISTANCE || ompjit__rtl_newest(other) != i)
+        if (d > most || ompjit__rtl_newest(other) != i)
             continue;
         if (n < NEAR)
             n++;
