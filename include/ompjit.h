@@ -136,8 +136,8 @@ typedef struct ompjit_context_options {
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
 /* Makes a context. No GPU, process, file or thread is touched before it is
- * needed. `options` may be NULL: all defaults. Destroy the context last:
- * its modules and devices end with it. */
+ * needed. `options` may be NULL: all defaults. Destroy the context last, after
+ * its modules; its devices end with it. */
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **ctx, ompjit_error *err);
 void ompjit_context_destroy(ompjit_context *ctx);

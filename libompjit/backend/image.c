@@ -15,5 +15,8 @@ void ompjit__image_free(ompjit__image *image)
     for (unsigned i = 0; i < image->nusage; i++)
         free(image->usage[i].symbol);
     free(image->usage);
+    for (unsigned i = 0; i < image->nglobals; i++)
+        free(image->globals[i].name);
+    free(image->globals);
     *image = (ompjit__image){0};
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * One GPU, as cuda.c (the device, its context, memory and queues) and
+ * cuda_kernel.c (images and launches) share it.
+ */
+#ifndef OMPJIT_CUDA_H
+#define OMPJIT_CUDA_H
+
+#include <sys/types.h>
+
+#include "device/cuda_driver.h"
+#include "device/device.h"
+
+/* Attributes of a device. */
+typedef struct ompjit__gpu_facts {
+    int major, minor; /* compute capability */
+    int multiprocessors;
+    int warp_size;
+    int teams[3], threads[3]; /* most in each dimension                  */
+    int max_threads;          /* of a team                               */
+    int shared;               /* bytes a team has without asking for more */
+    int shared_optin;         /* and with                                */
+} ompjit__gpu_facts;
+
+/* The state of a CUDA device. What stands before the lock is set when the
+ * device is found and never changes. */
+typedef struct ompjit__gpu {
+    const ompjit__cuda *cu;
+    ompjit_context *ctx;
+    cu_device device;
+    unsigned ordinal;
+    pid_t pid; /* a child made by fork cannot use the device */
+    ompjit__gpu_facts facts;
+    ompjit_device_info info;
+
+    pthread_mutex_t lock;    /* of all that follows; taken last           */
+    cu_context context;      /* the primary one; NULL: not yet retained   */
+    void *blocks;            /* live allocations, a tree of tsearch's     */
+    ompjit__queue *queues;   /* every queue there is                      */
+    ompjit__queue *idle;     /* those that nobody uses                    */
+    ompjit__loaded *loaded;  /* every image there is                      */
+    char lost[256];          /* what was being done when the context was
+                                found lost; "": it is not                 */
+} ompjit__gpu;
+
+struct ompjit__queue {
+    cu_stream stream;
+    ompjit__queue *next;      /* of queues                           */
+    ompjit__queue *next_idle; /* of idle                             */
+    char kernel[128];         /* the last one launched, for messages */
+};
+
+/* Whether this process may use the GPU: not where it is a forked child. */
+bool ompjit__gpu_usable(const ompjit__gpu *gpu);
+
+/* Makes the GPU's context the thread's current one, retaining it on first use.
+ * Each success is followed by one leave. */
+ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err);
+/* Gives the caller its own context back. Returns `status`, which is what came
+ * of the work, or the failure to leave where that was a success. */
+ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
+                                ompjit_error *err);
+
+/* A call of the driver that failed. */
+typedef struct ompjit__gpu_call {
+    ompjit_stage stage;
+    const char *function;
+    cu_result code;
+} ompjit__gpu_call;
+
+/* "<what was being done> on cuda:0: <function>: <CUDA's words>". */
+ompjit_status ompjit__gpu_fail(ompjit__gpu *gpu, ompjit__gpu_call call,
+                               ompjit_error *err, const char *doing, ...)
+    OMPJIT__PRINTF(4, 5);
+/* The same for the log, where there is nobody to take an error. */
+void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
+                     const char *doing);
+/* Remembers and says that the context is lost, where `code` means that. */
+void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
+                           ompjit__buf *text);
+
+/* A queue that nobody else uses, and its way back. Between enter and leave. */
+ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
+                                 ompjit_error *err);
+void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
+
+/* The operations on images and kernels, as device.h describes them. */
+ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
+                               ompjit__loaded *base, ompjit__loaded **out,
+                               ompjit_error *err);
+void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded);
+ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
+                                 const char *name, void **address,
+                                 size_t *size, ompjit_error *err);
+ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
+                                   const char *symbol, ompjit__function **out,
+                                   ompjit_error *err);
+ompjit_status ompjit__gpu_launch(ompjit_device *dev, ompjit__function *function,
+                                 const ompjit__geometry *geometry, void **args,
+                                 unsigned nargs, ompjit__queue *queue,
+                                 ompjit_error *err);
+/* Frees every image there is; with `driver`, between enter and leave, also in
+ * the driver. Nobody else uses the GPU. */
+void ompjit__gpu_drop_images(ompjit__gpu *gpu, bool driver);
+
+#endif

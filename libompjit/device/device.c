@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A context's devices: which there are, and the public functions that work on
+ * one. Knows the kinds by their tables of operations alone.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "offload/offload.h"
+
+/* -------------------------------------------------------------- the list */
+
+ompjit_status ompjit__device_add(ompjit_context *ctx,
+                                 const ompjit__device_ops *ops,
+                                 ompjit_device_kind kind, unsigned ordinal,
+                                 void *state,
+                                 ompjit_device **out, ompjit_error *err)
+{
+    ompjit_device **devices =
+        realloc(ctx->devices, (ctx->ndevices + 1) * sizeof *devices);
+    if (!devices)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    ctx->devices = devices;
+
+    ompjit_device *dev = calloc(1, sizeof *dev);
+    if (!dev)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    dev->ops = ops;
+    dev->ctx = ctx;
+    dev->number = ctx->ndevices;
+    dev->ordinal = ordinal;
+    dev->limits.kind = kind;
+    dev->present = ompjit__present_new();
+    if (!dev->present) {
+        free(dev);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    dev->state = state;
+    pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->open_lock, NULL);
+    ctx->devices[ctx->ndevices++] = dev;
+    *out = dev;
+    return OMPJIT_OK;
+}
+
+void ompjit__devices_free(ompjit_context *ctx)
+{
+    for (unsigned i = 0; i < ctx->ndevices; i++) {
+        ompjit_device *dev = ctx->devices[i];
+        ompjit__present_free(dev, dev->present);
+        dev->ops->close(dev);
+        pthread_mutex_destroy(&dev->lock);
+        pthread_mutex_destroy(&dev->open_lock);
+        free(dev);
+    }
+    free(ctx->devices);
+    ctx->devices = NULL;
+    ctx->ndevices = 0;
+    ctx->devices_known = false;
+}
+
+/* The N of "cuda:N", -1 where it is none. */
+static int parse_ordinal(const char *digits)
+{
+    long n = 0;
+    const char *p = digits;
+    for (; *p >= '0' && *p <= '9' && n <= INT_MAX; p++)
+        n = n * 10 + (*p - '0');
+    return p == digits || *p || n > INT_MAX ? -1 : (int)n;
+}
+
+static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
+{
+    const char *option = ctx->devices_option;
+    if (!option || !strcmp(option, "auto")) {
+        ompjit_status status = ompjit__cuda_devices(ctx, -1, false, err);
+        if (status || ctx->ndevices)
+            return status;
+        return ompjit__host_devices(ctx, err);
+    }
+    if (!strcmp(option, "host"))
+        return ompjit__host_devices(ctx, err);
+    if (!strcmp(option, "cuda"))
+        return ompjit__cuda_devices(ctx, -1, true, err);
+    if (!strncmp(option, "cuda:", 5) && parse_ordinal(option + 5) >= 0)
+        return ompjit__cuda_devices(ctx, parse_ordinal(option + 5), true, err);
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "devices \"%s\": not \"auto\", \"host\", \"cuda\" or "
+                        "\"cuda:N\" with the number of a GPU",
+                        option);
+}
+
+ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&ctx->lock);
+    if (!ctx->devices_known) {
+        status = find(ctx, err);
+        if (status)
+            ompjit__devices_free(ctx);
+        else
+            ctx->devices_known = true;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+/* ------------------------------------------------------------- opening one */
+
+/* A positive number in the environment; 0: none. */
+static uint32_t env_number(const char *variable)
+{
+    const char *text = getenv(variable);
+    long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n <= INT_MAX ? (uint32_t)n : 0;
+}
+
+static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
+{
+    ompjit_device_info info;
+    ompjit_status status = OMPJIT_OK;
+    if (dev->ops->open && !dev->state)
+        status = dev->ops->open(dev, err);
+    if (!status)
+        status = dev->ops->info(dev, &info, err);
+    if (status)
+        return status;
+    ompjit__device_limits *limits = &dev->limits;
+    limits->multiprocessors = info.multiprocessors;
+    limits->teams = env_number("OMPJIT_TEAMS");
+    if (!limits->teams)
+        limits->teams = env_number("OMP_NUM_TEAMS");
+    limits->threads = env_number("OMPJIT_THREADS");
+    if (!limits->threads)
+        limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
+{
+    if (atomic_load_explicit(&dev->ready, memory_order_acquire))
+        return OMPJIT_OK;
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&dev->open_lock);
+    if (!atomic_load_explicit(&dev->ready, memory_order_relaxed)) {
+        status = make_ready(dev, err);
+        if (!status)
+            atomic_store_explicit(&dev->ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&dev->open_lock);
+    return status;
+}
+
+/* ------------------------------------------------------- public functions */
+
+static ompjit_status null(const char *function, const char *argument,
+                          ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: `%s` is NULL", function, argument);
+}
+#define NOT_NULL(argument)                         \
+    do {                                           \
+        if (!(argument))                           \
+            return null(__func__, #argument, err); \
+    } while (0)
+
+ompjit_status ompjit_context_device_count(ompjit_context *ctx, unsigned *count,
+                                          ompjit_error *err)
+{
+    NOT_NULL(ctx);
+    NOT_NULL(count);
+    ompjit_status status = ompjit__devices(ctx, err);
+    if (!status)
+        *count = ctx->ndevices;
+    return status;
+}
+
+ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
+                                    ompjit_device **dev, ompjit_error *err)
+{
+    NOT_NULL(ctx);
+    NOT_NULL(dev);
+    ompjit_status status = ompjit__devices(ctx, err);
+    if (status)
+        return status;
+    if (number >= ctx->ndevices)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "no device %u: the context has %u, numbered from 0",
+                            number, ctx->ndevices);
+    *dev = ctx->devices[number];
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_device_info_get(ompjit_device *dev,
+                                     ompjit_device_info *info,
+                                     ompjit_error *err)
+{
+    NOT_NULL(dev);
+    NOT_NULL(info);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    return status ? status : dev->ops->info(dev, info, err);
+}
+
+ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
+                                  ompjit_error *err)
+{
+    NOT_NULL(dev);
+    NOT_NULL(ptr);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    return status ? status : dev->ops->alloc(dev, size, ptr, err);
+}
+
+ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
+                                 ompjit_error *err)
+{
+    NOT_NULL(dev);
+    return ptr ? dev->ops->free(dev, ptr, err) : OMPJIT_OK;
+}
+
+ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,
+                                   const void *host_src, size_t size,
+                                   ompjit_error *err)
+{
+    NOT_NULL(dev);
+    if (!size)
+        return OMPJIT_OK;
+    NOT_NULL(device_dst);
+    NOT_NULL(host_src);
+    return dev->ops->copy(dev, OMPJIT__COPY_TO, device_dst, host_src, size,
+                          NULL, err);
+}
+
+ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
+                                     const void *device_src, size_t size,
+                                     ompjit_error *err)
+{
+    NOT_NULL(dev);
+    if (!size)
+        return OMPJIT_OK;
+    NOT_NULL(host_dst);
+    NOT_NULL(device_src);
+    return dev->ops->copy(dev, OMPJIT__COPY_FROM, host_dst, device_src, size,
+                          NULL, err);
+}

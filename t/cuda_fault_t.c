@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Every call of every function of the CUDA driver fails once: it is reported,
+ * with the function's name and CUDA's words, and nothing leaks.
+ */
+#include "cuda_work.h"
+#include "device/cuda_driver.h"
+#include "ptxi.h"
+
+/* Runs everything with the Nth call of `symbol` failing. True if that was
+ * reported, by an error or, where there is none to take, in the log. */
+static bool fault(const char *function, const char *symbol, int n)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev;
+    char spec[128], words[128];
+    ompjit__image image = image_of(cubin_magic, sizeof cubin_magic, ptx_kernels);
+    snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
+    snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
+    context(&ctx, "cuda");
+    ptxi_driver_fail(spec);
+    ompjit_status status = ompjit_context_device(&ctx, 0, &dev, &err);
+    if (!status)
+        status = work(dev, &image, &err);
+    ompjit__devices_free(&ctx);
+    ptxi_driver_fail(NULL);
+    image_drop(&image);
+    bool told = strstr(status ? err.text : logged, words);
+    if (!told)
+        printf("# %s: status %d, error %s, log %s\n", spec, status,
+               status ? err.text : "none", logged);
+    return told && (!status || status == OMPJIT_ERR_DRIVER);
+}
+
+/* How often the functions are called in a run without a fault. */
+static int calls(const char *symbol)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    struct ompjit_context ctx;
+    ompjit__image image = image_of(cubin_magic, sizeof cubin_magic, ptx_kernels);
+    ptxi_driver_fail(NULL);
+    ompjit_device *dev = open_gpu(&ctx);
+    bool failed = work(dev, &image, NULL);
+    ompjit__devices_free(&ctx);
+    image_drop(&image);
+    return failed ? 0 : ptxi_driver_calls(symbol);
+}
+
+static bool one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names))
+        names++;
+    return *names;
+}
+
+/* Every call of every function that the library makes. */
+static void faults(void)
+{
+    static const char *const functions[][2] = {
+#define CU_FUNCTION(name, suffix, version, required, args) {#name, #name suffix},
+#include "device/cuda_driver.def"
+    };
+    /* Only where something else failed, and when the driver is loaded. */
+    static const char *const elsewhere[] = {"cuGetErrorName", "cuGetErrorString",
+                                            "cuGetProcAddress", NULL};
+    /* Refusing these leaks: see leak_*. */
+    static const char *const leaks[] = {"cuStreamDestroy",
+                                        "cuDevicePrimaryCtxRelease", NULL};
+    for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
+        const char *name = functions[i][0];
+        if (one_of(name, elsewhere) || one_of(name, leaks))
+            continue;
+        int n = calls(functions[i][1]), right = 0;
+        ok(n > 0, "%s is used", name);
+        /* The last context that is entered is close's: without it nothing
+         * can be freed. */
+        n -= !strcmp(name, "cuCtxPushCurrent");
+        for (int k = 1; k <= n; k++)
+            right += fault(name, functions[i][1], k);
+        ok(right == n, "%s: each of %d failures is told", name, n);
+    }
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    unsigned count;
+    ptxi_driver_fail("cuInit:1:999,cuGetErrorName:1:1,cuGetErrorString:1:1");
+    context(&ctx, "cuda");
+    ok(ompjit_context_device_count(&ctx, &count, &err) == OMPJIT_ERR_DRIVER,
+       "a code that the driver cannot name");
+    ok_contains(err.text, "cuInit: a code that this driver does not know (999",
+                "is told by number");
+    ok(!ompjit_context_device_count(&ctx, &count, &err) && count == 1,
+       "a failed search may be repeated");
+    ompjit__devices_free(&ctx);
+}
+
+static void leak(const char *function, const char *symbol)
+{
+    ok(fault(function, symbol, 1), "%s: the failure is logged", function);
+}
+static void leak_stream(void) { leak("cuStreamDestroy", "cuStreamDestroy_v2"); }
+static void leak_primary(void)
+{
+    leak("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2");
+}
+
+static const struct scenario scenarios[] = {
+    {"sync", faults, {"PTXI_STREAM=sync"}, CLEAN, false},
+    {"async", faults, {"PTXI_STREAM=async"}, CLEAN, false},
+    {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, false},
+    {"leaked stream", leak_stream, {0}, "exit: 1 leaks", false},
+    {"leaked context", leak_primary, {0}, "exit: 1 leaks", false},
+};
+
+int main(int argc, char **argv)
+{
+    return run_scenarios(argc, argv, scenarios, OMPJIT__COUNT(scenarios));
+}

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The list of devices and the CUDA device, on ptxi's emulated driver. The other
+ * rooms' functions are fakes.
+ */
+#include "cuda_work.h"
+#include "device/cuda_driver.h"
+#include "ptxi.h"
+
+/* ----------------------------------------------------- scenarios: devices */
+
+static void no_driver(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    unsigned n = 0;
+    for (int i = 0; i < 2; i++) {
+        context(&ctx, "cuda");
+        ok(ompjit_context_device_count(&ctx, &n, &err) ==
+               OMPJIT_ERR_UNAVAILABLE,
+           "\"cuda\" without a driver is not available");
+        ok_contains(err.text, "libcuda.so.1", "the library is named");
+        ok_contains(err.text, "file too short", "and the loader's cause");
+    }
+    context(&ctx, "auto");
+    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1,
+       "\"auto\" finds the host");
+    ok(ctx.devices[0]->ops == &host_ops, "it is the host");
+    ok_contains(logged, "libcuda.so.1", "the log says why");
+    ompjit__devices_free(&ctx);
+    ok(hosts_closed == 1, "its device is closed");
+}
+
+static void no_gpu(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    unsigned n = 0;
+    context(&ctx, "cuda:0");
+    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
+       "\"cuda:0\" without a GPU is not available");
+    ok_contains(err.text, "cuInit: CUDA_ERROR_NO_DEVICE", "by CUDA's name");
+    ok_contains(err.text, "no CUDA-capable device is detected",
+                "and CUDA's words");
+    context(&ctx, NULL);
+    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1 &&
+           ctx.devices[0]->ops == &host_ops,
+       "the default is the host");
+    ok_contains(logged, "CUDA_ERROR_NO_DEVICE", "the log says why");
+    ompjit__devices_free(&ctx);
+}
+
+/* With two devices. */
+static void options(void)
+{
+    static const struct {
+        const char *option;
+        ompjit_status status;
+        unsigned count, ordinal;
+        const char *words;
+    } rows[] = {
+        {NULL, 0, 2, 0, NULL},
+        {"auto", 0, 2, 0, NULL},
+        {"cuda", 0, 2, 0, NULL},
+        {"cuda:0", 0, 1, 0, NULL},
+        {"cuda:1", 0, 1, 1, NULL},
+        {"host", 0, 1, 0, NULL},
+        {"cuda:2", OMPJIT_ERR_NOT_FOUND, 0, 0, "no cuda:2: the CUDA driver has 2"},
+        {"", OMPJIT_ERR_INVALID, 0, 0, "\"\": not \"auto\""},
+        {"gpu", OMPJIT_ERR_INVALID, 0, 0, "\"gpu\": not \"auto\", \"host\""},
+        {"cuda:", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:N\""},
+        {"cuda:-1", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:-1\""},
+        {"cuda:1x", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:1x\""},
+        {"cuda:99999999999999999999", OMPJIT_ERR_INVALID, 0, 0, "cuda:N"},
+        {"cuda1", OMPJIT_ERR_INVALID, 0, 0, "\"cuda1\""},
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        struct ompjit_context ctx;
+        ompjit_error err = {0};
+        unsigned n = 0;
+        const char *name = rows[i].option ? rows[i].option : "(null)";
+        context(&ctx, rows[i].option);
+        ok(ompjit_context_device_count(&ctx, &n, &err) == rows[i].status,
+           "devices %s: status", name);
+        ok(n == rows[i].count, "devices %s: %u", name, rows[i].count);
+        if (rows[i].words)
+            ok_contains(err.text, rows[i].words, "devices %s: error", name);
+        else
+            ok(ctx.devices[0]->ordinal == rows[i].ordinal &&
+                   ctx.devices[n - 1]->number == n - 1,
+               "devices %s: numbered", name);
+        ompjit__devices_free(&ctx);
+    }
+}
+
+static void arguments(void)
+{
+    struct ompjit_context ctx;
+    ompjit_device *dev = NULL;
+    ompjit_device_info info;
+    ompjit_error err = {0};
+    void *p = NULL;
+    char c = 0;
+    context(&ctx, "cuda:1");
+    ok(ompjit_context_device(&ctx, 1, &dev, &err) == OMPJIT_ERR_NOT_FOUND,
+       "a number out of range is not found");
+    ok_contains(err.text, "no device 1: the context has 1", "says how many");
+    ok(!ompjit_context_device(&ctx, 0, &dev, &err), "number 0 is there");
+
+    const struct {
+        ompjit_status status;
+        const char *words;
+    } rows[] = {
+#define ROW(words, ...) {__VA_ARGS__, words}
+        ROW("count: `ctx`", ompjit_context_device_count(NULL, NULL, NULL)),
+        ROW("count: `count`", ompjit_context_device_count(&ctx, NULL, &err)),
+        ROW("device: `ctx`", ompjit_context_device(NULL, 0, &dev, &err)),
+        ROW("device: `dev`", ompjit_context_device(&ctx, 0, NULL, &err)),
+        ROW("info: `dev`", ompjit_device_info_get(NULL, &info, &err)),
+        ROW("info: `info`", ompjit_device_info_get(dev, NULL, &err)),
+        ROW("alloc: `dev`", ompjit_device_alloc(NULL, 1, &p, &err)),
+        ROW("alloc: `ptr`", ompjit_device_alloc(dev, 1, NULL, &err)),
+        ROW("free: `dev`", ompjit_device_free(NULL, NULL, &err)),
+        ROW("upload: `dev`", ompjit_device_upload(NULL, &c, &c, 1, &err)),
+        ROW("upload: `dst`", ompjit_device_upload(dev, NULL, &c, 1, &err)),
+        ROW("upload: `src`", ompjit_device_upload(dev, &c, NULL, 1, &err)),
+        ROW("download: `dev`", ompjit_device_download(NULL, &c, &c, 1, &err)),
+        ROW("download: `dst`", ompjit_device_download(dev, NULL, &c, 1, &err)),
+        ROW("download: `src`", ompjit_device_download(dev, &c, NULL, 1, &err)),
+#undef ROW
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        ok(rows[i].status == OMPJIT_ERR_INVALID, "%s NULL", rows[i].words);
+    ok_string(err.text, "ompjit_device_download: `device_src` is NULL",
+              "the argument is named");
+    ok(!ompjit_device_free(dev, NULL, &err) &&
+           !ompjit_device_upload(dev, NULL, NULL, 0, &err) &&
+           !ompjit_device_download(dev, NULL, NULL, 0, &err),
+       "nothing to free or copy is fine");
+    ompjit__devices_free(&ctx);
+}
+
+/* PTXI_CC says what the GPU is; `arch` what is compiled for it. */
+static void target_is(const char *arch, ompjit_assembler assembler,
+                      ompjit_format format)
+{
+    struct ompjit_context ctx;
+    ompjit_device *dev;
+    ompjit_device_info info;
+    char got[32];
+    ompjit_format how;
+    context(&ctx, "auto");
+    ctx.assembler = assembler;
+    ok(!ompjit_context_device(&ctx, 0, &dev, NULL), "there is a GPU");
+    dev->ops->target(dev, got, &how);
+    ok_string(got, arch, "architecture");
+    ok(how == format, "format");
+    ok(!ompjit_device_info_get(dev, &info, NULL), "info");
+    ok_string(info.arch, arch, "info's architecture");
+    ok(info.kind == OMPJIT_DEVICE_CUDA && info.memory == 4ull << 30 &&
+           info.multiprocessors == 132 && info.max_threads == 1024 &&
+           info.max_shared == 48 << 10 && info.warp_size == 32 &&
+           info.driver_version == 13000,
+       "info's numbers");
+    ok_contains(info.name, "ptxi", "info's name");
+    DRIVER(long, ptxi_driver_live, const char *);
+    ok(ptxi_driver_live("primary contexts") == 0, "no context was made");
+    ompjit__devices_free(&ctx);
+}
+
+static void target_90(void)
+{
+    target_is("sm_90", OMPJIT_ASSEMBLER_AUTO, OMPJIT_FORMAT_CUBIN);
+    target_is("sm_90", OMPJIT_ASSEMBLER_DRIVER, OMPJIT_FORMAT_PTX);
+}
+static void target_87(void)
+{
+    target_is("sm_86", OMPJIT_ASSEMBLER_AUTO, OMPJIT_FORMAT_CUBIN);
+}
+static void target_110(void)
+{
+    target_is("sm_100", OMPJIT_ASSEMBLER_AUTO, OMPJIT_FORMAT_PTX);
+}
+
+static void target_61(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    unsigned n = 0;
+    context(&ctx, "cuda");
+    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_TARGET,
+       "an old GPU has no architecture");
+    ok_contains(err.text, "has compute capability 6.1", "its own is named");
+    context(&ctx, "auto");
+    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1 &&
+           ctx.devices[0]->ops == &host_ops,
+       "\"auto\" passes it over");
+    ok_contains(logged, "compute capability 6.1", "the log says why");
+    ompjit__devices_free(&ctx);
+}
+
+static void old_driver(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    unsigned n;
+    context(&ctx, "cuda");
+    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
+       "a driver that lacks a function is not available");
+    ok_contains(err.text, "has no cuFuncSetAttribute of CUDA 9.0",
+                "function and release are named");
+}
+
+/* ------------------------------------------------------- scenarios: work */
+
+static void results(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ok(!work(dev, &image, &err), "everything works");
+    ok(results_right(), "the results are right");
+    image_drop(&image);
+
+    void *empty[2] = {0};
+    ok(!ompjit_device_alloc(dev, 0, &empty[0], &err) &&
+           !ompjit_device_alloc(dev, 0, &empty[1], &err) && empty[0] &&
+           empty[0] != empty[1] && (uintptr_t)empty[0] % 128 == 0,
+       "size 0 gives a unique, aligned pointer");
+    ok(!ompjit_device_free(dev, empty[0], &err), "it can be freed");
+    ok(ompjit_device_free(dev, empty[0], &err) == OMPJIT_ERR_INVALID,
+       "but once");
+    ok_contains(err.text, "on cuda:0: not the address of an allocation",
+                "the error says so");
+    ok(ompjit_device_alloc(dev, 1ull << 40, &empty[0], &err) ==
+           OMPJIT_ERR_NO_MEMORY,
+       "too much is out of memory");
+    ok_contains(err.text,
+                "allocating 1099511627776 bytes on cuda:0: cuMemAlloc: "
+                "CUDA_ERROR_OUT_OF_MEMORY (2, out of memory)",
+                "size, device, function and CUDA's words");
+    ok(ompjit_device_upload(dev, x, y, 4, &err) == OMPJIT_ERR_DRIVER,
+       "copying to what is no device memory fails");
+    ok_contains(err.text, "copying 4 bytes from the host's 0x", "it is said");
+    ompjit__devices_free(&ctx); /* frees empty[1] */
+}
+
+static void images(void)
+{
+    static const struct {
+        const char *name, *cubin, *ptx, *words[3];
+        ompjit_status status;
+    } rows[] = {
+        {"cubin with PTX", cubin_magic, ptx_kernels, {0}, OMPJIT_OK},
+        {"cubin alone", cubin_magic, NULL,
+         {"loading an image for sm_75 on cuda:0 (ptxi",
+          "cubin: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU",
+          "the image is a cubin (ELF)"}, OMPJIT_ERR_DRIVER},
+        {"cubin with bad PTX", cubin_magic, ptx_broken,
+         {"CUDA_ERROR_NO_BINARY_FOR_GPU",
+          "; PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX", "ptxi: error:"},
+         OMPJIT_ERR_DRIVER},
+        {"bad PTX", NULL, ptx_broken,
+         {": PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX",
+          "NOWHERE", ""}, OMPJIT_ERR_DRIVER},
+    };
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__image image =
+            image_of(rows[i].cubin, sizeof cubin_magic, rows[i].ptx);
+        logged[0] = 0;
+        ok(work(dev, &image, &err) == rows[i].status, "%s", rows[i].name);
+        for (int k = 0; k < 3 && rows[i].words[0]; k++)
+            ok_contains(err.text, rows[i].words[k], "%s: error", rows[i].name);
+        if (!rows[i].status) {
+            ok(results_right(), "%s: results", rows[i].name);
+            ok_contains(logged, "was given PTX instead of a cubin", "logged");
+        }
+        image_drop(&image);
+    }
+    ompjit__image object = {.kind = OMPJIT__IMAGE_OBJECT};
+    ok(work(dev, &object, &err) == OMPJIT_ERR_INVALID, "a host object");
+    ompjit__devices_free(&ctx);
+}
+
+static void lookups(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__loaded *loaded;
+    ompjit__function *f, *same;
+    void *address;
+    size_t size;
+    uint32_t value = 0;
+    ok(!dev->ops->load(dev, &image, &loaded, &err), "the image loads");
+    image_drop(&image);
+    ok(!dev->ops->symbol(dev, loaded, "answer", &address, &size, &err) &&
+           size == sizeof value &&
+           !ompjit_device_download(dev, &value, address, size, &err) &&
+           value == 42,
+       "a variable has its value");
+    ok(dev->ops->symbol(dev, loaded, "question", &address, &size, &err) ==
+           OMPJIT_ERR_NOT_FOUND,
+       "a variable that is not there");
+    ok_contains(err.text, "looking up variable question on cuda:0", "named");
+    ok(dev->ops->function(dev, loaded, "nothing", &f, &err) ==
+           OMPJIT_ERR_NOT_FOUND,
+       "a kernel that is not there");
+    ok_contains(err.text, "looking up kernel nothing on cuda:0", "named");
+    ok(!dev->ops->function(dev, loaded, "saxpy", &f, &err) &&
+           !dev->ops->function(dev, loaded, "shared", &same, &err) &&
+           f != same &&
+           !dev->ops->function(dev, loaded, "saxpy", &same, &err) && f == same,
+       "a kernel is looked up once");
+    ompjit__devices_free(&ctx); /* unloads */
+}
+
+static void geometry(void)
+{
+    static const struct {
+        const char *kernel;
+        ompjit__geometry g;
+        const char *words;
+    } rows[] = {
+        {"bounded", {{1, 1, 1}, {64, 1, 1}, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {8, 8, 1}, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {65, 1, 1}, 0}, "at most 64 can run"},
+        {"bounded", {{1, 1, 1}, {8, 8, 2}, 0}, "128 threads in a team"},
+        {"fails", {{1, 1, 1}, {1025, 1, 1}, 0},
+         "kernel fails on cuda:0: 1025 threads in dimension x, where 1 to 1024"},
+        {"fails", {{1, 1, 1}, {1, 1, 65}, 0}, "dimension z, where 1 to 64"},
+        {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0}, "67108864 threads"},
+        {"fails", {{1, 65536, 1}, {1, 1, 1}, 0}, "65536 teams in dimension y"},
+        {"fails", {{1u << 31, 1, 1}, {1, 1, 1}, 0}, "2147483648 teams"},
+        {"fails", {{0, 1, 1}, {1, 1, 1}, 0}, "0 teams in dimension x"},
+        {"fails", {{1, 1, 1}, {1, 0, 1}, 0}, "0 threads in dimension y"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, 232449}, "232449 dynamic bytes"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX}, "a team can have 232448"},
+    };
+    struct ompjit_context ctx;
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__loaded *loaded;
+    ok(!dev->ops->load(dev, &image, &loaded, NULL), "the image loads");
+    image_drop(&image);
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__function *f;
+        ompjit_error err = {0};
+        ok(!dev->ops->function(dev, loaded, rows[i].kernel, &f, &err), "kernel");
+        ok(dev->ops->launch(dev, f, &rows[i].g, NULL, 0, NULL, &err) ==
+               (rows[i].words ? OMPJIT_ERR_GEOMETRY : OMPJIT_OK),
+           "geometry %zu", i);
+        if (rows[i].words)
+            ok_contains(err.text, rows[i].words, "geometry %zu: error", i);
+    }
+    ompjit__devices_free(&ctx);
+}
+
+/* `queued`: the failure is seen in queue_wait. */
+static void kernel_fails(bool queued)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__loaded *loaded;
+    ompjit__function *f;
+    ompjit__queue *queue = NULL;
+    void *p;
+    ok(!dev->ops->load(dev, &image, &loaded, &err) &&
+           !dev->ops->function(dev, loaded, "fails", &f, &err) &&
+           (!queued || !dev->ops->queue_create(dev, &queue, &err)),
+       "the image loads");
+    image_drop(&image);
+    ompjit_status status =
+        dev->ops->launch(dev, f, &one_team, NULL, 0, queue, &err);
+    if (queued && !status)
+        status = dev->ops->queue_wait(dev, queue, &err);
+    ok(status == OMPJIT_ERR_DEVICE, "a kernel that traps is a device error");
+    ok_contains(err.text, queued ? "kernel is fails" : "running kernel fails",
+                "the kernel is named");
+    ok_contains(err.text, "CUDA_ERROR_", "and CUDA's code");
+    ok_contains(err.text, "the context of cuda:0 is lost", "and what it means");
+    ok(ompjit_device_alloc(dev, 4, &p, &err) == OMPJIT_ERR_DEVICE,
+       "nothing works after that");
+    ok_contains(err.text, "the context of cuda:0 was lost when ",
+                "the error says since when");
+    ompjit__devices_free(&ctx);
+}
+
+static void trap(void) { kernel_fails(false); }
+static void trap_queued(void) { kernel_fails(true); }
+
+/* --------------------------------------------- scenarios: the surroundings */
+
+/* The caller's context is that of the second device; the work is done on the
+ * first. */
+static void current_context(void)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuCtxGetCurrent, cu_context *);
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    cu_context mine = NULL, now = NULL;
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 1) &&
+           !cuCtxSetCurrent(mine),
+       "the caller has a context");
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__image broken = image_of(NULL, 0, ptx_broken);
+    ok(!work(dev, &image, &err), "everything works");
+    ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
+    ok(work(dev, &broken, &err) == OMPJIT_ERR_DRIVER, "a failure");
+    ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
+    ompjit__devices_free(&ctx);
+    ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
+    image_drop(&image);
+    image_drop(&broken);
+    ok(!cuCtxSetCurrent(NULL) && !cuDevicePrimaryCtxRelease_v2(1),
+       "the caller ends");
+}
+
+enum { THREADS = 4, ROUNDS = 20, SIZE = 4096 };
+struct worker {
+    pthread_t thread;
+    ompjit_device *dev;
+    ompjit__loaded *loaded;
+    int wrong;
+};
+
+static void *worker(void *arg)
+{
+    struct worker *w = arg;
+    ompjit_device *dev = w->dev;
+    static const float zero[TEAM];
+    for (int i = 0; i < ROUNDS; i++) {
+        ompjit__function *f;
+        void *p = NULL, *q = NULL;
+        float in[TEAM], out[TEAM];
+        float a = (float)(i + 1);
+        uint32_t n = TEAM;
+        for (int k = 0; k < TEAM; k++)
+            in[k] = (float)(k * 3 + i);
+        void *args[] = {&a, &p, &q, &n};
+        if (ompjit_device_alloc(dev, sizeof in, &p, NULL) ||
+            ompjit_device_alloc(dev, sizeof in, &q, NULL) ||
+            ompjit_device_upload(dev, p, in, sizeof in, NULL) ||
+            ompjit_device_upload(dev, q, zero, sizeof zero, NULL) ||
+            dev->ops->function(dev, w->loaded, "saxpy", &f, NULL) ||
+            dev->ops->launch(dev, f, &one_team, args, 4, NULL, NULL) ||
+            ompjit_device_download(dev, out, q, sizeof out, NULL) ||
+            ompjit_device_free(dev, p, NULL) ||
+            ompjit_device_free(dev, q, NULL))
+            w->wrong++;
+        for (int k = 0; k < TEAM && !w->wrong; k++)
+            w->wrong += out[k] != a * in[k];
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    struct ompjit_context ctx;
+    struct worker workers[THREADS] = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__loaded *loaded = NULL;
+    ok(!dev->ops->load(dev, &image, &loaded, NULL), "the image loads");
+    image_drop(&image);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].dev = dev;
+        workers[i].loaded = loaded;
+        pthread_create(&workers[i].thread, NULL, worker, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        ok(!workers[i].wrong, "thread %d got its own results", i);
+    }
+    ompjit__devices_free(&ctx);
+}
+
+static void forked(void)
+{
+    struct ompjit_context ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    void *p, *q;
+    ok(!ompjit_device_alloc(dev, 4, &p, &err), "the parent uses the GPU");
+    pid_t pid = fork();
+    if (!pid) {
+        bool right = ompjit_device_alloc(dev, 4, &q, &err) ==
+                         OMPJIT_ERR_DRIVER &&
+                     strstr(err.text, "forked from it");
+        ompjit__devices_free(&ctx);
+        _exit(right && !logged[0] ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    ok(status == 0, "the child is told, and closes without the driver");
+    ok(!ompjit_device_free(dev, p, &err), "the parent goes on");
+    ompjit__devices_free(&ctx);
+}
+
+/* ----------------------------------------------------------- the scenarios */
+
+static const struct scenario scenarios[] = {
+    {"no driver", no_driver, {0}, NULL, true},
+    {"no GPU", no_gpu, {"PTXI_DEVICES=0"}, NULL, false},
+    {"options", options, {"PTXI_DEVICES=2"}, CLEAN, false},
+    {"arguments", arguments, {"PTXI_DEVICES=2"}, CLEAN, false},
+    {"sm_90", target_90, {0}, CLEAN, false},
+    {"sm_87", target_87, {"PTXI_CC=8.7"}, CLEAN, false},
+    {"sm_110", target_110, {"PTXI_CC=11.0"}, CLEAN, false},
+    {"sm_61", target_61, {"PTXI_CC=6.1"}, CLEAN, false},
+    {"old driver", old_driver, {"PTXI_HIDE=cuFuncSetAttribute"}, NULL, false},
+    {"results, sync", results, {"PTXI_STREAM=sync"}, CLEAN, false},
+    {"results, async", results, {"PTXI_STREAM=async"}, CLEAN, false},
+    {"results, lazy", results, {"PTXI_STREAM=lazy"}, CLEAN, false},
+    {"results by dlsym", results, {"PTXI_HIDE=cuGetProcAddress"}, CLEAN, false},
+    {"images", images, {0}, CLEAN, false},
+    {"lookups", lookups, {0}, CLEAN, false},
+    {"geometry", geometry, {0}, CLEAN, false},
+    {"trap, sync", trap, {"PTXI_STREAM=sync"}, NULL, false},
+    {"trap, async", trap, {"PTXI_STREAM=async"}, NULL, false},
+    {"trap in a queue", trap_queued, {"PTXI_STREAM=lazy"}, NULL, false},
+    {"current context", current_context, {"PTXI_DEVICES=2"}, CLEAN, false},
+    {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, false},
+    {"threads, lazy", threads, {"PTXI_STREAM=lazy"}, CLEAN, false},
+    {"fork", forked, {0}, CLEAN, false},
+};
+
+int main(int argc, char **argv)
+{
+    return run_scenarios(argc, argv, scenarios, OMPJIT__COUNT(scenarios));
+}

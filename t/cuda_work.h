@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * One piece of work that uses every operation of a GPU, and fakes of what the
+ * other rooms do for a device.
+ */
+#ifndef OMPJIT_T_CUDA_WORK_H
+#define OMPJIT_T_CUDA_WORK_H
+
+#include "cuda_ptx.h"
+#include "device/device.h"
+#include "tap.h"
+
+/* ------------------------------------------------------------------ fakes */
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char logged[8192]; /* what was logged since it was last emptied */
+static int hosts_closed;
+
+void ompjit__log(ompjit_context *ctx, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    pthread_mutex_lock(&log_lock);
+    size_t n = strlen(logged);
+    vsnprintf(logged + n, sizeof logged - n, format, ap);
+    pthread_mutex_unlock(&log_lock);
+    va_end(ap);
+}
+
+ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err)
+{
+    static const char *const known[] = {"sm_75", "sm_80",  "sm_86", "sm_89",
+                                        "sm_90", "sm_100", "sm_120"};
+    for (size_t i = 0; i < OMPJIT__COUNT(known); i++)
+        if (!strcmp(arch, known[i]))
+            return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API, "unknown");
+}
+
+static inline void host_close(ompjit_device *dev) { hosts_closed++; }
+static const ompjit__device_ops host_ops = {.name = "host",
+                                            .close = host_close};
+
+ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
+{
+    ompjit_device *dev;
+    return ompjit__device_add(ctx, &host_ops, 0, NULL, &dev, err);
+}
+
+/* ------------------------------------------------------------------- work */
+
+static inline void context(struct ompjit_context *ctx, const char *devices)
+{
+    *ctx = (struct ompjit_context){.devices_option = (char *)devices};
+    pthread_mutex_init(&ctx->lock, NULL);
+    logged[0] = 0;
+}
+
+static inline ompjit__image image_of(const char *cubin, size_t size, const char *ptx)
+{
+    ompjit__image image = {.kind = OMPJIT__IMAGE_PTX, .arch = "sm_75"};
+    if (cubin) {
+        image.kind = OMPJIT__IMAGE_CUBIN;
+        ompjit__buf_add(&image.bytes, cubin, size);
+    }
+    if (ptx)
+        ompjit__buf_printf(cubin ? &image.ptx : &image.bytes, "%s", ptx);
+    return image;
+}
+
+static inline void image_drop(ompjit__image *image)
+{
+    ompjit__buf_free(&image->bytes);
+    ompjit__buf_free(&image->ptx);
+}
+
+enum { N = 200, TEAM = 64, BIG = 60 * 1024 };
+static const ompjit__geometry one_team = {{1, 1, 1}, {TEAM, 1, 1}, 0};
+
+/* Copies in a queue may still read and write these after a failure. */
+static float x[N], y[N], z[N];
+static uint32_t ids[TEAM];
+
+/* What a run holds, so that a failure anywhere lets go of it all. */
+struct run {
+    void *dx, *dy, *dz;
+    ompjit__loaded *loaded;
+    ompjit__queue *queue;
+};
+
+#define TRY(call)                     \
+    do {                              \
+        ompjit_status status_ = call; \
+        if (status_)                  \
+            return status_;           \
+    } while (0)
+
+static inline ompjit_status launch_saxpy(ompjit_device *dev, struct run *run,
+                                  ompjit_error *err)
+{
+    const ompjit__geometry g = {{(N + TEAM - 1) / TEAM, 1, 1}, {TEAM, 1, 1}, 0};
+    ompjit__function *f;
+    float a = 2;
+    uint32_t n = N;
+    void *args[] = {&a, &run->dx, &run->dy, &n};
+    TRY(dev->ops->function(dev, run->loaded, "saxpy", &f, err));
+    return dev->ops->launch(dev, f, &g, args, 4, run->queue, err);
+}
+
+static inline ompjit_status launch_shared(ompjit_device *dev, struct run *run,
+                                   ompjit_error *err)
+{
+    ompjit__geometry g = one_team;
+    ompjit__function *f;
+    uint32_t at = BIG - sizeof ids;
+    void *args[] = {&run->dz, &at};
+    g.dynamic_shared = BIG;
+    TRY(dev->ops->function(dev, run->loaded, "shared", &f, err));
+    TRY(dev->ops->launch(dev, f, &g, args, 2, NULL, err));
+    return ompjit_device_download(dev, ids, run->dz, sizeof ids, err);
+}
+
+/* y += 2x twice, once without and once with a queue; z becomes a copy. */
+static inline ompjit_status compute(ompjit_device *dev, struct run *run,
+                             const ompjit__image *image, ompjit_error *err)
+{
+    const ompjit__device_ops *ops = dev->ops;
+    void *answer;
+    size_t size;
+    TRY(ompjit_device_alloc(dev, sizeof x, &run->dx, err));
+    TRY(ompjit_device_alloc(dev, sizeof y, &run->dy, err));
+    TRY(ompjit_device_alloc(dev, sizeof z, &run->dz, err));
+    TRY(ops->load(dev, image, &run->loaded, err));
+    TRY(ops->symbol(dev, run->loaded, "answer", &answer, &size, err));
+    TRY(launch_shared(dev, run, err));
+    TRY(ompjit_device_upload(dev, run->dx, x, sizeof x, err));
+    TRY(ompjit_device_upload(dev, run->dy, y, sizeof y, err));
+    TRY(launch_saxpy(dev, run, err));
+
+    TRY(ops->queue_create(dev, &run->queue, err));
+    TRY(launch_saxpy(dev, run, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_ON, run->dz, run->dy, sizeof z, run->queue,
+                  err));
+    TRY(ops->copy(dev, OMPJIT__COPY_FROM, z, run->dz, sizeof z, run->queue,
+                  err));
+    return ops->queue_wait(dev, run->queue, err);
+}
+
+/* The first failure of the run and of letting go. */
+static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
+                          ompjit_error *err)
+{
+    struct run run = {0};
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)i;
+        y[i] = 1;
+        z[i] = 0;
+    }
+    memset(ids, 0, sizeof ids);
+    ompjit_status status = compute(dev, &run, image, err);
+    dev->ops->queue_destroy(dev, run.queue);
+    dev->ops->unload(dev, run.loaded);
+    void *blocks[] = {run.dx, run.dy, run.dz};
+    for (int i = 0; i < 3; i++) {
+        ompjit_error ignored;
+        ompjit_status freed =
+            ompjit_device_free(dev, blocks[i], status ? &ignored : err);
+        status = status ? status : freed;
+    }
+    return status;
+}
+
+static inline bool results_right(void)
+{
+    for (int i = 0; i < N; i++)
+        if (z[i] != 1 + 4 * x[i])
+            return false;
+    for (uint32_t i = 0; i < TEAM; i++)
+        if (ids[i] != i)
+            return false;
+    return true;
+}
+
+static inline ompjit_device *open_gpu(struct ompjit_context *ctx)
+{
+    ompjit_device *dev = NULL;
+    ompjit_error err = {0};
+    context(ctx, "cuda");
+    if (ompjit_context_device(ctx, 0, &dev, &err)) {
+        printf("Bail out! no device: %s\n", err.text);
+        exit(1);
+    }
+    return dev;
+}
+#endif
