@@ -56,12 +56,13 @@ static inline void context(struct ompjit_context *ctx, const char *devices)
     logged[0] = 0;
 }
 
-static inline ompjit__image image_of(const char *cubin, size_t size, const char *ptx)
+/* An image of a cubin, of PTX, or of a cubin with the PTX it came from. */
+static inline ompjit__image image_of(const char *cubin, const char *ptx)
 {
     ompjit__image image = {.kind = OMPJIT__IMAGE_PTX, .arch = "sm_75"};
     if (cubin) {
         image.kind = OMPJIT__IMAGE_CUBIN;
-        ompjit__buf_add(&image.bytes, cubin, size);
+        ompjit__buf_add(&image.bytes, cubin, sizeof cubin_magic);
     }
     if (ptx)
         ompjit__buf_printf(cubin ? &image.ptx : &image.bytes, "%s", ptx);
