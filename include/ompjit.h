@@ -136,8 +136,8 @@ typedef struct ompjit_context_options {
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
 /* Makes a context. No GPU, process, file or thread is touched before it is
- * needed. `options` may be NULL: all defaults. Destroy the context last:
- * its modules and devices end with it. */
+ * needed. `options` may be NULL: all defaults. Destroy the context last, after
+ * its modules; its devices end with it. */
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **ctx, ompjit_error *err);
 void ompjit_context_destroy(ompjit_context *ctx);
@@ -363,6 +363,52 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_device *dev,
                                         ompjit_launch_info *info,
                                         ompjit_error *err);
+
+/* --------------------------------------------------------- runtime table */
+
+/* The functions that clang's OpenMP code calls: 194 as LLVM 21 numbers them,
+ * then those that LLVM 22 added and those that LLVM lists nowhere. An index
+ * never changes its meaning. */
+typedef enum ompjit_rtl {
+#define OMPJIT_RTL(index, attributes, where, type, name) \
+    OMPJIT_RTL_##name = index,
+#define OMPJIT_RTL2(index, attributes, where, type, name) \
+    OMPJIT_RTL_##name##_v22 = index,
+#include "ompjit_rtl.def"
+    OMPJIT_RTL_COUNT
+} ompjit_rtl;
+
+typedef struct ompjit_rtl_row {
+    size_t size;            /* sizeof(ompjit_rtl_row)                        */
+    unsigned index;
+    const char *name;       /* "__kmpc_barrier"                              */
+    char type[128];         /* LLVM's, "void (ptr, i32)"                     */
+    const char *attributes; /* a declaration's, "convergent nounwind"; those
+                               of the result and of a parameter as
+                               "result:noalias" and "0:writeonly"            */
+    const char *category;   /* "tasking"                                     */
+    const char *where;      /* it is implemented: "device", "host: libomp",
+                               "host: libompjit", "device, host: libomp" or
+                               "nowhere"                                     */
+    unsigned since, until;  /* LLVM releases with this row, 18 to 22         */
+    int successor;          /* row that calls become when IR is read; -1:
+                               they stay                                     */
+    char note[192];         /* on releases, "LLVM 18 to 21; ..."; or ""      */
+} ompjit_rtl_row;
+#define OMPJIT_RTL_ROW_INIT { .size = sizeof(ompjit_rtl_row) }
+
+/* How many rows there are: OMPJIT_RTL_COUNT of the library's own version. */
+unsigned ompjit_rtl_count(void);
+
+/* Fills *row, whose `size` the caller has set. Strings in it are never freed.
+ * NOT_FOUND where index is not below ompjit_rtl_count(). */
+ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
+                                ompjit_error *err);
+
+/* Likewise by name; of two rows of one name, LLVM 22's. NOT_FOUND suggests
+ * names that look alike. */
+ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
+                                   ompjit_error *err);
 
 #ifdef __cplusplus
 }

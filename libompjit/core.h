@@ -82,6 +82,10 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
+/* Bitcode as text, appended. ir/print.c */
+ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
+                               ompjit__buf *text, ompjit_error *err);
+
 /* ------------------------------------------------------ specialization */
 
 /* What is folded into a build. Zero-initialised: nothing. */
@@ -92,6 +96,7 @@ typedef struct ompjit__spec {
     uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
                                must be given                               */
     const uint64_t *literals;
+    bool import_globals;    /* mutable variables are another image's       */
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */
@@ -109,12 +114,20 @@ typedef struct ompjit__usage {
     ompjit_resources res;
 } ompjit__usage;
 
+typedef struct ompjit__variable {
+    char *name;
+    uint64_t size; /* bytes */
+} ompjit__variable;
+
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
     ompjit__buf bytes;
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
+    ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
+    unsigned nglobals;         /* imports where imports_globals            */
+    bool imports_globals;
     char arch[32];
 } ompjit__image;
 

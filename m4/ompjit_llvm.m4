@@ -1,9 +1,15 @@
-# OMPJIT_LLVM: finds LLVM 22 and clang 22; sets LLVM_CPPFLAGS LLVM_LIBS
-# LLVM_LDFLAGS CLANG LLVM_BINDIR LIBOMP.
-AC_DEFUN([OMPJIT_LLVM], [
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# OMPJIT_LLVM: finds LLVM 22, clang 22 and LLVM's OpenMP runtime. Reads
+# $with_llvm and $enable_shared_llvm; sets LLVM_CPPFLAGS LLVM_LIBS LLVM_LDFLAGS
+# LLVM_BINDIR CLANG CLANG_RESOURCE_DIR LIBOMP.
+
+# OMPJIT_LLVM_CONFIG: llvm-config, by the order user's choice, PATH, known places.
+AC_DEFUN([OMPJIT_LLVM_CONFIG], [
 AS_CASE([$with_llvm],
+    [no], [AC_MSG_ERROR([libompjit is built on LLVM 22; --without-llvm cannot be])],
     [auto|yes], [AC_PATH_PROGS([LLVM_CONFIG], [llvm-config-22 llvm-config], [no],
-        [$PATH:/usr/lib/llvm-22/bin:/opt/llvm-22/bin])],
+        [$PATH:/usr/lib/llvm-22/bin:/opt/llvm-22/bin:/opt/homebrew/opt/llvm@22/bin])],
     [AS_IF([test -d "$with_llvm"], [LLVM_CONFIG=$with_llvm/bin/llvm-config],
         [LLVM_CONFIG=$with_llvm])])
 AS_IF([test "x$LLVM_CONFIG" = xno || ! "$LLVM_CONFIG" --version >/dev/null 2>&1],
@@ -11,28 +17,68 @@ AS_IF([test "x$LLVM_CONFIG" = xno || ! "$LLVM_CONFIG" --version >/dev/null 2>&1]
 llvm_version=`$LLVM_CONFIG --version`
 AS_CASE([$llvm_version], [22.*], [],
     [AC_MSG_ERROR([$LLVM_CONFIG is LLVM $llvm_version; LLVM 22 is needed])])
-LLVM_BINDIR=`$LLVM_CONFIG --bindir`
-LLVM_CPPFLAGS=`$LLVM_CONFIG --includedir`
-LLVM_CPPFLAGS="-isystem $LLVM_CPPFLAGS"
+])
+
+# OMPJIT_LLVM_LINK: static libraries with hidden symbols, or the shared one.
+# Of LLVM's system libraries only what the used components need is linked, so
+# that neither z3 nor libxml2 has to be there.
+AC_DEFUN([OMPJIT_LLVM_LINK], [
 llvm_libdir=`$LLVM_CONFIG --libdir`
 llvm_components="nvptx native orcjit passes bitreader bitwriter irreader linker analysis ipo"
-AS_IF([test "x$enable_shared_llvm" = xyes],
-    [LLVM_LIBS="-L$llvm_libdir "`$LLVM_CONFIG --link-shared --libs $llvm_components`
-     LLVM_LDFLAGS="-Wl,-rpath,$llvm_libdir"],
-    [LLVM_LIBS="-L$llvm_libdir "`$LLVM_CONFIG --link-static --libs $llvm_components`" -Wl,--as-needed -lz -lzstd"
-     LLVM_LDFLAGS="-Wl,--exclude-libs,ALL -Wl,--gc-sections"])
-AC_PATH_PROG([CLANG], [clang-22], [$LLVM_BINDIR/clang], [$LLVM_BINDIR:$PATH])
+AS_IF([test "x$enable_shared_llvm" = xyes], [
+    LLVM_LIBS=`$LLVM_CONFIG --link-shared --libs $llvm_components 2>/dev/null`
+    AS_IF([test -z "$LLVM_LIBS"],
+        [AC_MSG_ERROR([--enable-shared-llvm: no shared libLLVM in $llvm_libdir])])
+    LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS"
+    LLVM_LDFLAGS="-Wl,-rpath,$llvm_libdir"
+], [
+    LLVM_LIBS=`$LLVM_CONFIG --link-static --libs $llvm_components 2>/dev/null`
+    AS_IF([test -z "$LLVM_LIBS"], [AC_MSG_ERROR([no static LLVM libraries in
+        $llvm_libdir; install llvm-22-dev or give --enable-shared-llvm])])
+    AC_CHECK_LIB([z], [inflate], [:],
+        [AC_MSG_ERROR([LLVM needs zlib; install zlib1g-dev])], [-lm])
+    AC_CHECK_LIB([zstd], [ZSTD_decompress], [:],
+        [AC_MSG_ERROR([LLVM needs libzstd; install libzstd-dev])], [-lm])
+    LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
+    LLVM_LDFLAGS="-Wl,--exclude-libs,ALL -Wl,--gc-sections"
+])
+])
+
+# OMPJIT_CLANG: the C front end. It runs at run time too: `clang` of the library's
+# options and OMPJIT_CLANG in the environment win over what is found here.
+AC_DEFUN([OMPJIT_CLANG], [
+AC_ARG_VAR([CLANG], [clang 22, the front end for C and C++])
+AC_PATH_PROGS([CLANG], [clang-22 clang], [$LLVM_BINDIR/clang], [$LLVM_BINDIR:$PATH])
 AS_IF([! "$CLANG" --version 2>/dev/null | grep -q 'version 22'],
     [AC_MSG_ERROR([clang 22 not found beside $LLVM_CONFIG; install clang-22])])
 CLANG_RESOURCE_DIR=`$CLANG -print-resource-dir`
+])
+
+# OMPJIT_LIBOMP: the host device's threads.
+AC_DEFUN([OMPJIT_LIBOMP], [
+AC_MSG_CHECKING([for LLVM's OpenMP runtime])
 LIBOMP=
-for d in "$llvm_libdir" /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu; do
-    AS_IF([test -z "$LIBOMP" && test -e "$d/libomp.so.5"], [LIBOMP=$d/libomp.so.5])
-    AS_IF([test -z "$LIBOMP" && test -e "$d/libomp.so"], [LIBOMP=$d/libomp.so])
+ompjit_multiarch=`$CLANG -print-multiarch 2>/dev/null || :`
+for dir in "$llvm_libdir" "/usr/lib/$ompjit_multiarch" \
+    /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib64; do
+    for lib in libomp.so.5 libomp.so; do
+        AS_IF([test -z "$LIBOMP" && test -e "$dir/$lib"], [LIBOMP=$dir/$lib])
+    done
 done
-AS_IF([test -z "$LIBOMP"], [LIBOMP=libomp.so.5])
+AC_MSG_RESULT([${LIBOMP:-no, libomp.so.5 will be looked for at run time}])
+: ${LIBOMP:=libomp.so.5}
+])
+
+AC_DEFUN([OMPJIT_LLVM], [
+OMPJIT_LLVM_CONFIG
+LLVM_BINDIR=`$LLVM_CONFIG --bindir`
+LLVM_CPPFLAGS="-isystem "`$LLVM_CONFIG --includedir`
+OMPJIT_LLVM_LINK
+OMPJIT_CLANG
+OMPJIT_LIBOMP
 AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS])
-AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([CLANG]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
+AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
+AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LLVM], ["$llvm_version"], [LLVM's version])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_CLANG], ["$CLANG"], [clang found at configure time])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LIBOMP], ["$LIBOMP"], [libomp found at configure time])
 ])

@@ -10,6 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
+#include "backend/jit.h"
 #include "core.h"
 
 /* ------------------------------------------------------- LLVM (ir/llvm.c) */
@@ -20,6 +21,11 @@ void ompjit__llvm_init(void);
 /* A context whose diagnostics are collected into `messages`. */
 LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
 
+/* How many bytes of messages such a context has collected so far, and the
+ * messages since then where one of them is an error, else NULL. */
+size_t ompjit__llvm_mark(LLVMContextRef context);
+const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark);
+
 /* Runs passes; COMPILE or the given stage's error with LLVM's message. */
 ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  const char *passes, ompjit_stage stage,
@@ -27,7 +33,8 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
  * process) ends f instead and is returned as COMPILE error with LLVM's text;
- * what f allocated is then lost. */
+ * what f allocated is then lost, and no LLVM object that f worked on may be
+ * used or disposed: make and dispose the LLVM context within f. Guards nest. */
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
 
@@ -55,6 +62,12 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit__usage **usage, unsigned *n,
                                   ompjit_error *err);
+/* Math functions that PTX lacks, by libdevice: names of the C library and
+ * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
+ * used. LINK error that names them where there is no libdevice.
+ * backend/math.c */
+ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
+                                ompjit_error *err);
 /* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.
  * malloc'd path. */
 char *ompjit__libdevice_path(void);
@@ -66,36 +79,20 @@ char *ompjit__libdevice_path(void);
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
- * block; adds for each kernel the entry
+ * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
+ * Retargeting adds for each kernel the entry
  *     void <symbol>.entry(void **args)
- * and the constant `<symbol>.shared` (uint32_t bytes). */
+ * with args[i] pointing at the value of the kernel's ABI parameter i. */
 ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 
-/* ------------------------------------------------------- ORC (backend/orc.c) */
-
-typedef struct ompjit__jit ompjit__jit; /* one LLJIT with its own library */
-
-typedef struct ompjit__absolute {
-    const char *name;
-    void *address;
-} ompjit__absolute;
-
-ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
-                              ompjit_error *err);
-void ompjit__jit_free(ompjit__jit *jit);
-/* Definitions that win over the process's own symbols. */
-ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
-                                 size_t n, ompjit_error *err);
-/* Takes a copy of the object. */
-ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
-                                     size_t size, ompjit_error *err);
-ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
-                                 void **address, ompjit_error *err);
+/* ---------------------------- host objects (backend/orc.c; see also jit.h) */
 
 /* The machine of this process's CPU; PIC, small code model. */
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    LLVMTargetMachineRef *out,
                                    ompjit_error *err);
+/* Thread-local variables by __emutls_get_address. emutls.cc */
+void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 /* Module to object bytes. */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);

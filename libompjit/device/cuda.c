@@ -583,7 +583,8 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "opening the device");
     else if (!(status = read_info(gpu, err)))
-        status = ompjit__device_add(ctx, &ops, ordinal, gpu, &dev, err);
+        status = ompjit__device_add(ctx, &ops, OMPJIT_DEVICE_CUDA, ordinal,
+                                    gpu, &dev, err);
     if (status) {
         pthread_mutex_destroy(&gpu->lock);
         free(gpu);

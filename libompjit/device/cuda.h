@@ -86,7 +86,8 @@ void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
 
 /* The operations on images and kernels, as device.h describes them. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
-                               ompjit__loaded **out, ompjit_error *err);
+                               ompjit__loaded *base, ompjit__loaded **out,
+                               ompjit_error *err);
 void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded);
 ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                  const char *name, void **address,

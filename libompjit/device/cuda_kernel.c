@@ -92,7 +92,8 @@ static void free_loaded(ompjit__loaded *loaded)
 
 /* An image whose loading fails only in leave is left to close. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
-                               ompjit__loaded **out, ompjit_error *err)
+                               ompjit__loaded *base, ompjit__loaded **out,
+                               ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     if (image->kind == OMPJIT__IMAGE_OBJECT)

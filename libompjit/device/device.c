@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "offload/offload.h"
 
 /* -------------------------------------------------------------- the list */
 
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
-                                 unsigned ordinal, void *state,
+                                 ompjit_device_kind kind, unsigned ordinal,
+                                 void *state,
                                  ompjit_device **out, ompjit_error *err)
 {
     ompjit_device **devices =
@@ -29,8 +31,15 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->ctx = ctx;
     dev->number = ctx->ndevices;
     dev->ordinal = ordinal;
+    dev->limits.kind = kind;
+    dev->present = ompjit__present_new();
+    if (!dev->present) {
+        free(dev);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
     dev->state = state;
     pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->open_lock, NULL);
     ctx->devices[ctx->ndevices++] = dev;
     *out = dev;
     return OMPJIT_OK;
@@ -40,8 +49,10 @@ void ompjit__devices_free(ompjit_context *ctx)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
         ompjit_device *dev = ctx->devices[i];
+        ompjit__present_free(dev, dev->present);
         dev->ops->close(dev);
         pthread_mutex_destroy(&dev->lock);
+        pthread_mutex_destroy(&dev->open_lock);
         free(dev);
     }
     free(ctx->devices);
@@ -96,6 +107,52 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
     return status;
 }
 
+/* ------------------------------------------------------------- opening one */
+
+/* A positive number in the environment; 0: none. */
+static uint32_t env_number(const char *variable)
+{
+    const char *text = getenv(variable);
+    long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n <= INT_MAX ? (uint32_t)n : 0;
+}
+
+static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
+{
+    ompjit_device_info info;
+    ompjit_status status = OMPJIT_OK;
+    if (dev->ops->open && !dev->state)
+        status = dev->ops->open(dev, err);
+    if (!status)
+        status = dev->ops->info(dev, &info, err);
+    if (status)
+        return status;
+    ompjit__device_limits *limits = &dev->limits;
+    limits->multiprocessors = info.multiprocessors;
+    limits->teams = env_number("OMPJIT_TEAMS");
+    if (!limits->teams)
+        limits->teams = env_number("OMP_NUM_TEAMS");
+    limits->threads = env_number("OMPJIT_THREADS");
+    if (!limits->threads)
+        limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
+{
+    if (atomic_load_explicit(&dev->ready, memory_order_acquire))
+        return OMPJIT_OK;
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&dev->open_lock);
+    if (!atomic_load_explicit(&dev->ready, memory_order_relaxed)) {
+        status = make_ready(dev, err);
+        if (!status)
+            atomic_store_explicit(&dev->ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&dev->open_lock);
+    return status;
+}
+
 /* ------------------------------------------------------- public functions */
 
 static ompjit_status null(const char *function, const char *argument,
@@ -143,7 +200,8 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
 {
     NOT_NULL(dev);
     NOT_NULL(info);
-    return dev->ops->info(dev, info, err);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    return status ? status : dev->ops->info(dev, info, err);
 }
 
 ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
@@ -151,7 +209,8 @@ ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
 {
     NOT_NULL(dev);
     NOT_NULL(ptr);
-    return dev->ops->alloc(dev, size, ptr, err);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    return status ? status : dev->ops->alloc(dev, size, ptr, err);
 }
 
 ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,

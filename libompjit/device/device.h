@@ -21,14 +21,26 @@ typedef struct ompjit__geometry {
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
+/* What other software knows a device by, for interop objects. The numbers are
+ * OpenMP's (omp_interop_fr_t and the vendors of its additional definitions). */
+typedef struct ompjit__native {
+    int runtime;   /* 2: CUDA driver       */
+    int vendor;    /* 11: NVIDIA           */
+    void *device;  /* CUdevice             */
+    void *context; /* CUcontext            */
+    void *stream;  /* CUstream of the queue, where there is one */
+} ompjit__native;
+
 /* Every operation may be called by any thread, and locks for itself. Errors
  * are texts as everywhere; the driver's own message is in them. A NULL
  * operation means what its comment says. */
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
 
-    /* Opens what open needs on first use; called by every other operation
-     * itself where it has to. Frees everything, also what is still loaded. */
+    /* Once, under dev->open_lock, before anything else but target and close; may
+     * be repeated after a failure. NULL: nothing to open. */
+    ompjit_status (*open)(ompjit_device *dev, ompjit_error *err);
+    /* Frees everything, also what is still loaded. */
     void (*close)(ompjit_device *dev);
 
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
@@ -48,9 +60,11 @@ typedef struct ompjit__device_ops {
     /* What build's format the device wants ("host" -> OBJECT). */
     void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
 
-    /* The device keeps no reference to the image. */
+    /* The device keeps no reference to the image. Where the image imports
+     * variables they are `base`'s, which must outlive it; else base is NULL. */
     ompjit_status (*load)(ompjit_device *dev, const ompjit__image *image,
-                          ompjit__loaded **out, ompjit_error *err);
+                          ompjit__loaded *base, ompjit__loaded **out,
+                          ompjit_error *err);
     void (*unload)(ompjit_device *dev, ompjit__loaded *loaded);
     ompjit_status (*symbol)(ompjit_device *dev, ompjit__loaded *loaded,
                             const char *name, void **address, size_t *size,
@@ -72,7 +86,20 @@ typedef struct ompjit__device_ops {
     ompjit_status (*queue_wait)(ompjit_device *dev, ompjit__queue *queue,
                                 ompjit_error *err);
     void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
+
+    /* `queue` may be NULL. NULL operation: no other software knows it. */
+    ompjit_status (*native)(ompjit_device *dev, ompjit__queue *queue,
+                            ompjit__native *out, ompjit_error *err);
 } ompjit__device_ops;
+
+/* What a launch needs to know of a device to choose a geometry. */
+typedef struct ompjit__device_limits {
+    ompjit_device_kind kind;
+    uint32_t multiprocessors;
+    uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
+                                OMP_NUM_TEAMS; OMPJIT_THREADS, else
+                                OMP_TEAMS_THREAD_LIMIT); 0: none */
+} ompjit__device_limits;
 
 struct ompjit_device {
     const ompjit__device_ops *ops;
@@ -80,8 +107,11 @@ struct ompjit_device {
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
     bool shares_memory; /* host pointers are device pointers              */
-    pthread_mutex_t lock;
-    void *state;      /* the operations' own                              */
+    ompjit__device_limits limits; /* kind always; the rest once ready     */
+    _Atomic bool ready;
+    pthread_mutex_t open_lock; /* of ready                                */
+    pthread_mutex_t lock; /* the operations' own, as is state             */
+    void *state;
     struct ompjit__present *present; /* offload/present.c                 */
 };
 
@@ -94,8 +124,12 @@ ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
 /* Appends to ctx->devices; takes nothing on failure. device/device.c */
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
-                                 unsigned ordinal, void *state,
+                                 ompjit_device_kind kind, unsigned ordinal,
+                                 void *state,
                                  ompjit_device **out, ompjit_error *err);
+/* Opens the device and fills dev->limits, on the first call; whoever uses the
+ * operations calls it before. device/device.c */
+ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
 /* The list, found on first use. A search that failed leaves no device and may
  * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);

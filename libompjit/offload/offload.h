@@ -17,8 +17,8 @@ typedef struct ompjit__request {
     bool threads_fixed;  /* likewise; else threads is an upper bound      */
     uint32_t dynamic_shared;
     uint64_t tripcount;
-    uint64_t literal_mask;      /* fold these parameters' values          */
-    bool fold_teams;
+    uint64_t literal_mask; /* fold these parameters' values               */
+    bool fold_geometry;    /* fold teams and threads                      */
 } ompjit__request;
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
@@ -28,6 +28,9 @@ ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
                           ompjit_device *dev, const ompjit__request *request,
                           const uint64_t *values, unsigned nvalues,
                           ompjit__queue *queue, ompjit_error *err);
+
+/* Unloads all that ompjit__run has built of the module. */
+void ompjit__variants_free(ompjit_module *mod);
 
 /* Loads the module on the device (where it is not yet), without a launch, and
  * gives the device address of a declare-target variable. */
@@ -81,17 +84,37 @@ typedef struct ompjit__served {
                               or exactly the program's own arguments where
                               has_context is false                        */
     bool has_context;
-    const char *signature; /* "i:plii..." result and arguments: v void, i
-                              i32, l i64, s size_t, p pointer, d double   */
+    const char *signature; /* "i:plii..." result and arguments, without the
+                              context: v void, i i32, l i64, s size_t, p
+                              pointer                                     */
 } ompjit__served;
 extern const ompjit__served ompjit__served_table[];
 extern const size_t ompjit__served_count;
 
+/* One for each context, made with it (ctx->tgt); touches no device. Freed
+ * before the devices are closed. NULL: out of memory. */
 struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx);
 void ompjit__tgt_free(struct ompjit__tgt *tgt);
 
+/* The dlopen handle of the libomp that served programs run on; NULL, as at
+ * first: the process's own, if it has one. */
+void ompjit__tgt_libomp(ompjit_context *ctx, void *handle);
+
+/* A served function cannot return an error. Its text goes to the log, the
+ * first one is kept, and then the hook is called, if there is one; it may end
+ * the process or jump out. If it returns, the program runs on, and the host's
+ * version of a target region in place of the device's. */
+typedef void ompjit__tgt_fatal_fn(void *data, const ompjit_error *err);
+void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
+                          void *data);
+/* Returns the error that was kept, filling *err, and forgets it; OMPJIT_OK
+ * where there is none. */
+ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err);
+
 /* Tells the served functions what a program's offload entries are: `key` is
- * the host address by which host code names the kernel or variable. */
+ * the host address by which host code names the kernel or variable. `size` and
+ * `flags` are the entry's; of a `requires` entry (flag 0x10) `size` is its
+ * data, and `host` and `symbol` are not used. `symbol` is copied. */
 ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
                                      ompjit_module *mod, unsigned kernel,
                                      ompjit_error *err);
@@ -99,7 +122,8 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
                                      uint64_t size, uint32_t flags,
                                      ompjit_module *mod, const char *symbol,
                                      ompjit_error *err);
-/* Forgets all entries of a module, and unmaps its globals. */
+/* Forgets all entries of a module, and unmaps its globals. Before the module
+ * is unloaded from its devices. */
 void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod);
 
 /* ------------------------------------------------------ host half (hostjit.c)

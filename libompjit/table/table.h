@@ -10,7 +10,19 @@
 #include "base/base.h"
 
 /* Checks every declaration and definition in the module whose name is in the
- * table against its row. ABI error that names the row and both types. */
+ * table: its type must be that of a row, of any accepted release. ABI error
+ * that lists all that are wrong, with row and both types, and says where the
+ * IR is from a clang older than 18. */
 ompjit_status ompjit__table_check(LLVMModuleRef m, ompjit_error *err);
+
+/* Likewise, but only LLVM 22's rows are right: for IR that is upgraded. */
+ompjit_status ompjit__table_check_inner(LLVMModuleRef m, ompjit_error *err);
+
+/* The row of a function, by its name and type; -1: none has both. */
+int ompjit__table_row(LLVMValueRef fn);
+
+/* The row of LLVM 22 that an upgrade turns calls of `row` into; -1: calls
+ * stay as they are. */
+int ompjit__table_successor(int row);
 
 #endif

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# make bench: each of ours beside its peer in one run, turn by turn, because a
+# machine's speed is another an hour later. Writes a table and JSON to
+# bench/ in the build folder. ROUNDS=n (default 5) rounds.
+set -eu
+: "${srcdir:?}" "${builddir:?}" "${CLANG:?}"
+rounds=${ROUNDS:-5}
+out=$builddir/bench
+ompjit=$builddir/ompjit
+samples=$out/samples.tsv
+OMPJIT_DEVICE=host
+export OMPJIT_DEVICE
+: >"$samples"
+
+note() { printf 'bench: %s\n' "$*" >&2; }
+# add GROUP NAME SIDE VALUE UNIT
+add() { printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$samples"; }
+milliseconds() { awk "BEGIN { print $1 * 1000 }"; }
+
+native() { # native OUTPUT SOURCE FLAG...
+    native_out=$1; shift
+    "$CLANG" -O3 -march=native -fopenmp -o "$native_out" "$@" \
+        -L"$(dirname "$LIBOMP")" -Wl,-rpath,"$(dirname "$LIBOMP")"
+}
+
+throughput() {
+    note "throughput of the host device against clang -O3 -march=native"
+    native "$out/kernels" "$srcdir/bench/kernels.c"
+    for _ in $(seq "$rounds"); do
+        for kernel in saxpy dot jacobi matmul; do
+            ours=$("$ompjit" run "$srcdir/bench/kernels.c" $kernel 10)
+            theirs=$("$out/kernels" $kernel 10)
+            add "host throughput" $kernel ours "$(milliseconds "$ours")" ms
+            add "host throughput" $kernel clang "$(milliseconds "$theirs")" ms
+        done
+    done
+}
+
+find_nvrtc() {
+    for file in "${CUDA_DIR:-/nonexistent}"/lib64/libnvrtc.so.1[0-9] \
+        "$builddir"/cuda-wheels/nvidia/*/lib/libnvrtc.so.1[0-9]; do
+        if [ -e "$file" ]; then echo "$file"; return; fi
+    done
+}
+
+cubins() {
+    note "source to cubin"
+    nvrtc=$(find_nvrtc)
+    [ -n "$nvrtc" ] || note "  no NVRTC here: ours alone"
+    # shellcheck disable=SC2086 # absent or one word
+    "$out/cubin" $((rounds * 3)) $nvrtc >>"$samples" ||
+        note "  left out: no cubin can be made here"
+}
+
+launches() {
+    note "launches on the host device"
+    peer=no
+    if "$CLANG" -O3 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
+        -o "$out/empty" "$srcdir/bench/empty.c" 2>"$out/empty.log" &&
+        "$out/empty" 10 >/dev/null 2>&1; then
+        peer=yes
+    else
+        note "  LLVM's host plugin is not here (liboffload-22-dev): ours alone"
+    fi
+    for _ in $(seq "$rounds"); do
+        "$out/launch" 20000 >>"$samples"
+        [ $peer = yes ] || continue
+        "$out/empty" 20000 | while read -r what seconds; do
+            case $what in
+            region) name="empty target region" ;;
+            loop) name="loop of 4 iterations" ;;
+            esac
+            add "launch on the host" "$name" libomptarget \
+                "$(awk "BEGIN { print $seconds * 1e6 }")" us
+        done
+    done
+}
+
+# start NAME SIDE COMMAND...
+start() {
+    start_name=$1 start_side=$2; shift 2
+    add "process start" "$start_name" "$start_side" \
+        "$("$out/spawn" "$@" 2>&1 >/dev/null)" ms
+}
+
+starts() {
+    note "process start"
+    printf 'int main(void) { return 0; }\n' >"$out/nothing.c"
+    "$CLANG" -o "$out/nothing" "$out/nothing.c"
+    for _ in $(seq $((rounds * 4))); do
+        start "ompjit version" ours "$ompjit" version
+        start "ompjit version" "/bin/true" /bin/true
+        start "ompjit run nothing.c" ours "$ompjit" run "$out/nothing.c"
+        start "ompjit run nothing.c" "clang and run" sh -c \
+            "'$CLANG' -fopenmp -O3 -o '$out/nothing' '$out/nothing.c' \
+            -L$(dirname "$LIBOMP") && '$out/nothing'"
+    done
+}
+
+throughput
+cubins
+launches
+starts
+machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
+commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)
+printf '%s, %s processors, commit %s\n' "$machine" "$(nproc)" "$commit" \
+    >"$out/table.txt"
+awk -v json="$out/results.json" -v machine="$machine, $(nproc) processors" \
+    -v commit="$commit" -v date="$(date -u +%Y-%m-%d)" \
+    -f "$srcdir/bench/report.awk" "$samples" >>"$out/table.txt"
+cat "$out/table.txt"
+note "also in $out/results.json"

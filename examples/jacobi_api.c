@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * jacobi_api [N] [SWEEPS]: one kernel launched again and again on two plates
+ * that stay on the device, with the plate's size compiled in.
+ */
+#include "api.h"
+
+static const char source[] =
+    "void sweep(long n, float *old, float *new)\n"
+    "{\n"
+    "    #pragma omp target teams distribute parallel for collapse(2) \\\n"
+    "        is_device_ptr(old, new)\n"
+    "    for (long i = 1; i < n - 1; i++)\n"
+    "        for (long j = 1; j < n - 1; j++)\n"
+    "            new[i * n + j] =\n"
+    "                (old[(i - 1) * n + j] + old[(i + 1) * n + j] +\n"
+    "                 old[i * n + j - 1] + old[i * n + j + 1]) / 4;\n"
+    "}\n";
+
+static void run(ompjit_context *ctx, long n, long sweeps, float *a)
+{
+    ompjit_module *mod;
+    ompjit_kernel *kernel;
+    ompjit_device *dev;
+    size_t size = n * n * sizeof *a;
+    try(ompjit_context_device(ctx, 0, &dev, &err));
+    try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
+    try(ompjit_module_kernel(mod, "sweep", &kernel, &err));
+
+    void *plates[] = {device_copy(dev, a, size), device_copy(dev, a, size)};
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    launch.tripcount = n > 2 ? (n - 2) * (n - 2) : 0;
+    for (long s = 0; s < sweeps; s++) {
+        ompjit_arg args[] = {
+            long_arg("n", n),
+            pointer_arg("old", plates[s % 2]),
+            pointer_arg("new", plates[1 - s % 2]),
+        };
+        try(ompjit_kernel_launch(kernel, dev, &launch, args, 3, &err));
+    }
+    try(ompjit_device_download(dev, a, plates[sweeps % 2], size, &err));
+
+    tell_launch(dev, kernel);
+    tell_times(ctx);
+    try(ompjit_device_free(dev, plates[0], &err));
+    try(ompjit_device_free(dev, plates[1], &err));
+    ompjit_module_destroy(mod);
+}
+
+/* Inner points that are not between their neighbours' extremes, or edges that
+ * changed: what no number of sweeps can bring about. */
+static long impossible(long n, const float *a)
+{
+    long wrong = 0;
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++) {
+            float value = a[i * n + j];
+            if (i == 0)
+                wrong += value != 100;
+            else if (i == n - 1 || j == 0 || j == n - 1)
+                wrong += value != 0;
+            else
+                wrong += value < 0 || value > 100 || value > a[(i - 1) * n + j];
+        }
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    long n = size_argument(argc, argv, 1, 512);
+    long sweeps = size_argument(argc, argv, 2, 50);
+    float *a = must(calloc(n * n, sizeof *a));
+    ompjit_context *ctx;
+    for (long j = 0; j < n; j++)
+        a[j] = 100;
+    try(ompjit_context_create(NULL, &ctx, &err));
+    run(ctx, n, sweeps, a);
+    int status = report("jacobi", impossible(n, a), a, n * n * sizeof *a);
+    ompjit_context_destroy(ctx);
+    free(a);
+    return status;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The context: its settings, from options or the environment, its log and its
+ * clocks. Makes nothing that is not needed yet.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "offload/offload.h"
+
+#define STRING2(x) #x
+#define STRING(x) STRING2(x)
+
+const char *ompjit_version(void)
+{
+    return STRING(OMPJIT_VERSION_MAJOR) "." STRING(
+        OMPJIT_VERSION_MINOR) "." STRING(OMPJIT_VERSION_PATCH);
+}
+
+/* ------------------------------------------------------------- settings */
+
+/* One environment variable that names one of a few values. */
+struct choice {
+    const char *name;
+    int value;
+};
+
+static ompjit_status choose(const char *variable, const struct choice *choices,
+                            size_t n, int *out, ompjit_error *err)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text)
+        return OMPJIT_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(text, choices[i].name)) {
+            *out = choices[i].value;
+            return OMPJIT_OK;
+        }
+    ompjit__buf names = {0};
+    for (size_t i = 0; i < n; i++)
+        ompjit__buf_printf(&names, "%s%s", i ? ", " : "", choices[i].name);
+    ompjit_status status =
+        ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                     "%s=%s: not one of %s", variable, text,
+                     names.data ? names.data : "");
+    ompjit__buf_free(&names);
+    return status;
+}
+
+static void log_stderr(void *data, const char *message)
+{
+    fprintf(stderr, "ompjit: %s\n", message);
+}
+
+static ompjit_status set_choices(ompjit_context *ctx,
+                                 const ompjit_context_options *o,
+                                 ompjit_error *err)
+{
+    static const struct choice assemblers[] = {
+        {"auto", OMPJIT_ASSEMBLER_AUTO},
+        {"nvjitlink", OMPJIT_ASSEMBLER_NVJITLINK},
+        {"ptxas", OMPJIT_ASSEMBLER_PTXAS},
+        {"driver", OMPJIT_ASSEMBLER_DRIVER}};
+    static const struct choice memories[] = {
+        {"shared", OMPJIT_HOST_MEMORY_SHARED},
+        {"separate", OMPJIT_HOST_MEMORY_SEPARATE}};
+    int assembler = (int)o->assembler, memory = (int)o->host_memory;
+    ompjit_status status = OMPJIT_OK;
+    if (assembler == OMPJIT_ASSEMBLER_AUTO)
+        status = choose("OMPJIT_ASSEMBLER", assemblers,
+                        OMPJIT__COUNT(assemblers), &assembler, err);
+    if (!status && memory == OMPJIT_HOST_MEMORY_DEFAULT)
+        status = choose("OMPJIT_HOST_MEMORY", memories,
+                        OMPJIT__COUNT(memories), &memory, err);
+    ctx->assembler = (ompjit_assembler)assembler;
+    ctx->separate_host_memory = memory == OMPJIT_HOST_MEMORY_SEPARATE;
+    return status;
+}
+
+static ompjit_status set_options(ompjit_context *ctx,
+                                 const ompjit_context_options *o,
+                                 ompjit_error *err)
+{
+    const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
+    const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
+    const char *log = getenv("OMPJIT_LOG");
+    ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    ctx->log = o->log;
+    ctx->log_data = o->log_data;
+    if (!ctx->log && log && !strcmp(log, "1"))
+        ctx->log = log_stderr;
+    if (devices && *devices && !(ctx->devices_option = ompjit__strdup(devices)))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (clang && *clang && !(ctx->clang = ompjit__strdup(clang)))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    return set_choices(ctx, o, err);
+}
+
+/* -------------------------------------------------------------- lifetime */
+
+ompjit_status ompjit_context_create(const ompjit_context_options *options,
+                                    ompjit_context **out, ompjit_error *err)
+{
+    static const ompjit_context_options defaults = OMPJIT_CONTEXT_OPTIONS_INIT;
+    if (!out)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_create: no place for the context");
+    const ompjit_context_options *o = options ? options : &defaults;
+    if (o->size != sizeof *o)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_options: size is %zu, expected "
+                            "%zu; initialise with OMPJIT_CONTEXT_OPTIONS_INIT",
+                            o->size, sizeof *o);
+    ompjit_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    pthread_mutex_init(&ctx->lock, NULL);
+    ompjit_status status = set_options(ctx, o, err);
+    if (!status && !(ctx->tgt = ompjit__tgt_new(ctx)))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (status) {
+        ompjit_context_destroy(ctx);
+        return status;
+    }
+    *out = ctx;
+    return OMPJIT_OK;
+}
+
+void ompjit_context_destroy(ompjit_context *ctx)
+{
+    if (!ctx)
+        return;
+    ompjit__tgt_free(ctx->tgt);
+    ompjit__frontend_free(ctx->frontend);
+    ompjit__devices_free(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx->devices_option);
+    free(ctx->clang);
+    free(ctx);
+}
+
+/* ------------------------------------------------------------ log, clocks */
+
+void ompjit__log(ompjit_context *ctx, const char *format, ...)
+{
+    if (!ctx->log)
+        return;
+    char text[OMPJIT_ERROR_TEXT];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    ctx->log(ctx->log_data, text);
+}
+
+void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
+                        uint64_t start)
+{
+    atomic_fetch_add_explicit(&ctx->stage_ns[stage], ompjit__now() - start,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
+                              memory_order_relaxed);
+}
+
+void ompjit_context_times(ompjit_context *ctx, ompjit_times *times)
+{
+    for (int i = 0; i < OMPJIT_STAGE_COUNT; i++) {
+        times->ns[i] = atomic_load_explicit(&ctx->stage_ns[i],
+                                            memory_order_relaxed);
+        times->count[i] = atomic_load_explicit(&ctx->stage_count[i],
+                                               memory_order_relaxed);
+    }
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Kernels by name, what they take and use, and explicit launches.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/module.h"
+
+static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
+{
+    return &kernel->mod->unit.kernels[kernel->index];
+}
+
+/* ------------------------------------------------------------------ names */
+
+unsigned ompjit_module_kernel_count(ompjit_module *mod)
+{
+    return mod ? mod->unit.nkernels : 0;
+}
+
+ompjit_kernel *ompjit_module_kernel_at(ompjit_module *mod, unsigned i)
+{
+    return mod && i < mod->unit.nkernels ? &mod->kernels[i] : NULL;
+}
+
+/* Is `name` the kernel's symbol, its function, or "function:line"? */
+static bool has_name(const ompjit__kernel_desc *k, const char *name)
+{
+    if (!strcmp(k->symbol, name) || !strcmp(k->name, name))
+        return true;
+    size_t n = strlen(k->name);
+    char line[16];
+    snprintf(line, sizeof line, ":%u", k->line);
+    return !strncmp(k->name, name, n) && !strcmp(name + n, line);
+}
+
+/* "saxpy:3, dot:8" */
+static void list_kernels(const ompjit__unit *unit, ompjit__buf *out)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++)
+        ompjit__buf_printf(out, "%s%s:%u", i ? ", " : "",
+                           unit->kernels[i].name, unit->kernels[i].line);
+}
+
+static ompjit_status name_error(const ompjit_module *mod, const char *name,
+                                unsigned found, ompjit_error *err)
+{
+    ompjit__buf list = {0};
+    list_kernels(&mod->unit, &list);
+    ompjit_status status = ompjit__fail(
+        err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API, "%s: %s kernel %s%s%s",
+        mod->unit.name, found ? "more than one" : "no", name,
+        list.size ? "; there are " : "; it has no kernels",
+        list.size ? list.data : "");
+    ompjit__buf_free(&list);
+    return status;
+}
+
+ompjit_status ompjit_module_kernel(ompjit_module *mod, const char *name,
+                                   ompjit_kernel **kernel, ompjit_error *err)
+{
+    if (!mod || !name || !kernel)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_kernel: module, name and a place "
+                            "for the kernel are needed");
+    unsigned found = 0, at = 0;
+    for (unsigned i = 0; i < mod->unit.nkernels; i++)
+        if (has_name(&mod->unit.kernels[i], name)) {
+            found++;
+            at = i;
+        }
+    if (found != 1)
+        return name_error(mod, name, found, err);
+    *kernel = &mod->kernels[at];
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------------- info */
+
+static uint32_t bound(int32_t n)
+{
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    *info = (ompjit_kernel_info){.line = k->line,
+                                 .mode = (ompjit_mode)k->mode,
+                                 .nparams = k->nparams,
+                                 .max_threads = bound(k->max_threads),
+                                 .max_teams = bound(k->max_teams)};
+    snprintf(info->symbol, sizeof info->symbol, "%s", k->symbol);
+    snprintf(info->name, sizeof info->name, "%s", k->name);
+}
+
+/* Bytes of the value that a launch gives: the source's where it is known. */
+static uint32_t value_size(const ompjit__param *p)
+{
+    return p->kind != OMPJIT__PARAM_POINTER && p->size ? p->size : p->bytes;
+}
+
+ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
+                                  ompjit_param_info *info, ompjit_error *err)
+{
+    if (!kernel || !info)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_param: kernel and a place for the "
+                            "parameter are needed");
+    const ompjit__kernel_desc *k = desc(kernel);
+    if (i >= k->nparams)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "kernel %s has %u parameters, none is number %u",
+                            k->name, k->nparams, i);
+    const ompjit__param *p = &k->params[i];
+    *info = (ompjit_param_info){
+        .size = value_size(p),
+        .is_pointer = p->kind == OMPJIT__PARAM_POINTER};
+    snprintf(info->name, sizeof info->name, "%s", p->name);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
+                                      ompjit_resources *res, ompjit_error *err)
+{
+    if (!kernel || !arch || !res)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_resources: kernel, architecture "
+                            "and a place for the result are needed");
+    const ompjit__kernel_desc *k = desc(kernel);
+    ompjit__spec spec = {0};
+    ompjit__image image = {0};
+    ompjit_status status =
+        ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
+                      OMPJIT_FORMAT_CUBIN, &spec, &image, err);
+    if (status)
+        return status;
+    status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
+                          "the cubin for %s does not tell what kernel %s uses",
+                          arch, k->name);
+    for (unsigned i = 0; i < image.nusage; i++)
+        if (!strcmp(image.usage[i].symbol, k->symbol)) {
+            *res = image.usage[i].res;
+            status = OMPJIT_OK;
+        }
+    ompjit__image_free(&image);
+    return status;
+}
+
+/* -------------------------------------------------------------- arguments */
+
+static const struct {
+    const char *name;
+    uint8_t size, kind;
+} arg_types[] = {
+    [OMPJIT_ARG_POINTER] = {"pointer", 8, OMPJIT__PARAM_POINTER},
+    [OMPJIT_ARG_I8] = {"i8", 1, OMPJIT__PARAM_INTEGER},
+    [OMPJIT_ARG_I16] = {"i16", 2, OMPJIT__PARAM_INTEGER},
+    [OMPJIT_ARG_I32] = {"i32", 4, OMPJIT__PARAM_INTEGER},
+    [OMPJIT_ARG_I64] = {"i64", 8, OMPJIT__PARAM_INTEGER},
+    [OMPJIT_ARG_F32] = {"f32", 4, OMPJIT__PARAM_FLOAT},
+    [OMPJIT_ARG_F64] = {"f64", 8, OMPJIT__PARAM_FLOAT},
+};
+
+/* "(int64 n, pointer y, ...)": what the kernel takes. */
+static void list_params(const ompjit__kernel_desc *k, ompjit__buf *out)
+{
+    for (unsigned i = 0; i < k->nparams; i++) {
+        const ompjit__param *p = &k->params[i];
+        if (p->kind == OMPJIT__PARAM_POINTER)
+            ompjit__buf_printf(out, "%spointer %s", i ? ", " : "", p->name);
+        else
+            ompjit__buf_printf(out, "%s%u-byte scalar %s", i ? ", " : "",
+                               value_size(p), p->name);
+    }
+}
+
+static ompjit_status argument_error(const ompjit__kernel_desc *k,
+                                    ompjit_error *err, const char *format, ...)
+    OMPJIT__PRINTF(3, 4);
+
+static ompjit_status argument_error(const ompjit__kernel_desc *k,
+                                    ompjit_error *err, const char *format, ...)
+{
+    char cause[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(cause, sizeof cause, format, ap);
+    va_end(ap);
+    ompjit__buf list = {0};
+    list_params(k, &list);
+    ompjit_status status = ompjit__fail(
+        err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_LAUNCH, "kernel %s(%s): %s",
+        k->name, list.data ? list.data : "", cause);
+    ompjit__buf_free(&list);
+    return status;
+}
+
+static ompjit_status find_param(const ompjit__kernel_desc *k,
+                                const ompjit_arg *arg, unsigned i,
+                                unsigned *at, ompjit_error *err)
+{
+    *at = i;
+    if (!arg->name)
+        return OMPJIT_OK;
+    for (*at = 0; *at < k->nparams; ++*at)
+        if (!strcmp(k->params[*at].name, arg->name))
+            return OMPJIT_OK;
+    return argument_error(k, err, "no parameter is called %s", arg->name);
+}
+
+static ompjit_status check_type(const ompjit__kernel_desc *k,
+                                const ompjit__param *p, const ompjit_arg *arg,
+                                ompjit_error *err)
+{
+    if ((unsigned)arg->type >= OMPJIT__COUNT(arg_types))
+        return argument_error(k, err, "argument type %d is not known",
+                              (int)arg->type);
+    bool pointer = arg->type == OMPJIT_ARG_POINTER;
+    bool wants_pointer = p->kind == OMPJIT__PARAM_POINTER;
+    uint32_t size = arg_types[arg->type].size;
+    if (pointer == wants_pointer && (pointer || size == value_size(p)))
+        return OMPJIT_OK;
+    return argument_error(k, err, "%s is a %s, got %s (%u bytes)", p->name,
+                          wants_pointer ? "pointer" : "scalar of another size",
+                          arg_types[arg->type].name, size);
+}
+
+/* values[i]: the bytes of parameter i in the low end. */
+static ompjit_status bind(const ompjit__kernel_desc *k, const ompjit_arg *args,
+                          unsigned nargs, uint64_t *values, ompjit_error *err)
+{
+    bool given[k->nparams + 1];
+    memset(given, 0, sizeof given);
+    if (nargs != k->nparams)
+        return argument_error(k, err, "takes %u arguments, got %u", k->nparams,
+                              nargs);
+    for (unsigned i = 0; i < nargs; i++) {
+        unsigned at;
+        ompjit_status status = find_param(k, &args[i], i, &at, err);
+        if (!status)
+            status = check_type(k, &k->params[at], &args[i], err);
+        if (status)
+            return status;
+        if (given[at])
+            return argument_error(k, err, "%s is given twice",
+                                  k->params[at].name);
+        given[at] = true;
+        values[at] = 0;
+        memcpy(&values[at], &args[i].value, arg_types[args[i].type].size);
+    }
+    return OMPJIT_OK;
+}
+
+/* ----------------------------------------------------------------- launch */
+
+/* All scalars; pointers differ from launch to launch. */
+static uint64_t literal_mask(const ompjit__kernel_desc *k)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++)
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER)
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+static ompjit_status make_request(const ompjit__kernel_desc *k,
+                                  const ompjit_launch *launch,
+                                  ompjit__request *r, ompjit_error *err)
+{
+    *r = (ompjit__request){0};
+    if (!launch)
+        return OMPJIT_OK;
+    if (launch->size != sizeof *launch)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_launch: size is %zu, expected %zu; "
+                            "initialise with OMPJIT_LAUNCH_INIT",
+                            launch->size, sizeof *launch);
+    uint32_t most = bound(k->max_threads);
+    if (most && launch->threads > most)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: a team of %u threads, it was compiled "
+                            "for at most %u",
+                            k->name, launch->threads, most);
+    r->teams[0] = launch->teams;
+    r->teams_fixed = launch->teams != 0;
+    r->threads[0] = launch->threads;
+    r->threads_fixed = launch->threads != 0;
+    r->dynamic_shared = launch->dynamic_shared;
+    r->tripcount = launch->tripcount;
+    if (launch->specialize) {
+        r->literal_mask = literal_mask(k);
+        r->fold_geometry = true;
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
+                                   const ompjit_launch *launch,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   ompjit_error *err)
+{
+    if (!kernel || !dev || (nargs && !args))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_launch: kernel, device and "
+                            "arguments are needed");
+    const ompjit__kernel_desc *k = desc(kernel);
+    uint64_t values[k->nparams + 1];
+    ompjit__request request;
+    ompjit_status status = make_request(k, launch, &request, err);
+    if (!status)
+        status = bind(k, args, nargs, values, err);
+    if (status)
+        return status;
+    return ompjit__run(kernel->mod, kernel->index, dev, &request, values, nargs,
+                       NULL, err);
+}
+
+ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
+                                        ompjit_device *dev,
+                                        ompjit_launch_info *info,
+                                        ompjit_error *err)
+{
+    if (!kernel || !dev || !info)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_last_launch: kernel, device and a "
+                            "place for the result are needed");
+    pthread_mutex_lock(&kernel->lock);
+    bool known = kernel->last_device == dev;
+    if (known)
+        *info = kernel->last;
+    pthread_mutex_unlock(&kernel->lock);
+    if (known)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                        "kernel %s has not run on this device last",
+                        desc(kernel)->name);
+}

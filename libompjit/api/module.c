@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Modules: made from C or IR, written in any format, and their host half as
+ * functions of this process.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/module.h"
+
+static ompjit_status check_options(const ompjit_module_options *o,
+                                   ompjit_error *err)
+{
+    if (o->size != sizeof *o)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_options: size is %zu, expected %zu; "
+                            "initialise with OMPJIT_MODULE_OPTIONS_INIT",
+                            o->size, sizeof *o);
+    if (o->nflags && !o->flags)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_options: %u flags, but no array",
+                            o->nflags);
+    if (o->opt_level > 4)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_options: opt_level %u is none of "
+                            "0 (default), 1 to 4 (-O0 to -O3)",
+                            o->opt_level);
+    return OMPJIT_OK;
+}
+
+static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                ompjit_module **out, ompjit_error *err)
+{
+    ompjit_module *mod = calloc(1, sizeof *mod);
+    ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
+    if (!mod || !kernels) {
+        free(mod);
+        free(kernels);
+        ompjit__unit_free(unit);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    mod->ctx = ctx;
+    mod->unit = *unit;
+    mod->kernels = kernels;
+    pthread_mutex_init(&mod->lock, NULL);
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        kernels[i].mod = mod;
+        kernels[i].index = i;
+        pthread_mutex_init(&kernels[i].lock, NULL);
+    }
+    *out = mod;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
+                                   const ompjit_module_options *options,
+                                   ompjit_module **mod, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    const ompjit_module_options *o = options ? options : &defaults;
+    if (!ctx || !source || !mod)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_from_c: context, source and a "
+                            "place for the module are needed");
+    ompjit_status status = check_options(o, err);
+    if (status)
+        return status;
+    uint64_t start = ompjit__now();
+    ompjit__unit unit = {0};
+    status = ompjit__frontend_c(ctx, source, o, &unit, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
+    return status ? status : module_new(ctx, &unit, mod, err);
+}
+
+ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
+                                    size_t device_size, const void *host,
+                                    size_t host_size,
+                                    const ompjit_module_options *options,
+                                    ompjit_module **mod, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    const ompjit_module_options *o = options ? options : &defaults;
+    if (!ctx || !device || !mod || (!host && host_size))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_from_ir: context, device IR and a "
+                            "place for the module are needed");
+    ompjit_status status = check_options(o, err);
+    if (status)
+        return status;
+    ompjit__unit unit = {0};
+    status = ompjit__frontend_ir(ctx, device, device_size, host, host_size, o,
+                                 &unit, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
+}
+
+void ompjit_module_destroy(ompjit_module *mod)
+{
+    if (!mod)
+        return;
+    ompjit__hostjit_free(mod->hostjit);
+    ompjit__tgt_remove(mod->ctx, mod);
+    ompjit__variants_free(mod);
+    for (unsigned i = 0; i < mod->unit.nkernels; i++)
+        pthread_mutex_destroy(&mod->kernels[i].lock);
+    free(mod->kernels);
+    ompjit__unit_free(&mod->unit);
+    pthread_mutex_destroy(&mod->lock);
+    free(mod);
+}
+
+/* ------------------------------------------------------------- functions */
+
+ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
+                                     void (**fn)(void), ompjit_error *err)
+{
+    if (!mod || !name || !fn)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_function: module, name and a place "
+                            "for the function are needed");
+    if (!mod->unit.host_bc.size)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "%s was made without a host half: it has kernels, "
+                            "but no function %s",
+                            mod->unit.name, name);
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&mod->lock);
+    if (!mod->hostjit)
+        status = ompjit__hostjit_new(mod, &mod->hostjit, err);
+    pthread_mutex_unlock(&mod->lock);
+    void *address;
+    if (!status)
+        status = ompjit__hostjit_lookup(mod->hostjit, name, &address, err);
+    if (!status)
+        *fn = (void (*)(void))address;
+    return status;
+}
+
+/* ------------------------------------------------------------------ emit */
+
+static ompjit_status give(ompjit__buf *bytes, void **data, size_t *size,
+                          ompjit_error *err)
+{
+    if (bytes->failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
+    *data = bytes->data;
+    *size = bytes->size;
+    return OMPJIT_OK;
+}
+
+static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
+                                const char *arch, void **data, size_t *size,
+                                ompjit_error *err)
+{
+    if (!arch)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_emit: this format needs an "
+                            "architecture");
+    ompjit__spec spec = {0};
+    ompjit__image image = {0};
+    ompjit_status status = ompjit__build(mod->ctx, &mod->unit, arch, format,
+                                         &spec, &image, err);
+    if (status)
+        return status;
+    status = give(&image.bytes, data, size, err);
+    if (!status)
+        image.bytes = (ompjit__buf){0};
+    ompjit__image_free(&image);
+    return status;
+}
+
+ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
+                                 const char *arch, void **data, size_t *size,
+                                 ompjit_error *err)
+{
+    if (!mod || !data || !size || (unsigned)format >= OMPJIT_FORMAT_COUNT)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_emit: module, a known format and "
+                            "places for data and size are needed");
+    const ompjit__unit *unit = &mod->unit;
+    ompjit__buf text = {0};
+    ompjit_status status;
+    switch (format) {
+    case OMPJIT_FORMAT_LL:
+        status = ompjit__print_ir(&unit->device_bc, unit->name, &text, err);
+        break;
+    case OMPJIT_FORMAT_HOST_LL:
+        status = ompjit__print_ir(&unit->host_bc, unit->name, &text, err);
+        break;
+    case OMPJIT_FORMAT_BC:
+        ompjit__buf_add(&text, unit->device_bc.data, unit->device_bc.size);
+        status = OMPJIT_OK;
+        break;
+    default:
+        return emit_image(mod, format, arch, data, size, err);
+    }
+    if (!status)
+        status = give(&text, data, size, err);
+    if (status)
+        ompjit__buf_free(&text);
+    return status;
+}
+
+void ompjit_bytes_free(void *data)
+{
+    free(data);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The table of architectures, for the back end and its tests.
+ */
+#ifndef OMPJIT_BACKEND_ARCH_H
+#define OMPJIT_BACKEND_ARCH_H
+
+#include "base/base.h"
+
+typedef struct ompjit__arch {
+    const char *name;    /* "sm_90", "host"                           */
+    unsigned cuda;       /* oldest CUDA toolkit, in tenths            */
+    unsigned ptx_needs;  /* oldest PTX version, in tenths; 0: no PTX  */
+    unsigned ptx_given;  /* the version LLVM writes                   */
+    const char *feature; /* LLVM's name for that                      */
+} ompjit__arch;
+
+/* The i-th row; NULL past the last. */
+const ompjit__arch *ompjit__arch_at(size_t i);
+/* The row of that name, TARGET error that lists all names otherwise. */
+ompjit_status ompjit__arch_find(const char *name, const ompjit__arch **out,
+                                ompjit_error *err);
+#endif

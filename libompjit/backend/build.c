@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Unit to image. The whole pipeline, in this order:
+ *
+ *   device bitcode
+ *     -> read         into an LLVM context of its own
+ *     -> specialize   literals of one kernel
+ *     -> retarget     host only: GPU form to this CPU (host_lower.c)
+ *     -> link         runtime-bc, geometry folded into it; math (math.c)
+ *     -> optimize     everything but entries internal, then LLVM's pipeline
+ *     -> finish       host only: team-shared variables (host_lower.c)
+ *     -> generate     PTX text, or a host object
+ *     -> assemble     PTX to cubin (assemble.c)
+ *
+ * Nothing outside the image survives, so builds may run on many threads.
+ */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Linker.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "ir/ir.h"
+
+struct build {
+    ompjit_context *ctx;
+    const ompjit__unit *unit;
+    const char *arch;
+    ompjit_format format;
+    const ompjit__spec *spec;
+    bool host;
+    ompjit__image *image;
+    ompjit__buf messages;
+    LLVMContextRef context;
+    LLVMModuleRef m;
+    LLVMTargetMachineRef tm;
+    uint64_t stage_start;
+};
+
+static void done(struct build *b, ompjit_stage stage)
+{
+    ompjit__stage_done(b->ctx, stage, b->stage_start);
+    b->stage_start = ompjit__now();
+}
+
+static ompjit_status read_unit(struct build *b, ompjit_error *err)
+{
+    b->context = ompjit__llvm_context(&b->messages);
+    ompjit_status status =
+        b->host ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
+                : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
+                                        err);
+    if (!status)
+        status = ompjit__parse_ir(b->context, b->unit->device_bc.data,
+                                  b->unit->device_bc.size, b->unit->name,
+                                  &b->messages, &b->m, err);
+    done(b, OMPJIT_STAGE_READ);
+    return status;
+}
+
+static ompjit_status specialize(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = ompjit__specialize(b->m, b->unit, b->spec, err);
+    if (!status && b->host)
+        status = ompjit__share_globals(b->m, b->spec, b->image, err);
+    if (!status && b->host)
+        status = ompjit__host_retarget(b->m, b->tm, err);
+    done(b, OMPJIT_STAGE_SPECIALIZE);
+    return status;
+}
+
+static ompjit_status link_runtime(struct build *b, ompjit_error *err)
+{
+    ompjit__define_invoke(b->m);
+    size_t size;
+    const void *bc = ompjit__runtime_bc(b->host, &size);
+    LLVMModuleRef runtime;
+    ompjit_status status = ompjit__parse_ir(
+        b->context, bc, size, "device runtime", &b->messages, &runtime, err);
+    if (status)
+        return status;
+    size_t mark = b->messages.size;
+    if (LLVMLinkModules2(b->m, runtime))
+        return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                            "%s does not link with the device runtime: %s",
+                            b->unit->name,
+                            b->messages.data ? b->messages.data + mark : "");
+    ompjit__fold_constant(b->m, "ompjit_fold_threads", b->spec->threads);
+    ompjit__fold_constant(b->m, "ompjit_fold_teams", b->spec->teams);
+    if (!b->host)
+        status = ompjit__link_math(b->m, &b->messages, err);
+    done(b, OMPJIT_STAGE_LINK);
+    return status;
+}
+
+/* ------------------------------------------------------------- optimize */
+
+static void preserve(ompjit__buf *passes, const char *name)
+{
+    ompjit__buf_printf(passes, "%spreserve-gv=%s", passes->size > 12 ? ";" : "",
+                       name);
+}
+
+/* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
+ * that the host reaches by name. */
+static void pass_pipeline(struct build *b, ompjit__buf *passes)
+{
+    ompjit__buf_printf(passes, "internalize<");
+    for (unsigned i = 0; i < b->unit->nkernels; i++) {
+        const char *symbol = b->unit->kernels[i].symbol;
+        if (b->spec->kernel && strcmp(symbol, b->spec->kernel))
+            continue;
+        char *entry =
+            ompjit__format("%s%s", symbol, b->host ? ".entry" : "");
+        preserve(passes, entry ? entry : symbol);
+        free(entry);
+    }
+    for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
+        preserve(passes, b->image->globals[i].name);
+    for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
+        preserve(passes, b->unit->globals[i].symbol);
+    ompjit__buf_printf(passes, ">,%sdefault<O%u>", b->host ? "globaldce," : "",
+                       b->unit->opt_level);
+}
+
+static ompjit_status optimize(struct build *b, ompjit_error *err)
+{
+    ompjit__buf passes = {0};
+    pass_pipeline(b, &passes);
+    ompjit_status status =
+        passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)
+                      : ompjit__run_passes(b->m, b->tm, passes.data,
+                                           OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__buf_free(&passes);
+    if (!status && b->host)
+        status = ompjit__host_finish(b->m, err);
+    done(b, OMPJIT_STAGE_OPTIMIZE);
+    return status;
+}
+
+/* ------------------------------------------------------------- generate */
+
+static ompjit_status verify(struct build *b, ompjit_error *err)
+{
+    char *text = NULL;
+    ompjit_status status = OMPJIT_OK;
+    if (LLVMVerifyModule(b->m, LLVMReturnStatusAction, &text))
+        status = ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
+                              "%s: IR broken by lowering: %s", b->unit->name,
+                              text);
+    LLVMDisposeMessage(text);
+    return status;
+}
+
+static ompjit_status generate(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = verify(b, err);
+    if (status)
+        return status;
+    if (b->format == OMPJIT_FORMAT_OPT_LL) {
+        char *text = LLVMPrintModuleToString(b->m);
+        ompjit__buf_add(&b->image->bytes, text, strlen(text));
+        LLVMDisposeMessage(text);
+    } else if (b->host) {
+        b->image->kind = OMPJIT__IMAGE_OBJECT;
+        status = ompjit__emit_object(b->m, b->tm, &b->image->bytes, err);
+    } else {
+        b->image->kind = OMPJIT__IMAGE_PTX;
+        status = ompjit__nvptx_emit(b->m, b->tm, &b->image->bytes, err);
+    }
+    if (!status && b->image->bytes.failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
+    done(b, OMPJIT_STAGE_CODEGEN);
+    return status;
+}
+
+static ompjit_status assemble(struct build *b, ompjit_error *err)
+{
+    if (b->format != OMPJIT_FORMAT_CUBIN)
+        return OMPJIT_OK;
+    ompjit__buf ptx = b->image->bytes;
+    b->image->bytes = (ompjit__buf){0};
+    ompjit_status status =
+        ompjit__assemble(b->ctx, b->arch, &ptx, b->image, err);
+    ompjit__buf_free(&ptx);
+    done(b, OMPJIT_STAGE_ASSEMBLE);
+    return status;
+}
+
+static ompjit_status compile(void *arg, ompjit_error *err)
+{
+    struct build *b = arg;
+    ompjit_status status = read_unit(b, err);
+    if (!status)
+        status = specialize(b, err);
+    if (!status)
+        status = link_runtime(b, err);
+    if (!status)
+        status = optimize(b, err);
+    if (!status)
+        status = generate(b, err);
+    if (b->m)
+        LLVMDisposeModule(b->m);
+    if (b->tm)
+        LLVMDisposeTargetMachine(b->tm);
+    LLVMContextDispose(b->context);
+    return status;
+}
+
+/* Does the format exist for the target? */
+static ompjit_status check_format(const struct build *b, ompjit_error *err)
+{
+    bool fits = b->format == OMPJIT_FORMAT_OPT_LL ||
+                (b->host ? b->format == OMPJIT_FORMAT_OBJECT
+                         : b->format == OMPJIT_FORMAT_PTX ||
+                               b->format == OMPJIT_FORMAT_CUBIN);
+    if (fits)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "no such format for %s: %s", b->arch,
+                        b->host ? "the host takes objects and optimized IR"
+                                : "a GPU takes PTX, cubins and optimized IR");
+}
+
+ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
+                            const char *arch, ompjit_format format,
+                            const ompjit__spec *spec, ompjit__image *out,
+                            ompjit_error *err)
+{
+    ompjit__image image = {0};
+    struct build b = {.ctx = ctx,
+                      .unit = unit,
+                      .arch = arch,
+                      .format = format,
+                      .spec = spec,
+                      .host = !strcmp(arch, "host"),
+                      .image = &image,
+                      .stage_start = ompjit__now()};
+    ompjit_status status = ompjit__arch_check(arch, err);
+    if (!status)
+        status = check_format(&b, err);
+    if (status)
+        return status;
+    snprintf(image.arch, sizeof image.arch, "%s", arch);
+    status = ompjit__guard(compile, &b, OMPJIT_STAGE_CODEGEN, err);
+    if (!status)
+        status = assemble(&b, err);
+    ompjit__buf_free(&b.messages);
+    if (status)
+        ompjit__image_free(&image);
+    else
+        *out = image;
+    return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the lowering builds into host kernels and the engine must agree with.
+ */
+#ifndef OMPJIT_HOST_LAYOUT_H
+#define OMPJIT_HOST_LAYOUT_H
+
+/* Offsets in ompjit_host_thread (runtime-bc/host_abi.h). */
+#define OMPJIT__HOST_SHARED_OFFSET 40
+#define OMPJIT__HOST_DYNAMIC_OFFSET 48
+
+/* The constant that tells a team's bytes of static shared memory. */
+#define OMPJIT__SHARED_SIZE_SYMBOL "ompjit.shared_size"
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A linked and optimized module to PTX text by LLVM's NVPTX back end. Line
+ * information is written where the module has debug information, as the back
+ * end does by itself.
+ */
+#include <string.h>
+
+#include <llvm-c/Core.h>
+
+#include "backend/arch.h"
+#include "backend/backend.h"
+
+#define TRIPLE "nvptx64-nvidia-cuda"
+
+static LLVMCodeGenOptLevel level(unsigned opt_level)
+{
+    static const LLVMCodeGenOptLevel levels[] = {
+        LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+        LLVMCodeGenLevelAggressive};
+    return levels[opt_level < 3 ? opt_level : 3];
+}
+
+ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
+                                    LLVMTargetMachineRef *out,
+                                    ompjit_error *err)
+{
+    const ompjit__arch *row;
+    ompjit_status status = ompjit__arch_find(arch, &row, err);
+    if (status)
+        return status;
+    if (!row->ptx_given)
+        return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_CODEGEN,
+                            "architecture '%s' has no PTX", arch);
+    ompjit__llvm_init();
+    LLVMTargetRef target;
+    char *cause = NULL;
+    if (LLVMGetTargetFromTriple(TRIPLE, &target, &cause)) {
+        status = ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
+                              "no target " TRIPLE ": %s", cause);
+        LLVMDisposeMessage(cause);
+        return status;
+    }
+    *out = LLVMCreateTargetMachine(target, TRIPLE, row->name, row->feature,
+                                   level(opt_level), LLVMRelocDefault,
+                                   LLVMCodeModelDefault);
+    return OMPJIT_OK;
+}
+
+static ompjit_status codegen_failure(LLVMModuleRef m, const char *cause,
+                                     ompjit_error *err)
+{
+    size_t n;
+    return ompjit__fail(err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN,
+                        "%s: no PTX: %s", LLVMGetModuleIdentifier(m, &n),
+                        cause);
+}
+
+ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 ompjit__buf *ptx, ompjit_error *err)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    size_t mark = ompjit__llvm_mark(context);
+    LLVMMemoryBufferRef text = NULL;
+    char *cause = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, LLVMAssemblyFile, &cause,
+                                            &text)) {
+        ompjit_status status = codegen_failure(m, cause, err);
+        LLVMDisposeMessage(cause);
+        return status;
+    }
+    const char *errors = ompjit__llvm_errors(context, mark);
+    if (!errors)
+        ompjit__buf_add(ptx, LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+    LLVMDisposeMemoryBuffer(text);
+    if (errors)
+        return codegen_failure(m, errors, err);
+    return ptx->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
+                       : OMPJIT_OK;
+}

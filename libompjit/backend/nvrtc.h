@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * CUDA C++ to cubin by NVIDIA's NVRTC, which the benchmark compares with.
+ */
+#ifndef OMPJIT_BACKEND_NVRTC_H
+#define OMPJIT_BACKEND_NVRTC_H
+
+#include "base/base.h"
+
+/* Compiles `source` for sm_NN; `name` is the file's in diagnostics. The options
+ * are NVRTC's, without the architecture. Appends to `cubin`. SOURCE error with
+ * NVRTC's log, UNAVAILABLE where there is no NVRTC or none new enough for the
+ * architecture. Any thread may call it. */
+ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
+                                    const char *arch,
+                                    const char *const *options, unsigned n,
+                                    ompjit__buf *cubin, ompjit_error *err);
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Host objects become code of this process: one small LLJIT (with JITLink)
+ * for each image, so that images see neither each other's symbols nor each
+ * other's errors, and freeing one gives its memory back. Making one takes
+ * about 0.1 ms. Code is generated here too, but never by ORC: what reaches it
+ * are finished objects.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+
+#include "backend/backend.h"
+
+struct ompjit__jit {
+    char *name;
+    LLVMOrcLLJITRef lljit;
+    LLVMOrcExecutionSessionRef session;
+    LLVMOrcJITDylibRef library;
+    ompjit__jit_find *find;
+    void *find_data;
+
+    pthread_mutex_t lock; /* one lookup at a time: asked, refused */
+    const char *asked;    /* the name that a lookup is for        */
+    bool refused;         /* the library does not have it         */
+    ompjit__buf reports;  /* what ORC would print, a line each    */
+};
+
+/* ---------------------------------------------------------------- errors */
+
+static ompjit_status failure(ompjit__jit *jit, LLVMErrorRef error,
+                             ompjit_error *err)
+{
+    char *text = LLVMGetErrorMessage(error);
+    ompjit_status status = ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LOAD,
+                                        "%s: %s", jit->name, text);
+    LLVMDisposeErrorMessage(text);
+    return status;
+}
+
+/* ORC tells the cause of a failed link here, and its consequence ("failed to
+ * materialize") to who asked. */
+static void collect(void *data, LLVMErrorRef error)
+{
+    ompjit__jit *jit = data;
+    char *text = LLVMGetErrorMessage(error);
+    ompjit__buf_printf(&jit->reports, "%s%s", jit->reports.size ? "\n" : "",
+                       text);
+    LLVMDisposeErrorMessage(text);
+}
+
+static ompjit_status link_failure(ompjit__jit *jit, LLVMErrorRef error,
+                                  ompjit_error *err)
+{
+    static const char undefined[] = "Symbols not found: [ ";
+    const char *report = jit->reports.size ? jit->reports.data : "";
+    const char *names = strstr(report, undefined);
+    const char *end = names ? strstr(names, " ]") : NULL;
+    if (!*report)
+        return failure(jit, error, err);
+    LLVMConsumeError(error);
+    if (!end)
+        return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                            "%s: %s", jit->name, report);
+    names += sizeof undefined - 1;
+    return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                        "%s: undefined symbols: %.*s", jit->name,
+                        (int)(end - names), names);
+}
+
+/* --------------------------------------------------------------- symbols */
+
+static LLVMErrorRef define(LLVMOrcJITDylibRef library,
+                           LLVMOrcCSymbolMapPair *pairs, size_t n)
+{
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
+    LLVMErrorRef error = LLVMOrcJITDylibDefine(library, unit);
+    if (error)
+        LLVMOrcDisposeMaterializationUnit(unit);
+    return error;
+}
+
+static void *find_outside(ompjit__jit *jit, const char *name)
+{
+    void *address = jit->find ? jit->find(jit->find_data, name) : NULL;
+    return address ? address : dlsym(RTLD_DEFAULT, name);
+}
+
+/* Called by ORC for names that the library lacks. Those that stay unknown
+ * are left to ORC, which makes one error of all of them. */
+static LLVMErrorRef generate(LLVMOrcDefinitionGeneratorRef self, void *data,
+                             LLVMOrcLookupStateRef *state,
+                             LLVMOrcLookupKind kind, LLVMOrcJITDylibRef library,
+                             LLVMOrcJITDylibLookupFlags flags,
+                             LLVMOrcCLookupSet wanted, size_t n)
+{
+    ompjit__jit *jit = data;
+    LLVMOrcCSymbolMapPair *found = calloc(n ? n : 1, sizeof *found);
+    size_t nfound = 0;
+    for (size_t i = 0; found && i < n; i++) {
+        const char *name = LLVMOrcSymbolStringPoolEntryStr(wanted[i].Name);
+        if (jit->asked && !strcmp(name, jit->asked)) {
+            jit->refused = true;
+            continue;
+        }
+        void *address = find_outside(jit, name);
+        if (!address)
+            continue;
+        LLVMOrcRetainSymbolStringPoolEntry(wanted[i].Name);
+        found[nfound].Name = wanted[i].Name;
+        found[nfound].Sym.Address = (uintptr_t)address;
+        found[nfound++].Sym.Flags.GenericFlags =
+            LLVMJITSymbolGenericFlagsExported;
+    }
+    LLVMErrorRef error = nfound ? define(library, found, nfound) : NULL;
+    free(found);
+    return error;
+}
+
+ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
+                                 size_t n, ompjit_error *err)
+{
+    if (!n)
+        return OMPJIT_OK;
+    LLVMOrcCSymbolMapPair *pairs = calloc(n, sizeof *pairs);
+    if (!pairs)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+    for (size_t i = 0; i < n; i++) {
+        pairs[i].Name = LLVMOrcExecutionSessionIntern(jit->session,
+                                                      defs[i].name);
+        pairs[i].Sym.Address = (uintptr_t)defs[i].address;
+        pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported;
+    }
+    LLVMErrorRef error = define(jit->library, pairs, n);
+    free(pairs);
+    return error ? failure(jit, error, err) : OMPJIT_OK;
+}
+
+void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data)
+{
+    jit->find = find;
+    jit->find_data = data;
+}
+
+/* ----------------------------------------------------------- create, free */
+
+/* ORC wants a target even where it only links; detecting this CPU, its
+ * default, takes longer than everything else. */
+static LLVMOrcJITTargetMachineBuilderRef target(ompjit_error *err)
+{
+    char *triple = LLVMGetDefaultTargetTriple(), *text = NULL;
+    LLVMOrcJITTargetMachineBuilderRef builder = NULL;
+    LLVMTargetRef t;
+    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
+        ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LOAD,
+                     "LLVM has no target for %s: %s", triple, text);
+        LLVMDisposeMessage(text);
+    } else {
+        builder = LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(
+            LLVMCreateTargetMachine(t, triple, "", "",
+                                    LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                    LLVMCodeModelDefault));
+    }
+    LLVMDisposeMessage(triple);
+    return builder;
+}
+
+static ompjit_status create(ompjit__jit *jit, ompjit_error *err)
+{
+    LLVMOrcJITTargetMachineBuilderRef machine = target(err);
+    if (!machine)
+        return OMPJIT_ERR_UNAVAILABLE;
+    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, machine);
+    LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->lljit, builder);
+    if (error)
+        return failure(jit, error, err);
+    jit->session = LLVMOrcLLJITGetExecutionSession(jit->lljit);
+    jit->library = LLVMOrcLLJITGetMainJITDylib(jit->lljit);
+    LLVMOrcExecutionSessionSetErrorReporter(jit->session, collect, jit);
+    LLVMOrcJITDylibAddGenerator(
+        jit->library,
+        LLVMOrcCreateCustomCAPIDefinitionGenerator(generate, jit, NULL));
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
+                              ompjit_error *err)
+{
+    ompjit__llvm_init();
+    ompjit__jit *jit = calloc(1, sizeof *jit);
+    if (!jit)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    pthread_mutex_init(&jit->lock, NULL);
+    jit->name = ompjit__strdup(name);
+    ompjit_status status = jit->name
+                               ? create(jit, err)
+                               : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    if (status) {
+        ompjit__jit_free(jit);
+        return status;
+    }
+    *out = jit;
+    return OMPJIT_OK;
+}
+
+void ompjit__jit_free(ompjit__jit *jit)
+{
+    if (!jit)
+        return;
+    if (jit->lljit)
+        LLVMConsumeError(LLVMOrcDisposeLLJIT(jit->lljit));
+    ompjit__buf_free(&jit->reports);
+    pthread_mutex_destroy(&jit->lock);
+    free(jit->name);
+    free(jit);
+}
+
+ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+                                     size_t size, ompjit_error *err)
+{
+    LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+        object, size, jit->name);
+    LLVMErrorRef error =
+        LLVMOrcLLJITAddObjectFile(jit->lljit, jit->library, copy);
+    return error ? failure(jit, error, err) : OMPJIT_OK;
+}
+
+ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
+                                 void **address, ompjit_error *err)
+{
+    LLVMOrcExecutorAddress found = 0;
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&jit->lock);
+    jit->asked = name;
+    jit->refused = false;
+    LLVMErrorRef error = LLVMOrcLLJITLookup(jit->lljit, &found, name);
+    if (error && jit->refused) {
+        LLVMConsumeError(error);
+        status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LOAD,
+                              "%s has no symbol %s", jit->name, name);
+    } else if (error) {
+        status = link_failure(jit, error, err);
+    }
+    jit->asked = NULL;
+    pthread_mutex_unlock(&jit->lock);
+    if (!status)
+        *address = (void *)(uintptr_t)found;
+    return status;
+}
+
+/* -------------------------------------------------------- code generation */
+
+/* opt_level is 0 to 3 as in -O0 to -O3. */
+static LLVMTargetMachineRef machine_of(LLVMTargetRef t, const char *triple,
+                                       unsigned opt_level)
+{
+    static const LLVMCodeGenOptLevel levels[] = {
+        LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+        LLVMCodeGenLevelAggressive};
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
+        t, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
+        LLVMRelocPIC, LLVMCodeModelDefault);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return tm;
+}
+
+ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
+                                   LLVMTargetMachineRef *out,
+                                   ompjit_error *err)
+{
+    ompjit__llvm_init();
+    char *triple = LLVMGetDefaultTargetTriple(), *text = NULL;
+    ompjit_status status = OMPJIT_OK;
+    LLVMTargetRef t;
+    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
+        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
+                              OMPJIT_STAGE_CODEGEN,
+                              "LLVM has no target for %s: %s", triple, text);
+        LLVMDisposeMessage(text);
+    } else {
+        *out = machine_of(t, triple, opt_level);
+        if (emulated_tls)
+            ompjit__emulate_tls(*out);
+    }
+    LLVMDisposeMessage(triple);
+    return status;
+}
+
+ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                  ompjit__buf *object, ompjit_error *err)
+{
+    char *text = NULL;
+    LLVMMemoryBufferRef code = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, LLVMObjectFile, &text,
+                                            &code)) {
+        size_t n;
+        ompjit_status status = ompjit__fail(
+            err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN, "%s: %s",
+            LLVMGetModuleIdentifier(m, &n), text);
+        LLVMDisposeMessage(text);
+        return status;
+    }
+    ompjit__buf_add(object, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+    LLVMDisposeMemoryBuffer(code);
+    return object->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
+                          : OMPJIT_OK;
+}
+
+void ompjit__host_cpu(char *name, size_t size)
+{
+    char *cpu = LLVMGetHostCPUName();
+    snprintf(name, size, "%s", cpu);
+    LLVMDisposeMessage(cpu);
+}

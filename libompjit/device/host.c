@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The host device: images are objects of this machine's CPU, memory is
+ * ordinary memory, teams run across the threads of the OpenMP runtime. Work is
+ * done when a call returns, so queues are empty shells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/host_layout.h"
+#include "backend/jit.h"
+#include "device/device.h"
+#include "device/host_team.h"
+#include "device/libomp.h"
+#include "offload/abi.h"
+#include "runtime-bc/host_abi.h"
+
+struct host {
+    ompjit__host_pool *pool;
+    const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+};
+
+struct ompjit__loaded {
+    ompjit__jit *jit;
+    uint32_t shared_size;
+    ompjit__variable *variables;
+    unsigned nvariables;
+    struct ompjit__function *functions; /* under dev->lock */
+};
+
+struct ompjit__function {
+    struct ompjit__function *next;
+    ompjit__loaded *loaded;
+    void (*entry)(void **args);
+    char *symbol;
+};
+
+struct ompjit__queue {
+    char unused;
+};
+
+/* What kernels call of the engine; they find it before the process's own
+ * symbols. */
+#define ENGINE(name) {#name, (void *)name}
+static const ompjit__absolute engine[] = {
+    ENGINE(ompjit_host_self),        ENGINE(ompjit_host_barrier),
+    ENGINE(ompjit_host_warp_sync),   ENGINE(ompjit_host_shuffle),
+    ENGINE(ompjit_host_active_mask), ENGINE(ompjit_host_yield),
+    ENGINE(ompjit_host_trap),        ENGINE(ompjit_host_wtime),
+    ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
+};
+#undef ENGINE
+
+/* --------------------------------------------------------------- memory */
+
+static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
+                                ompjit_error *err)
+{
+    enum { ALIGN = 128 };
+    if (size > SIZE_MAX - ALIGN)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    size_t whole = (size + ALIGN - 1) / ALIGN * ALIGN;
+    void *p = aligned_alloc(ALIGN, whole ? whole : ALIGN);
+    if (!p)
+        return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
+                            "host device: no memory for %zu bytes", size);
+    *ptr = p;
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
+{
+    free(ptr);
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
+                               void *dst, const void *src, size_t size,
+                               ompjit__queue *queue, ompjit_error *err)
+{
+    if (size && dst != src)
+        memmove(dst, src, size);
+    return OMPJIT_OK;
+}
+
+/* ----------------------------------------------------------------- images */
+
+static void host_target(ompjit_device *dev, char arch[32],
+                        ompjit_format *format)
+{
+    strcpy(arch, "host");
+    *format = OMPJIT_FORMAT_OBJECT;
+}
+
+static void host_unload(ompjit_device *dev, ompjit__loaded *loaded)
+{
+    if (!loaded)
+        return;
+    while (loaded->functions) {
+        ompjit__function *f = loaded->functions;
+        loaded->functions = f->next;
+        free(f->symbol);
+        free(f);
+    }
+    for (unsigned i = 0; i < loaded->nvariables; i++)
+        free(loaded->variables[i].name);
+    free(loaded->variables);
+    ompjit__jit_free(loaded->jit);
+    free(loaded);
+}
+
+static ompjit_status copy_variables(const ompjit__image *image,
+                                    ompjit__loaded *loaded, ompjit_error *err)
+{
+    loaded->variables =
+        calloc(image->nglobals + 1, sizeof *loaded->variables);
+    if (!loaded->variables)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    for (; loaded->nvariables < image->nglobals; loaded->nvariables++) {
+        const ompjit__variable *from = &image->globals[loaded->nvariables];
+        ompjit__variable *to = &loaded->variables[loaded->nvariables];
+        *to = (ompjit__variable){ompjit__strdup(from->name), from->size};
+        if (!to->name)
+            return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    }
+    return OMPJIT_OK;
+}
+
+/* Variables that the image imports, at base's addresses. */
+static ompjit_status import_globals(const ompjit__image *image,
+                                    ompjit__loaded *base,
+                                    ompjit__loaded *loaded, ompjit_error *err)
+{
+    for (unsigned i = 0; i < image->nglobals; i++) {
+        ompjit__absolute def = {.name = image->globals[i].name};
+        ompjit_status status =
+            ompjit__jit_lookup(base->jit, def.name, &def.address, err);
+        if (!status)
+            status = ompjit__jit_define(loaded->jit, &def, 1, err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}
+
+static ompjit_status link_image(const ompjit__image *image,
+                                ompjit__loaded *base, ompjit__loaded *loaded,
+                                ompjit_error *err)
+{
+    ompjit_status status =
+        ompjit__jit_define(loaded->jit, engine, OMPJIT__COUNT(engine), err);
+    if (!status && image->imports_globals)
+        status = import_globals(image, base, loaded, err);
+    if (!status)
+        status = ompjit__jit_add_object(loaded->jit, image->bytes.data,
+                                        image->bytes.size, err);
+    void *shared_size;
+    if (!status)
+        status = ompjit__jit_lookup(loaded->jit, OMPJIT__SHARED_SIZE_SYMBOL,
+                                    &shared_size, err);
+    if (!status)
+        loaded->shared_size = *(const uint32_t *)shared_size;
+    return status;
+}
+
+static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
+                               ompjit__loaded *base, ompjit__loaded **out,
+                               ompjit_error *err)
+{
+    ompjit__loaded *loaded = calloc(1, sizeof *loaded);
+    if (!loaded)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
+    if (!status)
+        status = copy_variables(image, loaded, err);
+    if (!status)
+        status = link_image(image, base, loaded, err);
+    if (status) {
+        host_unload(dev, loaded);
+        return status;
+    }
+    *out = loaded;
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
+                                 const char *name, void **address, size_t *size,
+                                 ompjit_error *err)
+{
+    for (unsigned i = 0; i < loaded->nvariables; i++)
+        if (!strcmp(loaded->variables[i].name, name)) {
+            *size = loaded->variables[i].size;
+            return ompjit__jit_lookup(loaded->jit, name, address, err);
+        }
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LOAD,
+                        "no variable %s on the host device", name);
+}
+
+static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
+                                   const char *symbol, ompjit__function **out,
+                                   ompjit_error *err)
+{
+    ompjit__function *f = calloc(1, sizeof *f);
+    char *entry = ompjit__format("%s.entry", symbol);
+    void *address;
+    ompjit_status status = OMPJIT_OK;
+    if (!f || !entry || !(f->symbol = ompjit__strdup(symbol)))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    else
+        status = ompjit__jit_lookup(loaded->jit, entry, &address, err);
+    free(entry);
+    if (status) {
+        free(f ? f->symbol : NULL);
+        free(f);
+        return status;
+    }
+    f->entry = (void (*)(void **))address;
+    f->loaded = loaded;
+    pthread_mutex_lock(&dev->lock);
+    f->next = loaded->functions;
+    loaded->functions = f;
+    pthread_mutex_unlock(&dev->lock);
+    *out = f;
+    return OMPJIT_OK;
+}
+
+/* ---------------------------------------------------------------- launch */
+
+/* One launch, seen by all OS threads that take part. */
+struct run {
+    struct host *host;
+    const ompjit__host_launch *launch;
+    uint32_t teams;
+    pthread_mutex_t lock; /* status, err: the first failure */
+    ompjit_status status;
+    ompjit_error *err;
+};
+
+static void run_range(struct run *run, uint32_t first, uint32_t last)
+{
+    ompjit_error err;
+    ompjit_status status = ompjit__host_run_teams(run->host->pool, run->launch,
+                                                  first, last, &err);
+    if (!status)
+        return;
+    pthread_mutex_lock(&run->lock);
+    if (!run->status) {
+        run->status = status;
+        if (run->err)
+            *run->err = err;
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* The microtask of libomp's fork: each thread takes a block of the teams. */
+static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
+{
+    const struct ompjit__libomp *omp = run->host->libomp;
+    uint64_t n = (uint64_t)omp->omp_get_num_threads();
+    uint64_t i = (uint64_t)omp->omp_get_thread_num();
+    uint32_t first = (uint32_t)(run->teams * i / n);
+    uint32_t last = (uint32_t)(run->teams * (i + 1) / n);
+    if (first < last)
+        run_range(run, first, last);
+}
+
+static void run_all(struct run *run)
+{
+    const struct ompjit__libomp *omp = run->host->libomp;
+    if (run->teams == 1 || !omp) {
+        run_range(run, 0, run->teams);
+        return;
+    }
+    ompjit__ident ident = {.flags = OMPJIT__IDENT_KMPC,
+                           .source = ";ompjit;kernel;0;0;;"};
+    if (run->teams < (uint32_t)omp->omp_get_max_threads())
+        omp->kmpc_push_num_threads(&ident, omp->kmpc_global_thread_num(&ident),
+                                   (int32_t)run->teams);
+    omp->kmpc_fork_call(&ident, 1, run_share, run);
+}
+
+static ompjit_status check_geometry(const ompjit__function *f,
+                                    const ompjit__geometry *g,
+                                    ompjit_error *err)
+{
+    uint64_t threads = 1, teams = 1;
+    for (int d = 0; d < 3; d++) {
+        threads *= g->threads[d];
+        teams *= g->teams[d];
+        if (threads > OMPJIT__HOST_MAX_THREADS)
+            break;
+    }
+    if (threads > OMPJIT__HOST_MAX_THREADS)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: a team of %llu threads, the host "
+                            "device has at most %d",
+                            f->symbol, (unsigned long long)threads,
+                            OMPJIT__HOST_MAX_THREADS);
+    if (teams > UINT32_MAX)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: %llu teams are more than 2^32 - 1",
+                            f->symbol, (unsigned long long)teams);
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
+                                 const ompjit__geometry *g, void **args,
+                                 unsigned nargs, ompjit__queue *queue,
+                                 ompjit_error *err)
+{
+    ompjit_status status = check_geometry(f, g, err);
+    if (status)
+        return status;
+    ompjit__host_launch launch = {.name = f->symbol,
+                                  .entry = f->entry,
+                                  .args = args,
+                                  .geometry = g,
+                                  .shared_size = f->loaded->shared_size};
+    struct run run = {.host = dev->state,
+                      .launch = &launch,
+                      .teams = g->teams[0] * g->teams[1] * g->teams[2],
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .err = err};
+    run_all(&run);
+    return run.status;
+}
+
+/* ----------------------------------------------------------------- queues */
+
+static ompjit_status host_queue_create(ompjit_device *dev, ompjit__queue **out,
+                                       ompjit_error *err)
+{
+    ompjit__queue *queue = malloc(sizeof *queue);
+    if (!queue)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    *out = queue;
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_queue_wait(ompjit_device *dev, ompjit__queue *queue,
+                                     ompjit_error *err)
+{
+    return OMPJIT_OK;
+}
+
+static void host_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
+{
+    free(queue);
+}
+
+/* ----------------------------------------------------------------- device */
+
+static void cpu_name(char *name, size_t size)
+{
+    snprintf(name, size, "host CPU");
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    while (f && fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !value)
+            continue;
+        value += 1 + strspn(value + 1, " ");
+        value[strcspn(value, "\n")] = 0;
+        snprintf(name, size, "%s", value);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
+                               ompjit_error *err)
+{
+    const struct host *host = dev->state;
+    *info = (ompjit_device_info){.kind = OMPJIT_DEVICE_HOST,
+                                 .max_threads = OMPJIT__HOST_MAX_THREADS,
+                                 .max_shared = UINT32_MAX,
+                                 .warp_size = OMPJIT_HOST_WARP};
+    cpu_name(info->name, sizeof info->name);
+    ompjit__host_cpu(info->arch, sizeof info->arch);
+    info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+                   (uint64_t)sysconf(_SC_PAGESIZE);
+    info->multiprocessors =
+        host->libomp ? (uint32_t)host->libomp->omp_get_max_threads() : 1;
+    return OMPJIT_OK;
+}
+
+static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
+{
+    struct host *host = calloc(1, sizeof *host);
+    if (!host || !(host->pool = ompjit__host_pool_new())) {
+        free(host);
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    }
+    ompjit_error cause;
+    if (ompjit__libomp(&host->libomp, &cause)) {
+        host->libomp = NULL;
+        ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
+    }
+    dev->state = host;
+    return OMPJIT_OK;
+}
+
+static void host_close(ompjit_device *dev)
+{
+    struct host *host = dev->state;
+    if (!host)
+        return;
+    ompjit__host_pool_free(host->pool);
+    free(host);
+    dev->state = NULL;
+}
+
+static const ompjit__device_ops host_ops = {
+    .name = "host",
+    .open = host_open,
+    .close = host_close,
+    .info = host_info,
+    .alloc = host_alloc,
+    .free = host_free,
+    .copy = host_copy,
+    .target = host_target,
+    .load = host_load,
+    .unload = host_unload,
+    .symbol = host_symbol,
+    .function = host_function,
+    .launch = host_launch,
+    .queue_create = host_queue_create,
+    .queue_wait = host_queue_wait,
+    .queue_destroy = host_queue_destroy,
+};
+
+ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
+{
+    ompjit_device *dev;
+    ompjit_status status = ompjit__device_add(ctx, &host_ops,
+                                              OMPJIT_DEVICE_HOST, 0, NULL, &dev,
+                                              err);
+    if (!status)
+        dev->shares_memory = !ctx->separate_host_memory;
+    return status;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Finds and loads libomp. It is loaded for ourselves alone (RTLD_LOCAL):
+ * its omp_* and GOMP_* functions must not become those of an application
+ * that was built for another OpenMP runtime.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/libomp.h"
+
+#define ROW(name, field, required) \
+    {name, offsetof(struct ompjit__libomp, field), required}
+
+static const ompjit__symbol symbols[] = {
+    /*  name                      field                 required */
+    ROW("__kmpc_fork_call", kmpc_fork_call, true),
+    ROW("__kmpc_push_num_threads", kmpc_push_num_threads, true),
+    ROW("__kmpc_global_thread_num", kmpc_global_thread_num, true),
+    ROW("omp_get_max_threads", omp_get_max_threads, true),
+    ROW("omp_get_num_threads", omp_get_num_threads, true),
+    ROW("omp_get_thread_num", omp_get_thread_num, true),
+    ROW("omp_in_parallel", omp_in_parallel, true),
+    ROW("__kmpc_init_allocator", kmpc_init_allocator, false),
+    ROW("omp_default_mem_space", omp_default_mem_space, false),
+};
+
+static struct {
+    pthread_once_t once;
+    struct ompjit__libomp table;
+    ompjit_status status;
+    ompjit_error error;
+} loaded = {.once = PTHREAD_ONCE_INIT};
+
+/* The libomp that is in the process already, also one that was loaded where
+ * the default search does not see it. The caller passes a reference on. */
+static void *present(void)
+{
+    static const char *const names[] = {"libomp.so.5", "libomp.so",
+                                        "libiomp5.so"};
+    void *fork_call = dlsym(RTLD_DEFAULT, "__kmpc_fork_call"), *handle;
+    Dl_info info;
+    if (fork_call && dladdr(fork_call, &info)) {
+        handle = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+        /* Linked into the program itself. */
+        return handle ? handle : dlopen(NULL, RTLD_NOW);
+    }
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if ((handle = dlopen(names[i], RTLD_NOW | RTLD_NOLOAD)))
+            return handle;
+    return NULL;
+}
+
+static bool fill(void *handle, const char *path, ompjit__buf *causes)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(symbols); i++) {
+        void *address = dlsym(handle, symbols[i].name);
+        if (!address && symbols[i].required) {
+            ompjit__buf_printf(causes, "\n  %s: no symbol %s", path,
+                               symbols[i].name);
+            return false;
+        }
+        memcpy((char *)&loaded.table + symbols[i].offset, &address,
+               sizeof address);
+    }
+    loaded.table.handle = handle;
+    return true;
+}
+
+static bool load(ompjit__buf *causes)
+{
+    const char *paths[] = {getenv("OMPJIT_LIBOMP"), OMPJIT_CONFIG_LIBOMP,
+                           "libomp.so.5", "libomp.so"};
+    void *handle = present();
+    if (handle)
+        return fill(handle, "the libomp of this process", causes);
+    for (size_t i = 0; i < OMPJIT__COUNT(paths); i++) {
+        if (!paths[i] || !*paths[i])
+            continue;
+        handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+        if (!handle)
+            ompjit__buf_printf(causes, "\n  %s", dlerror());
+        else if (fill(handle, paths[i], causes))
+            return true;
+        else
+            dlclose(handle);
+        if (i == 0) /* what the user names is not replaced in silence */
+            break;
+    }
+    return false;
+}
+
+static void load_once(void)
+{
+    ompjit__buf causes = {0};
+    if (!load(&causes))
+        loaded.status = ompjit__fail(
+            &loaded.error, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LOAD,
+            "the OpenMP runtime libomp cannot be loaded:%s",
+            causes.data ? causes.data : " out of memory");
+    ompjit__buf_free(&causes);
+}
+
+ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
+                             ompjit_error *err)
+{
+    pthread_once(&loaded.once, load_once);
+    if (loaded.status) {
+        if (err)
+            *err = loaded.error;
+        return loaded.status;
+    }
+    *out = &loaded.table;
+    return OMPJIT_OK;
+}

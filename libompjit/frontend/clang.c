@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * C to a unit, by two clang processes, one for each half. Starting a clang
+ * takes longer than compiling a small kernel; so after each compile the next
+ * pair with the same command lines is started ahead. It waits for its source,
+ * having read nothing that may change, and ends by itself when this process
+ * does: its pipes close. OMPJIT_WARM=0 switches that off.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frontend/frontend.h"
+
+enum { MAX_WARM = 2, MAX_LEAVING = 8 };
+
+/* A pair of processes for the halves of one source. */
+struct pair {
+    char *key; /* of a warm pair; NULL: no pair there */
+    ompjit__child host, device;
+};
+
+struct ompjit__frontend {
+    pthread_mutex_t lock;
+    ompjit__clang clang;   /* set once                                      */
+    unsigned time_limit;   /* seconds                                       */
+    pid_t owner;           /* the process whose children these are          */
+    bool checked;          /* clang's version is known to be right          */
+    struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
+    ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
+};
+
+/* ----------------------------------------------------------------- state */
+
+static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
+                                  ompjit_error *err)
+{
+    ompjit__frontend *f = calloc(1, sizeof *f);
+    if (!f)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    f->time_limit = ctx->time_limit ? ctx->time_limit : 60;
+    ompjit_status status =
+        ompjit__clang_find(ctx->clang, f->time_limit, &f->clang, err);
+    if (status) {
+        free(f);
+        return status;
+    }
+    f->owner = getpid();
+    pthread_mutex_init(&f->lock, NULL);
+    *out = f;
+    return OMPJIT_OK;
+}
+
+/* Made at the first compile that finds a clang. */
+static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
+                                 ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&ctx->lock);
+    if (!ctx->frontend)
+        status = frontend_new(ctx, &ctx->frontend, err);
+    *out = ctx->frontend;
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+static void pair_kill(struct pair *pair)
+{
+    ompjit__child_kill(&pair->host);
+    ompjit__child_kill(&pair->device);
+    free(pair->key);
+    pair->key = NULL;
+}
+
+/* In a child of the process that started them they are somebody else's:
+ * forgotten, without a signal. Under the lock. */
+static void forget_if_forked(ompjit__frontend *f)
+{
+    if (f->owner == getpid())
+        return;
+    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++) {
+        ompjit__child_hang_up(&f->warm[i].host);
+        ompjit__child_hang_up(&f->warm[i].device);
+        free(f->warm[i].key);
+        f->warm[i].key = NULL;
+    }
+    memset(f->leaving, 0, sizeof f->leaving);
+    f->owner = getpid();
+}
+
+void ompjit__frontend_free(ompjit__frontend *f)
+{
+    if (!f)
+        return;
+    forget_if_forked(f);
+    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++)
+        pair_kill(&f->warm[i]);
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
+        if (f->leaving[i].pid)
+            ompjit__child_kill(&f->leaving[i]);
+    ompjit__clang_free(&f->clang);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+/* ---------------------------------------------------- children that leave */
+
+/* Their work is done and they are on their way out; they are waited for when
+ * somebody comes by, at the latest when the context ends. */
+static void leave(ompjit__frontend *f, ompjit__child *child)
+{
+    ompjit__child_hang_up(child);
+    pthread_mutex_lock(&f->lock);
+    unsigned place = 0;
+    for (unsigned i = 0; i < MAX_LEAVING; i++) {
+        if (f->leaving[i].pid)
+            ompjit__child_wait(&f->leaving[i], 0);
+        if (!f->leaving[i].pid)
+            place = i;
+    }
+    ompjit__child old = f->leaving[place];
+    f->leaving[place] = *child;
+    pthread_mutex_unlock(&f->lock);
+    if (old.pid)
+        ompjit__child_kill(&old);
+    *child = (ompjit__child)OMPJIT__NO_CHILD;
+}
+
+/* ------------------------------------------------------------ warm pairs */
+
+static void key_add(ompjit__buf *key, const ompjit__args *args)
+{
+    for (size_t i = 0; i < args->n; i++)
+        ompjit__buf_printf(key, "%s\n", args->v[i]);
+}
+
+/* What makes two pairs the same: command lines and working directory. NULL
+ * when memory runs out. */
+static char *pair_key(const ompjit__command *command)
+{
+    ompjit__buf key = {0};
+    struct stat here = {0};
+    if (stat(".", &here))
+        here.st_ino = 0;
+    ompjit__buf_printf(&key, "%ju %ju\n", (uintmax_t)here.st_dev,
+                       (uintmax_t)here.st_ino);
+    key_add(&key, &command->host);
+    key_add(&key, &command->device);
+    if (!key.failed)
+        return key.data;
+    ompjit__buf_free(&key);
+    return NULL;
+}
+
+static ompjit_status pair_start(const ompjit__command *command,
+                                struct pair *out, ompjit_error *err)
+{
+    struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
+    ompjit_status status =
+        ompjit__child_start(command->host.v, &pair.host, err);
+    if (!status)
+        status = ompjit__child_start(command->device.v, &pair.device, err);
+    if (status)
+        pair_kill(&pair);
+    else
+        *out = pair;
+    return status;
+}
+
+static struct pair take_at(ompjit__frontend *f, unsigned i)
+{
+    struct pair taken = f->warm[i];
+    for (; i + 1 < MAX_WARM; i++)
+        f->warm[i] = f->warm[i + 1];
+    f->warm[MAX_WARM - 1] = (struct pair){0};
+    return taken;
+}
+
+static int warm_at(const ompjit__frontend *f, const char *key)
+{
+    for (int i = 0; i < MAX_WARM && f->warm[i].key; i++)
+        if (!strcmp(f->warm[i].key, key))
+            return i;
+    return -1;
+}
+
+static bool take_warm(ompjit__frontend *f, const char *key, struct pair *out)
+{
+    pthread_mutex_lock(&f->lock);
+    forget_if_forked(f);
+    int i = key ? warm_at(f, key) : -1;
+    if (i >= 0)
+        *out = take_at(f, (unsigned)i);
+    pthread_mutex_unlock(&f->lock);
+    return i >= 0;
+}
+
+/* Starts the next pair with this key, unless there is one. */
+static void warm_up(ompjit__frontend *f, const ompjit__command *command,
+                    const char *key)
+{
+    const char *off = getenv("OMPJIT_WARM");
+    struct pair next, old = {0};
+    if (!key || (off && !strcmp(off, "0")))
+        return;
+    pthread_mutex_lock(&f->lock);
+    if (warm_at(f, key) < 0 && !pair_start(command, &next, NULL)) {
+        next.key = ompjit__strdup(key);
+        if (f->warm[MAX_WARM - 1].key)
+            old = take_at(f, 0);
+        unsigned n = 0;
+        while (f->warm[n].key)
+            n++;
+        if (next.key)
+            f->warm[n] = next;
+        else
+            old = next;
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (old.host.pid)
+        pair_kill(&old);
+}
+
+/* --------------------------------------------------------------- compile */
+
+/* One compile in a pair. */
+struct run {
+    ompjit__frontend *f;
+    const char *name, *source;
+    ompjit__talk host, device;
+};
+
+static void run_free(struct run *run)
+{
+    ompjit__buf_free(&run->host.out);
+    ompjit__buf_free(&run->host.diag);
+    ompjit__buf_free(&run->device.out);
+    ompjit__buf_free(&run->device.diag);
+}
+
+/* A wrong clang fails in many ways; its version explains all of them. */
+static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
+{
+    pthread_mutex_lock(&f->lock);
+    bool checked = f->checked;
+    pthread_mutex_unlock(&f->lock);
+    if (checked)
+        return OMPJIT_OK;
+    ompjit_status status =
+        ompjit__clang_check(&f->clang, f->time_limit, err);
+    pthread_mutex_lock(&f->lock);
+    f->checked |= status == OMPJIT_OK;
+    pthread_mutex_unlock(&f->lock);
+    return status;
+}
+
+/* At least one half has ended without bitcode. The host half goes first: what
+ * is wrong with the source, it says, and the device half fails without it. */
+static ompjit_status verdict(struct run *run, ompjit_error *err)
+{
+    const ompjit__talk *host = &run->host, *device = &run->device;
+    ompjit_status status;
+    if (host->exit.how != OMPJIT__END_RUNNING)
+        status = ompjit__diagnose(run->name, "host", host, NULL, err);
+    else
+        status = ompjit__diagnose(run->name, "device", device,
+                                  host->complete ? &host->diag : NULL, err);
+    ompjit_status version = check_version(run->f, err);
+    return version ? version : status;
+}
+
+static ompjit_status run_in(struct run *run, struct pair *pair,
+                            ompjit_error *err)
+{
+    run_free(run);
+    run->host = (ompjit__talk){.child = &pair->host};
+    run->device = (ompjit__talk){.child = &pair->device};
+    ompjit_status status = ompjit__exchange(run->source, strlen(run->source),
+                                            run->f->time_limit, &run->host,
+                                            &run->device, err);
+    if (status || !run->host.complete || !run->device.complete) {
+        pair_kill(pair);
+        return status ? status : verdict(run, err);
+    }
+    leave(run->f, &pair->host);
+    leave(run->f, &pair->device);
+    free(pair->key);
+    return OMPJIT_OK;
+}
+
+/* A pair that was started ahead may be unfit by now, or have looked at folders
+ * that are different today: only a new one's word is an error. */
+static ompjit_status compile(struct run *run, const ompjit__command *command,
+                             const char *key, ompjit_error *err)
+{
+    struct pair pair;
+    ompjit_error failure;
+    if (take_warm(run->f, key, &pair)) {
+        ompjit_status status = run_in(run, &pair, &failure);
+        if (status == OMPJIT_ERR_TIMEOUT && err)
+            *err = failure;
+        if (!status || status == OMPJIT_ERR_TIMEOUT)
+            return status;
+    }
+    ompjit_status status = pair_start(command, &pair, err);
+    return status ? status : run_in(run, &pair, err);
+}
+
+static void log_warnings(ompjit_context *ctx, const struct run *run)
+{
+    ompjit__buf text = {0};
+    ompjit__diagnostics_add(&text, &run->host.diag, NULL);
+    ompjit__diagnostics_add(&text, &run->device.diag, &run->host.diag);
+    while (text.size && text.data[text.size - 1] == '\n')
+        text.data[--text.size] = 0;
+    if (text.size && !text.failed)
+        ompjit__log(ctx, "%s", text.data);
+    ompjit__buf_free(&text);
+}
+
+static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
+                                      const ompjit__command *command,
+                                      unsigned opt_level, ompjit__unit *out,
+                                      ompjit_error *err)
+{
+    char *key = pair_key(command);
+    uint64_t start = ompjit__now();
+    ompjit_status status = compile(run, command, key, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
+    if (!status) {
+        log_warnings(ctx, run);
+        start = ompjit__now();
+        status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
+                                   opt_level, out, err);
+        ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    }
+    if (!status || status == OMPJIT_ERR_SOURCE)
+        warm_up(run->f, command, key);
+    free(key);
+    return status;
+}
+
+ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    if (!options)
+        options = &defaults;
+    struct run run = {.name = ompjit__source_name(options), .source = source};
+    ompjit__command command;
+    ompjit_status status = frontend_of(ctx, &run.f, err);
+    if (!status)
+        status = ompjit__command_make(&run.f->clang, options, &command, err);
+    if (status)
+        return status;
+    status = compile_and_read(ctx, &run, &command, options->opt_level, out,
+                              err);
+    run_free(&run);
+    ompjit__command_free(&command);
+    return status;
+}

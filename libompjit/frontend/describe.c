@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a unit's IR says of its kernels and variables, so that nobody has to
+ * look into IR for it again. Requires the inner dialect.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+
+#include "frontend/frontend.h"
+
+enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20 };
+
+bool ompjit__is_kernel(LLVMValueRef fn)
+{
+    return !LLVMIsDeclaration(fn) &&
+           LLVMGetFunctionCallConv(fn) == CC_PTX_KERNEL;
+}
+
+LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn)
+{
+    size_t n;
+    char *name = ompjit__format("%s_kernel_environment",
+                                LLVMGetValueName2(fn, &n));
+    LLVMValueRef env = name ? LLVMGetNamedGlobal(m, name) : NULL;
+    free(name);
+    return env;
+}
+
+/* ----------------------------------------------------------- environment */
+
+/* ConfigurationEnvironmentTy, the first field of KernelEnvironmentTy. */
+enum config_field {
+    EXEC_MODE = 2,
+    MIN_THREADS,
+    MAX_THREADS,
+    MIN_TEAMS,
+    MAX_TEAMS,
+    REDUCTION_SIZE,
+    REDUCTION_LENGTH
+};
+
+static int32_t config(LLVMValueRef env, enum config_field field)
+{
+    LLVMValueRef v = LLVMGetInitializer(env);
+    v = v ? LLVMGetAggregateElement(v, 0) : NULL;
+    v = v ? LLVMGetAggregateElement(v, field) : NULL;
+    return v && LLVMIsAConstantInt(v) ? (int32_t)LLVMConstIntGetSExtValue(v)
+                                      : 0;
+}
+
+/* 6 is 2 with a promise that has no part in how it is launched. */
+static uint8_t mode_of(int32_t exec_mode)
+{
+    return exec_mode & 3;
+}
+
+static void read_environment(LLVMValueRef env, ompjit__kernel_desc *k)
+{
+    k->mode = mode_of(config(env, EXEC_MODE));
+    k->min_threads = config(env, MIN_THREADS);
+    k->max_threads = config(env, MAX_THREADS);
+    k->min_teams = config(env, MIN_TEAMS);
+    k->max_teams = config(env, MAX_TEAMS);
+    k->reduction_size = config(env, REDUCTION_SIZE);
+    k->reduction_length = config(env, REDUCTION_LENGTH);
+}
+
+/* ------------------------------------------------------------- parameters */
+
+static ompjit_status describe_param(LLVMValueRef param, const char *kernel,
+                                    ompjit__param *out, ompjit_error *err)
+{
+    LLVMTypeRef type = LLVMTypeOf(param);
+    size_t n;
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind:
+        out->kind = OMPJIT__PARAM_POINTER;
+        out->bytes = 8;
+        break;
+    case LLVMIntegerTypeKind:
+        out->kind = OMPJIT__PARAM_INTEGER;
+        out->bytes = (uint8_t)((LLVMGetIntTypeWidth(type) + 7) / 8);
+        break;
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+        out->kind = OMPJIT__PARAM_FLOAT;
+        out->bytes = LLVMGetTypeKind(type) == LLVMFloatTypeKind ? 4 : 8;
+        break;
+    default:
+        out->bytes = 0;
+    }
+    if (!out->bytes || out->bytes > 8)
+        return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                            "the kernel %s has a parameter that is neither a "
+                            "pointer nor a number of at most 64 bits: %s",
+                            kernel, LLVMGetValueName2(param, &n));
+    out->name = ompjit__strdup(LLVMGetValueName2(param, &n));
+    return out->name ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_READ);
+}
+
+/* Parameters stand for those of the host's arguments that say so. */
+static ompjit_status add_host_args(LLVMModuleRef host, ompjit__kernel_desc *k,
+                                   ompjit_error *err)
+{
+    ompjit__host_args args;
+    ompjit_status status =
+        ompjit__host_args_find(host, k->symbol, &args, err);
+    if (status)
+        return status;
+    unsigned at = 0;
+    for (unsigned i = 0; i < args.n && at < k->nparams; i++) {
+        if (!(args.types[i] & MAP_TARGET_PARAM))
+            continue;
+        k->params[at].map_type = args.types[i];
+        k->params[at++].size = (uint32_t)args.sizes[i];
+    }
+    free(args.types);
+    free(args.sizes);
+    return OMPJIT_OK;
+}
+
+/* Every kernel with an environment takes the launch environment first; of one
+ * without (ompx_bare) only the name tells. */
+static bool takes_launch_env(LLVMValueRef fn, LLVMValueRef env)
+{
+    size_t n;
+    if (env || !LLVMCountParams(fn))
+        return env != NULL;
+    return !strcmp(LLVMGetValueName2(LLVMGetParam(fn, 0), &n), "dyn_ptr");
+}
+
+static ompjit_status describe_params(LLVMValueRef fn, ompjit__kernel_desc *k,
+                                     ompjit_error *err)
+{
+    unsigned n = LLVMCountParams(fn), skip = k->launch_env;
+    if (n < skip)
+        return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                            "the kernel %s has no parameter for the launch "
+                            "environment",
+                            k->symbol);
+    k->params = calloc(n - skip + 1, sizeof *k->params);
+    if (!k->params)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    for (unsigned i = skip; i < n; i++) {
+        ompjit__param *p = &k->params[k->nparams];
+        ompjit_status status =
+            describe_param(LLVMGetParam(fn, i), k->symbol, p, err);
+        if (status)
+            return status;
+        k->nparams++;
+    }
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------------ unit */
+
+static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
+                                     LLVMValueRef fn, ompjit__kernel_desc *k,
+                                     ompjit_error *err)
+{
+    size_t n;
+    LLVMValueRef env = ompjit__kernel_environment(device, fn);
+    k->symbol = ompjit__strdup(LLVMGetValueName2(fn, &n));
+    k->name = k->symbol ? ompjit__kernel_name(k->symbol, &k->line) : NULL;
+    if (!k->name)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    if (env)
+        read_environment(env, k);
+    k->launch_env = takes_launch_env(fn, env);
+    ompjit_status status = describe_params(fn, k, err);
+    return status || !host ? status : add_host_args(host, k, err);
+}
+
+static unsigned count_kernels(LLVMModuleRef m)
+{
+    unsigned n = 0;
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    for (; f; f = LLVMGetNextFunction(f))
+        n += ompjit__is_kernel(f);
+    return n;
+}
+
+static ompjit_status describe_kernels(LLVMModuleRef device, LLVMModuleRef host,
+                                      ompjit__unit *unit, ompjit_error *err)
+{
+    unit->kernels = calloc(count_kernels(device) + 1, sizeof *unit->kernels);
+    if (!unit->kernels)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    LLVMValueRef f = LLVMGetFirstFunction(device);
+    for (; f; f = LLVMGetNextFunction(f)) {
+        if (!ompjit__is_kernel(f))
+            continue;
+        ompjit__kernel_desc *k = &unit->kernels[unit->nkernels++];
+        ompjit_status status = describe_kernel(device, host, f, k, err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}
+
+static const char *text_of(LLVMValueRef name)
+{
+    size_t n;
+    LLVMValueRef v = name && LLVMIsAGlobalVariable(name)
+                         ? LLVMGetInitializer(name)
+                         : NULL;
+    return v && LLVMIsConstantString(v) ? LLVMGetAsString(v, &n) : NULL;
+}
+
+static bool is_kernel_symbol(const ompjit__unit *unit, const char *symbol)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++)
+        if (!strcmp(unit->kernels[i].symbol, symbol))
+            return true;
+    return false;
+}
+
+static unsigned count_globals(LLVMModuleRef m)
+{
+    unsigned n = 0;
+    LLVMValueRef g = LLVMGetFirstGlobal(m);
+    for (; g; g = LLVMGetNextGlobal(g))
+        n++;
+    return n;
+}
+
+static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
+                                      ompjit_error *err)
+{
+    unit->globals = calloc(count_globals(host) + 1, sizeof *unit->globals);
+    if (!unit->globals)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    LLVMValueRef g = LLVMGetFirstGlobal(host);
+    for (; g; g = LLVMGetNextGlobal(g)) {
+        ompjit__entry entry;
+        const char *symbol;
+        if (!ompjit__entry_read(g, &entry) ||
+            !(symbol = text_of(entry.name)) || is_kernel_symbol(unit, symbol))
+            continue;
+        ompjit__global_desc *desc = &unit->globals[unit->nglobals];
+        desc->symbol = ompjit__strdup(symbol);
+        if (!desc->symbol)
+            return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+        desc->size = entry.size;
+        desc->flags = entry.flags;
+        unit->nglobals++;
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
+                               ompjit__unit *unit, ompjit_error *err)
+{
+    ompjit_status status = describe_kernels(device, host, unit, err);
+    if (!status && host)
+        status = describe_globals(host, unit, err);
+    return status;
+}

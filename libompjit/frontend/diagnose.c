@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What clang wrote to its standard error, made fit to be read by the one who
+ * wrote the source: each diagnostic once, although two clangs saw it, and
+ * crashes told from mistakes.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "frontend/frontend.h"
+
+/* ---------------------------------------------------------------- blocks */
+
+typedef struct span {
+    const char *data;
+    size_t size;
+} span;
+
+static bool has(span s, const char *word)
+{
+    return memmem(s.data, s.size, word, strlen(word)) != NULL;
+}
+
+static span first_line(span s)
+{
+    const char *end = memchr(s.data, '\n', s.size);
+    return (span){s.data, end ? (size_t)(end - s.data) + 1 : s.size};
+}
+
+static bool is_head(span line)
+{
+    return has(line, " warning: ") || has(line, " error: ") ||
+           has(line, " remark: ") || has(line, "fatal error: ");
+}
+
+static bool starts(span s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.size >= n && !memcmp(s.data, with, n);
+}
+
+/* "In file included from" stands before the message that it belongs to. */
+static bool leads(span line)
+{
+    return starts(line, "In file included from ") ||
+           starts(line, "In module ");
+}
+
+/* "2 warnings and 1 error generated." */
+static bool is_count(span line)
+{
+    return line.size && line.data[0] >= '0' && line.data[0] <= '9' &&
+           has(line, " generated") && !has(line, ": ");
+}
+
+/* One diagnostic: what leads to it, its head, its source lines and notes. */
+static span first_block(span s)
+{
+    span block = {s.data, 0};
+    bool headed = false;
+    while (block.size < s.size) {
+        span rest = {s.data + block.size, s.size - block.size};
+        span line = first_line(rest);
+        if (block.size && headed &&
+            (is_head(line) || leads(line) || is_count(line)))
+            break;
+        headed |= is_head(line) || is_count(line);
+        block.size += line.size;
+    }
+    return block;
+}
+
+void ompjit__diagnostics_add(ompjit__buf *out, const ompjit__buf *text,
+                             const ompjit__buf *known)
+{
+    span rest = {text->data, text->size};
+    while (rest.size) {
+        span block = first_block(rest);
+        bool repeated = known && known->size &&
+                        memmem(known->data, known->size, block.data,
+                               block.size);
+        if (!repeated && !is_count(first_line(block)))
+            ompjit__buf_add(out, block.data, block.size);
+        rest.data += block.size;
+        rest.size -= block.size;
+    }
+}
+
+/* --------------------------------------------------------------- failure */
+
+static void trim(ompjit__buf *b)
+{
+    while (b->size && b->data[b->size - 1] == '\n')
+        b->data[--b->size] = 0;
+}
+
+/* clang's own trouble: a signal, or LLVM's "fatal error" (exit code 70). */
+static ompjit_status crashed(const char *name, const char *half,
+                             const ompjit__talk *talk, ompjit_error *err)
+{
+    enum { TAIL = 1500 };
+    const ompjit__buf *diag = &talk->diag;
+    size_t skip = diag->size > TAIL ? diag->size - TAIL : 0;
+    bool signal = talk->exit.how == OMPJIT__END_SIGNAL;
+    return ompjit__fail(
+        err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
+        "clang crashed on the %s half of %s (%s %d); it said:\n%s%s", half,
+        name, signal ? "signal" : "exit code", talk->exit.code,
+        skip ? "..." : "", diag->size ? diag->data + skip : "(nothing)");
+}
+
+ompjit_status ompjit__diagnose(const char *name, const char *half,
+                               const ompjit__talk *talk,
+                               const ompjit__buf *known, ompjit_error *err)
+{
+    enum { EXIT_CRASH = 70 };
+    span all = {talk->diag.data, talk->diag.size};
+    bool mistake = talk->exit.how == OMPJIT__END_EXIT
+                       ? talk->exit.code && talk->exit.code != EXIT_CRASH
+                       : talk->exit.how == OMPJIT__END_UNKNOWN;
+    if (!mistake || !all.size || !has(all, "error: "))
+        return crashed(name, half, talk, err);
+    ompjit__buf text = {0};
+    ompjit__diagnostics_add(&text, &talk->diag, known);
+    trim(&text);
+    ompjit_status status = ompjit__fail(err, OMPJIT_ERR_SOURCE,
+                                        OMPJIT_STAGE_FRONTEND, "%s",
+                                        text.size ? text.data : "");
+    ompjit__buf_free(&text);
+    return status;
+}

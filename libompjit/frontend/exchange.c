@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The conversation with the two clang processes of a compile, in one poll
+ * loop:
+ *
+ *   source --> host half --> bitcode ----------------------> application
+ *        \                      |
+ *         `--> device half <----'  --> bitcode --------------> application
+ *
+ * Bitcode says where it ends, so nobody waits for a clang to exit: taking its
+ * address space apart takes as long as compiling a small function.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frontend/frontend.h"
+
+/* ---------------------------------------------------------------- bitcode */
+
+enum { BITCODE_STRTAB = 23, ENTER_SUBBLOCK = 1 };
+
+static uint32_t word(const char *p)
+{
+    const unsigned char *b = (const unsigned char *)p;
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+           (uint32_t)b[3] << 24;
+}
+
+/* A file is the magic and blocks: identification, module, symbols, and last
+ * the string table. A block at the top starts with a word of abbreviation id
+ * (2 bits) and block id (a vbr8 that fits in one chunk), then its length in
+ * words. (LLVM Bitcode File Format, "Blocks".) */
+bool ompjit__bitcode_complete(const char *data, size_t size)
+{
+    if (size < 4 || memcmp(data, "BC\xC0\xDE", 4))
+        return false;
+    for (size_t at = 4; size - at >= 8;) {
+        uint32_t head = word(data + at);
+        uint64_t length = 8 + 4 * (uint64_t)word(data + at + 4);
+        if ((head & 3) != ENTER_SUBBLOCK || length > size - at)
+            return false;
+        at += length;
+        if ((head >> 2 & 0xFF) == BITCODE_STRTAB)
+            return at == size;
+    }
+    return false;
+}
+
+/* --------------------------------------------------------------- SIGPIPE */
+
+/* Writing to a child that has died raises SIGPIPE in this thread; it is held
+ * back, and taken away if it was not there before. */
+struct held {
+    sigset_t before;
+    bool was_pending;
+};
+
+static bool pipe_pending(void)
+{
+    sigset_t pending;
+    return !sigpending(&pending) && sigismember(&pending, SIGPIPE) == 1;
+}
+
+static void hold_sigpipe(struct held *held)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    held->was_pending = pipe_pending();
+    pthread_sigmask(SIG_BLOCK, &set, &held->before);
+}
+
+static void release_sigpipe(const struct held *held)
+{
+    if (!held->was_pending && pipe_pending()) {
+        static const struct timespec at_once;
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGPIPE);
+        sigtimedwait(&set, NULL, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+/* ------------------------------------------------------------- transfers */
+
+static void hang_up(int *fd)
+{
+    close(*fd);
+    *fd = -1;
+}
+
+/* Writes what fits. Closes when all of a finished stream is sent, or nobody
+ * reads: then the reader's own end tells why. */
+static void push(int *fd, const ompjit__buf *from, size_t *sent, bool finished)
+{
+    while (*sent < from->size) {
+        ssize_t n = write(*fd, from->data + *sent, from->size - *sent);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0)
+            break;
+        *sent += (size_t)n;
+    }
+    if (finished || *sent < from->size)
+        hang_up(fd);
+}
+
+/* Reads what is there; closes at the end. */
+static void pull(int *fd, ompjit__buf *into)
+{
+    char chunk[65536];
+    for (;;) {
+        ssize_t n = read(*fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            hang_up(fd);
+            return;
+        }
+        ompjit__buf_add(into, chunk, (size_t)n);
+    }
+}
+
+/* ------------------------------------------------------------------ loop */
+
+struct exchange {
+    ompjit__buf source; /* borrowed */
+    ompjit__talk *talks[2];
+    unsigned n;
+    bool want_bitcode;
+};
+
+static bool ended(const ompjit__talk *t)
+{
+    return t->complete || (t->child->out < 0 && t->child->diag < 0);
+}
+
+static bool running(const struct exchange *x)
+{
+    bool some = false;
+    for (unsigned i = 0; i < x->n; i++) {
+        const ompjit__talk *t = x->talks[i];
+        if (ended(t) && !t->complete && x->want_bitcode)
+            return false;
+        some |= !ended(t);
+    }
+    return some;
+}
+
+enum { FDS_EACH = 4 };
+
+/* What can be done now, four descriptors for each talk; poll ignores those
+ * that are -1. */
+static void want(const struct exchange *x, struct pollfd *fds)
+{
+    for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {
+        const ompjit__talk *t = x->talks[i];
+        const ompjit__child *c = t->child;
+        bool more = i && x->talks[0]->out.size > t->forwarded;
+        fds[0] = (struct pollfd){.fd = c->source, .events = POLLOUT};
+        fds[1] = (struct pollfd){.fd = more ? c->host_ir : -1,
+                                 .events = POLLOUT};
+        fds[2] = (struct pollfd){.fd = c->out, .events = POLLIN};
+        fds[3] = (struct pollfd){.fd = c->diag, .events = POLLIN};
+    }
+}
+
+static void serve(const struct exchange *x, const struct pollfd *fds)
+{
+    for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {
+        ompjit__talk *t = x->talks[i];
+        if (fds[0].revents)
+            push(&t->child->source, &x->source, &t->sent, true);
+        if (fds[2].revents)
+            pull(&t->child->out, &t->out);
+        if (fds[3].revents)
+            pull(&t->child->diag, &t->diag);
+        if (fds[2].revents && x->want_bitcode)
+            t->complete = ompjit__bitcode_complete(t->out.data, t->out.size);
+        if (i && t->child->host_ir >= 0)
+            push(&t->child->host_ir, &x->talks[0]->out, &t->forwarded,
+                 x->talks[0]->complete);
+    }
+}
+
+/* The diagnostics of a complete half were written before its bitcode. */
+static void finish(const struct exchange *x, uint64_t deadline)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        ompjit__talk *t = x->talks[i];
+        if (t->child->diag >= 0)
+            pull(&t->child->diag, &t->diag);
+        if (ended(t) && !t->complete)
+            t->exit = ompjit__child_wait(t->child, deadline);
+        if (t->child->host_ir >= 0)
+            hang_up(&t->child->host_ir);
+    }
+}
+
+static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
+                              const char *what, ompjit_error *err)
+{
+    for (unsigned i = 0; i < x->n; i++)
+        ompjit__child_kill(x->talks[i]->child);
+    return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_FRONTEND,
+                        "%s did not end within %u second%s and was killed",
+                        what, time_limit, time_limit == 1 ? "" : "s");
+}
+
+static ompjit_status converse(const struct exchange *x, unsigned time_limit,
+                              const char *what, ompjit_error *err)
+{
+    uint64_t deadline = ompjit__now() + time_limit * 1000000000ull;
+    struct pollfd fds[2 * FDS_EACH];
+    while (running(x)) {
+        uint64_t now = ompjit__now();
+        if (now >= deadline)
+            return too_late(x, time_limit, what, err);
+        uint64_t left = (deadline - now) / 1000000 + 1;
+        want(x, fds);
+        int n = poll(fds, x->n * FDS_EACH,
+                     left > 1000000 ? 1000000 : (int)left);
+        if (n < 0 && errno != EINTR)
+            return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_FRONTEND,
+                                "cannot wait for %s: %s", what,
+                                strerror(errno));
+        if (n > 0)
+            serve(x, fds);
+    }
+    finish(x, deadline);
+    for (unsigned i = 0; i < x->n; i++) {
+        const ompjit__talk *t = x->talks[i];
+        if (ended(t) && !t->complete && t->exit.how == OMPJIT__END_RUNNING)
+            return too_late(x, time_limit, what, err);
+        if (t->out.failed || t->diag.failed)
+            return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__exchange(const char *source, size_t size,
+                               unsigned time_limit, ompjit__talk *host,
+                               ompjit__talk *device, ompjit_error *err)
+{
+    struct exchange x = {.source = {.data = (char *)source, .size = size},
+                         .talks = {host, device},
+                         .n = 2,
+                         .want_bitcode = true};
+    struct held held;
+    hold_sigpipe(&held);
+    ompjit_status status = converse(&x, time_limit, "clang", err);
+    release_sigpipe(&held);
+    return status;
+}
+
+ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
+                               ompjit__buf *out, ompjit__exit *how,
+                               ompjit_error *err)
+{
+    ompjit__child child;
+    ompjit_status status = ompjit__child_start(argv, &child, err);
+    if (status)
+        return status;
+    ompjit__talk talk = {.child = &child};
+    struct exchange x = {.talks = {&talk}, .n = 1};
+    hang_up(&child.source);
+    hang_up(&child.host_ir);
+    status = converse(&x, time_limit, argv[0], err);
+    ompjit__child_kill(&child);
+    ompjit__buf_free(&talk.diag);
+    if (status) {
+        ompjit__buf_free(&talk.out);
+        return status;
+    }
+    *out = talk.out;
+    *how = talk.exit;
+    return OMPJIT_OK;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Which clang there is, and where its headers and the system's are. What a
+ * clang driver would find out in a process of its own, from a few looks at the
+ * file system.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "frontend/frontend.h"
+
+#define CLANG_MAJOR "22"
+
+/* --------------------------------------------------------------- clang */
+
+static bool is_executable(const char *path)
+{
+    struct stat s;
+    return !stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK);
+}
+
+/* The first executable of that name on PATH, malloc'd; else NULL. */
+static char *on_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t n = strcspn(path, ":");
+        char *file = ompjit__format("%.*s%s%s", (int)n, path, n ? "/" : "",
+                                    name);
+        if (file && is_executable(file))
+            return file;
+        free(file);
+        path += n + (path[n] == ':');
+    }
+    return NULL;
+}
+
+/* Somebody asked for this one: no other will do. */
+static ompjit_status named(const char *who, const char *path, char **out,
+                           ompjit_error *err)
+{
+    char *found = strchr(path, '/') ? NULL : on_path(path);
+    if (!found && is_executable(path))
+        found = ompjit__strdup(path);
+    if (!found)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+                            "%s (%s) is not an executable file; clang "
+                            CLANG_MAJOR " is needed to compile C",
+                            path, who);
+    *out = found;
+    return OMPJIT_OK;
+}
+
+static ompjit_status find_path(const char *wanted, char **out,
+                               ompjit_error *err)
+{
+    const char *env = getenv("OMPJIT_CLANG");
+    if (wanted)
+        return named("the context's option `clang`", wanted, out, err);
+    if (env && *env)
+        return named("OMPJIT_CLANG", env, out, err);
+    if (is_executable(OMPJIT_CONFIG_CLANG))
+        *out = ompjit__strdup(OMPJIT_CONFIG_CLANG);
+    else
+        *out = on_path("clang-" CLANG_MAJOR);
+    if (!*out)
+        return ompjit__fail(
+            err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+            "compiling C needs clang " CLANG_MAJOR ", which is not there: "
+            "neither " OMPJIT_CONFIG_CLANG " nor clang-" CLANG_MAJOR
+            " on PATH; install the package clang-" CLANG_MAJOR
+            " or set OMPJIT_CLANG to one");
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------- headers */
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return !stat(path, &s) && S_ISDIR(s.st_mode);
+}
+
+static void trim(char *s)
+{
+    size_t n = strlen(s);
+    while (n && isspace((unsigned char)s[n - 1]))
+        s[--n] = 0;
+}
+
+static ompjit_status ask_resource_dir(ompjit__clang *clang,
+                                      unsigned time_limit, ompjit_error *err)
+{
+    char *argv[] = {clang->path, "-print-resource-dir", NULL};
+    ompjit__buf out = {0};
+    ompjit__exit how;
+    ompjit_status status = ompjit__run_tool(argv, time_limit, &out, &how, err);
+    if (status)
+        return status;
+    if (out.data)
+        trim(out.data);
+    if (!out.data || !is_folder(out.data))
+        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
+                              OMPJIT_STAGE_FRONTEND,
+                              "%s is no clang: asked for its folder of headers "
+                              "(-print-resource-dir), it answered `%.200s`",
+                              clang->path, out.data ? out.data : "");
+    else
+        clang->resource_dir = ompjit__strdup(out.data);
+    ompjit__buf_free(&out);
+    return status;
+}
+
+/* Beside the executable, where its links lead to; clang says it otherwise. */
+static ompjit_status find_resource_dir(ompjit__clang *clang,
+                                       unsigned time_limit, ompjit_error *err)
+{
+    char *real = realpath(clang->path, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    char *dir = NULL;
+    if (slash)
+        dir = ompjit__format("%.*s/../lib/clang/" CLANG_MAJOR,
+                             (int)(slash - real), real);
+    free(real);
+    char *probe = dir ? ompjit__format("%s/include", dir) : NULL;
+    bool there = probe && is_folder(probe);
+    free(probe);
+    if (there) {
+        clang->resource_dir = dir;
+        return OMPJIT_OK;
+    }
+    free(dir);
+    return ask_resource_dir(clang, time_limit, err);
+}
+
+/* "x86_64-pc-linux-gnu" to Debian's "x86_64-linux-gnu". malloc'd. */
+static char *multiarch(const char *triple)
+{
+    return ompjit__format("%.*s-linux-gnu", (int)strcspn(triple, "-"), triple);
+}
+
+static void add_folder(ompjit__args *dirs, char *path)
+{
+    if (path && is_folder(path))
+        ompjit__args_add(dirs, path);
+    free(path);
+}
+
+/* The highest version in /usr/include/c++; 0: none. */
+static unsigned newest_libstdcxx(void)
+{
+    unsigned newest = 0;
+    DIR *dir = opendir("/usr/include/c++");
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char *end;
+        unsigned long version = strtoul(e->d_name, &end, 10);
+        if (!*end && version > newest && version < 1000)
+            newest = (unsigned)version;
+    }
+    if (dir)
+        closedir(dir);
+    return newest;
+}
+
+static void find_folders(ompjit__clang *clang)
+{
+    char *arch = multiarch(clang->triple);
+    unsigned v = newest_libstdcxx();
+    ompjit__args *cxx = &clang->cxx_dirs;
+    if (v) {
+        add_folder(cxx, ompjit__format("/usr/include/c++/%u", v));
+        add_folder(cxx, ompjit__format("/usr/include/%s/c++/%u", arch, v));
+        add_folder(cxx, ompjit__format("/usr/include/c++/%u/%s", v, arch));
+        add_folder(cxx, ompjit__format("/usr/include/c++/%u/%s", v,
+                                       clang->triple));
+        add_folder(cxx, ompjit__format("/usr/include/c++/%u/backward", v));
+    }
+    add_folder(&clang->c_dirs, ompjit__strdup("/usr/local/include"));
+    add_folder(&clang->c_dirs, ompjit__format("/usr/include/%s", arch));
+    add_folder(&clang->c_dirs, ompjit__strdup("/usr/include"));
+    free(arch);
+}
+
+ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
+                                 ompjit__clang *out, ompjit_error *err)
+{
+    ompjit__clang clang = {0};
+    ompjit_status status = find_path(wanted, &clang.path, err);
+    if (!status)
+        status = find_resource_dir(&clang, time_limit, err);
+    if (status) {
+        ompjit__clang_free(&clang);
+        return status;
+    }
+    char *triple = LLVMGetDefaultTargetTriple();
+    clang.triple = ompjit__strdup(triple);
+    LLVMDisposeMessage(triple);
+    if (clang.triple)
+        find_folders(&clang);
+    if (!clang.triple || !clang.resource_dir || clang.c_dirs.failed ||
+        clang.cxx_dirs.failed) {
+        ompjit__clang_free(&clang);
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    }
+    *out = clang;
+    return OMPJIT_OK;
+}
+
+void ompjit__clang_free(ompjit__clang *clang)
+{
+    free(clang->path);
+    free(clang->resource_dir);
+    free(clang->triple);
+    ompjit__args_free(&clang->c_dirs);
+    ompjit__args_free(&clang->cxx_dirs);
+    *clang = (ompjit__clang){0};
+}
+
+/* ------------------------------------------------------------- version */
+
+ompjit_status ompjit__clang_check(const ompjit__clang *clang,
+                                  unsigned time_limit, ompjit_error *err)
+{
+    static const char word[] = "clang version ";
+    char *argv[] = {clang->path, "--version", NULL};
+    ompjit__buf out = {0};
+    ompjit__exit how;
+    ompjit_status status = ompjit__run_tool(argv, time_limit, &out, &how, err);
+    if (status)
+        return status;
+    const char *version = out.data ? strstr(out.data, word) : NULL;
+    if (version)
+        version += sizeof word - 1;
+    if (!version)
+        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
+                              OMPJIT_STAGE_FRONTEND,
+                              "%s does not say that it is clang (--version); "
+                              "clang " CLANG_MAJOR " is needed",
+                              clang->path);
+    else if (strncmp(version, CLANG_MAJOR ".", strlen(CLANG_MAJOR) + 1))
+        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
+                              OMPJIT_STAGE_FRONTEND,
+                              "%s is clang %.*s; clang " CLANG_MAJOR
+                              " is needed",
+                              clang->path, (int)strcspn(version, " \n"),
+                              version);
+    ompjit__buf_free(&out);
+    return status;
+}

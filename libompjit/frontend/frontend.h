@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the files of the front end share. The way of a C snippet:
+ *
+ *   find.c      which clang, its headers
+ *   command.c   the two command lines (flags.c: the user's flags in them)
+ *   clang.c     a pair of processes for them, new or kept warm
+ *   exchange.c  source in; bitcode and diagnostics out
+ *   diagnose.c  what the application gets to read of the diagnostics
+ *   ir.c        both halves into a unit, as for IR that was given:
+ *               upgrade.c, hosthalf.c, describe.c, name.c
+ */
+#ifndef OMPJIT_FRONTEND_H
+#define OMPJIT_FRONTEND_H
+
+#include <sys/types.h>
+
+#include <llvm-c/Types.h>
+
+#include "core.h"
+
+/* ------------------------------------------------ arguments (command.c) */
+
+/* A growing argv, NULL-terminated once anything was added; `failed` is sticky
+ * as in ompjit__buf. */
+typedef struct ompjit__args {
+    char **v;
+    size_t n, capacity;
+    bool failed;
+} ompjit__args;
+
+void ompjit__args_add(ompjit__args *args, const char *arg);
+void ompjit__args_free(ompjit__args *args);
+
+/* ------------------------------------------------------ clang (find.c) */
+
+/* Everything that is known of the installed compiler. */
+typedef struct ompjit__clang {
+    char *path;          /* of the executable                          */
+    char *resource_dir;  /* of its own headers                         */
+    char *triple;        /* of this machine                            */
+    ompjit__args c_dirs; /* system headers of C, in order              */
+    ompjit__args cxx_dirs; /* those that C++ has before them           */
+} ompjit__clang;
+
+/* Finds clang: `wanted` (the context's option, or NULL), OMPJIT_CLANG, the
+ * one configure found, PATH. UNAVAILABLE error that lists what was tried. */
+ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
+                                 ompjit__clang *out, ompjit_error *err);
+void ompjit__clang_free(ompjit__clang *clang);
+/* OK if the executable says that it is clang 22, else UNAVAILABLE error that
+ * names what was found. */
+ompjit_status ompjit__clang_check(const ompjit__clang *clang,
+                                  unsigned time_limit, ompjit_error *err);
+
+/* -------------------------------------- command lines (command.c, flags.c) */
+
+typedef struct ompjit__command {
+    ompjit__args host, device;
+} ompjit__command;
+
+/* The cc1 command lines of both halves. options are not NULL. */
+ompjit_status ompjit__command_make(const ompjit__clang *clang,
+                                   const ompjit_module_options *options,
+                                   ompjit__command *out, ompjit_error *err);
+void ompjit__command_free(ompjit__command *command);
+/* Adds the user's flags to both command lines. `dir` is the source's folder
+ * or NULL. INVALID error for one that cannot work. */
+ompjit_status ompjit__flags_add(const ompjit_module_options *options,
+                                const char *dir, ompjit__command *command,
+                                ompjit_error *err);
+const char *ompjit__source_name(const ompjit_module_options *options);
+
+/* -------------------------------------------------- processes (process.c) */
+
+/* A child that leads its own process group. Descriptors are ours, do not
+ * block and are -1 when closed. */
+typedef struct ompjit__child {
+    pid_t pid;     /* 0: none                                   */
+    int source;    /* write end of its standard input           */
+    int host_ir;   /* write end of its descriptor 3             */
+    int out, diag; /* read ends of its standard output and error */
+} ompjit__child;
+#define OMPJIT__NO_CHILD {.source = -1, .host_ir = -1, .out = -1, .diag = -1}
+
+ompjit_status ompjit__child_start(char *const *argv, ompjit__child *out,
+                                  ompjit_error *err);
+/* Closes our descriptors; the child itself goes on. */
+void ompjit__child_hang_up(ompjit__child *child);
+/* Kills the process group and waits for the child. */
+void ompjit__child_kill(ompjit__child *child);
+
+enum ompjit__end {
+    OMPJIT__END_RUNNING,  /* not yet                                     */
+    OMPJIT__END_EXIT,     /* code                                        */
+    OMPJIT__END_SIGNAL,   /* code: the signal                            */
+    OMPJIT__END_UNKNOWN   /* somebody else in the process waited for it  */
+};
+typedef struct ompjit__exit {
+    enum ompjit__end how;
+    int code;
+} ompjit__exit;
+
+/* Waits until the time `deadline` of ompjit__now (0: looks only). A child that
+ * has ended is gone afterwards: pid 0. */
+ompjit__exit ompjit__child_wait(ompjit__child *child, uint64_t deadline);
+
+/* ----------------------------------------------------- talk (exchange.c) */
+
+/* One child's part of an exchange. */
+typedef struct ompjit__talk {
+    ompjit__child *child;
+    ompjit__buf out, diag;
+    size_t sent, forwarded; /* of the source; of the host half's bitcode */
+    ompjit__exit exit;      /* RUNNING where the output was complete     */
+    bool complete;          /* out is a whole bitcode file               */
+} ompjit__talk;
+
+/* Sends the source to both children, passes the host half's bitcode on to the
+ * device half's child, and collects what they answer. Returns as soon as both
+ * bitcodes are complete or one child has ended without. TIMEOUT error when the
+ * deadline passes: the children are killed then. */
+ompjit_status ompjit__exchange(const char *source, size_t size,
+                               unsigned time_limit, ompjit__talk *host,
+                               ompjit__talk *device, ompjit_error *err);
+/* Runs a command and collects its standard output. */
+ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
+                               ompjit__buf *out, ompjit__exit *how,
+                               ompjit_error *err);
+/* Whether the bytes are a bitcode file from its start to its last block. */
+bool ompjit__bitcode_complete(const char *data, size_t size);
+
+/* ------------------------------------------------ diagnostics (diagnose.c) */
+
+/* Appends the diagnostics in `text` to `out`, without clang's closing count
+ * and without those that stand in `known` (or NULL) too. */
+void ompjit__diagnostics_add(ompjit__buf *out, const ompjit__buf *text,
+                             const ompjit__buf *known);
+/* The error of a half that ended without bitcode. `known` are the other half's
+ * diagnostics, or NULL. */
+ompjit_status ompjit__diagnose(const char *name, const char *half,
+                               const ompjit__talk *talk,
+                               const ompjit__buf *known, ompjit_error *err);
+
+/* ------------------------------------------------------------ IR to unit */
+
+/* Reads, upgrades, checks and describes both halves. ir.c */
+ompjit_status ompjit__unit_read(const ompjit__buf *device,
+                                const ompjit__buf *host, const char *name,
+                                unsigned opt_level, ompjit__unit *out,
+                                ompjit_error *err);
+/* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
+ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
+                                     ompjit_error *err);
+/* upgrade.c calls it for the function that starts a kernel. */
+ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
+/* Fills kernels and globals. `host` may be NULL. describe.c */
+ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
+                               ompjit__unit *unit, ompjit_error *err);
+
+/* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
+LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn);
+bool ompjit__is_kernel(LLVMValueRef fn);
+
+/* One offload entry of a host half, whichever layout it has. hosthalf.c */
+typedef struct ompjit__entry {
+    LLVMValueRef address, name; /* globals, or NULL */
+    uint64_t size;
+    uint32_t flags;
+    uint64_t data;
+    bool old; /* 32 bytes, as clang 18 and 19 write them */
+} ompjit__entry;
+bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
+
+/* The map types and sizes that the host half passes when it launches the
+ * kernel: n of them, malloc'd, 0 where they are not constant. n is 0 where no
+ * launch is found. */
+typedef struct ompjit__host_args {
+    unsigned n;
+    uint64_t *types, *sizes;
+} ompjit__host_args;
+ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
+                                     ompjit__host_args *out,
+                                     ompjit_error *err);
+/* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
+ * -1 if the store is not into `args`. */
+int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);
+
+/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
+ * themselves, line 0. The name is malloc'd. name.c */
+char *ompjit__kernel_name(const char *symbol, unsigned *line);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a host half tells of its kernels and variables: the offload entries,
+ * and the constant arrays of map types and sizes that a launch passes. Works
+ * on optimized host IR too, as far as the arrays are still constants there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#include "frontend/frontend.h"
+
+/* ---------------------------------------------------------------- entries */
+
+static uint64_t number(LLVMValueRef v)
+{
+    return LLVMIsAConstantInt(v) ? LLVMConstIntGetZExtValue(v) : 0;
+}
+
+static LLVMValueRef object(LLVMValueRef v)
+{
+    return LLVMIsAGlobalValue(v) ? v : NULL;
+}
+
+/* The two layouts differ in section and in number of fields. */
+bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out)
+{
+    enum { OLD_FIELDS = 5, NEW_FIELDS = 9 };
+    const char *section = LLVMGetSection(global);
+    LLVMValueRef v = LLVMGetInitializer(global);
+    if (!section || !v || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMStructTypeKind)
+        return false;
+    unsigned n = LLVMCountStructElementTypes(LLVMTypeOf(v));
+    LLVMValueRef f[NEW_FIELDS];
+    for (unsigned i = 0; i < n && i < NEW_FIELDS; i++)
+        f[i] = LLVMGetAggregateElement(v, i);
+    if (!strcmp(section, "omp_offloading_entries") && n == OLD_FIELDS) {
+        *out = (ompjit__entry){object(f[0]),           object(f[1]),
+                               number(f[2]),           (uint32_t)number(f[3]),
+                               number(f[4]),           true};
+        return true;
+    }
+    if (strncmp(section, "llvm_offload_entries", 20) || n != NEW_FIELDS)
+        return false;
+    *out = (ompjit__entry){object(f[4]), object(f[5]), number(f[6]),
+                           (uint32_t)number(f[3]), number(f[7]), false};
+    return true;
+}
+
+/* ------------------------------------------------------------- addresses */
+
+/* Byte offset of p from base through constant GEPs; -1 if p is not that. */
+static int64_t offset_from(LLVMValueRef p, LLVMValueRef base)
+{
+    if (p == base)
+        return 0;
+    bool gep = LLVMIsAGetElementPtrInst(p) ||
+               (LLVMIsAConstantExpr(p) &&
+                LLVMGetConstOpcode(p) == LLVMGetElementPtr);
+    if (!gep || LLVMGetOperand(p, 0) != base)
+        return -1;
+    LLVMValueRef at =
+        LLVMGetBasicBlockParent(LLVMGetInstructionParent(base));
+    LLVMTargetDataRef layout =
+        LLVMGetModuleDataLayout(LLVMGetGlobalParent(at));
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(p);
+    int64_t offset = 0;
+    for (int i = 1; i < LLVMGetNumOperands(p); i++) {
+        LLVMValueRef index = LLVMGetOperand(p, (unsigned)i);
+        if (!LLVMIsAConstantInt(index))
+            return -1;
+        uint64_t k = LLVMConstIntGetZExtValue(index);
+        if (i == 1) {
+            offset += (int64_t)(k * LLVMABISizeOfType(layout, type));
+        } else if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            offset += (int64_t)LLVMOffsetOfElement(layout, type, (unsigned)k);
+            type = LLVMStructGetTypeAtIndex(type, (unsigned)k);
+        } else {
+            type = LLVMGetElementType(type);
+            offset += (int64_t)(k * LLVMABISizeOfType(layout, type));
+        }
+    }
+    return offset;
+}
+
+int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args)
+{
+    return offset_from(LLVMGetOperand(store, 1), args);
+}
+
+/* What the launch's function stores into its argument block at an offset. */
+static LLVMValueRef stored(LLVMValueRef args, int64_t offset)
+{
+    LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(args));
+    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef i = LLVMGetFirstInstruction(block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsAStoreInst(i) && ompjit__store_offset(i, args) == offset)
+                return LLVMGetOperand(i, 0);
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+static LLVMValueRef first_of(LLVMValueRef p)
+{
+    if (p && LLVMIsAGetElementPtrInst(p) &&
+        offset_from(p, LLVMGetOperand(p, 0)) == 0)
+        return LLVMGetOperand(p, 0);
+    return p;
+}
+
+/* The constant that a local array is filled with before some of its elements
+ * are computed. */
+static LLVMValueRef template_of(LLVMValueRef array)
+{
+    LLVMUseRef use = LLVMGetFirstUse(array);
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (LLVMIsAMemCpyInst(call) && LLVMGetOperand(call, 0) == array)
+            return LLVMGetOperand(call, 1);
+    }
+    return NULL;
+}
+
+/* Element i of the array of i64 that p points to; 0 if it is not constant. */
+static LLVMValueRef array_of(LLVMValueRef p)
+{
+    p = first_of(p);
+    if (p && LLVMIsAAllocaInst(p))
+        p = template_of(p);
+    if (!p || !LLVMIsAGlobalVariable(p) || !LLVMIsGlobalConstant(p))
+        return NULL;
+    LLVMValueRef v = LLVMGetInitializer(p);
+    return v && LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMArrayTypeKind ? v : NULL;
+}
+
+static uint64_t element(LLVMValueRef array, unsigned i)
+{
+    if (!array || i >= LLVMGetArrayLength2(LLVMTypeOf(array)))
+        return 0;
+    LLVMValueRef v = LLVMGetAggregateElement(array, i);
+    return v ? number(v) : 0;
+}
+
+/* ---------------------------------------------------------------- launch */
+
+/* The call of __tgt_target_kernel that has the region's id. */
+static LLVMValueRef find_launch(LLVMModuleRef host, LLVMValueRef id)
+{
+    enum { REGION_ID = 4, KERNEL_ARGS = 5 };
+    LLVMUseRef use = LLVMGetFirstUse(id);
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if ((LLVMIsACallInst(call) || LLVMIsAInvokeInst(call)) &&
+            LLVMGetNumArgOperands(call) == KERNEL_ARGS + 1 &&
+            LLVMGetOperand(call, REGION_ID) == id &&
+            LLVMIsAAllocaInst(LLVMGetOperand(call, KERNEL_ARGS)))
+            return LLVMGetOperand(call, KERNEL_ARGS);
+    }
+    return NULL;
+}
+
+static LLVMValueRef region_id(LLVMModuleRef host, const char *symbol)
+{
+    char *name = ompjit__format(".%s.region_id", symbol);
+    LLVMValueRef id = name ? LLVMGetNamedGlobal(host, name) : NULL;
+    free(name);
+    return id;
+}
+
+ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
+                                     ompjit__host_args *out,
+                                     ompjit_error *err)
+{
+    enum { NUM_ARGS = 4, ARG_SIZES = 24, ARG_TYPES = 32 };
+    *out = (ompjit__host_args){0};
+    LLVMValueRef id = region_id(host, symbol);
+    LLVMValueRef args = id ? find_launch(host, id) : NULL;
+    LLVMValueRef count = args ? stored(args, NUM_ARGS) : NULL;
+    LLVMValueRef types = args ? array_of(stored(args, ARG_TYPES)) : NULL;
+    LLVMValueRef sizes = args ? array_of(stored(args, ARG_SIZES)) : NULL;
+    unsigned n = count ? (unsigned)number(count) : 0;
+    if (!n || !types || LLVMGetArrayLength2(LLVMTypeOf(types)) != n)
+        return OMPJIT_OK;
+    out->types = calloc(n, sizeof *out->types);
+    out->sizes = calloc(n, sizeof *out->sizes);
+    if (!out->types || !out->sizes) {
+        free(out->types);
+        free(out->sizes);
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    }
+    out->n = n;
+    for (unsigned i = 0; i < n; i++) {
+        out->types[i] = element(types, i);
+        out->sizes[i] = element(sizes, i);
+    }
+    return OMPJIT_OK;
+}

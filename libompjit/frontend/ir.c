@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * IR to a unit: both halves are read, verified, brought to LLVM 22's dialect,
+ * checked against the runtime table, described, and kept as bitcode. Whatever
+ * ties the code to one CPU or one architecture is taken off: a unit is
+ * compiled for any.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
+
+#include "backend/backend.h"
+#include "frontend/frontend.h"
+#include "table/table.h"
+
+struct reading {
+    const ompjit__buf *device, *host;
+    const char *name;
+    ompjit__unit *unit;
+    ompjit__buf messages;
+};
+
+typedef ompjit_status upgrade_fn(LLVMModuleRef m, const char *name,
+                                 ompjit_error *err);
+
+static ompjit_status verify(LLVMModuleRef m, const char *name,
+                            ompjit_error *err)
+{
+    char *text = NULL;
+    ompjit_status status = OMPJIT_OK;
+    if (LLVMVerifyModule(m, LLVMReturnStatusAction, &text))
+        status = ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                              "%s is not valid IR: %s", name, text);
+    LLVMDisposeMessage(text);
+    return status;
+}
+
+static void strip_target(LLVMModuleRef m)
+{
+    static const char *const names[] = {"target-cpu", "tune-cpu",
+                                        "target-features"};
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    for (; f; f = LLVMGetNextFunction(f))
+        for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                             names[i],
+                                             (unsigned)strlen(names[i]));
+}
+
+static ompjit_status read_half(struct reading *r, LLVMContextRef context,
+                               const ompjit__buf *bytes, const char *name,
+                               upgrade_fn *upgrade, LLVMModuleRef *out,
+                               ompjit_error *err)
+{
+    LLVMModuleRef m;
+    ompjit_status status = ompjit__parse_ir(context, bytes->data, bytes->size,
+                                            name, &r->messages, &m, err);
+    if (status)
+        return status;
+    status = verify(m, name, err);
+    if (!status)
+        status = upgrade(m, name, err);
+    if (!status)
+        status = ompjit__table_check(m, err);
+    if (status) {
+        LLVMDisposeModule(m);
+        return status;
+    }
+    strip_target(m);
+    *out = m;
+    return OMPJIT_OK;
+}
+
+static ompjit_status write_half(LLVMModuleRef m, ompjit__buf *out,
+                                ompjit_error *err)
+{
+    LLVMMemoryBufferRef memory = LLVMWriteBitcodeToMemoryBuffer(m);
+    ompjit__buf_add(out, LLVMGetBufferStart(memory),
+                    LLVMGetBufferSize(memory));
+    LLVMDisposeMemoryBuffer(memory);
+    if (out->failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    return OMPJIT_OK;
+}
+
+static ompjit_status read_both(struct reading *r, LLVMContextRef context,
+                               LLVMModuleRef *device, LLVMModuleRef *host,
+                               ompjit_error *err)
+{
+    char device_name[512], host_name[512];
+    snprintf(device_name, sizeof device_name, "device half of %s", r->name);
+    snprintf(host_name, sizeof host_name, "host half of %s", r->name);
+    ompjit_status status = read_half(r, context, r->device, device_name,
+                                     ompjit__upgrade_device, device, err);
+    if (!status && r->host->size)
+        status = read_half(r, context, r->host, host_name,
+                           ompjit__upgrade_host, host, err);
+    if (!status)
+        status = ompjit__describe(*device, *host, r->unit, err);
+    if (!status)
+        status = write_half(*device, &r->unit->device_bc, err);
+    if (!status && *host)
+        status = write_half(*host, &r->unit->host_bc, err);
+    return status;
+}
+
+static ompjit_status read_guarded(void *arg, ompjit_error *err)
+{
+    struct reading *r = arg;
+    LLVMContextRef context = ompjit__llvm_context(&r->messages);
+    LLVMModuleRef device = NULL, host = NULL;
+    ompjit_status status = read_both(r, context, &device, &host, err);
+    if (device)
+        LLVMDisposeModule(device);
+    if (host)
+        LLVMDisposeModule(host);
+    LLVMContextDispose(context);
+    return status;
+}
+
+ompjit_status ompjit__unit_read(const ompjit__buf *device,
+                                const ompjit__buf *host, const char *name,
+                                unsigned opt_level, ompjit__unit *out,
+                                ompjit_error *err)
+{
+    ompjit__unit unit = {.name = ompjit__strdup(name),
+                         .opt_level = opt_level ? opt_level - 1 : 3};
+    struct reading r = {
+        .device = device, .host = host, .name = name, .unit = &unit};
+    ompjit_status status =
+        unit.name
+            ? ompjit__guard(read_guarded, &r, OMPJIT_STAGE_READ, err)
+            : ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    ompjit__buf_free(&r.messages);
+    if (status)
+        ompjit__unit_free(&unit);
+    else
+        *out = unit;
+    return status;
+}
+
+ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
+                                  size_t device_size, const void *host,
+                                  size_t host_size,
+                                  const ompjit_module_options *options,
+                                  ompjit__unit *out, ompjit_error *err)
+{
+    const char *name = options && options->name ? options->name : "module";
+    unsigned opt_level = options ? options->opt_level : 0;
+    if (opt_level > 4)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_READ,
+                            "opt_level is %u; 1 to 4 stand for -O0 to -O3 "
+                            "(0: -O3)",
+                            opt_level);
+    /* Borrowed, not changed. */
+    ompjit__buf d = {.data = (char *)device, .size = device_size};
+    ompjit__buf h = {.data = (char *)host, .size = host_size};
+    uint64_t start = ompjit__now();
+    ompjit_status status =
+        ompjit__unit_read(&d, &h, name, opt_level, out, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Kernel symbols for people: clang's
+ * __omp_offloading_<device>_<file>_<function>_l<line>[_<count>], whose function
+ * is mangled in C++.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+
+/* The C++ runtime's; part of the Itanium ABI, which it is called by from C. */
+char *__cxa_demangle(const char *mangled, char *out, size_t *length,
+                     int *status);
+
+/* Skips "<hex digits>_"; NULL if there is none. */
+static const char *skip_id(const char *s)
+{
+    size_t n = s ? strspn(s, "0123456789abcdef") : 0;
+    return n && s[n] == '_' ? s + n + 1 : NULL;
+}
+
+/* The last "_l<digits>", with "_<digits>" or nothing behind; NULL if none. */
+static const char *find_line(const char *s)
+{
+    const char *found = NULL;
+    for (const char *p = s; (p = strstr(p, "_l")); p += 2) {
+        const char *digits = p + 2;
+        const char *end = digits + strspn(digits, "0123456789");
+        const char *rest = end;
+        if (*end == '_' && isdigit((unsigned char)end[1]))
+            rest = end + 1 + strspn(end + 1, "0123456789");
+        if (p > s && end > digits && !*rest)
+            found = p;
+    }
+    return found;
+}
+
+static const char *const openers = "<([{", *const closers = ">)]}";
+
+/* "operator<" and its kin are names, not brackets; their length at p, or 0. */
+static size_t operator_at(const char *s, const char *p)
+{
+    static const char word[] = "operator";
+    size_t n = sizeof word - 1;
+    if (strncmp(p, word, n) || (p > s && (isalnum((unsigned char)p[-1]) ||
+                                          p[-1] == '_')))
+        return 0;
+    size_t more = strspn(p + n, "<>()[]=-+*/%^&|~!,");
+    if (!more)
+        return 0;
+    if (p[n] == '(')
+        return n + 2;
+    /* operator< and operator<< with template arguments behind */
+    if (p[n] == '<')
+        more = p[n + 1] == '<' ? 2 : 1;
+    while (more && p[n + more - 1] == '(')
+        more--;
+    return n + more;
+}
+
+/* "void ns::axpy<float>(float*, int)" to "axpy": what stands before the first
+ * outermost bracket that is not a scope's, and behind the last "::" or blank
+ * outside of all brackets. malloc'd. */
+static char *plain(const char *s)
+{
+    const char *start = s, *end = NULL;
+    int depth = 0;
+    for (const char *p = s; *p;) {
+        size_t op = depth ? 0 : operator_at(s, p);
+        if (op) {
+            p += op;
+            end = p;
+            continue;
+        }
+        if (strchr(openers, *p)) {
+            if (!depth && !end && p > start)
+                end = p;
+            depth++;
+        } else if (strchr(closers, *p)) {
+            depth--;
+        } else if (!depth && *p == ':' && p[1] == ':') {
+            start = p + 2;
+            end = NULL;
+            p++;
+        } else if (!depth && *p == ' ' && (!end || p[-1] == '>')) {
+            start = p + 1;
+            end = NULL;
+        }
+        p++;
+    }
+    size_t n = end ? (size_t)(end - start) : strlen(start);
+    return ompjit__format("%.*s", (int)n, start);
+}
+
+static char *demangled(const char *name)
+{
+    int status = -1;
+    char *full = __cxa_demangle(name, NULL, NULL, &status);
+    char *short_name = full ? plain(full) : NULL;
+    free(full);
+    return short_name ? short_name : ompjit__strdup(name);
+}
+
+char *ompjit__kernel_name(const char *symbol, unsigned *line)
+{
+    static const char prefix[] = "__omp_offloading_";
+    const char *name = symbol, *at = NULL;
+    *line = 0;
+    if (!strncmp(symbol, prefix, sizeof prefix - 1)) {
+        const char *function = skip_id(skip_id(symbol + sizeof prefix - 1));
+        at = function ? find_line(function) : NULL;
+        if (at) {
+            name = function;
+            *line = (unsigned)strtoul(at + 2, NULL, 10);
+        }
+    }
+    char *copy = at ? ompjit__format("%.*s", (int)(at - name), name)
+                    : ompjit__strdup(name);
+    if (!copy || strncmp(copy, "_Z", 2))
+        return copy;
+    char *readable = demangled(copy);
+    free(copy);
+    return readable;
+}

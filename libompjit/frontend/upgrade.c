@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * IR of clang 18 to 22 to LLVM 22's dialect of the OpenMP device interface.
+ * Requires verified IR; invalidates nothing but the calls and globals that it
+ * replaces. What would be miscompiled further on is refused here: LLVM's
+ * openmp-opt trusts its input.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "frontend/frontend.h"
+
+#define OLDEST 18
+#define NEWEST 22
+
+static bool starts(const char *s, const char *with)
+{
+    return !strncmp(s, with, strlen(with));
+}
+
+/* ------------------------------------------------------- who made it */
+
+static ompjit_status wrong(ompjit_error *err, const char *format, ...)
+    OMPJIT__PRINTF(2, 3);
+static ompjit_status wrong(ompjit_error *err, const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s", text);
+}
+
+static ompjit_status check_ident(const char *ident, const char *name,
+                                 ompjit_error *err)
+{
+    const char *version = strstr(ident, "clang version ");
+    if (!version)
+        return OMPJIT_OK;
+    unsigned long major =
+        strtoul(version + strlen("clang version "), NULL, 10);
+    if (major >= OLDEST && major <= NEWEST)
+        return OMPJIT_OK;
+    return wrong(err, "%s was made by %.200s; IR of clang %d to %d is accepted",
+                 name, ident, OLDEST, NEWEST);
+}
+
+/* A linked module has one ident for each of its parts. */
+static ompjit_status check_producer(LLVMModuleRef m, const char *name,
+                                    ompjit_error *err)
+{
+    unsigned n = LLVMGetNamedMetadataNumOperands(m, "llvm.ident");
+    LLVMValueRef *nodes = calloc(n + 1, sizeof *nodes);
+    if (!nodes)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    LLVMGetNamedMetadataOperands(m, "llvm.ident", nodes);
+    ompjit_status status = OMPJIT_OK;
+    for (unsigned i = 0; i < n && !status; i++) {
+        LLVMValueRef text = NULL;
+        unsigned length;
+        if (LLVMGetMDNodeNumOperands(nodes[i]) == 1)
+            LLVMGetMDNodeOperands(nodes[i], &text);
+        const char *ident = text ? LLVMGetMDString(text, &length) : NULL;
+        if (ident)
+            status = check_ident(ident, name, err);
+    }
+    free(nodes);
+    return status;
+}
+
+/* --------------------------------------------------------- replaced calls */
+
+/* Functions that have one more parameter at the end now; zero there means what
+ * they did before. */
+static const struct {
+    const char *old, *now;
+    unsigned nparams; /* that the old one has */
+    unsigned bits;    /* of the new one       */
+} longer[] = {
+    /* old                                  now                 n  bits */
+    {"__kmpc_parallel_51", "__kmpc_parallel_60", 9, 32},
+    {"__kmpc_for_static_loop_4", NULL, 6, 8},
+    {"__kmpc_for_static_loop_4u", NULL, 6, 8},
+    {"__kmpc_for_static_loop_8", NULL, 6, 8},
+    {"__kmpc_for_static_loop_8u", NULL, 6, 8},
+    {"__kmpc_distribute_static_loop_4", NULL, 5, 8},
+    {"__kmpc_distribute_static_loop_4u", NULL, 5, 8},
+    {"__kmpc_distribute_static_loop_8", NULL, 5, 8},
+    {"__kmpc_distribute_static_loop_8u", NULL, 5, 8},
+    {"__kmpc_distribute_for_static_loop_4", NULL, 7, 8},
+    {"__kmpc_distribute_for_static_loop_4u", NULL, 7, 8},
+    {"__kmpc_distribute_for_static_loop_8", NULL, 7, 8},
+    {"__kmpc_distribute_for_static_loop_8u", NULL, 7, 8},
+};
+
+enum { MAX_PARAMS = 16 };
+
+static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to,
+                                 unsigned nargs)
+{
+    LLVMSetInstructionCallConv(to, LLVMGetInstructionCallConv(from));
+    for (unsigned i = 0; i <= nargs + 1; i++) {
+        LLVMAttributeIndex at =
+            i <= nargs ? i : (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+        LLVMAttributeRef attrs[64];
+        unsigned n = LLVMGetCallSiteAttributeCount(from, at);
+        if (n > OMPJIT__COUNT(attrs))
+            continue;
+        LLVMGetCallSiteAttributes(from, at, attrs);
+        for (unsigned k = 0; k < n; k++)
+            LLVMAddCallSiteAttribute(to, at, attrs[k]);
+    }
+}
+
+/* The same call, of `fn`, with a zero behind its arguments. */
+static void replace_call(LLVMBuilderRef builder, LLVMValueRef call,
+                         LLVMValueRef fn, LLVMTypeRef type)
+{
+    LLVMValueRef args[MAX_PARAMS];
+    LLVMTypeRef params[MAX_PARAMS];
+    unsigned n = LLVMGetNumArgOperands(call);
+    LLVMGetParamTypes(type, params);
+    for (unsigned i = 0; i < n; i++)
+        args[i] = LLVMGetOperand(call, i);
+    args[n] = LLVMConstNull(params[n]);
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(call));
+    LLVMValueRef longer_call = LLVMBuildCall2(builder, type, fn, args, n + 1,
+                                              "");
+    copy_call_attributes(call, longer_call, n);
+    LLVMInstructionEraseFromParent(call);
+}
+
+static bool calls(LLVMValueRef user, LLVMValueRef fn, LLVMTypeRef type)
+{
+    return LLVMIsACallInst(user) && LLVMGetCalledValue(user) == fn &&
+           LLVMGetCalledFunctionType(user) == type;
+}
+
+/* Takes the name of `old` and all its calls. */
+static ompjit_status lengthen(LLVMModuleRef m, LLVMValueRef old,
+                              const char *now, unsigned bits,
+                              ompjit_error *err)
+{
+    size_t length;
+    char *name = ompjit__strdup(LLVMGetValueName2(old, &length));
+    if (!name)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    LLVMTypeRef params[MAX_PARAMS], before = LLVMGlobalGetValueType(old);
+    unsigned n = LLVMCountParamTypes(before);
+    LLVMGetParamTypes(before, params);
+    params[n] = LLVMIntTypeInContext(context, bits);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMGetReturnType(before), params, n + 1, false);
+    LLVMSetValueName2(old, "", 0);
+    LLVMValueRef fn = LLVMGetNamedFunction(m, now ? now : name);
+    if (!fn)
+        fn = LLVMAddFunction(m, now ? now : name, type);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMUseRef use;
+    ompjit_status status = OMPJIT_OK;
+    while (!status && (use = LLVMGetFirstUse(old))) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (calls(user, old, before))
+            replace_call(builder, user, fn, type);
+        else
+            status = wrong(err, "%s is used other than by a call of its type, "
+                                "which cannot be brought to LLVM 22's form",
+                           name);
+    }
+    LLVMDisposeBuilder(builder);
+    if (!status)
+        LLVMDeleteFunction(old);
+    free(name);
+    return status;
+}
+
+static ompjit_status lengthen_all(LLVMModuleRef m, ompjit_error *err)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(longer); i++) {
+        LLVMValueRef old = LLVMGetNamedFunction(m, longer[i].old);
+        LLVMTypeRef type = old ? LLVMGlobalGetValueType(old) : NULL;
+        if (!old || LLVMCountParamTypes(type) != longer[i].nparams ||
+            !LLVMIsDeclaration(old))
+            continue;
+        ompjit_status status =
+            lengthen(m, old, longer[i].now, longer[i].bits, err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}
+
+/* ----------------------------------------------------------------- checks */
+
+static ompjit_status check_triple(LLVMModuleRef m, const char *name,
+                                  ompjit_error *err)
+{
+    const char *triple = LLVMGetTarget(m);
+    if (starts(triple, "nvptx64"))
+        return OMPJIT_OK;
+    return wrong(err, "%s is for `%s`; device IR is for nvptx64-nvidia-cuda",
+                 name, *triple ? triple : "(no target triple)");
+}
+
+/* The function that starts every kernel shows whose dialect it is: two
+ * pointers since clang 18. */
+static ompjit_status check_start(LLVMValueRef init, const char *name,
+                                 ompjit_error *err)
+{
+    LLVMTypeRef type = LLVMGlobalGetValueType(init), params[2];
+    bool right = LLVMCountParamTypes(type) == 2;
+    if (right) {
+        LLVMGetParamTypes(type, params);
+        for (unsigned i = 0; i < 2; i++)
+            right &= LLVMGetTypeKind(params[i]) == LLVMPointerTypeKind;
+    }
+    if (!right)
+        return wrong(err, "%s is too old: its __kmpc_target_init is not that "
+                          "of clang 18 and later; IR of clang %d to %d is "
+                          "accepted",
+                     name, OLDEST, NEWEST);
+    if (!LLVMIsDeclaration(init))
+        return wrong(err, "%s has a device runtime linked in: it defines "
+                          "__kmpc_target_init; compile with -nogpulib",
+                     name);
+    return OMPJIT_OK;
+}
+
+static ompjit_status check_kernel(LLVMModuleRef m, LLVMValueRef fn,
+                                  LLVMValueRef call, const char *name,
+                                  ompjit_error *err)
+{
+    size_t n;
+    const char *symbol = LLVMGetValueName2(fn, &n);
+    if (!ompjit__is_kernel(fn))
+        return wrong(err, "%s: %s calls __kmpc_target_init but is no kernel: "
+                          "neither ptx_kernel nor in nvvm.annotations",
+                     name, symbol);
+    if (!LLVMGetStringAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                       "kernel", 6))
+        return wrong(err, "%s: the kernel %s lacks the function attribute "
+                          "\"kernel\"; LLVM's openmp-opt would miscompile it "
+                          "silently",
+                     name, symbol);
+    LLVMValueRef env = LLVMGetOperand(call, 0);
+    if (!LLVMIsAGlobalVariable(env) || !LLVMGetInitializer(env) ||
+        !LLVMIsAConstantStruct(LLVMGetInitializer(env)) ||
+        ompjit__kernel_environment(m, fn) != env)
+        return wrong(err, "%s: the kernel %s does not start with its own "
+                          "constant %s_kernel_environment",
+                     name, symbol, symbol);
+    return OMPJIT_OK;
+}
+
+static ompjit_status check_kernels(LLVMModuleRef m, LLVMValueRef init,
+                                   const char *name, ompjit_error *err)
+{
+    LLVMUseRef use = LLVMGetFirstUse(init);
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != init)
+            return wrong(err, "%s: the address of __kmpc_target_init is taken",
+                         name);
+        LLVMValueRef fn =
+            LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+        ompjit_status status = check_kernel(m, fn, call, name, err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}
+
+static bool uses_openmp(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    for (; f; f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (starts(LLVMGetValueName2(f, &n), "__kmpc_"))
+            return true;
+    }
+    return false;
+}
+
+/* Without them openmp-opt does not know a device module, and does nothing. */
+static ompjit_status check_flags(LLVMModuleRef m, const char *name,
+                                 ompjit_error *err)
+{
+    static const char *const flags[] = {"openmp", "openmp-device"};
+    for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
+        if (!LLVMGetModuleFlag(m, flags[i], strlen(flags[i])))
+            return wrong(err, "%s lacks the module flag \"%s\", which every "
+                              "device module of OpenMP has",
+                         name, flags[i]);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
+                                     ompjit_error *err)
+{
+    ompjit_status status = check_triple(m, name, err);
+    if (!status)
+        status = check_producer(m, name, err);
+    LLVMValueRef init = LLVMGetNamedFunction(m, "__kmpc_target_init");
+    if (!status && init)
+        status = check_start(init, name, err);
+    if (!status && init)
+        status = check_kernels(m, init, name, err);
+    if (!status && uses_openmp(m))
+        status = check_flags(m, name, err);
+    return status ? status : lengthen_all(m, err);
+}
+
+/* -------------------------------------------------------------- host half */
+
+/* clang 18 says version 2 of the kernel arguments, although its kernels take
+ * the launch environment as those of version 3 do. The block is the same. */
+static void raise_version(LLVMValueRef args)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(args));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
+    LLVMValueRef three = LLVMConstInt(i32, 3, false);
+    LLVMValueRef two = LLVMConstInt(i32, 2, false);
+    LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(args));
+    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef i = LLVMGetFirstInstruction(block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsAStoreInst(i) && ompjit__store_offset(i, args) == 0 &&
+                LLVMGetOperand(i, 0) == two)
+                LLVMSetOperand(i, 0, three);
+    }
+}
+
+static void raise_versions(LLVMModuleRef m)
+{
+    LLVMValueRef launch = LLVMGetNamedFunction(m, "__tgt_target_kernel");
+    LLVMUseRef use = launch ? LLVMGetFirstUse(launch) : NULL;
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (!LLVMIsACallInst(call) && !LLVMIsAInvokeInst(call))
+            continue;
+        unsigned n = LLVMGetNumArgOperands(call);
+        LLVMValueRef args = n ? LLVMGetOperand(call, n - 1) : NULL;
+        if (args && LLVMIsAAllocaInst(args))
+            raise_version(args);
+    }
+}
+
+/* { i64 0, i16 version, i16 kind, i32 flags, ptr, ptr, i64, i64, ptr } */
+static LLVMValueRef new_entry(LLVMModuleRef m, const ompjit__entry *e)
+{
+    enum { LAYOUT = 1, KIND_OPENMP = 1 };
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(c);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(c);
+    LLVMValueRef null = LLVMConstPointerNull(LLVMPointerTypeInContext(c, 0));
+    LLVMValueRef fields[] = {
+        LLVMConstInt(i64, 0, false),
+        LLVMConstInt(i16, LAYOUT, false),
+        LLVMConstInt(i16, KIND_OPENMP, false),
+        LLVMConstInt(i32, e->flags, false),
+        e->address ? e->address : null,
+        e->name ? e->name : null,
+        LLVMConstInt(i64, e->size, false),
+        LLVMConstInt(i64, e->data, false),
+        null,
+    };
+    return LLVMConstStructInContext(c, fields, OMPJIT__COUNT(fields), false);
+}
+
+static void renew_entry(LLVMModuleRef m, LLVMValueRef old,
+                        const ompjit__entry *entry)
+{
+    size_t n;
+    LLVMValueRef value = new_entry(m, entry);
+    LLVMValueRef now = LLVMAddGlobal(m, LLVMTypeOf(value), "");
+    LLVMSetInitializer(now, value);
+    LLVMSetGlobalConstant(now, true);
+    LLVMSetLinkage(now, LLVMGetLinkage(old));
+    LLVMSetSection(now, "llvm_offload_entries");
+    LLVMSetAlignment(now, 8);
+    LLVMReplaceAllUsesWith(old, now);
+    char *name = ompjit__strdup(LLVMGetValueName2(old, &n));
+    LLVMDeleteGlobal(old);
+    if (name)
+        LLVMSetValueName2(now, name, strlen(name));
+    free(name);
+}
+
+static void renew_entries(LLVMModuleRef m)
+{
+    LLVMValueRef next, g = LLVMGetFirstGlobal(m);
+    for (; g; g = next) {
+        ompjit__entry entry;
+        next = LLVMGetNextGlobal(g);
+        if (ompjit__entry_read(g, &entry) && entry.old)
+            renew_entry(m, g, &entry);
+    }
+}
+
+static ompjit_status check_host(LLVMModuleRef m, const char *name,
+                                ompjit_error *err)
+{
+    const char *triple = LLVMGetTarget(m);
+    char *ours = LLVMGetDefaultTargetTriple();
+    size_t arch = strcspn(ours, "-");
+    ompjit_status status = OMPJIT_OK;
+    if (strncmp(triple, ours, arch + 1))
+        status = wrong(err, "%s is for `%s`; this machine is %s", name,
+                       *triple ? triple : "(no target triple)", ours);
+    LLVMDisposeMessage(ours);
+    return status;
+}
+
+ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err)
+{
+    ompjit_status status = check_host(m, name, err);
+    if (!status)
+        status = check_producer(m, name, err);
+    if (status)
+        return status;
+    raise_versions(m);
+    renew_entries(m);
+    return OMPJIT_OK;
+}

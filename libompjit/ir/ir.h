@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Changes to a unit's IR before a target is known.
+ */
+#ifndef OMPJIT_IR_H
+#define OMPJIT_IR_H
+
+#include <llvm-c/Types.h>
+
+#include "core.h"
+
+/* Folds the literals of spec->kernel, and makes the other kernels removable.
+ * Requires the inner dialect; the kernel's ABI stays as it is.
+ * ir/specialize.c */
+ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
+                                 const ompjit__spec *spec, ompjit_error *err);
+
+/* Defines ompjit_invoke, which the runtime calls outlined regions through, for
+ * the numbers of arguments that the module's regions have. Before the runtime
+ * is linked; where a number is not constant the runtime's own stays.
+ * ir/invoke.c */
+void ompjit__define_invoke(LLVMModuleRef m);
+
+/* Replaces a weak constant of the runtime, `name`, by `value`, so that LLVM
+ * folds what depends on it. Nothing happens where the module lacks it. */
+void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
+
+/* Makes the unit's mutable variables external, under names of their own where
+ * they have none, and lists them in image->globals; with spec->import_globals
+ * they become declarations. Before the runtime is linked. ir/globals.c */
+ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
+                                    ompjit__image *image, ompjit_error *err);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * LLVM made fit for a library: initialised once, diagnostics collected rather
+ * than printed, fatal errors turned into statuses, IR read from memory.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "backend/backend.h"
+
+/* ---------------------------------------------------------- fatal errors */
+
+/* The innermost guard of a thread. */
+struct guard {
+    struct guard *outer;
+    sigjmp_buf leave;
+    char *reason;
+};
+
+static _Thread_local struct guard *innermost;
+
+/* LLVM exits when this returns, so it does so only where nobody guards. The
+ * handler belongs to our own copy of LLVM: nobody else's errors come here. */
+static void fatal(const char *reason)
+{
+    struct guard *g = innermost;
+    if (!g)
+        return;
+    g->reason = ompjit__strdup(reason);
+    siglongjmp(g->leave, 1);
+}
+
+/* No destructor of the frames that are left runs. Lost are: LLVM's objects on
+ * the heap (pass managers, machine functions, the module, its context) and
+ * what f itself allocated. LLVM holds no lock while it calls the handler. */
+ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
+                            void *arg, ompjit_stage stage, ompjit_error *err)
+{
+    struct guard g = {.outer = innermost};
+    ompjit__llvm_init();
+    innermost = &g;
+    ompjit_status status;
+    if (!sigsetjmp(g.leave, 0)) {
+        status = f(arg, err);
+    } else {
+        status = ompjit__fail(err, OMPJIT_ERR_COMPILE, stage,
+                              "LLVM gave up: %s",
+                              g.reason ? g.reason : "(out of memory)");
+        free(g.reason);
+    }
+    innermost = g.outer;
+    return status;
+}
+
+/* -------------------------------------------------------- initialization */
+
+/* Reading IR with spoilt debug information, LLVM prints; check_debug_info does
+ * that work instead. */
+static const char *const settings[] = {"libompjit",
+                                      "-disable-auto-upgrade-debug-info"};
+
+static void init(void)
+{
+    LLVMInstallFatalErrorHandler(fatal);
+    LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    LLVMInitializeNativeAsmParser();
+}
+
+void ompjit__llvm_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init);
+}
+
+/* ----------------------------------------------------------- diagnostics */
+
+static const char *const severities[] = {
+    [LLVMDSError] = "error: ",
+    [LLVMDSWarning] = "warning: ",
+    [LLVMDSNote] = "note: ",
+};
+
+/* One message a line (or more, where LLVM's own text has several). */
+static void collect(LLVMDiagnosticInfoRef info, void *data)
+{
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+    if (!data || severity == LLVMDSRemark)
+        return;
+    char *text = LLVMGetDiagInfoDescription(info);
+    size_t n = strlen(text);
+    while (n && text[n - 1] == '\n')
+        n--;
+    ompjit__buf_printf(data, "%s%.*s\n", severities[severity], (int)n, text);
+    LLVMDisposeMessage(text);
+}
+
+LLVMContextRef ompjit__llvm_context(ompjit__buf *messages)
+{
+    ompjit__llvm_init();
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(context, collect, messages);
+    return context;
+}
+
+static ompjit__buf *messages_of(LLVMContextRef context)
+{
+    if (LLVMContextGetDiagnosticHandler(context) != collect)
+        return NULL;
+    return LLVMContextGetDiagnosticContext(context);
+}
+
+size_t ompjit__llvm_mark(LLVMContextRef context)
+{
+    const ompjit__buf *messages = messages_of(context);
+    return messages ? messages->size : 0;
+}
+
+const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark)
+{
+    const ompjit__buf *messages = messages_of(context);
+    if (!messages || messages->size <= mark)
+        return NULL;
+    const char *since = messages->data + mark;
+    const char *word = severities[LLVMDSError];
+    for (const char *line = since; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, word, strlen(word)))
+            return since;
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- passes */
+
+static ompjit_status pass_failure(LLVMModuleRef m, ompjit_stage stage,
+                                  const char *cause, ompjit_error *err)
+{
+    size_t n;
+    const char *name = LLVMGetModuleIdentifier(m, &n);
+    ompjit_status status =
+        stage == OMPJIT_STAGE_READ ? OMPJIT_ERR_IR : OMPJIT_ERR_COMPILE;
+    return ompjit__fail(err, status, stage, "%s: %s", name, cause);
+}
+
+ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 const char *passes, ompjit_stage stage,
+                                 ompjit_error *err)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    size_t mark = ompjit__llvm_mark(context);
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+    LLVMErrorRef failure = LLVMRunPasses(m, passes, tm, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (failure) {
+        char *text = LLVMGetErrorMessage(failure);
+        ompjit_status status = pass_failure(m, stage, text, err);
+        LLVMDisposeErrorMessage(text);
+        return status;
+    }
+    const char *errors = ompjit__llvm_errors(context, mark);
+    return errors ? pass_failure(m, stage, errors, err) : OMPJIT_OK;
+}
+
+/* --------------------------------------------------------------- reading */
+
+static bool is_bitcode(const void *data, size_t size)
+{
+    static const unsigned char raw[] = {'B', 'C', 0xC0, 0xDE};
+    static const unsigned char wrapper[] = {0xDE, 0xC0, 0x17, 0x0B};
+    return size >= 4 && (!memcmp(data, raw, 4) || !memcmp(data, wrapper, 4));
+}
+
+/* The first `*` outside strings and comments. In text with opaque pointers there
+ * is none; LLVM's parser still takes `i32*` for ptr without a word. */
+static const char *typed_pointer(const char *text, size_t size)
+{
+    bool quoted = false, comment = false;
+    for (const char *p = text, *end = text + size; p < end; p++) {
+        if (comment)
+            comment = *p != '\n';
+        else if (*p == '"')
+            quoted = !quoted;
+        else if (*p == ';' && !quoted)
+            comment = true;
+        else if (*p == '*' && !quoted)
+            return p;
+    }
+    return NULL;
+}
+
+static ompjit_status too_old(const char *name, const char *text,
+                             const char *at, ompjit_error *err)
+{
+    unsigned line = 1, column = 1;
+    for (; text < at; text++, column++) {
+        if (*text == '\n') {
+            line++;
+            column = 0;
+        }
+    }
+    return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                        "%s:%u:%u: typed pointer: this IR is from an LLVM "
+                        "older than 15; the IR of clang 18 to 22 is accepted",
+                        name, line, column);
+}
+
+static ompjit_status unreadable(const char *name, bool bitcode, char *diagnosis,
+                                ompjit_error *err)
+{
+    size_t n = strlen(diagnosis);
+    while (n && diagnosis[n - 1] == '\n')
+        n--;
+    return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                        "%s does not parse as LLVM %s:\n%.*s", name,
+                        bitcode ? "bitcode" : "IR text", (int)n, diagnosis);
+}
+
+/* What LLVM's verifier says, malloc'd by LLVM; NULL where it is content. */
+static char *complaint(LLVMModuleRef m)
+{
+    char *text = NULL;
+    if (LLVMVerifyModule(m, LLVMReturnStatusAction, &text))
+        return text;
+    LLVMDisposeMessage(text);
+    return NULL;
+}
+
+/* Debug information that is spoilt or of another version is dropped with a
+ * warning: it must not keep anybody from running a kernel. Whatever else is
+ * wrong with a module that has any is an error. */
+static ompjit_status check_debug_info(LLVMModuleRef m, const char *name,
+                                      ompjit__buf *messages, ompjit_error *err)
+{
+    unsigned version = LLVMGetModuleDebugMetadataVersion(m);
+    bool current = version == LLVMDebugMetadataVersion();
+    char *cause = current ? complaint(m) : NULL;
+    if (current && !cause)
+        return OMPJIT_OK;
+    if (LLVMStripModuleDebugInfo(m) && messages)
+        ompjit__buf_printf(messages,
+                           "warning: %s: debug information of version %u is "
+                           "dropped%s%s\n",
+                           name, version, cause ? ": " : "",
+                           cause ? cause : "");
+    LLVMDisposeMessage(cause);
+    cause = current ? complaint(m) : NULL;
+    if (!cause)
+        return OMPJIT_OK;
+    ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s: %s", name, cause);
+    LLVMDisposeMessage(cause);
+    return OMPJIT_ERR_IR;
+}
+
+ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
+                               size_t size, const char *name,
+                               ompjit__buf *messages, LLVMModuleRef *out,
+                               ompjit_error *err)
+{
+    if (!size)
+        return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                            "%s is empty: neither LLVM IR nor bitcode", name);
+    bool bitcode = is_bitcode(data, size);
+    size_t mark = messages ? messages->size : 0;
+    LLVMMemoryBufferRef memory =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
+    LLVMModuleRef m = NULL;
+    char *diagnosis = NULL;
+    bool failed = LLVMParseIRInContext2(context, memory, &m, &diagnosis);
+    LLVMDisposeMemoryBuffer(memory);
+    if (failed) {
+        ompjit_status status = unreadable(name, bitcode, diagnosis, err);
+        LLVMDisposeMessage(diagnosis);
+        return status;
+    }
+    const char *errors = ompjit__llvm_errors(context, mark);
+    const char *star = bitcode ? NULL : typed_pointer(data, size);
+    ompjit_status status =
+        errors ? ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s: %s",
+                              name, errors)
+        : star ? too_old(name, data, star, err)
+               : check_debug_info(m, name, messages, err);
+    if (status)
+        LLVMDisposeModule(m);
+    else
+        *out = m;
+    return status;
+}

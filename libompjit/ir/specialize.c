@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What is known at launch, written into the IR: literal arguments of one
+ * kernel, and the launch's geometry. The optimizer does the rest.
+ */
+#include <llvm-c/Core.h>
+#include <string.h>
+
+#include "ir/ir.h"
+
+static const ompjit__kernel_desc *find_kernel(const ompjit__unit *unit,
+                                              const char *symbol)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++)
+        if (!strcmp(unit->kernels[i].symbol, symbol))
+            return &unit->kernels[i];
+    return NULL;
+}
+
+/* The bits of a literal as a constant of the parameter's type; NULL for types
+ * that are not folded (pointers, vectors, ...). */
+static LLVMValueRef literal(LLVMTypeRef type, uint64_t bits)
+{
+    LLVMContextRef c = LLVMGetTypeContext(type);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMConstInt(type, bits, 0);
+    case LLVMFloatTypeKind:
+        return LLVMConstBitCast(
+            LLVMConstInt(LLVMInt32TypeInContext(c), bits, 0), type);
+    case LLVMDoubleTypeKind:
+        return LLVMConstBitCast(
+            LLVMConstInt(LLVMInt64TypeInContext(c), bits, 0), type);
+    default:
+        return NULL;
+    }
+}
+
+static ompjit_status fold_literals(LLVMValueRef f,
+                                   const ompjit__kernel_desc *k,
+                                   const ompjit__spec *spec, ompjit_error *err)
+{
+    for (unsigned i = 0; i < k->nparams && i < 64; i++) {
+        if (!(spec->literal_mask >> i & 1))
+            continue;
+        LLVMValueRef param = LLVMGetParam(f, i + k->launch_env);
+        LLVMValueRef value = literal(LLVMTypeOf(param), spec->literals[i]);
+        if (!value)
+            return ompjit__fail(
+                err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_SPECIALIZE,
+                "kernel %s: argument %u (%s) is no literal scalar", k->name, i,
+                k->params[i].name);
+        LLVMReplaceAllUsesWith(param, value);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
+                                 const ompjit__spec *spec, ompjit_error *err)
+{
+    if (!spec->kernel)
+        return OMPJIT_OK;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
+        if (!f || !strcmp(unit->kernels[i].symbol, spec->kernel))
+            continue;
+        LLVMSetVisibility(f, LLVMDefaultVisibility);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+    const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
+    LLVMValueRef f = k ? LLVMGetNamedFunction(m, k->symbol) : NULL;
+    if (!f)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_SPECIALIZE,
+                            "%s has no kernel %s", unit->name, spec->kernel);
+    return fold_literals(f, k, spec, err);
+}
+
+void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(m, name);
+    if (!g)
+        return;
+    LLVMSetInitializer(g, LLVMConstInt(LLVMGlobalGetValueType(g), value, 0));
+    LLVMSetGlobalConstant(g, 1);
+    LLVMSetVisibility(g, LLVMDefaultVisibility);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+}

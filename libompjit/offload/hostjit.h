@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What hostjit.c, host_half.c and alloc.c know of each other.
+ */
+#ifndef OMPJIT_OFFLOAD_HOSTJIT_H
+#define OMPJIT_OFFLOAD_HOSTJIT_H
+
+#include "backend/backend.h"
+#include "offload/offload.h"
+
+/* An offload entry of the host half, in either of clang's layouts. */
+typedef struct ompjit__host_entry {
+    char *symbol;
+    uint64_t size; /* 0: a kernel */
+    uint64_t data; /* what a `requires` entry is about */
+    uint32_t flags;
+} ompjit__host_entry;
+
+/* What was found in a host half, and what its code now needs defined. */
+typedef struct ompjit__host_half {
+    ompjit__host_entry *entries;
+    size_t nentries;
+    char **functions; /* those that others may call */
+    size_t nfunctions;
+    ompjit__absolute *needs; /* names are constants; contexts have none */
+    size_t nneeds;
+} ompjit__host_half;
+
+/* The one symbol that is looked up: const void *[OMPJIT__TABLE_KEYS + n] with
+ * the addresses below and those of the n entries' keys. */
+#define OMPJIT__TABLE "ompjit.table"
+enum {
+    OMPJIT__TABLE_DSO,  /* __dso_handle, what atexit handlers belong to  */
+    OMPJIT__TABLE_INIT, /* void (*)(void): constructors                  */
+    OMPJIT__TABLE_KEYS
+};
+
+/* Names that host_half.c makes code refer to; hostjit.c defines them. */
+#define OMPJIT__SYMBOL_CONTEXT "ompjit.context"
+#define OMPJIT__SYMBOL_LIFE "ompjit.life"
+
+/* Rewrites a host half that was just parsed: served functions get their
+ * context, constructors become one function, everything is for this CPU.
+ * `out` is filled also on failure, for ompjit__host_half_free. host_half.c */
+ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                   ompjit__host_half *out, ompjit_error *err);
+void ompjit__host_half_free(ompjit__host_half *half);
+
+/* __cxa_thread_atexit with the life of the host half first. hostjit.c */
+extern const ompjit__served ompjit__thread_atexit_row;
+
+/* Allocator functions in place of libomp's. alloc.c */
+extern const ompjit__served ompjit__alloc_table[];
+extern const size_t ompjit__alloc_count;
+
+#endif

@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The map clause (OpenMP 5.2, 5.8): entering a data environment, leaving it,
+ * and target update.
+ *
+ *   begin:  find or allocate all -> copy all -> attach all
+ *   end:    take all counts -> copy all -> free all
+ *
+ * A table's lock is held for the whole of either, copies included: another
+ * thread that finds storage present finds its contents there too. Nothing is
+ * copied where an address is its own counterpart (dev->shares_memory).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/construct.h"
+
+#define POINTER_SIZE sizeof(void *)
+
+/* ----------------------------------------------------------------- errors */
+
+static void item_text(char text[OMPJIT__RANGE_TEXT], const ompjit__item *it)
+{
+    ompjit__range_text(text, it->begin, (uint64_t)it->size, it->name);
+}
+
+static ompjit_status overlap(const ompjit__construct *c,
+                             const ompjit__item *it,
+                             const ompjit__mapped *entry, ompjit_error *err)
+{
+    char want[OMPJIT__RANGE_TEXT], have[OMPJIT__RANGE_TEXT];
+    item_text(want, it);
+    ompjit__range_text(have, (void *)entry->begin, entry->end - entry->begin,
+                       entry->name);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "cannot map %s: only a part of it is on device %u, by "
+                        "the mapping of %s", want, c->dev->number, have);
+}
+
+static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
+                            ompjit_error *err)
+{
+    char want[OMPJIT__RANGE_TEXT];
+    item_text(want, it);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "%s must be present on device %u (`present` modifier) "
+                        "and is not", want, c->dev->number);
+}
+
+/* ----------------------------------------------------------------- copies */
+
+/* The part of the item that the entry holds: an implicit map may be larger. */
+static size_t held(const ompjit__item *it, const ompjit__mapped *entry,
+                   char **host)
+{
+    uintptr_t begin = (uintptr_t)it->begin, end = begin + (uint64_t)it->size;
+    if (begin < entry->begin)
+        begin = entry->begin;
+    if (end > entry->end)
+        end = entry->end;
+    *host = (char *)begin;
+    return end > begin ? end - begin : 0;
+}
+
+static bool touches(const ompjit__attached *a, const char *host, size_t size)
+{
+    return a->host < host + size && a->host + a->size > host;
+}
+
+static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
+                             char *host, size_t size, ompjit_error *err)
+{
+    ompjit_device *dev = c->dev;
+    char *device = ompjit__present_device(entry, host);
+    if (device == host || !size)
+        return OMPJIT_OK;
+    ompjit_status st = dev->ops->copy(dev, OMPJIT__COPY_TO, device, host, size,
+                                      NULL, err);
+    for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
+        if (touches(a, host, size))
+            st = dev->ops->copy(dev, OMPJIT__COPY_TO, a->device, a->value,
+                                a->size, NULL, err);
+    return st;
+}
+
+/* Puts the host's attached pointers back after a copy overwrote them with the
+ * device's; `saved` has them one after the other. */
+static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
+                               char *host, size_t size, ompjit_error *err)
+{
+    ompjit_device *dev = c->dev;
+    char *device = ompjit__present_device(entry, host);
+    if (device == host || !size)
+        return OMPJIT_OK;
+    ompjit__buf saved = {0};
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (touches(a, host, size))
+            ompjit__buf_add(&saved, a->host, a->size);
+    if (saved.failed) {
+        ompjit__buf_free(&saved);
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    }
+    ompjit_status st = dev->ops->copy(dev, OMPJIT__COPY_FROM, host, device,
+                                      size, NULL, err);
+    size_t at = 0;
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (touches(a, host, size)) {
+            memcpy(a->host, saved.data + at, a->size);
+            at += a->size;
+        }
+    ompjit__buf_free(&saved);
+    return st;
+}
+
+/* ------------------------------------------------------- begin: allocation */
+
+/* A struct that is mapped in part must lie on the device as it does on the
+ * host relative to the alignment its members may need, 16 at most. */
+static uint64_t padding(const ompjit__item *it)
+{
+    if (!it->combined || !it->base)
+        return 0;
+    uint64_t alignment = (uintptr_t)it->base & -(uintptr_t)it->base;
+    if (alignment > 16)
+        alignment = 16;
+    return (uintptr_t)it->begin % alignment;
+}
+
+static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
+                            const char *host, uint64_t size, uint64_t pad,
+                            ompjit__mapped **out, ompjit_error *err)
+{
+    ompjit_device *dev = c->dev;
+    void *allocation = NULL;
+    char *device = (char *)host;
+    if (!dev->shares_memory) {
+        ompjit_status st = dev->ops->alloc(dev, pad + size, &allocation, err);
+        if (st)
+            return st;
+        device = (char *)allocation + pad;
+    }
+    ompjit__mapped *entry = ompjit__present_add(c->table, host, size, device,
+                                                it->name);
+    if (!entry) {
+        if (allocation)
+            dev->ops->free(dev, allocation, NULL);
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    }
+    entry->allocation = allocation;
+    entry->construct = c->number;
+    *out = entry;
+    return OMPJIT_OK;
+}
+
+static uint64_t *counter(ompjit__mapped *entry, const ompjit__item *it)
+{
+    return it->type & OMPJIT__MAP_HOLD ? &entry->hold : &entry->dynamic;
+}
+
+static void count_up(ompjit__mapped *entry, const ompjit__item *it)
+{
+    uint64_t *n = counter(entry, it);
+    if (*n != OMPJIT__FOREVER)
+        ++*n;
+}
+
+/* Finds or makes the entry of [host, host+size), and counts it where
+ * `wanted`: members are covered by the count of their struct. */
+static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
+                             const char *host, uint64_t size, bool wanted,
+                             ompjit__mapped **out, bool *counted,
+                             ompjit_error *err)
+{
+    ompjit__mapped *entry;
+    enum ompjit__found found = ompjit__present_find(c->table, host, size,
+                                                    &entry);
+    if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT))
+        return overlap(c, it, entry, err);
+    if (!entry) {
+        if (it->type & OMPJIT__MAP_PRESENT)
+            return absent(c, it, err);
+        if (!size)
+            return OMPJIT_OK;
+        uint64_t pad = host == it->begin ? padding(it) : 0;
+        ompjit_status st = create(c, it, host, size, pad, &entry, err);
+        if (st)
+            return st;
+        if (host == it->begin && it->base < it->begin)
+            entry->base = (uintptr_t)it->base;
+        wanted = true;
+    }
+    if (wanted)
+        count_up(entry, it);
+    *out = entry;
+    *counted = wanted;
+    return OMPJIT_OK;
+}
+
+static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
+                           ompjit_error *err)
+{
+    bool counts = !(it->type & OMPJIT__MAP_MEMBER_OF);
+    ompjit_status st;
+    if (it->type & OMPJIT__MAP_PTR_AND_OBJ) {
+        char *at = it->base;
+        st = acquire(c, it, at, POINTER_SIZE, counts, &it->pointer,
+                     &it->pointer_counted, err);
+        if (st)
+            return st;
+        it->pointer_at = at;
+        memcpy(&it->base, at, POINTER_SIZE);
+        counts = true;
+    }
+    st = acquire(c, it, it->begin, (uint64_t)it->size, counts, &it->entry,
+                 &it->counted, err);
+    if (!st && it->entry)
+        it->device = ompjit__present_device(it->entry, it->begin);
+    return st;
+}
+
+/* ------------------------------------------------------- begin: attachment */
+
+/* Puts `now` where the list has `was`; NULL: at the end. */
+static void relink(ompjit__mapped *entry, const ompjit__attached *was,
+                   ompjit__attached *now)
+{
+    ompjit__attached **link = &entry->attached;
+    while (*link != was)
+        link = &(*link)->next;
+    *link = now;
+}
+
+static bool logged(const ompjit__construct *c, const ompjit__attached *a)
+{
+    const ompjit__attached *l = c->log;
+    while (l && l != a)
+        l = l->log;
+    return l != NULL;
+}
+
+/* Makes the device's copy of the pointer at host address `at` point to where
+ * the device has `begin`; `base` is the host pointer's value. */
+static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
+                            char *at, uint32_t size, char *base,
+                            const char *begin, char *device_begin,
+                            ompjit_error *err)
+{
+    char *device = ompjit__present_device(pointer, at);
+    char *value = (char *)((uintptr_t)device_begin -
+                           ((uintptr_t)begin - (uintptr_t)base));
+    if (device == at)
+        return OMPJIT_OK;
+    ompjit__attached *a = ompjit__present_attached(pointer, at);
+    if (a && a->size == size && !memcmp(a->value, &value, POINTER_SIZE))
+        return OMPJIT_OK;
+    if (a && a->size != size && logged(c, a))
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "the pointer at %p is attached as %u and as %u "
+                            "bytes", (void *)at, a->size, size);
+    ompjit__attached *made = malloc(sizeof *made + size);
+    if (!made)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    *made = (ompjit__attached){.host = at, .device = device, .size = size};
+    memcpy(made->value, at, size);
+    memcpy(made->value, &value, POINTER_SIZE);
+    ompjit_status st = c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, device,
+                                         made->value, size, NULL, err);
+    if (st || (a && a->size == size && logged(c, a))) {
+        if (!st) /* twice in one construct */
+            memcpy(a->value, made->value, size);
+        free(made);
+        return st;
+    }
+    made->owner = pointer;
+    made->replaced = a;
+    made->next = a ? a->next : NULL;
+    relink(pointer, a, made);
+    made->log = c->log;
+    c->log = made;
+    return OMPJIT_OK;
+}
+
+/* The construct's attachments are there to stay. */
+static void attachments_keep(ompjit__construct *c)
+{
+    for (ompjit__attached *a = c->log; a; a = a->log) {
+        free(a->replaced);
+        a->replaced = NULL;
+    }
+}
+
+/* They are not: the device gets back what it had, or the host's value. */
+static void attachments_undo(ompjit__construct *c)
+{
+    for (ompjit__attached *a = c->log, *log; a; a = log) {
+        ompjit__attached *old = a->replaced;
+        log = a->log;
+        c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, a->device,
+                          old ? (void *)old->value : a->host, a->size, NULL,
+                          NULL);
+        if (old)
+            old->next = a->next;
+        relink(a->owner, a, old ? old : a->next);
+        free(a);
+    }
+    c->log = NULL;
+}
+
+static bool is_new(const ompjit__construct *c, const ompjit__mapped *entry)
+{
+    return entry->construct == c->number;
+}
+
+/* An ATTACH entry: a pointer that is attached if both it and what it points
+ * to are present now, and either is new (or `always`). */
+static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
+                                 ompjit_error *err)
+{
+    ompjit__mapped *pointer, *pointee;
+    if (it->size < (int64_t)POINTER_SIZE || it->size > UINT32_MAX)
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "attach entry for a pointer of %" PRId64 " bytes "
+                            "at %p", it->size, (void *)it->base);
+    if (!it->begin ||
+        ompjit__present_find(c->table, it->begin, 0, &pointee) !=
+            OMPJIT__CONTAINED ||
+        ompjit__present_find(c->table, it->base, (uint64_t)it->size,
+                             &pointer) != OMPJIT__CONTAINED)
+        return OMPJIT_OK;
+    if (!(it->type & OMPJIT__MAP_ALWAYS) && !is_new(c, pointer) &&
+        !is_new(c, pointee))
+        return OMPJIT_OK;
+    char *base;
+    memcpy(&base, it->base, POINTER_SIZE);
+    return attach(c, pointer, it->base, (uint32_t)it->size, base, it->begin,
+                  ompjit__present_device(pointee, it->begin), err);
+}
+
+static ompjit_status attach_all(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; i < c->n && !st; i++) {
+        const ompjit__item *it = &c->items[i];
+        if (ompjit__item_private(it))
+            continue;
+        if (it->type & OMPJIT__MAP_ATTACH)
+            st = attach_item(c, it, err);
+        else if (it->pointer && it->device)
+            st = attach(c, it->pointer, it->pointer_at, POINTER_SIZE, it->base,
+                        it->begin, it->device, err);
+    }
+    return st;
+}
+
+/* ------------------------------------------------------------------ begin */
+
+static void discard(ompjit__construct *c, ompjit__mapped *entry)
+{
+    if (entry->allocation)
+        c->dev->ops->free(c->dev, entry->allocation, NULL);
+    ompjit__present_remove(c->table, entry);
+}
+
+static void undo_count(ompjit__construct *c, const ompjit__item *it,
+                       ompjit__mapped *entry)
+{
+    uint64_t *n = counter(entry, it);
+    if (*n != OMPJIT__FOREVER)
+        --*n;
+    if (is_new(c, entry) && !ompjit__mapped_count(entry))
+        discard(c, entry);
+}
+
+/* Takes back what begin did to the table. Contents that `always` overwrote
+ * stay overwritten. */
+static void undo(ompjit__construct *c)
+{
+    attachments_undo(c);
+    for (size_t i = c->n; i-- > 0;) {
+        ompjit__item *it = &c->items[i];
+        if (it->counted && it->entry)
+            undo_count(c, it, it->entry);
+        if (it->pointer_counted && it->pointer)
+            undo_count(c, it, it->pointer);
+        it->counted = it->pointer_counted = false;
+    }
+}
+
+static bool copies_in(const ompjit__construct *c, const ompjit__item *it)
+{
+    return it->entry && it->type & OMPJIT__MAP_TO &&
+           (it->type & OMPJIT__MAP_ALWAYS || is_new(c, it->entry));
+}
+
+ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    c->number = ++c->table->constructs;
+    for (size_t i = 0; i < c->n && !st; i++)
+        if (!ompjit__item_private(&c->items[i]) &&
+            !(c->items[i].type & OMPJIT__MAP_ATTACH))
+            st = enter(c, &c->items[i], err);
+    for (size_t i = 0; i < c->n && !st; i++) {
+        ompjit__item *it = &c->items[i];
+        char *host;
+        if (copies_in(c, it)) {
+            size_t size = held(it, it->entry, &host);
+            st = copy_to(c, it->entry, host, size, err);
+        }
+    }
+    if (!st)
+        st = attach_all(c, err);
+    if (st)
+        undo(c);
+    else
+        attachments_keep(c);
+    return st;
+}
+
+char *ompjit__translate(ompjit__present *table, char *base, char *begin,
+                        uint64_t size)
+{
+    ompjit__mapped *entry;
+    ompjit__present_find(table, begin, size, &entry);
+    if (!entry)
+        return base;
+    return (char *)((uintptr_t)ompjit__present_device(entry, begin) +
+                    ((uintptr_t)base - (uintptr_t)begin));
+}
+
+/* use_device_ptr and use_device_addr: the caller reads the device address
+ * from its array of base pointers. */
+static void return_params(const ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *it = &c->items[i];
+        if (it->type & OMPJIT__MAP_RETURN_PARAM && !it->component)
+            c->maps->bases[it->index] =
+                ompjit__translate(c->table, it->base, it->begin,
+                                  (uint64_t)it->size);
+    }
+}
+
+ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
+                                ompjit_error *err)
+{
+    ompjit__construct c;
+    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st) {
+        ompjit__present_lock(c.table);
+        st = ompjit__construct_begin(&c, err);
+        if (!st)
+            return_params(&c);
+        ompjit__present_unlock(c.table);
+    }
+    ompjit__construct_free(&c);
+    return st;
+}
+
+/* -------------------------------------------------------------------- end */
+
+static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
+                           bool all)
+{
+    uint64_t *n = counter(entry, it);
+    if (*n == OMPJIT__FOREVER || !*n)
+        return 0;
+    uint64_t taken = all ? *n : 1;
+    *n -= taken;
+    return taken;
+}
+
+/* Finds the item's entry again and takes its count. */
+static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
+                           bool entered, ompjit_error *err)
+{
+    bool pointer_and_object = it->type & OMPJIT__MAP_PTR_AND_OBJ;
+    bool member = it->type & OMPJIT__MAP_MEMBER_OF;
+    bool counts = entered ? it->counted : !member || pointer_and_object;
+    bool pointer_counts = entered ? it->pointer_counted
+                                  : pointer_and_object && !member;
+    if (!entered && pointer_and_object)
+        it->pointer_at = it->base;
+    it->taken = it->pointer_taken = 0;
+    it->pointer = NULL;
+
+    enum ompjit__found found =
+        ompjit__present_find(c->table, it->begin, (uint64_t)it->size,
+                             &it->entry);
+    if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT)) {
+        ompjit__mapped *part = it->entry;
+        it->entry = NULL;
+        return overlap(c, it, part, err);
+    }
+    if (!it->entry && it->type & OMPJIT__MAP_PRESENT && !entered)
+        return absent(c, it, err);
+    if (it->entry && counts)
+        it->taken = count_down(it->entry, it,
+                               it->type & OMPJIT__MAP_DELETE);
+    if (pointer_counts &&
+        ompjit__present_find(c->table, it->pointer_at, POINTER_SIZE,
+                             &it->pointer) == OMPJIT__CONTAINED)
+        it->pointer_taken = count_down(it->pointer, it, false);
+    return OMPJIT_OK;
+}
+
+static void untake(ompjit__construct *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ompjit__item *it = &c->items[i];
+        if (it->taken)
+            *counter(it->entry, it) += it->taken;
+        if (it->pointer_taken)
+            *counter(it->pointer, it) += it->pointer_taken;
+    }
+}
+
+/* Frees an entry that nothing refers to any more; the first failure counts. */
+static void release(ompjit__construct *c, ompjit__mapped *entry,
+                    ompjit_status *st, ompjit_error *err)
+{
+    void *allocation = entry->allocation;
+    ompjit__present_remove(c->table, entry);
+    if (!allocation)
+        return;
+    ompjit_status freed = c->dev->ops->free(c->dev, allocation,
+                                            *st ? NULL : err);
+    if (!*st)
+        *st = freed;
+}
+
+/* Several items may have the same entry: each entry that has to go is
+ * collected once, by a number that no construct has. */
+static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
+{
+    const uint64_t doomed = UINT64_MAX;
+    ompjit_status st = OMPJIT_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        ompjit__item *it = &c->items[i];
+        ompjit__mapped *both[2] = {it->taken ? it->entry : NULL,
+                                   it->pointer_taken ? it->pointer : NULL};
+        it->entry = it->pointer = NULL;
+        for (int k = 0; k < 2; k++)
+            if (both[k] && both[k]->construct != doomed &&
+                !ompjit__mapped_count(both[k])) {
+                both[k]->construct = doomed;
+                *(k ? &it->pointer : &it->entry) = both[k];
+                n++;
+            }
+    }
+    for (size_t i = 0; i < c->n && n; i++) {
+        if (c->items[i].entry)
+            release(c, c->items[i].entry, &st, err);
+        if (c->items[i].pointer)
+            release(c, c->items[i].pointer, &st, err);
+    }
+    return st;
+}
+
+static bool copies_out(const ompjit__item *it)
+{
+    return it->entry && it->type & OMPJIT__MAP_FROM &&
+           (it->type & OMPJIT__MAP_ALWAYS ||
+            !ompjit__mapped_count(it->entry));
+}
+
+ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
+                                    bool copy, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    size_t done = 0;
+    for (; done < c->n && !st; done++) {
+        ompjit__item *it = &c->items[done];
+        if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH) {
+            it->entry = it->pointer = NULL;
+            it->taken = it->pointer_taken = 0;
+        } else {
+            st = leave(c, it, entered, err);
+        }
+    }
+    for (size_t i = 0; i < c->n && !st && copy; i++) {
+        ompjit__item *it = &c->items[i];
+        char *host;
+        if (copies_out(it)) {
+            size_t size = held(it, it->entry, &host);
+            st = copy_from(c, it->entry, host, size, err);
+        }
+    }
+    if (st) {
+        untake(c, done);
+        return st;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        c->items[i].counted = c->items[i].pointer_counted = false;
+    return release_all(c, err);
+}
+
+ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_error *err)
+{
+    ompjit__construct c;
+    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st) {
+        ompjit__present_lock(c.table);
+        st = ompjit__construct_end(&c, false, true, err);
+        ompjit__present_unlock(c.table);
+    }
+    ompjit__construct_free(&c);
+    return st;
+}
+
+/* ----------------------------------------------------------------- update */
+
+/* Copies one contiguous piece in the item's directions, if it is present. */
+static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
+                                  ompjit_error *err)
+{
+    ompjit__mapped *entry;
+    enum ompjit__found found =
+        ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &entry);
+    if (found == OMPJIT__OVERLAPS)
+        return overlap(c, it, entry, err);
+    if (found == OMPJIT__ABSENT)
+        return it->type & OMPJIT__MAP_PRESENT ? absent(c, it, err)
+                                              : OMPJIT_OK;
+    ompjit_status st = OMPJIT_OK;
+    size_t size = (size_t)it->size;
+    if (it->type & OMPJIT__MAP_TO)
+        st = copy_to(c, entry, it->begin, size, err);
+    if (!st && it->type & OMPJIT__MAP_FROM)
+        st = copy_from(c, entry, it->begin, size, err);
+    return st;
+}
+
+/* One dimension of a strided section, as clang passes it: `offset` in units
+ * of `stride`, `stride` in bytes. The last dimension is the element. */
+typedef struct dimension {
+    uint64_t offset, count, stride;
+} dimension;
+
+static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
+                                    const dimension *d, unsigned n,
+                                    ompjit_error *err)
+{
+    if (!n)
+        return update_piece(c, piece, err);
+    char *begin = piece->begin;
+    ompjit_status st = OMPJIT_OK;
+    for (uint64_t i = 0; i < d->count && !st; i++) {
+        piece->begin = begin + i * d->stride;
+        st = update_strided(c, piece, d + 1, n - 1, err);
+    }
+    piece->begin = begin;
+    return st;
+}
+
+/* A section a[2:4][1:3:2]. Inner dimensions without gaps become one piece.
+ * Clang 18 to 22 count the lower bound in strides, not in elements, which is
+ * wrong where a stride is given; in the innermost dimension, whose elements'
+ * size is known, it is put right. */
+static ompjit_status update_section(ompjit__construct *c,
+                                    const ompjit__item *it, ompjit_error *err)
+{
+    unsigned n = (unsigned)it->size;
+    dimension d[16];
+    if (it->size < 1 || it->size > (int64_t)OMPJIT__COUNT(d))
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "target update of a section with %" PRId64
+                            " dimensions; 1 to %zu are possible", it->size,
+                            OMPJIT__COUNT(d));
+    memcpy(d, it->begin, n * sizeof *d);
+    uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
+    for (unsigned i = 0; i < n; i++)
+        offset += d[i].offset * (i + 2 == n ? element : d[i].stride);
+    while (n > 1 && d[n - 2].stride == element)
+        element *= d[--n - 1].count;
+    ompjit__item piece = *it;
+    piece.begin = it->base + offset;
+    piece.size = (int64_t)element;
+    return update_strided(c, &piece, d, n - 1, err);
+}
+
+ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
+                                 ompjit_error *err)
+{
+    ompjit__construct c;
+    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st) {
+        ompjit__present_lock(c.table);
+        for (size_t i = 0; i < c.n && !st; i++) {
+            ompjit__item *it = &c.items[i];
+            if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH)
+                continue;
+            st = it->type & OMPJIT__MAP_NON_CONTIG
+                     ? update_section(&c, it, err)
+                     : update_piece(&c, it, err);
+        }
+        ompjit__present_unlock(c.table);
+    }
+    ompjit__construct_free(&c);
+    return st;
+}

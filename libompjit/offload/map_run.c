@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A whole target construct: data in, the kernel's arguments, the kernel, data
+ * out. Arguments are the TARGET_PARAM entries in order: by value (literal), a
+ * private copy's address, or the mapped storage's address on the device.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/construct.h"
+
+#define PRIVATE_ALIGNMENT 64
+
+/* Arguments under construction. `at` has, for each of the caller's entries,
+ * where its storage begins on the device. */
+typedef struct arguments {
+    uint64_t *values;
+    char **at;
+    unsigned n;
+    char *storage;         /* all private copies, one allocation */
+    size_t filled, total;  /* bytes: initialised, all            */
+    uint64_t few_values[OMPJIT__FEW_ITEMS];
+    char *few_at[OMPJIT__FEW_ITEMS];
+} arguments;
+
+static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
+{
+    a->values = a->few_values;
+    a->at = a->few_at;
+    a->n = 0;
+    a->storage = NULL;
+    a->filled = a->total = 0;
+    if (n <= OMPJIT__FEW_ITEMS)
+        return OMPJIT_OK;
+    a->values = malloc(n * sizeof *a->values);
+    a->at = malloc(n * sizeof *a->at);
+    if (a->values && a->at)
+        return OMPJIT_OK;
+    free(a->values);
+    free(a->at);
+    a->values = a->few_values;
+    a->at = a->few_at;
+    return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+}
+
+/* Frees the private copies too; the first error counts. */
+static ompjit_status arguments_free(arguments *a, ompjit_device *dev,
+                                    ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    if (a->storage)
+        st = dev->ops->free(dev, a->storage, err);
+    if (a->values != a->few_values)
+        free(a->values);
+    if (a->at != a->few_at)
+        free(a->at);
+    return st;
+}
+
+/* ----------------------------------------------------------------- privates */
+
+static bool is_private(uint64_t type)
+{
+    return type & OMPJIT__MAP_PRIVATE && type & OMPJIT__MAP_TARGET_PARAM &&
+           !(type & OMPJIT__MAP_LITERAL);
+}
+
+/* firstprivate, or a pointer that the construct initialises (ATTACH). */
+static bool is_initialised(uint64_t type)
+{
+    return type & (OMPJIT__MAP_TO | OMPJIT__MAP_ATTACH);
+}
+
+/* Gives each private entry its offset: the initialised ones come first, so
+ * that one copy fills them. */
+static void lay_out(arguments *a, const ompjit__maps *m)
+{
+    for (int initialised = 1; initialised >= 0; initialised--) {
+        for (int32_t i = 0; i < m->n; i++) {
+            uint64_t type = (uint64_t)m->types[i];
+            if (!is_private(type) || is_initialised(type) != initialised)
+                continue;
+            a->at[i] = (char *)a->total;
+            a->total += ((size_t)m->sizes[i] + PRIVATE_ALIGNMENT - 1) /
+                        PRIVATE_ALIGNMENT * PRIVATE_ALIGNMENT;
+        }
+        if (initialised)
+            a->filled = a->total;
+    }
+}
+
+static void fill_one(const ompjit__construct *c, int32_t i, char *to)
+{
+    const ompjit__maps *m = c->maps;
+    size_t size = (size_t)m->sizes[i];
+    if (!(m->types[i] & OMPJIT__MAP_ATTACH)) {
+        memcpy(to, m->begins[i], size);
+        return;
+    }
+    /* A private copy of the pointer at `base`, whose pointee is mapped. */
+    char *pointer, *begin = m->begins[i];
+    memcpy(to, m->bases[i], size);
+    memcpy(&pointer, m->bases[i], sizeof pointer);
+    if (begin)
+        pointer = ompjit__translate(c->table, pointer, begin, 0);
+    memcpy(to, &pointer, sizeof pointer);
+}
+
+static ompjit_status make_privates(arguments *a, const ompjit__construct *c,
+                                   ompjit_error *err)
+{
+    const ompjit__maps *m = c->maps;
+    ompjit_device *dev = c->dev;
+    lay_out(a, m);
+    if (!a->total)
+        return OMPJIT_OK;
+    char *staging = malloc(a->filled ? a->filled : 1);
+    if (!staging)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    ompjit_status st = dev->ops->alloc(dev, a->total, (void **)&a->storage,
+                                       err);
+    for (int32_t i = 0; i < m->n && !st; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        if (!is_private(type))
+            continue;
+        if (is_initialised(type))
+            fill_one(c, i, staging + (uintptr_t)a->at[i]);
+        a->at[i] = a->storage + (uintptr_t)a->at[i];
+    }
+    if (!st && a->filled)
+        st = dev->ops->copy(dev, OMPJIT__COPY_TO, a->storage, staging,
+                            a->filled, NULL, err);
+    free(staging);
+    return st;
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
+                      const ompjit__item *it)
+{
+    const ompjit__maps *m = c->maps;
+    uint64_t type = (uint64_t)m->types[i];
+    uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
+    uint64_t *value = &a->values[a->n];
+    if (type & OMPJIT__MAP_LITERAL) {
+        *value = base;
+    } else if (type & OMPJIT__MAP_PRIVATE) {
+        uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
+        *value = (uintptr_t)a->at[i] + delta;
+    } else {
+        if (it) /* PTR_AND_OBJ: begin has loaded the pointer */
+            base = (uintptr_t)it->base;
+        *value = (uintptr_t)ompjit__translate(c->table, (char *)base,
+                                              (char *)begin,
+                                              (uint64_t)m->sizes[i]);
+        a->at[i] = (char *)(uintptr_t)(*value + (begin - base));
+    }
+    if (type & OMPJIT__MAP_TARGET_PARAM)
+        a->n++;
+}
+
+/* Variables that a lambda captured by reference: the device's copy of the
+ * lambda, entry `parent`, gets their device addresses. */
+static ompjit_status add_capture(const arguments *a,
+                                 const ompjit__construct *c, int32_t i,
+                                 ompjit_error *err)
+{
+    const ompjit__maps *m = c->maps;
+    int parent = ompjit__map_parent((uint64_t)m->types[i]);
+    if (parent < 0 || parent >= i)
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "map entry %d is a capture of entry %d", i,
+                            parent);
+    ompjit__mapped *captured;
+    ompjit__present_find(c->table, m->begins[i], (uint64_t)m->sizes[i],
+                         &captured);
+    char *field = a->at[parent] +
+                  ((char *)m->bases[i] - (char *)m->begins[parent]);
+    if (!captured || field == m->bases[i])
+        return OMPJIT_OK;
+    char *value = ompjit__present_device(captured, m->begins[i]);
+    return c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, field, &value,
+                             sizeof value, NULL, err);
+}
+
+static ompjit_status make_arguments(arguments *a, const ompjit__construct *c,
+                                    ompjit_error *err)
+{
+    const uint64_t capture = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_LITERAL |
+                             OMPJIT__MAP_IMPLICIT;
+    const ompjit__maps *m = c->maps;
+    ompjit_status st = make_privates(a, c, err);
+    size_t k = 0;
+    for (int32_t i = 0; i < m->n && !st; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        while (k < c->n && c->items[k].index < i)
+            k++;
+        bool own = k < c->n && c->items[k].index == i &&
+                   !c->items[k].component;
+        if (!(type & OMPJIT__MAP_TARGET_PARAM) &&
+            (type & capture) == capture)
+            st = add_capture(a, c, i, err);
+        else if (type & OMPJIT__MAP_TARGET_PARAM)
+            add_value(a, c, i, own ? &c->items[k] : NULL);
+    }
+    return st;
+}
+
+/* ---------------------------------------------------------------------- run */
+
+/* False where every entry is passed by value. */
+static bool needs_table(const ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].type & OMPJIT__MAP_ATTACH ||
+            !(c->items[i].type & OMPJIT__MAP_LITERAL) ||
+            c->items[i].type & OMPJIT__MAP_PTR_AND_OBJ)
+            return true;
+    return false;
+}
+
+static ompjit_status enter(ompjit__construct *c, arguments *a,
+                           ompjit_error *err)
+{
+    ompjit__present_lock(c->table);
+    ompjit_status st = ompjit__construct_begin(c, err);
+    if (!st) {
+        st = make_arguments(a, c, err);
+        if (st)
+            ompjit__construct_end(c, true, false, NULL);
+    }
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+/* After a kernel that failed the device's data is not copied back; after a
+ * copy that failed everything is released all the same. */
+static ompjit_status leave(ompjit__construct *c, ompjit_status st,
+                           ompjit_error *err)
+{
+    ompjit__present_lock(c->table);
+    if (!st)
+        st = ompjit__construct_end(c, true, true, err);
+    if (st)
+        ompjit__construct_end(c, true, false, NULL);
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
+                                unsigned kernel,
+                                const ompjit__request *request,
+                                ompjit_error *err)
+{
+    arguments a;
+    bool table = needs_table(c);
+    ompjit_status st = arguments_init(&a, (size_t)c->maps->n, err);
+    if (st)
+        return st;
+    st = table ? enter(c, &a, err) : make_arguments(&a, c, err);
+    if (!st) {
+        st = ompjit__run(mod, kernel, c->dev, request, a.values, a.n, NULL,
+                         err);
+        if (table)
+            st = leave(c, st, err);
+    }
+    ompjit_status freed = arguments_free(&a, c->dev, st ? NULL : err);
+    return st ? st : freed;
+}
+
+ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_module *mod, unsigned kernel,
+                              const ompjit__request *request,
+                              ompjit_error *err)
+{
+    if (!maps || !maps->n)
+        return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);
+    ompjit__construct c;
+    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st)
+        st = run_mapped(&c, mod, kernel, request, err);
+    ompjit__construct_free(&c);
+    return st;
+}

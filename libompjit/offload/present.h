@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The present table from inside: shared by present.c, map*.c and the routines
+ * that look addresses up. Everything here but lock, new and free wants the
+ * table's lock held.
+ */
+#ifndef OMPJIT_OFFLOAD_PRESENT_H
+#define OMPJIT_OFFLOAD_PRESENT_H
+
+#include "offload/offload.h"
+
+#define OMPJIT__FOREVER UINT64_MAX /* a reference count that never changes */
+
+/* A pointer inside mapped storage whose device copy points at device storage.
+ * A copy of the storage around it, in either direction, must leave it alone. */
+typedef struct ompjit__attached {
+    struct ompjit__attached *next;
+    struct ompjit__attached *log;      /* made by the construct at work: */
+    struct ompjit__attached *replaced; /* what was there before, and     */
+    struct ompjit__mapped *owner;      /* whose record it is             */
+    char *host, *device;   /* the pointer's two addresses                */
+    uint32_t size;         /* 8, or that of a Fortran descriptor         */
+    unsigned char value[]; /* what the device has there: `size` bytes    */
+} ompjit__attached;
+
+/* Host storage [begin, end) and its counterpart. */
+typedef struct ompjit__mapped {
+    struct ompjit__mapped *left, *right;
+    uint64_t priority;     /* of the treap */
+    uintptr_t begin, end;
+    uintptr_t base;        /* where the pointer it was mapped by points  */
+    char *device;          /* counterpart of begin                       */
+    void *allocation;      /* to be freed with it; NULL: not ours        */
+    uint64_t dynamic, hold;
+    uint64_t construct;    /* number of the construct that made it       */
+    ompjit__attached *attached;
+    char *name;            /* ";x;file;line;column;;" or NULL            */
+} ompjit__mapped;
+
+struct ompjit__present {
+    pthread_mutex_t lock;
+    ompjit__mapped *root;
+    size_t count;
+    uint64_t constructs;   /* numbers given out                          */
+    _Atomic size_t globals;/* of tgt's global list, entered here         */
+};
+
+enum ompjit__found {
+    OMPJIT__ABSENT,
+    OMPJIT__CONTAINED, /* or, with size 0, in reach of the base pointer  */
+    OMPJIT__OVERLAPS   /* only a part is mapped                          */
+};
+
+void ompjit__present_lock(ompjit__present *table);
+void ompjit__present_unlock(ompjit__present *table);
+
+/* What [host, host+size) meets; *entry is NULL exactly where it is ABSENT. */
+enum ompjit__found ompjit__present_find(ompjit__present *table,
+                                        const void *host, uint64_t size,
+                                        ompjit__mapped **entry);
+/* The counterpart of `host`, which `entry` was found for. */
+char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
+
+/* Adds a range that overlaps nothing, counts 0. NULL: out of memory. */
+ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
+                                    uint64_t size, char *device,
+                                    const char *name);
+/* Takes it out and frees it, but not its device memory. */
+void ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
+
+void ompjit__present_each(ompjit__present *table,
+                          void (*f)(void *data, const ompjit__mapped *entry),
+                          void *data);
+
+/* Both counts together; OMPJIT__FOREVER if either is that. */
+uint64_t ompjit__mapped_count(const ompjit__mapped *entry);
+
+/* The record of the pointer at `host`, or NULL. */
+ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
+                                           const void *host);
+
+/* "x (file.c:3), 800 bytes at 0x7f00" */
+#define OMPJIT__RANGE_TEXT 256
+void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
+                        uint64_t size, const char *name);
+
+/* omp_target_associate_ptr, and variables that are always present: an entry
+ * that is never freed. MAPPING error where something else is there. */
+ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
+                                        void *device, uint64_t size,
+                                        ompjit_error *err);
+/* NOT_FOUND where there is no such association. */
+ompjit_status ompjit__present_disassociate(ompjit_device *dev,
+                                           const void *host,
+                                           ompjit_error *err);
+/* Looks one byte up, taking the lock; NULL: absent. */
+void *ompjit__present_lookup(ompjit_device *dev, const void *host);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * ompjit_rtl.def as arrays, and the public description of a row. What the rows
+ * are in LLVM is declare.c's business.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "table/rows.h"
+
+/* ------------------------------------------------------------ the arrays */
+
+enum {
+#define OMPJIT_RTL_ATTRIBUTES(attributes, text) ATTRIBUTES_##attributes,
+#include "ompjit_rtl.def"
+    ATTRIBUTES_COUNT
+};
+
+static const char *const attribute_texts[ATTRIBUTES_COUNT] = {
+#define OMPJIT_RTL_ATTRIBUTES(attributes, text) \
+    [ATTRIBUTES_##attributes] = text,
+#include "ompjit_rtl.def"
+};
+
+const ompjit__rtl ompjit__rtl_rows[OMPJIT_RTL_COUNT] = {
+#define OMPJIT_RTL(index, attributes, where, type, name) \
+    [index] = {#name, type, ATTRIBUTES_##attributes, #where[0]},
+#include "ompjit_rtl.def"
+};
+
+const ompjit__rtl_old ompjit__rtl_olds[] = {
+#define OMPJIT_RTL_OLD(release, type, name) {release, type, #name},
+#include "ompjit_rtl.def"
+};
+const size_t ompjit__rtl_nolds = OMPJIT__COUNT(ompjit__rtl_olds);
+
+static const struct group {
+    unsigned first;
+    const char *name;
+} groups[] = {
+#define OMPJIT_RTL_GROUP(first, name) {first, name},
+#include "ompjit_rtl.def"
+};
+
+typedef struct range {
+    unsigned first, last, release;
+    int successor; /* of the first row; the others' follow it */
+} range;
+
+static const range sinces[] = {
+#define OMPJIT_RTL_SINCE(first, last, release) {first, last, release, -1},
+#include "ompjit_rtl.def"
+};
+
+static const range untils[] = {
+#define OMPJIT_RTL_UNTIL(first, last, release, other) \
+    {first, last, release, other},
+#include "ompjit_rtl.def"
+};
+
+static const struct letter {
+    char letter;
+    const char *text;
+} letters[] = {
+    {'v', "void"}, {'p', "ptr"}, {'l', "i64"},   {'i', "i32"},    {'s', "i16"},
+    {'c', "i8"},   {'b', "i1"},  {'f', "float"}, {'d', "double"}, {'.', "..."},
+};
+
+static const struct where {
+    char letter;
+    const char *text;
+} wheres[] = {
+    {'D', "device"},
+    {'L', "host: libomp"},
+    {'B', "device, host: libomp"},
+    {'T', "host: libompjit"},
+    {'N', "nowhere"},
+};
+
+/* --------------------------------------------------------------- look-up */
+
+static const range *range_of(const range *ranges, size_t n, unsigned index)
+{
+    for (size_t i = 0; i < n; i++)
+        if (index >= ranges[i].first && index <= ranges[i].last)
+            return &ranges[i];
+    return NULL;
+}
+
+unsigned ompjit__rtl_since(unsigned index)
+{
+    const range *r = range_of(sinces, OMPJIT__COUNT(sinces), index);
+    return r ? r->release : OMPJIT__OLDEST_CLANG;
+}
+
+unsigned ompjit__rtl_until(unsigned index)
+{
+    const range *r = range_of(untils, OMPJIT__COUNT(untils), index);
+    return r ? r->release : OMPJIT__NEWEST_CLANG;
+}
+
+int ompjit__rtl_successor(unsigned index)
+{
+    const range *r = range_of(untils, OMPJIT__COUNT(untils), index);
+    if (!r || r->successor < 0)
+        return -1;
+    return r->successor + (int)(index - r->first);
+}
+
+const char *ompjit__rtl_attributes(unsigned index)
+{
+    return attribute_texts[ompjit__rtl_rows[index].attributes];
+}
+
+int ompjit__rtl_next(const char *name, int after)
+{
+    for (int i = after + 1; i < OMPJIT_RTL_COUNT; i++)
+        if (!strcmp(ompjit__rtl_rows[i].name, name))
+            return i;
+    return -1;
+}
+
+int ompjit__rtl_newest(const char *name)
+{
+    int newest = -1;
+    for (int i = -1; (i = ompjit__rtl_next(name, i)) >= 0;)
+        if (newest < 0 || ompjit__rtl_until(i) > ompjit__rtl_until(newest))
+            newest = i;
+    return newest;
+}
+
+static const char *group_of(unsigned index)
+{
+    const char *name = "";
+    for (size_t i = 0; i < OMPJIT__COUNT(groups); i++)
+        if (groups[i].first <= index)
+            name = groups[i].name;
+    return name;
+}
+
+static const char *where_of(char letter)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(wheres); i++)
+        if (wheres[i].letter == letter)
+            return wheres[i].text;
+    return "";
+}
+
+static const char *letter_text(char letter)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(letters); i++)
+        if (letters[i].letter == letter)
+            return letters[i].text;
+    return "";
+}
+
+void ompjit__rtl_type_text(ompjit__buf *out, const char *type)
+{
+    ompjit__buf_printf(out, "%s (", letter_text(type[0]));
+    for (const char *p = type + 2; *p; p++)
+        ompjit__buf_printf(out, "%s%s", p > type + 2 ? ", " : "",
+                           letter_text(*p));
+    ompjit__buf_printf(out, ")");
+}
+
+/* ------------------------------------------------------ the public rows */
+
+static void releases_text(ompjit__buf *out, unsigned since, unsigned until)
+{
+    if (since == until)
+        ompjit__buf_printf(out, "LLVM %u", since);
+    else
+        ompjit__buf_printf(out, "LLVM %u to %u", since, until);
+}
+
+/* What differs between releases; nothing where the row is of all of them. */
+static void note_text(ompjit__buf *out, unsigned index)
+{
+    const ompjit__rtl *row = &ompjit__rtl_rows[index];
+    int successor = ompjit__rtl_successor(index);
+    const char *separator = "";
+    unsigned since = ompjit__rtl_since(index), until = ompjit__rtl_until(index);
+    if (since > OMPJIT__OLDEST_CLANG || until < OMPJIT__NEWEST_CLANG) {
+        releases_text(out, since, until);
+        separator = "; ";
+    }
+    if (successor >= 0)
+        ompjit__buf_printf(out, "; calls become row %d, %s", successor,
+                           ompjit__rtl_rows[successor].name);
+    for (int i = -1; (i = ompjit__rtl_next(row->name, i)) >= 0;)
+        if (i != (int)index && i != successor)
+            ompjit__buf_printf(out, "; before that row %d", i);
+    for (size_t i = 0; i < ompjit__rtl_nolds; i++) {
+        const ompjit__rtl_old *old = &ompjit__rtl_olds[i];
+        if (strcmp(old->name, row->name))
+            continue;
+        ompjit__buf_printf(out, "%s", separator);
+        separator = "; ";
+        ompjit__buf_printf(out, "LLVM %u: ", old->release);
+        ompjit__rtl_type_text(out, old->type);
+    }
+}
+
+/* Text into a field of fixed size; t/table_t.c checks that all of it fits. */
+static void move_text(char *field, size_t size, ompjit__buf *text)
+{
+    snprintf(field, size, "%s", text->data ? text->data : "");
+    ompjit__buf_free(text);
+}
+
+static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
+                          ompjit_error *err)
+{
+    const ompjit__rtl *row = &ompjit__rtl_rows[index];
+    ompjit__buf type = {0}, note = {0};
+    ompjit__rtl_type_text(&type, row->type);
+    note_text(&note, index);
+    if (type.failed || note.failed) {
+        ompjit__buf_free(&type);
+        ompjit__buf_free(&note);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    ompjit_rtl_row full = {
+        .size = out->size,
+        .index = index,
+        .name = row->name,
+        .attributes = ompjit__rtl_attributes(index),
+        .category = group_of(index),
+        .where = where_of(row->where),
+        .since = ompjit__rtl_since(index),
+        .until = ompjit__rtl_until(index),
+        .successor = ompjit__rtl_successor(index),
+    };
+    move_text(full.type, sizeof full.type, &type);
+    move_text(full.note, sizeof full.note, &note);
+    memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
+    return OMPJIT_OK;
+}
+
+static ompjit_status check_row(const ompjit_rtl_row *row, ompjit_error *err)
+{
+    if (row && row->size >= sizeof row->size)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        row ? "ompjit_rtl_row: size is not set"
+                            : "no ompjit_rtl_row to fill");
+}
+
+unsigned ompjit_rtl_count(void)
+{
+    return OMPJIT_RTL_COUNT;
+}
+
+ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
+                                ompjit_error *err)
+{
+    ompjit_status status = check_row(row, err);
+    if (status)
+        return status;
+    if (index >= OMPJIT_RTL_COUNT)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "runtime table: no row %u; rows are 0 to %d",
+                            index, OMPJIT_RTL_COUNT - 1);
+    return fill(index, row, err);
+}
+
+/* --------------------------------------------------- names that look alike */
+
+enum { NAME_MAX_LENGTH = 63, NEAR = 3 };
+
+/* Edit distance; names longer than the table's are cut. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned char row[NAME_MAX_LENGTH + 1];
+    unsigned n = (unsigned)strnlen(b, NAME_MAX_LENGTH);
+    for (unsigned j = 0; j <= n; j++)
+        row[j] = (unsigned char)j;
+    for (unsigned i = 0; a[i] && i < NAME_MAX_LENGTH; i++) {
+        unsigned corner = row[0];
+        row[0] = (unsigned char)(i + 1);
+        for (unsigned j = 0; j < n; j++) {
+            unsigned best = corner + (a[i] != b[j]);
+            corner = row[j + 1];
+            if (corner + 1 < best)
+                best = corner + 1;
+            if (row[j] + 1u < best)
+                best = row[j] + 1u;
+            row[j + 1] = (unsigned char)best;
+        }
+    }
+    return row[n];
+}
+
+/* The NEAR rows whose names differ least from `name`, nearest first, and in no
+ * more than a fifth of its letters. */
+static unsigned nearest(const char *name, int best[NEAR])
+{
+    unsigned distances[NEAR], n = 0, most = (unsigned)strlen(name) / 5 + 1;
+    for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
+        const char *other = ompjit__rtl_rows[i].name;
+        unsigned d = distance(name, other), k;
+        if (d > most || ompjit__rtl_newest(other) != i)
+            continue;
+        if (n < NEAR)
+            n++;
+        else if (d >= distances[NEAR - 1])
+            continue;
+        for (k = n - 1; k > 0 && distances[k - 1] > d; k--) {
+            distances[k] = distances[k - 1];
+            best[k] = best[k - 1];
+        }
+        distances[k] = d;
+        best[k] = i;
+    }
+    return n;
+}
+
+ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
+                                   ompjit_error *err)
+{
+    ompjit_status status = check_row(row, err);
+    if (status)
+        return status;
+    if (!name)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "runtime table: the name is NULL");
+    int index = ompjit__rtl_newest(name), near[NEAR];
+    if (index >= 0)
+        return fill(index, row, err);
+
+    ompjit__buf text = {0};
+    ompjit__buf_printf(&text, "runtime table: no row is named '%s'", name);
+    unsigned n = nearest(name, near);
+    for (unsigned i = 0; i < n; i++)
+        ompjit__buf_printf(&text, "%s%s", i ? ", " : "; there is ",
+                           ompjit__rtl_rows[near[i]].name);
+    if (text.failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
+    else
+        status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                              "%s", text.data);
+    ompjit__buf_free(&text);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The runtime table as data, for the files of this room. No LLVM in it.
+ */
+#ifndef OMPJIT_TABLE_ROWS_H
+#define OMPJIT_TABLE_ROWS_H
+
+#include "base/base.h"
+
+#define OMPJIT__OLDEST_CLANG 18
+#define OMPJIT__NEWEST_CLANG 22
+
+typedef struct ompjit__rtl {
+    const char *name;
+    const char *type;       /* letters, as ompjit_rtl.def explains them */
+    unsigned char attributes; /* for ompjit__rtl_attributes()           */
+    char where;             /* letter, likewise                         */
+} ompjit__rtl;
+extern const ompjit__rtl ompjit__rtl_rows[OMPJIT_RTL_COUNT];
+
+/* Types that clang's releases up to `release` gave a name. */
+typedef struct ompjit__rtl_old {
+    unsigned release;
+    const char *type;
+    const char *name;
+} ompjit__rtl_old;
+extern const ompjit__rtl_old ompjit__rtl_olds[];
+extern const size_t ompjit__rtl_nolds;
+
+/* A declaration's attributes as text, as ompjit_rtl.def has it. */
+const char *ompjit__rtl_attributes(unsigned index);
+
+/* LLVM releases of a row, and the row that its calls become, or -1. */
+unsigned ompjit__rtl_since(unsigned index);
+unsigned ompjit__rtl_until(unsigned index);
+int ompjit__rtl_successor(unsigned index);
+
+/* The first row after `after` (-1: of all) with that name; -1: none. */
+int ompjit__rtl_next(const char *name, int after);
+/* The row of that name in LLVM 22, or the last there was; -1: none. */
+int ompjit__rtl_newest(const char *name);
+
+/* Writes letters as LLVM writes the type. */
+void ompjit__rtl_type_text(ompjit__buf *out, const char *letters);
+
+#endif

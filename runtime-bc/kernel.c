@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Beginning and end of a kernel, and the state of a team.
+ */
+#include "rt.h"
+
+const uint32_t ompjit_fold_threads = 0;
+const uint32_t ompjit_fold_teams = 0;
+
+uint32_t SHARED ompjit_mode;
+uint32_t SHARED ompjit_level;
+uint32_t SHARED ompjit_size;
+uint32_t SHARED ompjit_nthreads_var;
+uint32_t SHARED ompjit_sched_var;
+int32_t SHARED ompjit_chunk_var;
+launch_environment *SHARED ompjit_launch;
+void *SHARED ompjit_work;
+thread_state *SHARED ompjit_states;
+
+/* In an SPMD kernel every thread stores the same values and so can go on
+ * without a barrier: it reads what it stored, and the first parallel region
+ * has a barrier before it stores others. */
+INLINE void team_init(uint32_t mode, launch_environment *launch)
+{
+    ompjit_mode = mode;
+    ompjit_level = 0;
+    ompjit_size = 1;
+    ompjit_nthreads_var = 0;
+    ompjit_sched_var = SCHED_STATIC;
+    ompjit_chunk_var = 0;
+    ompjit_launch = launch;
+    ompjit_work = NULL;
+    ompjit_states = NULL;
+    ompjit_barrier_init();
+    ompjit_share_init(mode == EXEC_SPMD);
+}
+
+INLINE void run_worker(void)
+{
+    for (;;) {
+        void *work;
+        __kmpc_barrier_simple_generic(NULL, 0);
+        bool mine = __kmpc_kernel_parallel(&work);
+        if (!work)
+            return;
+        if (mine) {
+            ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_TEAM);
+            __kmpc_kernel_end_parallel();
+        }
+        __kmpc_barrier_simple_generic(NULL, 0);
+    }
+}
+
+/* -1 to the threads that run the kernel's code. In generic mode that is one;
+ * the others work until the kernel ends, and then leave it. */
+EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
+                                  launch_environment *launch)
+{
+    if (env->exec_mode & EXEC_SPMD) {
+        team_init(EXEC_SPMD, launch);
+        return -1;
+    }
+    if (plat_tid() == main_tid()) {
+        team_init(EXEC_GENERIC, launch);
+        return -1;
+    }
+    /* The main thread's warp has no workers, and blocks of one warp none. */
+    if (env->use_generic_state_machine && plat_ntid() > PLAT_WARP &&
+        plat_tid() < plat_ntid() - PLAT_WARP)
+        run_worker();
+    return (int32_t)plat_tid();
+}
+
+/* Only threads that got -1 come here. No thread can be in a region any more,
+ * so none looks at the states that one frees. */
+EXPORT void __kmpc_target_deinit(void)
+{
+    bool spmd = is_spmd();
+    if (ompjit_states && (!spmd || plat_tid() == 0))
+        free(ompjit_states);
+    if (!spmd) {
+        ompjit_work = NULL;
+        __kmpc_barrier_simple_generic(NULL, 0);
+    }
+}
+
+/* A call of its own until openmp-opt has replaced it where it can. */
+EXPORT NOINLINE int8_t __kmpc_is_spmd_exec_mode(void)
+{
+    return ompjit_mode == EXEC_SPMD;
+}
+
+NOINLINE EXPORT thread_state *ompjit_thread_state(void)
+{
+    thread_state *all = __atomic_load_n(&ompjit_states, __ATOMIC_ACQUIRE);
+    if (!all) {
+        size_t size = plat_ntid() * sizeof *all;
+        thread_state *none = NULL;
+        all = malloc(size);
+        if (!all)
+            plat_fail("out of device memory for nested parallelism");
+        __builtin_memset(all, 0, size);
+        if (!__atomic_compare_exchange_n(&ompjit_states, &none, all, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            free(all);
+            all = none;
+        }
+    }
+    return all + plat_tid();
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Parallel regions. A kernel's threads form one team of the first region
+ * (level 1); regions inside it run in the thread that meets them.
+ */
+#include "microtask.h"
+#include "rt.h"
+
+EXPORT ALWAYS_INLINE int32_t __kmpc_global_thread_num(ident *loc)
+{
+    return (int32_t)context_of_state();
+}
+
+EXPORT int16_t __kmpc_parallel_level(ident *loc, int32_t gtid)
+{
+    return (int16_t)context_level(context_of(gtid));
+}
+
+/* The clause counts before nthreads-var; both only where they ask for less
+ * than there is. */
+INLINE uint32_t wanted_threads(int32_t clause)
+{
+    uint32_t most = max_threads();
+    uint32_t n = clause > 0 ? (uint32_t)clause : ompjit_nthreads_var;
+    return n && n < most ? n : most;
+}
+
+/* Settings made inside a region end with it. */
+INLINE void drop_own_icv(void)
+{
+    thread_state *s = thread_state_if_any();
+    if (s)
+        s->own_icv = 0;
+}
+
+/* A region inside a region. Its caller's settings, too, come back at the end;
+ * *saved keeps them. */
+static NOINLINE void enter_nested(thread_state *saved)
+{
+    thread_state *s = ompjit_thread_state();
+    *saved = *s;
+    s->nested++;
+}
+static NOINLINE void leave_nested(const thread_state *saved)
+{
+    *ompjit_thread_state() = *saved;
+}
+
+INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
+{
+    thread_state saved;
+    enter_nested(&saved);
+    call_microtask(CONTEXT_TAG | CONTEXT_ALONE | (context_level(context) + 1),
+                   fn, args, nargs);
+    leave_nested(&saved);
+}
+
+/* All threads of the block come here. Each stores the team's state, the same
+ * values, and reads only what it stored; the barrier before keeps them from
+ * threads that are still before the region, the one at its end from those
+ * that are still in it. */
+INLINE void run_spmd(uint32_t n, void *fn, void **args, int64_t nargs)
+{
+    bool all = n == plat_ntid();
+    uint32_t inner = CONTEXT_TAG | CONTEXT_BLOCK;
+    if (!all)
+        inner = CONTEXT_TAG |
+                (n == 1 ? CONTEXT_ALONE | 1 : (uint32_t)CONTEXT_TEAM);
+    __kmpc_barrier_simple_spmd(NULL, 0);
+    ompjit_level = 1;
+    ompjit_size = all ? 0 : n;
+    if (all || plat_tid() < n) {
+        call_microtask(inner, fn, args, nargs);
+        drop_own_icv();
+    }
+    __kmpc_barrier_simple_spmd(NULL, 0);
+    ompjit_level = 0;
+    ompjit_size = 1;
+}
+
+/* The main thread of a generic kernel alone. */
+INLINE void run_alone(void *fn, void **args, int64_t nargs)
+{
+    ompjit_level = 1;
+    call_microtask(CONTEXT_TAG | CONTEXT_ALONE | 1, fn, args, nargs);
+    drop_own_icv();
+    ompjit_level = 0;
+}
+
+void __kmpc_begin_sharing_variables(void ***args, size_t n);
+void __kmpc_end_sharing_variables(void);
+
+/* The main thread wakes the workers and waits for them. */
+INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
+{
+    void **shared;
+    __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
+    for (int64_t i = 0; i < nargs; i++)
+        shared[i] = args[i];
+    ompjit_size = n;
+    ompjit_work = wrapper;
+    ompjit_level = 1;
+    __kmpc_barrier_simple_generic(NULL, 0);
+    __kmpc_barrier_simple_generic(NULL, 0);
+    ompjit_level = 0;
+    ompjit_size = 1;
+    __kmpc_end_sharing_variables();
+}
+
+/* `strict` asks for exactly `num_threads`. Any number up to the block's is
+ * given exactly; one above it cannot be, and is an error only when strict. */
+EXPORT ALWAYS_INLINE void
+__kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
+                   int32_t num_threads, int32_t proc_bind, void *fn,
+                   void *wrapper, void **args, int64_t nargs, int32_t strict)
+{
+    uint32_t context = context_of(gtid);
+    if (context_kind(context) != CONTEXT_SEQUENTIAL) {
+        run_nested(context, fn, args, nargs);
+        return;
+    }
+    uint32_t n = condition ? wanted_threads(num_threads) : 1;
+    if (strict && condition && num_threads > 0 && n < (uint32_t)num_threads)
+        plat_fail("num_threads(strict) asks for more threads than the team's");
+    if (is_spmd())
+        run_spmd(n, fn, args, nargs);
+    else if (n > 1 && wrapper)
+        run_workers(n, wrapper, args, nargs);
+    else
+        run_alone(fn, args, nargs);
+}
+
+/* The call of clang 15 to 21. */
+EXPORT ALWAYS_INLINE void
+__kmpc_parallel_51(ident *loc, int32_t gtid, int32_t condition,
+                   int32_t num_threads, int32_t proc_bind, void *fn,
+                   void *wrapper, void **args, int64_t nargs)
+{
+    __kmpc_parallel_60(loc, gtid, condition, num_threads, proc_bind, fn,
+                       wrapper, args, nargs, 0);
+}
+
+/* Between the main thread's two barriers, in every worker. */
+EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
+{
+    *work = ompjit_work;
+    return *work && plat_tid() < ompjit_size;
+}
+
+EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
+{
+    drop_own_icv();
+}
+
+EXPORT void __kmpc_push_num_teams(ident *loc, int32_t gtid, int32_t teams,
+                                  int32_t limit)
+{
+}
+EXPORT void __kmpc_push_proc_bind(ident *loc, int32_t gtid, int32_t bind)
+{
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The machine under the device runtime, for both of its builds: NVPTX through
+ * clang's builtins, the host through the engine's functions in host_abi.h.
+ * Threads are numbered in one dimension, as OpenMP launches them. What the
+ * pipeline knows of the launch geometry replaces what the machine says.
+ */
+#ifndef OMPJIT_RT_PLAT_H
+#define OMPJIT_RT_PLAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INLINE static inline __attribute__((always_inline, unused))
+#define NOINLINE __attribute__((noinline))
+#define EXPORT __attribute__((visibility("hidden")))
+#define ALWAYS_INLINE __attribute__((always_inline))
+#define WEAK __attribute__((weak, visibility("default")))
+
+#define PLAT_WARP 32u
+
+/* Team-shared, and of no value when the kernel starts. */
+#define SHARED __attribute__((address_space(3), loader_uninitialized))
+#define IN_SHARED __attribute__((address_space(3)))
+
+/* Threads of a block and teams of the launch where the pipeline knows them,
+ * else 0: it replaces the initializers and makes them internal constants. */
+extern const uint32_t ompjit_fold_threads WEAK;
+extern const uint32_t ompjit_fold_teams WEAK;
+
+void *malloc(size_t size);
+void free(void *p);
+
+#ifdef __NVPTX__
+
+INLINE uint32_t plat_hw_tid(void) { return __nvvm_read_ptx_sreg_tid_x(); }
+INLINE uint32_t plat_hw_ntid(void) { return __nvvm_read_ptx_sreg_ntid_x(); }
+INLINE uint32_t plat_hw_team(void) { return __nvvm_read_ptx_sreg_ctaid_x(); }
+INLINE uint32_t plat_hw_teams(void) { return __nvvm_read_ptx_sreg_nctaid_x(); }
+
+/* bar.sync 0: all threads of the block, their warps converged. */
+INLINE void plat_hw_barrier(void) { __syncthreads(); }
+/* The same for threads that may be apart from their warp. */
+INLINE void plat_hw_barrier_apart(void) { __nvvm_barrier_sync(0); }
+INLINE void plat_hw_barrier_some(uint32_t id, uint32_t n)
+{
+    __nvvm_barrier_sync_cnt(id, n);
+}
+INLINE void plat_warp_sync(uint32_t mask) { __nvvm_bar_warp_sync(mask); }
+INLINE uint32_t plat_active_mask(void) { return __nvvm_activemask(); }
+/* Lanes that certainly come to the same warp-wide operation next. */
+INLINE uint32_t plat_together(void) { return __nvvm_activemask(); }
+
+INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
+                                 uint32_t width)
+{
+    uint32_t clamp = (PLAT_WARP - width) << 8 | 0x1f;
+    return __nvvm_shfl_sync_down_i32(mask, value, delta, clamp);
+}
+INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
+{
+    return __nvvm_shfl_sync_idx_i32(mask, value, lane, 0x1f);
+}
+INLINE uint32_t plat_ballot(uint32_t mask, bool predicate)
+{
+    return __nvvm_vote_ballot_sync(mask, predicate);
+}
+
+INLINE void plat_fence_team(void) { __nvvm_membar_cta(); }
+INLINE void plat_fence_device(void) { __nvvm_membar_gl(); }
+INLINE void plat_fence_system(void) { __nvvm_membar_sys(); }
+INLINE void plat_yield(void) {}
+INLINE uint64_t plat_nanoseconds(void)
+{
+    return __nvvm_read_ptx_sreg_globaltimer();
+}
+INLINE double plat_wtime(void) { return plat_nanoseconds() * 1e-9; }
+
+int32_t vprintf(const char *format, void *args);
+void __assertfail(const char *expression, const char *file, uint32_t line,
+                  const char *function, size_t char_size);
+INLINE int32_t plat_vprintf(const char *format, void *args)
+{
+    return vprintf(format, args);
+}
+#define plat_fail(message) (vprintf("ompjit: " message "\n", 0), __builtin_trap())
+
+
+/* A counted barrier counts whole warps. */
+#define PLAT_COUNTS_THREADS 0
+
+/* A bare kernel's geometry, in dimension 0 to 2. */
+#define PLAT_DIMENSION(name, sreg)                                             \
+    INLINE uint32_t name(int32_t d)                                            \
+    {                                                                          \
+        return d == 0   ? __nvvm_read_ptx_sreg_##sreg##_x()                    \
+               : d == 1 ? __nvvm_read_ptx_sreg_##sreg##_y()                    \
+                        : __nvvm_read_ptx_sreg_##sreg##_z();                   \
+    }
+PLAT_DIMENSION(plat_thread_id, tid)
+PLAT_DIMENSION(plat_block_dim, ntid)
+PLAT_DIMENSION(plat_block_id, ctaid)
+PLAT_DIMENSION(plat_grid_dim, nctaid)
+
+extern IN_SHARED char ompjit_dynamic_shared[] __attribute__((aligned(16)));
+INLINE void *plat_dynamic_shared(void) { return (char *)ompjit_dynamic_shared; }
+
+INLINE void plat_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+{
+    __assertfail(expression, file, line, function, 1);
+}
+
+#else
+
+#include "host_abi.h"
+
+INLINE uint32_t plat_hw_tid(void) { return ompjit_host_self()->tid; }
+INLINE uint32_t plat_hw_ntid(void) { return ompjit_host_self()->ntid; }
+INLINE uint32_t plat_hw_team(void) { return ompjit_host_self()->ctaid; }
+INLINE uint32_t plat_hw_teams(void) { return ompjit_host_self()->nctaid; }
+
+INLINE void plat_hw_barrier(void) { ompjit_host_barrier(0, 0); }
+INLINE void plat_hw_barrier_apart(void) { ompjit_host_barrier(0, 0); }
+INLINE void plat_hw_barrier_some(uint32_t id, uint32_t n)
+{
+    ompjit_host_barrier(id, n);
+}
+INLINE void plat_warp_sync(uint32_t mask) { ompjit_host_warp_sync(mask); }
+
+/* Fibers of a warp do not run in lockstep, so a thread can only be sure of
+ * itself: code that asks who is with it gets its own lane. */
+INLINE uint32_t plat_together(void)
+{
+    return 1u << (ompjit_host_self()->tid & (PLAT_WARP - 1));
+}
+INLINE uint32_t plat_active_mask(void) { return plat_together(); }
+
+INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
+                                 uint32_t width)
+{
+    uint32_t lane = ompjit_host_self()->tid & (PLAT_WARP - 1);
+    uint32_t from = lane + delta;
+    bool inside = (lane & (width - 1)) + delta < width;
+    return (int32_t)ompjit_host_shuffle(mask, (uint32_t)value,
+                                        inside ? from : lane);
+}
+INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
+{
+    return (int32_t)ompjit_host_shuffle(mask, (uint32_t)value, lane);
+}
+uint32_t plat_ballot(uint32_t mask, bool predicate);
+
+INLINE void plat_fence_team(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+INLINE void plat_fence_device(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+INLINE void plat_fence_system(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+INLINE void plat_yield(void) { ompjit_host_yield(); }
+INLINE uint64_t plat_nanoseconds(void) { return ompjit_host_clock(); }
+INLINE double plat_wtime(void) { return ompjit_host_wtime(); }
+INLINE int32_t plat_vprintf(const char *format, void *args)
+{
+    return ompjit_host_vprintf(format, args);
+}
+#define plat_fail(message) ompjit_host_trap(message)
+#define PLAT_COUNTS_THREADS 1
+
+uint32_t ompjit_host_dimension(const uint32_t size[3], uint32_t n, int32_t d);
+INLINE uint32_t plat_thread_id(int32_t d)
+{
+    const ompjit_host_thread *me = ompjit_host_self();
+    return ompjit_host_dimension(me->ntid3, me->tid, d);
+}
+INLINE uint32_t plat_block_dim(int32_t d) { return ompjit_host_self()->ntid3[d]; }
+INLINE uint32_t plat_block_id(int32_t d)
+{
+    const ompjit_host_thread *me = ompjit_host_self();
+    return ompjit_host_dimension(me->nctaid3, me->ctaid, d);
+}
+INLINE uint32_t plat_grid_dim(int32_t d) { return ompjit_host_self()->nctaid3[d]; }
+
+INLINE void *plat_dynamic_shared(void) { return ompjit_host_self()->dynamic; }
+
+INLINE void plat_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+{
+    struct {
+        const char *file;
+        uint32_t line;
+        const char *function, *expression;
+    } args = {file, line, function, expression};
+    ompjit_host_vprintf("%s:%u: %s: assertion `%s' failed\n", &args);
+    ompjit_host_trap("an assertion failed");
+}
+
+#endif
+
+INLINE uint32_t plat_ntid(void)
+{
+    return ompjit_fold_threads ? ompjit_fold_threads : plat_hw_ntid();
+}
+INLINE uint32_t plat_tid(void)
+{
+    return ompjit_fold_threads == 1 ? 0 : plat_hw_tid();
+}
+INLINE uint32_t plat_teams(void)
+{
+    return ompjit_fold_teams ? ompjit_fold_teams : plat_hw_teams();
+}
+INLINE uint32_t plat_team(void)
+{
+    return ompjit_fold_teams == 1 ? 0 : plat_hw_team();
+}
+INLINE uint32_t plat_lane(void) { return plat_tid() & (PLAT_WARP - 1); }
+
+INLINE void plat_barrier(void)
+{
+    if (ompjit_fold_threads != 1)
+        plat_hw_barrier();
+}
+INLINE void plat_barrier_apart(void)
+{
+    if (ompjit_fold_threads != 1)
+        plat_hw_barrier_apart();
+}
+
+#endif

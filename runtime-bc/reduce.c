@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Reductions. clang generates the functions that know the data: one that
+ * combines a lane's values with those of the lane `offset` above it, one that
+ * moves the first lanes' values to the first warp, and those that move or
+ * combine a team's record in the launch's buffer.
+ */
+#include "rt.h"
+
+typedef void (*shuffle_fn)(void *data, int16_t lane, int16_t offset,
+                           int16_t algorithm);
+typedef void (*gather_fn)(void *data, int32_t warps);
+typedef void (*record_fn)(void *buffer, int32_t index, void *data);
+
+/* The first algorithm combines in every lane, the second only in lanes below
+ * `offset`: for lanes 0 to n - 1 where n is no power of two. */
+enum { WHOLE_WARP = 0, FIRST_LANES = 1 };
+
+INLINE void reduce_whole_warp(void *data, shuffle_fn shuffle)
+{
+    for (uint32_t offset = PLAT_WARP / 2; offset; offset /= 2)
+        shuffle(data, 0, (int16_t)offset, WHOLE_WARP);
+}
+INLINE void reduce_lanes(void *data, shuffle_fn shuffle, uint32_t n)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        shuffle(data, (int16_t)plat_lane(), (int16_t)(n / 2), FIRST_LANES);
+}
+
+/* The values of the block's first n > 1 threads, all of which call. Thread 0
+ * has the result, and 1 is returned to it. */
+INLINE int32_t reduce_block(void *data, uint32_t n, shuffle_fn shuffle,
+                            gather_fn gather)
+{
+    uint32_t lanes = n - (plat_tid() & ~(PLAT_WARP - 1));
+    if (n % PLAT_WARP == 0 || lanes >= PLAT_WARP)
+        reduce_whole_warp(data, shuffle);
+    else
+        reduce_lanes(data, shuffle, lanes);
+    if (n > PLAT_WARP) {
+        uint32_t warps = (n + PLAT_WARP - 1) / PLAT_WARP;
+        gather(data, (int32_t)warps);
+        if (plat_tid() < PLAT_WARP)
+            reduce_lanes(data, shuffle, warps);
+    }
+    return plat_tid() == 0;
+}
+
+EXPORT ALWAYS_INLINE int32_t
+__kmpc_nvptx_parallel_reduce_nowait_v2(ident *loc, uint64_t size, void *data,
+                                       shuffle_fn shuffle, gather_fn gather)
+{
+    uint32_t n = context_threads(context_of_state());
+    return n == 1 ? 1 : reduce_block(data, n, shuffle, gather);
+}
+
+EXPORT void *__kmpc_reduction_get_fixed_buffer(void)
+{
+    return ompjit_launch->reduction_buffer;
+}
+
+static SHARED uint32_t is_last_team;
+
+/* Stores this team's record; true in all threads of the last team to do so.
+ * The counter is 0 again after the last, for the next launch. */
+INLINE bool record_team(void *buffer, void *data, record_fn store, bool spmd)
+{
+    uint32_t teams = plat_teams();
+    if (!spmd || plat_tid() == 0) {
+        store(buffer, (int32_t)plat_team(), data);
+        plat_fence_device();
+        uint32_t *done = &ompjit_launch->teams_done;
+        bool last = __scoped_atomic_fetch_add(done, 1, __ATOMIC_ACQ_REL,
+                                              __MEMORY_SCOPE_DEVICE) ==
+                    teams - 1;
+        if (last)
+            *done = 0;
+        is_last_team = last;
+    }
+    if (spmd)
+        plat_barrier();
+    return is_last_team;
+}
+
+/* No team waits for another: the one that comes last combines the records of
+ * all, always in the order of the teams. In generic mode only the main thread
+ * comes here. */
+EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
+    ident *loc, void *buffer, uint32_t records, uint64_t size, void *data,
+    shuffle_fn shuffle, gather_fn gather, record_fn store, record_fn store_add,
+    record_fn load, record_fn load_add)
+{
+    bool spmd = is_spmd();
+    uint32_t teams = plat_teams(), tid = spmd ? plat_tid() : 0;
+    if (teams == 1)
+        return tid == 0;
+    if (!record_team(buffer, data, store, spmd))
+        return 0;
+    plat_fence_device();
+    uint32_t n = spmd ? plat_ntid() : 1;
+    if (n > teams)
+        n = teams < PLAT_WARP ? 1 : teams & ~(PLAT_WARP - 1);
+    else if (n > PLAT_WARP)
+        n &= ~(PLAT_WARP - 1);
+    else if (n < PLAT_WARP)
+        n = 1;
+    if (tid < n) {
+        load(buffer, (int32_t)tid, data);
+        for (uint32_t i = tid + n; i < teams; i += n)
+            load_add(buffer, (int32_t)i, data);
+    }
+    return n == 1 ? tid == 0 : reduce_block(data, n, shuffle, gather);
+}
+
+/* Lanes that shuffle: a warp's threads in the region, or all of the block. */
+INLINE uint32_t shuffle_mask(void)
+{
+    uint32_t n = ompjit_size;
+    return ompjit_level && n > 1 ? lanes_below(n) : ~0u;
+}
+
+EXPORT int32_t __kmpc_shuffle_int32(int32_t value, int16_t delta, int16_t width)
+{
+    return plat_shuffle_down(shuffle_mask(), value, (uint16_t)delta,
+                             (uint16_t)width);
+}
+EXPORT int64_t __kmpc_shuffle_int64(int64_t value, int16_t delta, int16_t width)
+{
+    uint32_t mask = shuffle_mask();
+    uint32_t low = (uint32_t)plat_shuffle_down(mask, (int32_t)value,
+                                               (uint16_t)delta,
+                                               (uint16_t)width);
+    uint32_t high = (uint32_t)plat_shuffle_down(mask, (int32_t)(value >> 32),
+                                                (uint16_t)delta,
+                                                (uint16_t)width);
+    return (int64_t)((uint64_t)high << 32 | low);
+}
+
+/* The host's way, a lock around the combination, for front ends that use it. */
+void __kmpc_critical(ident *loc, int32_t gtid, void *name);
+void __kmpc_end_critical(ident *loc, int32_t gtid, void *name);
+
+EXPORT int32_t __kmpc_reduce_nowait(ident *loc, int32_t gtid, int32_t n,
+                                    size_t size, void *data,
+                                    void (*combine)(void *, void *), void *lock)
+{
+    __kmpc_critical(loc, gtid, lock);
+    return 1;
+}
+EXPORT void __kmpc_end_reduce_nowait(ident *loc, int32_t gtid, void *lock)
+{
+    __kmpc_end_critical(loc, gtid, lock);
+}
+EXPORT int32_t __kmpc_reduce(ident *loc, int32_t gtid, int32_t n, size_t size,
+                             void *data, void (*combine)(void *, void *),
+                             void *lock)
+{
+    return __kmpc_reduce_nowait(loc, gtid, n, size, data, combine, lock);
+}
+EXPORT void __kmpc_end_reduce(ident *loc, int32_t gtid, void *lock)
+{
+    __kmpc_end_reduce_nowait(loc, gtid, lock);
+    __kmpc_barrier(loc, gtid);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Memory that the threads of a team see: the arguments of a generic kernel's
+ * parallel regions, and the variables that clang "globalizes" because another
+ * thread may get their address.
+ */
+#include "rt.h"
+
+/* ---------------------------------------------- arguments for the workers */
+
+enum { SHARED_ARGUMENTS = 32 };
+static void *SHARED argument_space[SHARED_ARGUMENTS];
+static void **SHARED arguments;
+
+/* Called by the main thread only. */
+EXPORT void __kmpc_begin_sharing_variables(void ***args, size_t n)
+{
+    if (n <= SHARED_ARGUMENTS)
+        arguments = (void **)argument_space;
+    else if (!(arguments = malloc(n * sizeof *arguments)))
+        plat_fail("out of device memory for a parallel region's arguments");
+    *args = arguments;
+}
+EXPORT void __kmpc_end_sharing_variables(void)
+{
+    if (arguments != (void **)argument_space)
+        free(arguments);
+}
+EXPORT void __kmpc_get_shared_variables(void ***args)
+{
+    *args = arguments;
+}
+EXPORT void __kmpc_get_shared_variables_aggregate(void **args)
+{
+    *args = arguments[0];
+}
+
+/* ---------------------------------------------------- globalized variables */
+
+/* A generic kernel's main thread has the arena for itself. In an SPMD kernel
+ * it is cut into equal parts, as each thread has its own variables. A part's
+ * first byte says how much of it is in use and by how many variables. A
+ * region's workers, and whatever does not fit, get device memory. */
+enum {
+    ARENA = 2304,
+    UNIT = 16, /* clang asks for this alignment */
+    MAX_COUNT = 15
+};
+static SHARED __attribute__((aligned(16))) unsigned char arena[ARENA];
+static SHARED uint32_t main_top, main_count;
+
+EXPORT void ompjit_share_init(bool spmd)
+{
+    if (spmd) {
+        arena[plat_tid()] = 0;
+    } else {
+        main_top = 0;
+        main_count = 0;
+    }
+}
+
+INLINE uint32_t round_up(uint64_t size)
+{
+    return (uint32_t)((size + UNIT - 1) & ~(uint64_t)(UNIT - 1));
+}
+
+static void *part_alloc(uint32_t size)
+{
+    uint32_t n = plat_ntid(), base = round_up(n);
+    uint32_t part = (ARENA - base) / n & ~(UNIT - 1u);
+    uint32_t used = arena[plat_tid()] >> 4, count = arena[plat_tid()] & 15;
+    if (used + size / UNIT > MAX_COUNT || used * UNIT + size > part ||
+        count == MAX_COUNT)
+        return NULL;
+    arena[plat_tid()] = (unsigned char)((used + size / UNIT) << 4 | (count + 1));
+    return (unsigned char *)arena + base + part * plat_tid() + used * UNIT;
+}
+/* All of the part is free again when its last variable goes. */
+static void part_free(void)
+{
+    uint32_t count = (arena[plat_tid()] & 15) - 1;
+    arena[plat_tid()] =
+        (unsigned char)(count ? (arena[plat_tid()] & 0xf0) | count : 0);
+}
+
+static void *main_alloc(uint32_t size)
+{
+    uint32_t top = main_top;
+    if (size > ARENA - top)
+        return NULL;
+    main_top = top + size;
+    main_count++;
+    return (unsigned char *)arena + top;
+}
+/* In the reverse order of allocation space is free at once. */
+static void main_free(unsigned char *p, uint32_t size)
+{
+    uint32_t at = (uint32_t)(p - (unsigned char *)arena);
+    if (--main_count == 0)
+        main_top = 0;
+    else if (at + size == main_top)
+        main_top = at;
+}
+
+EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
+{
+    void *p = NULL;
+    uint32_t rounded = round_up(size ? size : 1);
+    if (size <= ARENA) {
+        if (is_spmd())
+            p = part_alloc(rounded);
+        else if (plat_tid() == main_tid())
+            p = main_alloc(rounded);
+    }
+    if (!p && !(p = malloc(size)))
+        plat_fail("out of device memory for a shared variable");
+    return p;
+}
+
+EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
+{
+    unsigned char *begin = (unsigned char *)arena;
+    if ((unsigned char *)p < begin || (unsigned char *)p >= begin + ARENA)
+        free(p);
+    else if (is_spmd())
+        part_free();
+    else
+        main_free(p, round_up(size ? size : 1));
+}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The library exports what the header declares, by the version map, and the
+# manual page speaks of all of it.
+. "${srcdir:-.}/t/tap.sh"
+
+map=$srcdir/libompjit/libompjit.map
+"${CC:-cc}" -E -P "$srcdir/include/ompjit.h" | grep -oE '\bompjit_[a-z0-9_]+ *\(' |
+    tr -d ' (' | grep -vx ompjit_log_fn | LC_ALL=C sort -u >"$tmp/header"
+grep -oE '^ +[a-z0-9_]+;' "$map" | tr -d ' ;' >"$tmp/map"
+grep -oE 'ompjit_[a-z0-9_]+(" \(\)| \(\))' "$srcdir/doc/libompjit.3" |
+    tr -d '" ()' | LC_ALL=C sort -u >"$tmp/manual"
+nm -D --defined-only "$builddir/.libs/libompjit.so" >"$tmp/nm"
+grep -v ' A ' "$tmp/nm" | sed 's/.* //; s/@.*//' | LC_ALL=C sort -u >"$tmp/library"
+
+is "$(wc -l <"$tmp/header" | tr -d ' ')" \
+    "$(grep -c '' "$tmp/map")" "the header has as many functions as the map"
+is "$(cat "$tmp/map")" "$(LC_ALL=C sort -u "$tmp/map")" "the map is alphabetical"
+is "$(cat "$tmp/map")" "$(cat "$tmp/header")" "map and header agree"
+is "$(cat "$tmp/library")" "$(cat "$tmp/header")" \
+    "the library exports the header's functions and nothing else"
+is "$(cat "$tmp/manual")" "$(cat "$tmp/header")" \
+    "libompjit(3) speaks of every function"
+is "$(grep -v ' A ' "$tmp/nm" | grep -v '@@LIBOMPJIT_0\.1$')" "" \
+    "every symbol has its version"
+foreign='LLVM|cuda|z3|icu|xml2|nvrtc|nvJitLink|omp'
+if grep -q "^enable_shared_llvm='yes'" "$builddir/config.log"; then
+    foreign=${foreign#LLVM|}
+fi
+is "$(readelf -d "$builddir/.libs/libompjit.so" | grep NEEDED |
+    grep -E "$foreign")" "" \
+    "neither CUDA nor libomp nor anything of LLVM's is linked"
+done_testing

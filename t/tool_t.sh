@@ -1,0 +1,213 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The ompjit command: command lines, what it passes through, what it writes.
+. "${srcdir:-.}/t/tap.sh"
+OMPJIT_DEVICE=host
+export OMPJIT_DEVICE
+
+# status_is N NAME COMMAND...: the exit status, also of a signal
+status_is() {
+    tap_want=$1 tap_name=$2; shift 2
+    out=$( ("$@") 2>"$tmp/stderr")
+    tap_got=$?
+    is "$tap_got" "$tap_want" "$tap_name"
+    [ "$tap_got" = "$tap_want" ] || sed 's/^/# /' "$tmp/stderr"
+}
+# usage REGEX NAME COMMAND...: status 2, nothing on stdout, a message
+usage() {
+    tap_regex=$1; shift
+    status_is 2 "$@"
+    like "$(cat "$tmp/stderr")" "^ompjit: .*$tap_regex" "  and says why"
+    is "$out" "" "  on stderr only"
+}
+# program NAME LINES...
+program() { tap_file=$tmp/$1; shift; printf '%s\n' "$@" >"$tap_file"; }
+
+program ok.c '#include <stdio.h>' \
+    'void scale(long n, float *x) {' \
+    '#pragma omp target teams distribute parallel for map(tofrom:x[:n])' \
+    'for (long i = 0; i < n; i++) x[i] *= 2; }' \
+    'int main(void) { float x[3] = {1, 2, 3}; scale(3, x);' \
+    'printf("%g %g %g\n", x[0], x[1], x[2]); return 0; }'
+
+# ------------------------------------------------------------ command lines
+usage "" "no command" "$ompjit"
+usage "did you mean inspect" "a mistyped command" "$ompjit" inspet
+usage "see ompjit help" "a word like no command" "$ompjit" qqqqqqqq
+usage "ompjit run $tmp/ok.c" "a file in place of a command" "$ompjit" "$tmp/ok.c"
+usage "did you mean --threads" "a mistyped option" "$ompjit" run --thread 3 x.c
+usage "unknown option --emit" "an option of another command" \
+    "$ompjit" run --emit ptx x.c
+usage "needs a FILE" "no file" "$ompjit" run
+usage "--threads needs N" "no value" "$ompjit" run --threads
+usage "at least 1" "a number that is none" "$ompjit" run --threads many x.c
+usage "at least 1" "zero threads" "$ompjit" run --threads=0 x.c
+usage "levels" "a level that is none" "$ompjit" compile -O4 x.c -o x.ptx
+usage "needs -o" "compile without output" "$ompjit" compile "$tmp/ok.c"
+usage "give --emit" "an ending that says nothing" \
+    "$ompjit" compile "$tmp/ok.c" -o "$tmp/x.bin"
+usage "did you mean cubin" "a mistyped format" \
+    "$ompjit" compile "$tmp/ok.c" --emit=cubim -o "$tmp/x"
+usage "did you mean ptxas" "a mistyped assembler" \
+    "$ompjit" inspect --assembler=ptxs "$tmp/ok.c"
+usage "did you mean source-ir" "a mistyped stage" \
+    "$ompjit" run --dump=sourceir "$tmp/ok.c"
+usage "needs a file" "a binary dump to the terminal" \
+    "$ompjit" run --dump=cubin "$tmp/ok.c"
+usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.c
+usage "belongs to device IR" "--host-ir with C" \
+    "$ompjit" run --host-ir=x.ll "$tmp/ok.c"
+
+for command in run compile inspect devices; do
+    succeeds "help $command" "$ompjit" help $command
+    like "$out" "^usage: ompjit $command" "  shows its usage"
+    help=$out
+    succeeds "$command --help" "$ompjit" $command --help
+    is "$out" "$help" "  is the same"
+    for option in $(printf '%s\n' "$help" | grep -oE '^  (-., )?-[-a-z]+' |
+        grep -oE -- '-[-a-z]+$'); do
+        grep -qF -- "$(printf %s "$option" | sed 's/-/\\-/g')" \
+            "$srcdir/doc/ompjit.1" || fail "ompjit(1) lacks $option"
+    done
+done
+succeeds "help" "$ompjit" help
+like "$out" "run .*compile|compile" "  lists commands"
+succeeds "version" "$ompjit" version
+like "$out" "^ompjit [0-9]+\.[0-9]+\.[0-9]+, LLVM 22" "  names both versions"
+succeeds "help table" "$ompjit" help table
+
+# ---------------------------------------------------------------------- run
+succeeds "a program with a target region" "$ompjit" run "$tmp/ok.c"
+is "$out" "2 4 6" "  prints its result"
+is "$(cat "$tmp/stderr")" "" "  and the tool prints nothing"
+succeeds "32 threads" "$ompjit" run --threads=32 --teams 2 "$tmp/ok.c"
+is "$out" "2 4 6" "  the same result"
+succeeds "separate memory" "$ompjit" run --host-memory=separate "$tmp/ok.c"
+is "$out" "2 4 6" "  the same result"
+for level in 0 1 2 3; do
+    succeeds "-O$level" "$ompjit" run -O$level "$tmp/ok.c"
+    is "$out" "2 4 6" "  the same result"
+done
+
+program args.c '#include <stdio.h>' 'int main(int c, char **v) {' \
+    'for (int i = 0; i < c; i++) printf("[%s]", v[i]); return v[c] != 0; }'
+succeeds "arguments" "$ompjit" run "$tmp/args.c" a --time "b c" -- ""
+is "$out" "[$tmp/args.c][a][--time][b c][--][]" "  come through unchanged"
+program cat.c '#include <stdio.h>' \
+    'int main(void) { int c; while ((c = getchar()) != EOF) putchar(c); }'
+out=$(printf 'one\ntwo' | "$ompjit" run "$tmp/cat.c")
+is "$out" "one
+two" "standard input comes through"
+program status.c '#include <stdio.h>' '#include <stdlib.h>' \
+    '#include <signal.h>' 'static void bye(void) { printf("bye"); }' \
+    'int main(int c, char **v) { atexit(bye); switch (*v[1]) {' \
+    'case 114: return 7; case 101: exit(3); case 97: abort();' \
+    'case 107: raise(SIGKILL); case 115: *(volatile int *)0 = 1; }' \
+    'return 0; }'
+status_is 7 "the status of return" "$ompjit" run "$tmp/status.c" r
+is "$out" "bye" "  after the program's exit handlers"
+status_is 3 "the status of exit" "$ompjit" run --time "$tmp/status.c" e
+is "$out" "bye" "  after the program's exit handlers"
+like "$(cat "$tmp/stderr")" "^ompjit: front end" "  and --time shows the stages"
+status_is 134 "abort" "$ompjit" run "$tmp/status.c" a
+status_is 137 "kill" "$ompjit" run "$tmp/status.c" k
+status_is 139 "a segmentation fault" "$ompjit" run "$tmp/status.c" s
+
+program nomain.c 'int f(void) { return 1; }'
+fails_with "^ompjit: .*main" "a program without main" \
+    "$ompjit" run "$tmp/nomain.c"
+program broken.c 'int main(void) {' '    return x;' '}'
+fails_with "broken.c:2:12: error: .*x" "a program that does not compile" \
+    "$ompjit" run "$tmp/broken.c"
+like "$(head -1 "$tmp/stderr")" "^ompjit: " "  with the tool's prefix"
+fails_with "cannot read .*nowhere.c" "a file that is not there" \
+    "$ompjit" run "$tmp/nowhere.c"
+fails_with "clang" "a clang that is not there" \
+    "$ompjit" run --clang=/nonexistent/clang "$tmp/ok.c"
+
+mkdir "$tmp/inc"
+printf '#define ANSWER 42\n' >"$tmp/inc/answer.h"
+program flags.c '#include <stdio.h>' '#ifdef GONE' '#error gone' '#endif' \
+    'int main(void) { printf("%d %ld %d", ANSWER, __STDC_VERSION__, N); }'
+succeeds "-I -D -U -include -std=" "$ompjit" run -I "$tmp/inc" -DGONE -UGONE \
+    -include answer.h -std=c11 -D N=5 "$tmp/flags.c"
+is "$out" "42 201112 5" "  reach clang"
+printf '#include "inc/answer.h"\nint main(void) { return ANSWER; }\n' \
+    >"$tmp/beside.c"
+status_is 42 "a header beside the source, from elsewhere" \
+    "$ompjit" run "$tmp/beside.c"
+program one.c 'int two(void);' 'int main(void) { return two(); }'
+program two.c 'int two(void) { return 22; }'
+status_is 22 "two source files" "$ompjit" run --source="$tmp/two.c" "$tmp/one.c"
+program plus.cpp '#include <vector>' '#include <cstdio>' \
+    'int main() { std::vector<int> v(4, 2); int s = 0; for (int i : v) s += i;' \
+    'std::printf("%d", s); }'
+succeeds "C++" "$ompjit" run "$tmp/plus.cpp"
+is "$out" "8" "  runs with its library"
+
+program lib.c 'int nine(void) { return 9; }'
+"${CC:-cc}" -shared -fPIC -o "$tmp/inc/libnine.so" "$tmp/lib.c"
+program nine.c 'int nine(void);' 'int main(void) { return nine(); }'
+status_is 9 "-l and -L" "$ompjit" run -L "$tmp/inc" -lnine -lm "$tmp/nine.c"
+fails_with "lnine.*no shared library" "-l without -L" \
+    "$ompjit" run -lnine "$tmp/nine.c"
+fails_with "nine" "an undefined function" "$ompjit" run "$tmp/nine.c"
+
+# ------------------------------------------------------------------ compile
+for ending in ll bc ptx o; do
+    succeeds "compile to .$ending" \
+        "$ompjit" compile "$tmp/ok.c" -o "$tmp/ok.$ending"
+done
+like "$(cat "$tmp/ok.ll")" '^target triple = "nvptx64' ".ll is device IR"
+is "$(head -c 2 "$tmp/ok.bc")" "BC" ".bc is bitcode"
+like "$(cat "$tmp/ok.ptx")" "^\.target sm_90" ".ptx is for sm_90"
+is "$(od -An -c -N4 "$tmp/ok.o" | tr -d ' ')" '177ELF' ".o is ELF"
+succeeds "another architecture" \
+    "$ompjit" compile --arch=sm_75 "$tmp/ok.c" --emit=ptx -o -
+like "$out" "^\.target sm_75" "  on standard output"
+fails_with "sm_19" "an architecture that is none" \
+    "$ompjit" compile --arch=sm_19 "$tmp/ok.c" -o "$tmp/no.ptx"
+is "$(ls "$tmp/no.ptx" 2>/dev/null)" "" "  leaves no file"
+fails_with "cannot write" "a folder that is not there" \
+    "$ompjit" compile "$tmp/ok.c" -o "$tmp/no/where.ptx"
+for format in opt-ll host-ll; do
+    succeeds "--emit=$format" \
+        "$ompjit" compile "$tmp/ok.c" --emit=$format -o "$tmp/x"
+    like "$(cat "$tmp/x")" '^target triple' "  is IR"
+done
+succeeds "IR in, PTX out" "$ompjit" compile "$tmp/ok.ll" -o "$tmp/ll.ptx"
+succeeds "bitcode in, PTX out" "$ompjit" compile "$tmp/ok.bc" -o "$tmp/bc.ptx"
+like "$(cat "$tmp/ll.ptx" "$tmp/bc.ptx")" "\.entry .*scale" "  with the kernel"
+succeeds "C from standard input" \
+    sh -c "'$ompjit' compile - --emit=ll -o - <'$tmp/ok.c'"
+like "$out" "scale" "  has the kernel"
+if "$ompjit" compile "$tmp/ok.c" -o "$tmp/ok.cubin" 2>"$tmp/stderr"; then
+    is "$(od -An -c -N4 "$tmp/ok.cubin" | tr -d ' ')" '177ELF' ".cubin is ELF"
+else
+    like "$(cat "$tmp/stderr")" "nvJitLink" "no assembler, and it says so"
+fi
+
+# ------------------------------------------------------------------ inspect
+succeeds "inspect" "$ompjit" inspect "$tmp/ok.c"
+like "$out" "^scale:3" "  names function and line"
+like "$out" "mode +SPMD" "  the mode"
+like "$out" "parameters +(n 8 bytes, x pointer|x pointer, n 8 bytes)" \
+    "  the parameters"
+like "$out" "on sm_90 +([0-9]+ registers|not known)" "  what it uses"
+succeeds "inspect IR" "$ompjit" inspect --quiet "$tmp/ok.ll"
+like "$out" "^scale" "  names the kernel"
+succeeds "no kernels" "$ompjit" inspect "$tmp/nomain.c"
+like "$out" "no target regions" "  says so"
+
+# ------------------------------------------------------------ dump, devices
+succeeds "--dump" "$ompjit" run --dump=source-ir --dump=ptx:"$tmp/d.ptx" \
+    --arch=sm_80 --dump=opt --dump=host-ir "$tmp/ok.c"
+is "$out" "2 4 6" "  keeps standard output clean"
+like "$(cat "$tmp/stderr")" "^ompjit: --- source-ir" "  writes to stderr"
+like "$(cat "$tmp/d.ptx")" "^\.target sm_80" "  and to files"
+succeeds "devices" "$ompjit" devices
+like "$out" "^host .*cores" "  lists the host"
+like "$out" "^cuda" "  and speaks of GPUs"
+succeeds "devices --device=host" "$ompjit" devices --device=host
+fails_with "^ompjit: " "a device that is none" "$ompjit" devices --device=abacus
+done_testing

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * ompjit devices: what target regions can run on here.
+ */
+#include <stdio.h>
+
+#include "tool/tool.h"
+
+static int show(ompjit_context *ctx, const char *label, unsigned number)
+{
+    ompjit_device *dev;
+    ompjit_device_info info;
+    ompjit_error err;
+    if (ompjit_context_device(ctx, number, &dev, &err) ||
+        ompjit_device_info_get(dev, &info, &err))
+        return failed(&err);
+    printf("%-8s %s, %s, %.1f GiB, %u %s, %u threads a team", label, info.name,
+           info.arch, info.memory / 1073741824.0, info.multiprocessors,
+           info.kind == OMPJIT_DEVICE_CUDA ? "multiprocessors" : "cores",
+           info.max_threads);
+    if (info.driver_version)
+        printf(", driver %u.%u", info.driver_version / 1000,
+               info.driver_version % 1000 / 10);
+    putchar('\n');
+    return EXIT_OK;
+}
+
+/* All devices of one kind. Where there is none, `missing` is said, if it is
+ * not NULL. */
+static int show_all(const struct options *o, const char *devices,
+                    const char *missing)
+{
+    ompjit_context *ctx = NULL;
+    unsigned count = 0;
+    ompjit_error err;
+    int status = session_open(o, devices, &ctx);
+    if (status)
+        return status;
+    if (ompjit_context_device_count(ctx, &count, &err)) {
+        if (missing)
+            printf("%-8s none: %s\n", missing, err.text);
+        else
+            status = failed(&err);
+    }
+    for (unsigned i = 0; i < count && !status; i++) {
+        char label[32];
+        snprintf(label, sizeof label, missing ? "%s:%u" : "%s", missing
+                 ? missing : "host", i);
+        status = show(ctx, o->device ? o->device : label, i);
+    }
+    ompjit_context_destroy(ctx);
+    return status;
+}
+
+int tool_devices(struct options *o)
+{
+    if (o->device)
+        return show_all(o, o->device, NULL);
+    int status = show_all(o, "host", NULL);
+    return status ? status : show_all(o, "cuda", "cuda");
+}

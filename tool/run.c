@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * ompjit run: a whole program, compiled into this process. Its output, its exit
+ * status and the signal that kills it are this process's own; the tool adds
+ * nothing but messages on stderr.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tool/tool.h"
+
+/* The context whose times the exit handler shows: a program may leave by
+ * exit() from anywhere. */
+static ompjit_context *timed;
+
+static void show_times(void)
+{
+    fflush(stdout);
+    times_print(timed);
+}
+
+/* Defaults of launches, by the variables that every program of the library
+ * obeys. */
+static int set_geometry(const struct options *o)
+{
+    const struct {
+        const char *name;
+        unsigned value;
+    } variables[] = {{"OMPJIT_TEAMS", o->teams}, {"OMPJIT_THREADS", o->threads}};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", variables[i].value);
+        if (variables[i].value && setenv(variables[i].name, text, 1)) {
+            complain("out of memory");
+            return EXIT_FAILED;
+        }
+    }
+    return EXIT_OK;
+}
+
+/* The architecture of the device that the program will use; "host" where that
+ * cannot be known. */
+static void device_arch(ompjit_context *ctx, ompjit_device_info *info)
+{
+    ompjit_device *dev;
+    if (ompjit_context_device(ctx, 0, &dev, NULL) ||
+        ompjit_device_info_get(dev, info, NULL) ||
+        info->kind == OMPJIT_DEVICE_HOST)
+        snprintf(info->arch, sizeof info->arch, "host");
+}
+
+static int show_dumps(const struct options *o, ompjit_context *ctx,
+                      ompjit_module *mod)
+{
+    ompjit_device_info info;
+    if (!o->dumps.n)
+        return EXIT_OK;
+    device_arch(ctx, &info);
+    return dumps_write(o, mod, info.arch);
+}
+
+/* main's own types differ by program; calling it with three arguments is what
+ * the C library's start-up code does too. */
+typedef int main_function(int, char **, char **);
+
+static int find_main(ompjit_module *mod, main_function **out)
+{
+    ompjit_error err;
+    void (*fn)(void);
+    if (ompjit_module_function(mod, "main", &fn, &err))
+        return failed(&err);
+    *out = (main_function *)fn;
+    return EXIT_OK;
+}
+
+static int prepare(const struct options *o, ompjit_context **ctx,
+                   main_function **entry)
+{
+    ompjit_module *mod;
+    int status = set_geometry(o);
+    if (!status)
+        status = session_open(o, o->device, ctx);
+    if (!status)
+        status = libraries_load(o);
+    if (!status)
+        status = session_module(o, *ctx, &mod);
+    if (!status)
+        status = show_dumps(o, *ctx, mod);
+    if (!status)
+        status = find_main(mod, entry);
+    return status;
+}
+
+/* The context and the module are never destroyed: the program's own exit
+ * handlers and threads may run until the process ends. */
+int tool_run(struct options *o)
+{
+    ompjit_context *ctx = NULL;
+    main_function *entry;
+    int status = dumps_check(o);
+    if (!status)
+        status = prepare(o, &ctx, &entry);
+    if (status) {
+        ompjit_context_destroy(ctx);
+        return status;
+    }
+    timed = ctx;
+    if (o->time && atexit(show_times))
+        complain("no room for an exit handler: no times");
+    int argc = 1;
+    while (o->args[argc - 1])
+        argc++;
+    extern char **environ;
+    exit(entry(argc, o->args - 1, environ));
+}

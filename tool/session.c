@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What all commands do first: messages, files, a context by the options, and
+ * the module of the file that was named.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+void complain(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    fputs("ompjit: ", stderr);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+int failed(const ompjit_error *err)
+{
+    size_t n = strlen(err->text);
+    while (n && err->text[n - 1] == '\n')
+        n--;
+    complain("%.*s", (int)n, err->text);
+    return EXIT_FAILED;
+}
+
+bool ends_in(const char *name, const char *ending)
+{
+    size_t n = strlen(name), m = strlen(ending);
+    return n >= m && !strcmp(name + n - m, ending);
+}
+
+/* ----------------------------------------------------------------- files */
+
+static int cannot(const char *verb, const char *path)
+{
+    complain("cannot %s %s: %s", verb, path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* All that is left in the stream; NULL with errno set on failure. */
+static char *slurp(FILE *in, size_t *size)
+{
+    size_t capacity = 1 << 16, n = 0, got;
+    char *data = malloc(capacity);
+    while (data && (got = fread(data + n, 1, capacity - n - 1, in)) > 0) {
+        n += got;
+        if (n + 1 < capacity)
+            continue;
+        char *more = realloc(data, capacity *= 2);
+        if (!more)
+            free(data);
+        data = more;
+    }
+    if (data && ferror(in)) {
+        free(data);
+        return NULL;
+    }
+    if (data)
+        data[n] = '\0';
+    *size = n;
+    return data;
+}
+
+int read_input(const char *path, char **data, size_t *size)
+{
+    FILE *in = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    if (!in)
+        return cannot("read", path);
+    *data = slurp(in, size);
+    int status = *data ? EXIT_OK : cannot("read", path);
+    if (in != stdin)
+        fclose(in);
+    return status;
+}
+
+int write_output(const char *path, const void *data, size_t size)
+{
+    bool standard = !strcmp(path, "-");
+    FILE *out = standard ? stdout : fopen(path, "wb");
+    if (!out)
+        return cannot("write", path);
+    bool bad = fwrite(data, 1, size, out) != size;
+    bad |= (standard ? fflush(out) : fclose(out)) != 0;
+    return bad ? cannot("write", path) : EXIT_OK;
+}
+
+/* --------------------------------------------------------------- context */
+
+static void log_message(void *data, const char *message)
+{
+    (void)data;
+    complain("%s", message);
+}
+
+/* The value's place in a list of words that NULL ends; the first stands for
+ * an absent option. */
+static int choose(const char *option, const char *value,
+                  const char *const *words, int *out)
+{
+    *out = 0;
+    if (!value)
+        return EXIT_OK;
+    for (int i = 1; words[i]; i++)
+        if (!strcmp(value, words[i])) {
+            *out = i;
+            return EXIT_OK;
+        }
+    const char *like = nearest(value, words + 1);
+    complain("%s %s: not known%s%s%s", option, value,
+             like ? "; did you mean " : "", like ? like : "", like ? "?" : "");
+    return EXIT_USAGE;
+}
+
+int session_open(const struct options *o, const char *devices,
+                 ompjit_context **ctx)
+{
+    static const char *const assemblers[] = {"", "nvjitlink", "ptxas",
+                                             "driver", NULL};
+    static const char *const memories[] = {"", "shared", "separate", NULL};
+    int assembler, memory;
+    int status = choose("--assembler", o->assembler, assemblers, &assembler);
+    if (!status)
+        status = choose("--host-memory", o->host_memory, memories, &memory);
+    if (status)
+        return status;
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_error err;
+    options.devices = devices;
+    options.clang = o->clang;
+    options.time_limit = o->time_limit;
+    options.assembler = (ompjit_assembler)assembler;
+    options.host_memory = (ompjit_host_memory)memory;
+    if (o->verbose)
+        options.log = log_message;
+    if (ompjit_context_create(&options, ctx, &err))
+        return failed(&err);
+    return EXIT_OK;
+}
+
+/* ---------------------------------------------------------------- module */
+
+static bool is_ir(const char *path)
+{
+    return ends_in(path, ".ll") || ends_in(path, ".bc");
+}
+
+/* A text that includes every file of the program: they are compiled as one
+ * translation unit. */
+static char *unity(const struct options *o, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    if (!out)
+        return NULL;
+    fprintf(out, "#include \"%s\"\n", o->file);
+    for (unsigned i = 0; i < o->sources.n; i++)
+        fprintf(out, "#include \"%s\"\n", o->sources.items[i]);
+    return fclose(out) ? NULL : text;
+}
+
+static int read_source(const struct options *o, char **data, size_t *size)
+{
+    if (!o->sources.n)
+        return read_input(o->file, data, size);
+    *data = unity(o, size);
+    if (*data)
+        return EXIT_OK;
+    complain("out of memory");
+    return EXIT_FAILED;
+}
+
+static int module_from_ir(const struct options *o, ompjit_context *ctx,
+                          const ompjit_module_options *options,
+                          ompjit_module **mod)
+{
+    char *device = NULL, *host = NULL;
+    size_t device_size = 0, host_size = 0;
+    ompjit_error err;
+    int status = read_input(o->file, &device, &device_size);
+    if (!status && o->host_ir)
+        status = read_input(o->host_ir, &host, &host_size);
+    if (!status && ompjit_module_from_ir(ctx, device, device_size, host,
+                                         host_size, options, mod, &err))
+        status = failed(&err);
+    free(device);
+    free(host);
+    return status;
+}
+
+static int module_from_c(const struct options *o, ompjit_context *ctx,
+                         const ompjit_module_options *options,
+                         ompjit_module **mod)
+{
+    char *source = NULL;
+    size_t size;
+    ompjit_error err;
+    int status = read_source(o, &source, &size);
+    if (!status && strlen(source) != size) {
+        complain("%s: has NUL bytes; is it source text?", o->file);
+        status = EXIT_FAILED;
+    }
+    if (!status && ompjit_module_from_c(ctx, source, options, mod, &err))
+        status = failed(&err);
+    free(source);
+    return status;
+}
+
+static int check_sources(const struct options *o)
+{
+    if (!is_ir(o->file)) {
+        if (!o->host_ir)
+            return EXIT_OK;
+        complain("--host-ir belongs to device IR (.ll, .bc), not to %s",
+                 o->file);
+    } else {
+        if (!o->sources.n)
+            return EXIT_OK;
+        complain("--source belongs to C and C++, not to %s", o->file);
+    }
+    return EXIT_USAGE;
+}
+
+int session_module(const struct options *o, ompjit_context *ctx,
+                   ompjit_module **mod)
+{
+    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
+    options.name = strcmp(o->file, "-") ? o->file : "stdin.c";
+    options.flags = o->flags.items;
+    options.nflags = o->flags.n;
+    options.openmp_version = o->openmp_version;
+    options.opt_level = o->opt_level;
+    int status = check_sources(o);
+    if (status)
+        return status;
+    return is_ir(o->file) ? module_from_ir(o, ctx, &options, mod)
+                          : module_from_c(o, ctx, &options, mod);
+}

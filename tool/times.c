@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * --time: what each stage took, all threads together.
+ */
+#include <stdio.h>
+
+#include "tool/tool.h"
+
+void times_print(ompjit_context *ctx)
+{
+    ompjit_times times;
+    uint64_t total = 0;
+    ompjit_context_times(ctx, &times);
+    for (int i = 0; i < OMPJIT_STAGE_COUNT; i++)
+        total += times.ns[i];
+    fprintf(stderr, "ompjit: %-16s %8s %12s %6s\n", "stage", "runs", "ms",
+            "%");
+    for (int i = 0; i < OMPJIT_STAGE_COUNT; i++) {
+        if (!times.count[i])
+            continue;
+        fprintf(stderr, "ompjit: %-16s %8llu %12.3f %6.1f\n",
+                ompjit_stage_name((ompjit_stage)i),
+                (unsigned long long)times.count[i], times.ns[i] / 1e6,
+                total ? 100.0 * times.ns[i] / total : 0.0);
+    }
+    fprintf(stderr, "ompjit: %-16s %8s %12.3f\n", "all stages", "",
+            total / 1e6);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The ompjit command: what its files share. The tool is a user of ompjit.h and
+ * of nothing else of the library.
+ */
+#ifndef OMPJIT_TOOL_H
+#define OMPJIT_TOOL_H
+
+#include <stdbool.h>
+
+#include "ompjit.h"
+
+/* Exit statuses beside the program's own. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* Commands, as bits: an option belongs to several. */
+enum {
+    RUN = 1,
+    COMPILE = 2,
+    INSPECT = 4,
+    DEVICES = 8,
+};
+
+struct list {
+    const char **items;
+    unsigned n;
+};
+
+/* What a command line says. Zero: the default. Strings are argv's. */
+struct options {
+    const char *file;       /* the first argument that is not an option     */
+    char **args;            /* run: what follows it, ends in NULL           */
+    const char *device, *arch, *host_memory, *host_ir, *assembler, *clang;
+    const char *output, *emit;
+    unsigned teams, threads, time_limit, openmp_version;
+    unsigned opt_level;     /* as ompjit_module_options has it              */
+    struct list sources, libraries, library_dirs, dumps;
+    struct list flags;      /* for clang                                    */
+    bool time, quiet, verbose, help;
+};
+
+/* ------------------------------------------------------ options.c, help.c */
+
+/* Reads argv[0..argc) for one command. EXIT_OK or, after a message, another
+ * status. Free the lists with options_free in any case. */
+int options_read(struct options *o, unsigned command, int argc, char **argv);
+void options_free(struct options *o);
+/* The options of a command, on standard output. */
+void options_help(unsigned command);
+/* Appends; false when memory runs out. */
+bool list_add(struct list *list, const char *item);
+
+/* The i-th of `names` that is most like `word`, if it is like it at all; else
+ * NULL. NULL ends the names. */
+const char *nearest(const char *word, const char *const *names);
+
+/* -------------------------------------------------------------- session.c */
+
+/* "ompjit: MESSAGE" on stderr. */
+__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+/* The library's error, and EXIT_FAILED. */
+int failed(const ompjit_error *err);
+
+/* A context by the options; devices NULL: the default. */
+int session_open(const struct options *o, const char *devices,
+                 ompjit_context **ctx);
+/* The module of o->file and its further sources. */
+int session_module(const struct options *o, ompjit_context *ctx,
+                   ompjit_module **mod);
+/* All of a file, or of standard input for "-"; NUL-terminated. */
+int read_input(const char *path, char **data, size_t *size);
+/* Bytes to a file, or to standard output for "-". */
+int write_output(const char *path, const void *data, size_t size);
+/* Whether the name ends so. */
+bool ends_in(const char *name, const char *ending);
+
+/* --------------------------------------------------------- dump.c, times.c */
+
+/* Checks the stages' names of --dump before anything is compiled. */
+int dumps_check(const struct options *o);
+/* Writes what --dump asks for; `arch` where --arch says nothing. */
+int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
+/* The table of --time, on stderr. */
+void times_print(ompjit_context *ctx);
+
+/* ----------------------------------------------------------- libraries.c */
+
+/* Loads the libraries of -l. */
+int libraries_load(const struct options *o);
+
+/* -------------------------------------------------------------- commands */
+
+int tool_run(struct options *o);
+int tool_compile(struct options *o);
+int tool_inspect(struct options *o);
+int tool_devices(struct options *o);
+
+#endif
