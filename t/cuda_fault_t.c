@@ -12,19 +12,19 @@
 static bool fault(const char *function, const char *symbol, int n)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev;
     char spec[128], words[128];
     ompjit__image image = image_of(cubin_magic, ptx_kernels);
     snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
     snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
-    context(&ctx, "cuda");
+    ctx = context("cuda");
     ptxi_driver_fail(spec);
-    ompjit_status status = ompjit_context_device(&ctx, 0, &dev, &err);
+    ompjit_status status = ompjit_context_device(ctx, 0, &dev, &err);
     if (!status)
         status = work(dev, &image, &err);
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
     ptxi_driver_fail(NULL);
     image_drop(&image);
     bool told = strstr(status ? err.text : logged, words);
@@ -39,12 +39,12 @@ static int calls(const char *symbol)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     DRIVER(int, ptxi_driver_calls, const char *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit__image image = image_of(cubin_magic, ptx_kernels);
     ptxi_driver_fail(NULL);
     ompjit_device *dev = open_gpu(&ctx);
     bool failed = work(dev, &image, NULL);
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
     image_drop(&image);
     return failed ? 0 : ptxi_driver_calls(symbol);
 }
@@ -84,18 +84,18 @@ static void faults(void)
         ok(right == n, "%s: each of %d failures is told", name, n);
     }
     DRIVER(cu_result, ptxi_driver_fail, const char *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned count;
     ptxi_driver_fail("cuInit:1:999,cuGetErrorName:1:1,cuGetErrorString:1:1");
-    context(&ctx, "cuda");
-    ok(ompjit_context_device_count(&ctx, &count, &err) == OMPJIT_ERR_DRIVER,
+    ctx = context("cuda");
+    ok(ompjit_context_device_count(ctx, &count, &err) == OMPJIT_ERR_DRIVER,
        "a code that the driver cannot name");
     ok_contains(err.text, "cuInit: a code that this driver does not know (999",
                 "is told by number");
-    ok(!ompjit_context_device_count(&ctx, &count, &err) && count == 1,
+    ok(!ompjit_context_device_count(ctx, &count, &err) && count == 1,
        "a failed search may be repeated");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void leak(const char *function, const char *symbol)
@@ -150,17 +150,17 @@ static void memory(void)
     ompjit__image image = image_of(cubin_magic, ptx_kernels);
     ok(calls("cuInit") == 1, "it works");
     for (int i = 0, over = 0; !over; i++) {
-        struct ompjit_context ctx;
+        ompjit_context *ctx;
         ompjit_device *dev;
         ompjit_error err = {0};
-        context(&ctx, "cuda");
+        ctx = context("cuda");
         allocations = i;
-        ompjit_status status = ompjit_context_device(&ctx, 0, &dev, &err);
+        ompjit_status status = ompjit_context_device(ctx, 0, &dev, &err);
         if (!status)
             status = work(dev, &image, &err);
         over = allocations >= 0;
         allocations = -1;
-        ompjit__devices_free(&ctx);
+        ompjit_context_destroy(ctx);
         failed += status == OMPJIT_ERR_NO_MEMORY;
         wrong += status && status != OMPJIT_ERR_NO_MEMORY;
         wrong += !status && !results_right();

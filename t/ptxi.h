@@ -82,6 +82,8 @@ static inline void become(const struct scenario *s, const char *self, int out)
     char log[64];
     path_in_tmp(log, "log");
     setenv("PTXI_LOG", log, 1);
+    unsetenv("OMPJIT_DEVICE");
+    unsetenv("OMPJIT_ASSEMBLER");
     for (int i = 0; i < 3 && s->env[i]; i++)
         putenv((char *)s->env[i]);
     const char *old = getenv("LD_LIBRARY_PATH");

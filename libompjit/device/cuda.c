@@ -379,6 +379,24 @@ static void gpu_target(ompjit_device *dev, char arch[32], ompjit_format *format)
                   : OMPJIT_FORMAT_PTX;
 }
 
+static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
+                                ompjit__native *out, ompjit_error *err)
+{
+    enum { CUDA_DRIVER = 2, NVIDIA = 11 };
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    status = ompjit__gpu_leave(gpu, OMPJIT_OK, err);
+    if (!status)
+        *out = (ompjit__native){.runtime = CUDA_DRIVER,
+                                .vendor = NVIDIA,
+                                .device = (void *)(intptr_t)gpu->device,
+                                .context = gpu->context,
+                                .stream = queue ? queue->stream : NULL};
+    return status;
+}
+
 static void close_queues(ompjit__gpu *gpu, bool driver)
 {
     while (gpu->queues) {
@@ -452,6 +470,7 @@ static const ompjit__device_ops ops = {
     .queue_create = queue_create,
     .queue_wait = queue_wait,
     .queue_destroy = queue_destroy,
+    .native = gpu_native,
 };
 
 /* ----------------------------------------------------------- finding GPUs */

@@ -90,7 +90,8 @@ static void free_loaded(ompjit__loaded *loaded)
     free(loaded);
 }
 
-/* An image whose loading fails only in leave is left to close. */
+/* An image whose loading fails only in leave is left to close. None imports
+ * variables: the driver cannot bind them to another module's. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
