@@ -361,6 +361,7 @@ static void reuse(void)
 /* Work that nobody waited for is done before what it uses is gone. */
 static void unfinished(void)
 {
+    DRIVER(int, ptxi_driver_calls, const char *);
     ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
@@ -373,8 +374,10 @@ static void unfinished(void)
            !dev->ops->copy(dev, OMPJIT__COPY_TO, p, x, sizeof x, queue, &err) &&
            !dev->ops->copy(dev, OMPJIT__COPY_FROM, z, p, sizeof z, queue, &err),
        "copies begin");
+    ok(ptxi_driver_calls("cuStreamSynchronize") == 0, "nobody waits");
     ompjit_context_destroy(ctx);
-    ok(z[0] == 7, "and end");
+    ok(ptxi_driver_calls("cuStreamSynchronize") == 1, "but the end");
+    ok(z[0] == 7, "they are done");
 }
 
 static void native(void)
