@@ -40,7 +40,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
     AC_CHECK_LIB([zstd], [ZSTD_decompress], [:],
         [AC_MSG_ERROR([LLVM needs libzstd; install libzstd-dev])], [-lm])
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
-    LLVM_LDFLAGS="-Wl,--exclude-libs,ALL -Wl,--gc-sections"
+    LLVM_LDFLAGS="-Wl,--gc-sections"
 ])
 ])
 

@@ -124,8 +124,8 @@ static void by_hand(void)
         if (n == 1) {
             ok_string(usage->symbol, "kern", "%s: its name", rows[i].what);
             ok(!memcmp(&usage->res, &rows[i].want, sizeof usage->res),
-               "%s: %u registers, %u shared, %u local, %u constant, %u threads, "
-               "%u code", rows[i].what, usage->res.registers,
+               "%s: %u registers, %u shared, %u local, %u constant, "
+               "%u threads, %u code", rows[i].what, usage->res.registers,
                usage->res.shared_static, usage->res.local, usage->res.constant,
                usage->res.max_threads, usage->res.code);
         }
@@ -223,7 +223,7 @@ static void real(ompjit_assembler by, const char *name, const char *arch,
     ompjit_error err = {0};
     ompjit_status s = ompjit__assemble(&ctx, arch, ptx, &image, &err);
     if (s == OMPJIT_ERR_UNAVAILABLE) {
-        printf("# no real cubins of %s: %.60s\n", name, err.text);
+        printf("# skipped: no %s on this machine\n", name);
         return;
     }
     char what[64];

@@ -52,11 +52,18 @@ static double twice(ompjit_context *ctx, double x, size_t n, void *p)
 
 static int plain(int a) { return a + 1; }
 
+/* Called by the programs: what happened, in order. */
+static void note(const char *what)
+{
+    strcat(strcat(seen.order, what), " ");
+}
+
 const ompjit__served ompjit__served_table[] = {
     {"__tgt_target_kernel", (void *)target_kernel, true, "i:pliipp"},
     {"omp_get_num_devices", (void *)num_devices, true, "i:"},
     {"omp_twice", (void *)twice, true, "d:dsp"},
     {"omp_plain", (void *)plain, false, "i:i"},
+    {"note", (void *)note, false, "v:p"},
 };
 const size_t ompjit__served_count = OMPJIT__COUNT(ompjit__served_table);
 
@@ -92,12 +99,6 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage, uint64_t start)
 {
     ctx->stage_count[stage]++;
-}
-
-/* Called by the programs: what happened, in order. */
-void note(const char *what)
-{
-    strcat(strcat(seen.order, what), " ");
 }
 
 /* ---------------------------------------------------------------- programs */
@@ -197,7 +198,7 @@ static void add_kernel(struct program *p, const char *suffix)
     ok(0, "no kernel %s in the host half", suffix);
 }
 
-/* ----------------------------------------------------------- served, entries */
+/* ---------------------------------------------------------- served, entries */
 
 static const char served_c[] =
     "#include <stdio.h>\n"
@@ -206,7 +207,7 @@ static const char served_c[] =
     "int omp_get_num_devices();\n" /* no prototype */
     "int table[4] = {1, 2, 3, 4};\n"
     "#pragma omp declare target to(table)\n"
-    "#pragma omp requires unified_address\n"
+    "#pragma omp requires unified_shared_memory\n"
     "void one(int *x) {\n"
     "#pragma omp target map(tofrom: x[0:1])\n"
     " x[0] = 1;\n}\n"
@@ -245,7 +246,7 @@ static void check_globals(struct program *p)
     for (unsigned i = 0; i < seen.nglobals; i++) {
         int *host = seen.globals[i].host;
         if (seen.globals[i].flags & 0x10)
-            required = !host && seen.globals[i].size == 4;
+            required = !host && seen.globals[i].size == 8;
         if (!strcmp(seen.globals[i].symbol, "table"))
             table = host[2] == 3 && seen.globals[i].size == 16;
     }
@@ -338,7 +339,7 @@ static void at_exit(void)
             "struct S { ~S() { puts(\"global\"); } } s;\n"
             "struct T { int i; T() : i(1) {} ~T() { puts(\"local\"); } };\n"
             "thread_local T t;\n"
-            "extern \"C\" int main() { return t.i; }\n",
+            "int main() { return t.i; }\n",
             "");
     fflush(stdout);
     pid_t pid = pipe(ends) ? -1 : fork();
@@ -503,6 +504,22 @@ static void old_entries(void)
     end(&p);
 }
 
+/* A weak reference to what is nowhere is a null pointer. */
+static void weak_references(void)
+{
+    static const char ir[] =
+        TRIPLE "declare extern_weak i32 @nowhere()\n"
+               "define i32 @f(i32 %x) {\n"
+               " %c = icmp eq ptr @nowhere, null\n"
+               " %r = zext i1 %c to i32\n ret i32 %r }\n";
+    struct program p = {.mod.ctx = &p.ctx};
+    p.mod.unit.name = ompjit__strdup("weak.ll");
+    ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
+    if (start(&p))
+        ok(call_int(&p, "f", 0) == 1, "a weak reference is null");
+    end(&p);
+}
+
 /* Code that expects everything within 2 GiB, which libc is not. */
 static void position_dependent(void)
 {
@@ -540,7 +557,7 @@ static void memory(void)
     uint64_t begin = 0;
     compile(&p, "again.cc", order_cc, "");
     memset(&seen, 0, sizeof seen);
-    enum { WARM = 10, CYCLES = 20 };
+    enum { WARM = 5, CYCLES = 10 };
     bool good = true;
     for (int i = 0; i < WARM + CYCLES; i++) {
         if (i == WARM) {
@@ -571,6 +588,7 @@ int main(void)
     openmp();
     failures();
     old_entries();
+    weak_references();
     position_dependent();
     memory();
     char command[64];

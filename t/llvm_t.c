@@ -289,6 +289,13 @@ static ompjit_status plain(void *arg, ompjit_error *err)
                         (const char *)arg);
 }
 
+/* The first guard is over when the fatal error comes. */
+static ompjit_status one_after_another(void *arg, ompjit_error *err)
+{
+    ompjit__guard(plain, (void *)"words", OMPJIT_STAGE_LOAD, err);
+    return select_it(arg, err);
+}
+
 static void *in_thread(void *arg)
 {
     for (int i = 0; i < 8; i++) {
@@ -318,6 +325,10 @@ static void guards(void)
                OMPJIT_ERR_COMPILE &&
            err.stage == OMPJIT_STAGE_LINK,
        "guards nest, and the innermost catches");
+    ok(ompjit__guard(one_after_another, ir, OMPJIT_STAGE_CODEGEN, &err) ==
+               OMPJIT_ERR_COMPILE &&
+           err.stage == OMPJIT_STAGE_CODEGEN,
+       "a guard that is over catches no more");
     ok(ompjit__guard(select_it, ir, OMPJIT_STAGE_LINK, NULL) ==
            OMPJIT_ERR_COMPILE,
        "no error object is fine");

@@ -3,10 +3,12 @@
  * The functions that served programs call, on a context with one device that
  * has memory of its own (0) and one that shares the host's (1).
  */
+#include <dlfcn.h>
 #include <limits.h>
 
 #include "tap.h"
 #include "fake.h"
+#include "device/libomp.h"
 #include "offload/served.h"
 
 static char log_text[4096];
@@ -72,7 +74,16 @@ static int context_delete(ompjit_context *ctx)
     return left;
 }
 
-/* omp_get_default_device, as dlsym finds it in this program. */
+/* This program is the OpenMP runtime: its functions are found by dlsym. */
+ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
+                             ompjit_error *err)
+{
+    static struct ompjit__libomp table;
+    table.handle = dlopen(NULL, RTLD_NOW);
+    *out = &table;
+    return OMPJIT_OK;
+}
+
 int omp_get_default_device(void);
 int omp_get_default_device(void)
 {
@@ -283,8 +294,8 @@ static void variables(void)
                                    module_a, "", NULL), "added");
     ok(ctx->tgt->requires == 8, "requires is noted");
     ok(!symbols_asked, "no device is touched yet");
-    ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] && symbols_asked == 2,
-       "first use makes both present");
+    ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] &&
+           symbols_asked == 2, "first use makes both present");
     ok(!memcmp(globals[1] + 32, &link_pointer, 8),
        "a link pointer on shared memory points to the host's variable");
     ok(!update(ctx, 1, v, OMPJIT__MAP_FROM) && !strcmp(v, "device1") &&
@@ -323,7 +334,7 @@ static void variables(void)
     ok(!context_delete(ctx), "freed");
 }
 
-/* ------------------------------------------------------------------ routines */
+/* ---------------------------------------------------------------- routines */
 
 static void routines(void)
 {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/tool.h"
 
@@ -118,6 +119,15 @@ static int choose(const char *option, const char *value,
     return EXIT_USAGE;
 }
 
+/* A target region of the program failed: what the program would compute from
+ * here on cannot be trusted. Its threads may hold anything, so no handlers. */
+static void end_program(void *data, const ompjit_error *err)
+{
+    fflush(NULL);
+    failed(err);
+    _exit(EXIT_FAILED);
+}
+
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx)
 {
@@ -137,6 +147,7 @@ int session_open(const struct options *o, const char *devices,
     options.time_limit = o->time_limit;
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
+    options.on_failure = end_program;
     if (o->verbose)
         options.log = log_message;
     if (ompjit_context_create(&options, ctx, &err))

@@ -138,8 +138,9 @@ static ompjit_status run_first(const struct assembler **by,
     return status;
 }
 
-static ompjit_status choose(ompjit_assembler wanted, const struct assembler **by,
-                            ompjit__assembly *a, ompjit_error *err)
+static ompjit_status choose(ompjit_assembler wanted,
+                            const struct assembler **by, ompjit__assembly *a,
+                            ompjit_error *err)
 {
     if (wanted == OMPJIT_ASSEMBLER_AUTO)
         return run_first(by, a, err);
@@ -200,7 +201,6 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
     if (!ptx->size)
         return ompjit__fail(err, OMPJIT_ERR_ASSEMBLE, OMPJIT_STAGE_ASSEMBLE,
                             "the PTX for %s is empty", arch);
-    a.lines = strstr(ptx->data, "\t.loc\t") != NULL;
     const struct assembler *by = NULL;
     status = choose(ctx->assembler, &by, &a, err);
     if (!status)

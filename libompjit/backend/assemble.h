@@ -11,9 +11,8 @@
 typedef struct ompjit__assembly {
     const ompjit__arch *arch;
     const ompjit__buf *ptx;
-    bool lines;        /* keep line information      */
-    ompjit__buf cubin; /* out; also freed on failure by assemble.c */
-    ompjit__buf log;   /* out: what was said, verbosely */
+    ompjit__buf cubin; /* out; the caller frees, also on failure */
+    ompjit__buf log;   /* out, likewise: what was said, verbosely */
 } ompjit__assembly;
 
 /* PTX to cubin. ASSEMBLE error with the assembler's whole log, or UNAVAILABLE

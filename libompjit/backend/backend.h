@@ -39,7 +39,10 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
 
 /* Text or bitcode in memory to a module in `context`. `data` need not end in
- * NUL. READ-stage IR error with LLVM's message, line and column. */
+ * NUL. READ-stage IR error with LLVM's message, line and column; so is text
+ * with typed pointers, which is older than LLVM 15. Debug information that does
+ * not verify is dropped with a warning in `messages`. Broken bitcode can be a
+ * fatal error of LLVM's: call it within a guard. */
 ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
                                size_t size, const char *name,
                                ompjit__buf *messages, LLVMModuleRef *out,
@@ -54,7 +57,10 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
 /* A linked and optimized module to PTX text. */
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  ompjit__buf *ptx, ompjit_error *err);
-/* PTX to cubin by the context's assembler, and what its kernels use.
+/* PTX to cubin by the context's assembler (nothing else of ctx is read), and
+ * what its kernels use. The driver as assembler gives an image of kind PTX with
+ * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
+ * is not there or too old. `image` is set on success only.
  * backend/assemble.c; reading a cubin: backend/cubin.c */
 ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where to look for the pieces of a CUDA toolkit: the table cuda_files.def times
- * the roots that the environment names.
+ * Where to look for the pieces of a CUDA toolkit: the table cuda_files.def
+ * times the roots that the environment names.
  */
 #include <glob.h>
 #include <stdlib.h>

@@ -20,6 +20,7 @@
 
 #include "backend/backend.h"
 #include "backend/host_layout.h"
+#include "ir/ir.h"
 
 enum { SHARED_SPACE = 3, SHARED_ALIGN = 16 };
 
@@ -140,6 +141,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit_error *err)
 {
     set_target(m, tm);
+    ompjit__drop_openmp_flags(m);
     LLVMValueRef next;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = next) {
         next = LLVMGetNextFunction(f);

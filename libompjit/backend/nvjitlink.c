@@ -44,8 +44,8 @@ struct api {
     X(info_log,       "GetInfoLog",         true)
 
 /* A library has its symbols by plain names, or (as the headers spell them) with
- * the versions that it is compatible with. "Version" has the plain name only and
- * came with 12.3. */
+ * the versions that it is compatible with. "Version" has the plain name only,
+ * and the oldest libraries lack it. */
 static const char *const suffixes[] = {
     "13_0", "12_9", "12_8", "12_7", "12_6", "12_5",
     "12_4", "12_3", "12_2", "12_1", "12_0",
@@ -159,9 +159,9 @@ static ompjit_status link(handle *h, ompjit__assembly *a, ompjit_error *err)
     const struct api *api = &library.api;
     char arch[40];
     snprintf(arch, sizeof arch, "-arch=%s", a->arch->name);
-    const char *options[] = {arch, "-verbose", "-lineinfo"};
+    const char *options[] = {arch, "-verbose"};
     /* The data's size counts the final NUL. */
-    int failed = api->create(h, a->lines ? 3 : 2, options) ||
+    int failed = api->create(h, OMPJIT__COUNT(options), options) ||
                  api->add_data(*h, INPUT_PTX, a->ptx->data, a->ptx->size + 1,
                                "kernels.ptx") ||
                  api->complete(*h);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A linked and optimized module to PTX text by LLVM's NVPTX back end. Line
- * information is written where the module has debug information, as the back
- * end does by itself.
+ * A linked and optimized module to PTX text by LLVM's NVPTX back end, with line
+ * information where the module has debug information.
  */
 #include <string.h>
 
@@ -47,6 +46,22 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
     return OMPJIT_OK;
 }
 
+/* For more debug information than lines, LLVM writes ".target sm_NN, debug",
+ * which has every assembler leave all optimization out: kernels of twice the
+ * size and more. Lines reach the cubin without the word. */
+static void add_optimizable(ompjit__buf *ptx, const char *text, size_t size)
+{
+    static const char word[] = ", debug";
+    const char *target = strstr(text, "\n.target ");
+    const char *end = target ? strchr(target + 1, '\n') : NULL;
+    const char *at = target ? strstr(target, word) : NULL;
+    size_t head = end && at && at < end ? (size_t)(at - text) : size;
+    ompjit__buf_add(ptx, text, head);
+    if (head < size)
+        ompjit__buf_add(ptx, at + sizeof word - 1,
+                        size - head - (sizeof word - 1));
+}
+
 static ompjit_status codegen_failure(LLVMModuleRef m, const char *cause,
                                      ompjit_error *err)
 {
@@ -71,7 +86,8 @@ ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
     }
     const char *errors = ompjit__llvm_errors(context, mark);
     if (!errors)
-        ompjit__buf_add(ptx, LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+        add_optimizable(ptx, LLVMGetBufferStart(text),
+                        LLVMGetBufferSize(text));
     LLVMDisposeMemoryBuffer(text);
     if (errors)
         return codegen_failure(m, errors, err);

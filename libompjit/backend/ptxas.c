@@ -120,8 +120,7 @@ static ompjit_status run(const char *program, const struct workplace *w,
                          ompjit__assembly *a, ompjit_error *err)
 {
     const char *argv[] = {program, "-v", "-arch", a->arch->name, w->files[PTX],
-                          "-o", w->files[CUBIN],
-                          a->lines ? "-lineinfo" : NULL, NULL};
+                          "-o", w->files[CUBIN], NULL};
     pid_t pid;
     int cause = start(argv, w->files[LOG], &pid);
     if (cause)

@@ -4,7 +4,6 @@
  * wrote the source: each diagnostic once, although two clangs saw it, and
  * crashes told from mistakes.
  */
-#define _GNU_SOURCE
 #include <string.h>
 
 #include "frontend/frontend.h"

@@ -15,6 +15,10 @@
 ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
                                  const ompjit__spec *spec, ompjit_error *err);
 
+/* Removes the module flags that make openmp-opt treat the module as OpenMP
+ * device code. ir/flags.cc */
+void ompjit__drop_openmp_flags(LLVMModuleRef m);
+
 /* Defines ompjit_invoke, which the runtime calls outlined regions through, for
  * the numbers of arguments that the module's regions have. Before the runtime
  * is linked; where a number is not constant the runtime's own stays.

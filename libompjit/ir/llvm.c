@@ -190,8 +190,8 @@ static bool is_bitcode(const void *data, size_t size)
     return size >= 4 && (!memcmp(data, raw, 4) || !memcmp(data, wrapper, 4));
 }
 
-/* The first `*` outside strings and comments. In text with opaque pointers there
- * is none; LLVM's parser still takes `i32*` for ptr without a word. */
+/* The first `*` outside strings and comments. In text with opaque pointers
+ * there is none; LLVM's parser still takes `i32*` for ptr without a word. */
 static const char *typed_pointer(const char *text, size_t size)
 {
     bool quoted = false, comment = false;

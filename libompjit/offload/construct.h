@@ -67,6 +67,20 @@ static inline bool ompjit__item_private(const ompjit__item *it)
     return it->type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE);
 }
 
+static inline bool ompjit__is_new(const ompjit__construct *c,
+                                  const ompjit__mapped *entry)
+{
+    return entry->construct == c->number;
+}
+
+#define OMPJIT__POINTER_SIZE sizeof(void *)
+
+/* attach.c: all attachments of a construct whose items are entered; then
+ * either of the others. The lock is held. */
+ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err);
+void ompjit__attach_keep(ompjit__construct *c);
+void ompjit__attach_undo(ompjit__construct *c);
+
 /* Enters, copies, attaches; all or nothing. The lock is held. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
 

@@ -96,10 +96,6 @@ extern const size_t ompjit__served_count;
 struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx);
 void ompjit__tgt_free(struct ompjit__tgt *tgt);
 
-/* The dlopen handle of the libomp that served programs run on; NULL, as at
- * first: the process's own, if it has one. */
-void ompjit__tgt_libomp(ompjit_context *ctx, void *handle);
-
 /* A served function cannot return an error. Its text goes to the log, the
  * first one is kept, and then the hook is called, if there is one; it may end
  * the process or jump out. If it returns, the program runs on, and the host's

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "device/libomp.h"
 #include "offload/tgt.h"
 
 /* ---------------------------------------------------------------- kernels
@@ -277,37 +278,26 @@ ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err)
 
 /* ------------------------------------------------------------------ libomp */
 
-void ompjit__tgt_libomp(ompjit_context *ctx, void *handle)
-{
-    struct ompjit__tgt *tgt = ctx->tgt;
-    pthread_mutex_lock(&tgt->lock);
-    tgt->libomp_handle = handle;
-    atomic_store(&tgt->libomp, NULL);
-    pthread_mutex_unlock(&tgt->lock);
-}
-
 static void find(void *handle, const char *name, void *function)
 {
-    void *address = dlsym(handle ? handle : RTLD_DEFAULT, name);
+    void *address = dlsym(handle, name);
     memcpy(function, &address, sizeof address);
 }
 
-const ompjit__libomp *ompjit__tgt_get_libomp(struct ompjit__tgt *tgt)
+const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
 {
-    const ompjit__libomp *found =
-        atomic_load_explicit(&tgt->libomp, memory_order_acquire);
-    if (found)
-        return found;
+    const struct ompjit__libomp *omp;
+    if (atomic_load_explicit(&tgt->omp_known, memory_order_acquire))
+        return &tgt->omp;
     pthread_mutex_lock(&tgt->lock);
-    if (!atomic_load(&tgt->libomp)) {
-        ompjit__libomp *l = &tgt->libomp_found;
-        find(tgt->libomp_handle, "omp_get_default_device", &l->default_device);
-        find(tgt->libomp_handle, "__kmpc_global_thread_num", &l->thread);
-        find(tgt->libomp_handle, "__kmpc_omp_wait_deps", &l->wait_deps);
-        atomic_store_explicit(&tgt->libomp, l, memory_order_release);
+    if (!atomic_load(&tgt->omp_known) && !ompjit__libomp(&omp, NULL)) {
+        find(omp->handle, "omp_get_default_device", &tgt->omp.default_device);
+        find(omp->handle, "__kmpc_global_thread_num", &tgt->omp.thread);
+        find(omp->handle, "__kmpc_omp_wait_deps", &tgt->omp.wait_deps);
     }
+    atomic_store_explicit(&tgt->omp_known, true, memory_order_release);
     pthread_mutex_unlock(&tgt->lock);
-    return &tgt->libomp_found;
+    return &tgt->omp;
 }
 
 void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
@@ -316,7 +306,7 @@ void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
 {
     if (n <= 0 && n_noalias <= 0)
         return;
-    const ompjit__libomp *l = ompjit__tgt_get_libomp(tgt);
+    const ompjit__tgt_omp *l = ompjit__tgt_get_omp(tgt);
     if (l->thread && l->wait_deps)
         l->wait_deps(where, l->thread(where), n, list, n_noalias, noalias);
 }
@@ -355,7 +345,7 @@ enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,
 {
     int count = ompjit__tgt_num_devices(tgt);
     if (number == -1) {
-        const ompjit__libomp *l = ompjit__tgt_get_libomp(tgt);
+        const ompjit__tgt_omp *l = ompjit__tgt_get_omp(tgt);
         number = l->default_device ? l->default_device() : 0;
     }
     return place(tgt, number, count, dev);

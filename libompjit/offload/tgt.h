@@ -23,14 +23,15 @@ typedef struct ompjit__depend {
     uint64_t flags;
 } ompjit__depend;
 
-/* What is asked of libomp. Any may be missing. */
-typedef struct ompjit__libomp {
+/* What is asked of libomp, beyond what device/libomp.h has. Any may be
+ * missing. */
+typedef struct ompjit__tgt_omp {
     int (*default_device)(void);
     int32_t (*thread)(const ompjit__ident *where);
     void (*wait_deps)(const ompjit__ident *where, int32_t thread, int32_t n,
                       const ompjit__depend *list, int32_t n_noalias,
                       const ompjit__depend *noalias);
-} ompjit__libomp;
+} ompjit__tgt_omp;
 
 typedef struct ompjit__kernels ompjit__kernels;
 typedef struct ompjit__interop ompjit__interop;
@@ -52,9 +53,8 @@ struct ompjit__tgt {
     size_t globals_capacity;
     _Atomic size_t nglobals;
     _Atomic uint64_t requires;     /* enum ompjit__requires_flag          */
-    _Atomic(const ompjit__libomp *) libomp; /* NULL: not looked for yet   */
-    void *libomp_handle;
-    ompjit__libomp libomp_found;
+    _Atomic bool omp_known;
+    ompjit__tgt_omp omp;           /* after ompjit__tgt_get_omp           */
     ompjit_error first;            /* status OK: none                     */
     ompjit__tgt_fatal_fn *fatal;
     void *fatal_data;
@@ -73,7 +73,7 @@ ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
 /* Log, keep, call the hook. Not under any lock. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
 
-const ompjit__libomp *ompjit__tgt_get_libomp(struct ompjit__tgt *tgt);
+const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);
 /* Waits, in libomp, for the tasks that these depend on. */
 void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
                       int32_t n, const void *list, int32_t n_noalias,
