@@ -43,6 +43,8 @@ typedef struct ompjit__kernel_desc {
     int32_t min_threads, max_threads; /* of the configuration environment: */
     int32_t min_teams, max_teams;     /* 0 or less: no bound               */
     int32_t reduction_size, reduction_length; /* bytes, records            */
+    uint32_t teams;      /* a launch gets unless it asks; 0: any number.
+                            A region without a teams construct has 1       */
     ompjit__param *params;
     unsigned nparams;
 } ompjit__kernel_desc;

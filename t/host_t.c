@@ -193,7 +193,8 @@ static void lowering(void)
     ok(!ompjit__host_retarget(m, tm, &err), "retargeted");
     ok(!ompjit__host_finish(m, &err), "shared variables lowered");
     char *text = NULL;
-    ok(!LLVMVerifyModule(m, LLVMReturnStatusAction, &text), "valid: %s", text);
+    ok(!LLVMVerifyModule(m, LLVMReturnStatusAction, &text), "valid: %s",
+       text ? text : "");
     LLVMDisposeMessage(text);
     ok(!LLVMGetNamedGlobal(m, "a") && !LLVMGetNamedGlobal(m, "b") &&
            !LLVMGetNamedGlobal(m, "dyn"),

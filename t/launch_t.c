@@ -148,8 +148,10 @@ static void functions(void)
     ompjit_kernel_info_get(k, &info);
     if (info.max_threads && info.max_threads < 4)
         launch.threads = 0;
-    ok(!ompjit_kernel_launch(k, dev, &launch, &arg, 1, &err) && a == 7,
-       "another variant of the kernel shares it: %d", a);
+    ompjit_status status =
+        ompjit_kernel_launch(k, dev, &launch, &arg, 1, &err);
+    ok(!status && a == 7, "another variant of the kernel shares it: %d %s", a,
+       status ? err.text : "");
 
     ompjit_kernel *g = kernel("generic");
     ompjit_arg args[] = {NAMED("n", I32, i32, N), NAMED("out", POINTER, p, out)};
@@ -157,8 +159,7 @@ static void functions(void)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         memset(out, 0, sizeof out);
         launch.threads = sizes[s];
-        ompjit_status status =
-            ompjit_kernel_launch(g, dev, &launch, args, 2, &err);
+        status = ompjit_kernel_launch(g, dev, &launch, args, 2, &err);
         wrong = 0;
         for (int i = 0; i < N; i++)
             wrong += out[i] != 107 + i;

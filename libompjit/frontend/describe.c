@@ -109,6 +109,8 @@ static ompjit_status add_host_args(LLVMModuleRef host, ompjit__kernel_desc *k,
         ompjit__host_args_find(host, k->symbol, &args, err);
     if (status)
         return status;
+    if (args.known)
+        k->teams = args.teams;
     unsigned at = 0;
     for (unsigned i = 0; i < args.n && at < k->nparams; i++) {
         if (!(args.types[i] & MAP_TARGET_PARAM))
@@ -154,6 +156,33 @@ static ompjit_status describe_params(LLVMValueRef fn, ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
+/* ----------------------------------------------------------------- teams */
+
+/* Does a function, or one that it calls or hands on, share work among teams?
+ * What only a teams construct can call tells. `depth` bounds recursion. */
+static bool shares_among_teams(LLVMValueRef fn, unsigned depth)
+{
+    size_t n;
+    const char *name = LLVMGetValueName2(fn, &n);
+    if (!strncmp(name, "__kmpc_distribute", 17) ||
+        !strncmp(name, "__kmpc_nvptx_teams_reduce", 25) ||
+        !strcmp(name, "omp_get_team_num") || !strcmp(name, "omp_get_num_teams"))
+        return true;
+    LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef i = LLVMGetFirstInstruction(block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            for (int k = 0; LLVMIsACallInst(i) && k < LLVMGetNumOperands(i);
+                 k++) {
+                LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
+                if (LLVMIsAFunction(v) && v != fn &&
+                    shares_among_teams(v, depth - 1))
+                    return true;
+            }
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------ unit */
 
 static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
@@ -169,6 +198,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     if (env)
         read_environment(env, k);
     k->launch_env = takes_launch_env(fn, env);
+    k->teams = shares_among_teams(fn, 8) ? 0 : 1;
     ompjit_status status = describe_params(fn, k, err);
     return status || !host ? status : add_host_args(host, k, err);
 }

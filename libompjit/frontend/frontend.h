@@ -187,6 +187,9 @@ bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
  * kernel: n of them, malloc'd, 0 where they are not constant. n is 0 where no
  * launch is found. */
 typedef struct ompjit__host_args {
+    bool known;     /* a launch was found                          */
+    uint32_t teams; /* it asks for; 0: the device's choice, or not
+                       constant                                    */
     unsigned n;
     uint64_t *types, *sizes;
 } ompjit__host_args;

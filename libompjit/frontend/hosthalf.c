@@ -150,9 +150,10 @@ static uint64_t element(LLVMValueRef array, unsigned i)
 /* ---------------------------------------------------------------- launch */
 
 /* The call of __tgt_target_kernel that has the region's id. */
-static LLVMValueRef find_launch(LLVMModuleRef host, LLVMValueRef id)
+enum { NUM_TEAMS = 2, REGION_ID = 4, KERNEL_ARGS = 5 };
+
+static LLVMValueRef find_launch(LLVMValueRef id)
 {
-    enum { REGION_ID = 4, KERNEL_ARGS = 5 };
     LLVMUseRef use = LLVMGetFirstUse(id);
     for (; use; use = LLVMGetNextUse(use)) {
         LLVMValueRef call = LLVMGetUser(use);
@@ -160,7 +161,7 @@ static LLVMValueRef find_launch(LLVMModuleRef host, LLVMValueRef id)
             LLVMGetNumArgOperands(call) == KERNEL_ARGS + 1 &&
             LLVMGetOperand(call, REGION_ID) == id &&
             LLVMIsAAllocaInst(LLVMGetOperand(call, KERNEL_ARGS)))
-            return LLVMGetOperand(call, KERNEL_ARGS);
+            return call;
     }
     return NULL;
 }
@@ -180,10 +181,13 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
     enum { NUM_ARGS = 4, ARG_SIZES = 24, ARG_TYPES = 32 };
     *out = (ompjit__host_args){0};
     LLVMValueRef id = region_id(host, symbol);
-    LLVMValueRef args = id ? find_launch(host, id) : NULL;
+    LLVMValueRef call = id ? find_launch(id) : NULL;
+    LLVMValueRef args = call ? LLVMGetOperand(call, KERNEL_ARGS) : NULL;
     LLVMValueRef count = args ? stored(args, NUM_ARGS) : NULL;
     LLVMValueRef types = args ? array_of(stored(args, ARG_TYPES)) : NULL;
     LLVMValueRef sizes = args ? array_of(stored(args, ARG_SIZES)) : NULL;
+    out->known = call != NULL;
+    out->teams = call ? (uint32_t)number(LLVMGetOperand(call, NUM_TEAMS)) : 0;
     unsigned n = count ? (unsigned)number(count) : 0;
     if (!n || !types || LLVMGetArrayLength2(LLVMTypeOf(types)) != n)
         return OMPJIT_OK;

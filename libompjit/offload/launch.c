@@ -38,8 +38,8 @@ static void choose_host(const ompjit__kernel_desc *k,
     uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
     g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
     uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
-    if (r->teams[0])
-        teams = r->teams[0];
+    if (r->teams[0] || k->teams)
+        teams = r->teams[0] ? r->teams[0] : k->teams;
     else if (r->tripcount && r->tripcount < teams)
         teams = (uint32_t)r->tripcount;
     g->teams[0] = r->teams_fixed ? teams : least(teams, positive(k->max_teams));
@@ -55,7 +55,9 @@ static void choose_cuda(const ompjit__kernel_desc *k,
         threads = r->threads[0];
     if (!r->threads_fixed)
         threads = least(threads, positive(k->max_threads));
-    uint64_t teams = r->teams[0] ? r->teams[0] : limits->teams;
+    uint64_t teams = r->teams[0] ? r->teams[0] : k->teams;
+    if (!teams)
+        teams = limits->teams;
     if (!teams && r->tripcount && k->mode != OMPJIT_MODE_GENERIC)
         teams = (r->tripcount + threads - 1) / threads;
     if (!teams && r->tripcount)
