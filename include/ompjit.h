@@ -120,6 +120,12 @@ typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
 } ompjit_host_memory;
 
+/* Told of a target construct that failed inside a function of
+ * ompjit_module_function, which has no way to return an error. Any thread may
+ * call it. It may end the process or jump out; if it returns, the function goes
+ * on with the construct's host version. */
+typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
+
 typedef struct ompjit_context_options {
     size_t size;             /* sizeof(ompjit_context_options)             */
     const char *devices;     /* "host", "cuda", "cuda:1", "auto"; NULL:
@@ -132,6 +138,8 @@ typedef struct ompjit_context_options {
     ompjit_host_memory host_memory;
     ompjit_log_fn *log;      /* NULL: silent, or stderr where OMPJIT_LOG=1 */
     void *log_data;
+    ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
+    void *on_failure_data;
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -141,6 +149,10 @@ typedef struct ompjit_context_options {
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **ctx, ompjit_error *err);
 void ompjit_context_destroy(ompjit_context *ctx);
+
+/* The first failure of a target construct since the last call, as on_failure
+ * gets it: returns its status, fills *err, and forgets it. OMPJIT_OK: none. */
+ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err);
 
 /* Nanoseconds that each stage took in this context so far, all threads
  * together, and how often it ran. */

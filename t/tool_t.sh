@@ -114,6 +114,12 @@ status_is 134 "abort" "$ompjit" run "$tmp/status.c" a
 status_is 137 "kill" "$ompjit" run "$tmp/status.c" k
 status_is 139 "a segmentation fault" "$ompjit" run "$tmp/status.c" s
 
+program trap.c '#include <stdio.h>' 'int main(void) { puts("before");' \
+    '#pragma omp target' '__builtin_trap();' 'puts("after"); return 0; }'
+status_is 1 "a target region that fails" "$ompjit" run "$tmp/trap.c"
+is "$out" "before" "  ends the program"
+like "$(cat "$tmp/stderr")" "^ompjit: .*trap" "  and says why"
+
 program nomain.c 'int f(void) { return 1; }'
 fails_with "^ompjit: .*main" "a program without main" \
     "$ompjit" run "$tmp/nomain.c"

@@ -134,6 +134,15 @@ static void use_wheels_beside(void)
         setenv("OMPJIT_CUDA_WHEELS", path, 0);
 }
 
+/* A target region of the program failed: what the program would compute from
+ * here on cannot be trusted. Its threads may hold anything, so no handlers. */
+static void end_program(void *data, const ompjit_error *err)
+{
+    fflush(NULL);
+    failed(err);
+    _exit(EXIT_FAILED);
+}
+
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx)
 {
@@ -153,6 +162,7 @@ int session_open(const struct options *o, const char *devices,
     options.time_limit = o->time_limit;
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
+    options.on_failure = end_program;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();

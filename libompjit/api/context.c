@@ -124,6 +124,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         ompjit_context_destroy(ctx);
         return status;
     }
+    if (o->on_failure)
+        ompjit__tgt_on_fatal(ctx, o->on_failure, o->on_failure_data);
     *out = ctx;
     return OMPJIT_OK;
 }
@@ -141,7 +143,12 @@ void ompjit_context_destroy(ompjit_context *ctx)
     free(ctx);
 }
 
-/* ------------------------------------------------------------ log, clocks */
+/* --------------------------------------------------- log, failures, clocks */
+
+ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
+{
+    return ompjit__tgt_error(ctx, err);
+}
 
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
 {
