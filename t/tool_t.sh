@@ -114,11 +114,13 @@ status_is 134 "abort" "$ompjit" run "$tmp/status.c" a
 status_is 137 "kill" "$ompjit" run "$tmp/status.c" k
 status_is 139 "a segmentation fault" "$ompjit" run "$tmp/status.c" s
 
-program trap.c '#include <stdio.h>' 'int main(void) { puts("before");' \
-    '#pragma omp target' '__builtin_trap();' 'puts("after"); return 0; }'
-status_is 1 "a target region that fails" "$ompjit" run "$tmp/trap.c"
+program absent.c '#include <stdio.h>' 'int main(void) { int x = 0;' \
+    'puts("before");' '#pragma omp target map(present, tofrom : x)' 'x = 1;' \
+    'puts("after"); return 0; }'
+status_is 1 "a target region that fails" \
+    "$ompjit" run --host-memory=separate "$tmp/absent.c"
 is "$out" "before" "  ends the program"
-like "$(cat "$tmp/stderr")" "^ompjit: .*trap" "  and says why"
+like "$(cat "$tmp/stderr")" "^ompjit: .*present" "  and says why"
 
 program nomain.c 'int f(void) { return 1; }'
 fails_with "^ompjit: .*main" "a program without main" \
