@@ -50,7 +50,7 @@ typedef struct ompjit__kernel_desc {
 /* A `declare target` variable, by the host half's offload entries. */
 typedef struct ompjit__global_desc {
     char *symbol;
-    uint64_t size;
+    uint64_t size;  /* bytes; of the requires entry: its clauses (RequiresTy) */
     uint32_t flags; /* offload entry flags: 1 link, 0x10 requires */
 } ompjit__global_desc;
 

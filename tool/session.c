@@ -120,6 +120,15 @@ static int choose(const char *option, const char *value,
     return EXIT_USAGE;
 }
 
+/* A target region of the program failed: what the program would compute from
+ * here on cannot be trusted. Its threads may hold anything, so no handlers. */
+static void end_program(void *data, const ompjit_error *err)
+{
+    fflush(NULL);
+    failed(err);
+    _exit(EXIT_FAILED);
+}
+
 /* A tool that runs where it was built finds the wheels that quickstart fetched
  * beside it. An installed one has no such folder. */
 static void use_wheels_beside(void)
@@ -132,15 +141,6 @@ static void use_wheels_beside(void)
     strcpy(strrchr(path, '/') + 1, "cuda-wheels");
     if (!access(path, R_OK))
         setenv("OMPJIT_CUDA_WHEELS", path, 0);
-}
-
-/* A target region of the program failed: what the program would compute from
- * here on cannot be trusted. Its threads may hold anything, so no handlers. */
-static void end_program(void *data, const ompjit_error *err)
-{
-    fflush(NULL);
-    failed(err);
-    _exit(EXIT_FAILED);
 }
 
 int session_open(const struct options *o, const char *devices,

@@ -60,6 +60,8 @@ static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
     pthread_mutex_lock(&ctx->lock);
     if (!ctx->frontend)
         status = frontend_new(ctx, &ctx->frontend, err);
+    if (!status && !ctx->clang)
+        ctx->clang = ompjit__strdup(ctx->frontend->clang.path);
     *out = ctx->frontend;
     pthread_mutex_unlock(&ctx->lock);
     return status;
@@ -228,8 +230,18 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
 struct run {
     ompjit__frontend *f;
     const char *name, *source;
+    const ompjit__command *command;
+    char *key; /* of its pair */
     ompjit__talk host, device;
 };
+
+/* Starting processes takes this thread some milliseconds, which it has while
+ * the device half is compiled. */
+static void prepare_next(void *data)
+{
+    struct run *run = data;
+    warm_up(run->f, run->command, run->key);
+}
 
 static void run_free(struct run *run)
 {
@@ -276,9 +288,13 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     run_free(run);
     run->host = (ompjit__talk){.child = &pair->host};
     run->device = (ompjit__talk){.child = &pair->device};
-    ompjit_status status = ompjit__exchange(run->source, strlen(run->source),
-                                            run->f->time_limit, &run->host,
-                                            &run->device, err);
+    ompjit__order order = {.source = run->source,
+                           .size = strlen(run->source),
+                           .time_limit = run->f->time_limit,
+                           .meanwhile = prepare_next,
+                           .data = run};
+    ompjit_status status =
+        ompjit__exchange(&order, &run->host, &run->device, err);
     if (status || !run->host.complete || !run->device.complete) {
         pair_kill(pair);
         return status ? status : verdict(run, err);
@@ -291,19 +307,18 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
 
 /* A pair that was started ahead may be unfit by now, or have looked at folders
  * that are different today: only a new one's word is an error. */
-static ompjit_status compile(struct run *run, const ompjit__command *command,
-                             const char *key, ompjit_error *err)
+static ompjit_status compile(struct run *run, ompjit_error *err)
 {
     struct pair pair;
     ompjit_error failure;
-    if (take_warm(run->f, key, &pair)) {
+    if (take_warm(run->f, run->key, &pair)) {
         ompjit_status status = run_in(run, &pair, &failure);
         if (status == OMPJIT_ERR_TIMEOUT && err)
             *err = failure;
         if (!status || status == OMPJIT_ERR_TIMEOUT)
             return status;
     }
-    ompjit_status status = pair_start(command, &pair, err);
+    ompjit_status status = pair_start(run->command, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 
@@ -320,24 +335,21 @@ static void log_warnings(ompjit_context *ctx, const struct run *run)
 }
 
 static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
-                                      const ompjit__command *command,
                                       unsigned opt_level, ompjit__unit *out,
                                       ompjit_error *err)
 {
-    char *key = pair_key(command);
     uint64_t start = ompjit__now();
-    ompjit_status status = compile(run, command, key, err);
+    ompjit_status status = compile(run, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
-    if (!status) {
-        log_warnings(ctx, run);
-        start = ompjit__now();
-        status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
-                                   opt_level, out, err);
-        ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
-    }
-    if (!status || status == OMPJIT_ERR_SOURCE)
-        warm_up(run->f, command, key);
-    free(key);
+    if (status == OMPJIT_ERR_SOURCE)
+        prepare_next(run);
+    if (status)
+        return status;
+    log_warnings(ctx, run);
+    start = ompjit__now();
+    status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
+                               opt_level, out, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
 
@@ -348,16 +360,19 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
     if (!options)
         options = &defaults;
-    struct run run = {.name = ompjit__source_name(options), .source = source};
     ompjit__command command;
+    struct run run = {.name = ompjit__source_name(options),
+                      .source = source,
+                      .command = &command};
     ompjit_status status = frontend_of(ctx, &run.f, err);
     if (!status)
         status = ompjit__command_make(&run.f->clang, options, &command, err);
     if (status)
         return status;
-    status = compile_and_read(ctx, &run, &command, options->opt_level, out,
-                              err);
+    run.key = pair_key(&command);
+    status = compile_and_read(ctx, &run, options->opt_level, out, err);
     run_free(&run);
+    free(run.key);
     ompjit__command_free(&command);
     return status;
 }

@@ -10,7 +10,7 @@
 
 #include "frontend/frontend.h"
 
-enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20 };
+enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20, ENTRY_REQUIRES = 0x10 };
 
 bool ompjit__is_kernel(LLVMValueRef fn)
 {
@@ -243,7 +243,7 @@ static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
         desc->symbol = ompjit__strdup(symbol);
         if (!desc->symbol)
             return ompjit__no_memory(err, OMPJIT_STAGE_READ);
-        desc->size = entry.size;
+        desc->size = entry.flags & ENTRY_REQUIRES ? entry.data : entry.size;
         desc->flags = entry.flags;
         unit->nglobals++;
     }

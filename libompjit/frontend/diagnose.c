@@ -93,19 +93,43 @@ static void trim(ompjit__buf *b)
         b->data[--b->size] = 0;
 }
 
+/* Of a stack dump the lines that tell nothing about the source: the report
+ * address, the command line, the frames. */
+static bool is_dump(span line)
+{
+    return starts(line, "PLEASE submit") || starts(line, "0.\tProgram") ||
+           (has(line, " 0x") && memchr(line.data, '#', 3 < line.size ? 3 : 0));
+}
+
+static void add_last_words(ompjit__buf *out, const ompjit__buf *diag)
+{
+    span rest = {diag->data, diag->size};
+    while (rest.size) {
+        span line = first_line(rest);
+        if (!is_dump(line))
+            ompjit__buf_add(out, line.data, line.size);
+        rest.data += line.size;
+        rest.size -= line.size;
+    }
+    trim(out);
+}
+
 /* clang's own trouble: a signal, or LLVM's "fatal error" (exit code 70). */
 static ompjit_status crashed(const char *name, const char *half,
                              const ompjit__talk *talk, ompjit_error *err)
 {
-    enum { TAIL = 1500 };
-    const ompjit__buf *diag = &talk->diag;
-    size_t skip = diag->size > TAIL ? diag->size - TAIL : 0;
+    enum { TAIL = 2000 };
+    ompjit__buf words = {0};
+    add_last_words(&words, &talk->diag);
+    size_t skip = words.size > TAIL ? words.size - TAIL : 0;
     bool signal = talk->exit.how == OMPJIT__END_SIGNAL;
-    return ompjit__fail(
+    ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
         "clang crashed on the %s half of %s (%s %d); it said:\n%s%s", half,
         name, signal ? "signal" : "exit code", talk->exit.code,
-        skip ? "..." : "", diag->size ? diag->data + skip : "(nothing)");
+        skip ? "..." : "", words.size ? words.data + skip : "(nothing)");
+    ompjit__buf_free(&words);
+    return status;
 }
 
 ompjit_status ompjit__diagnose(const char *name, const char *half,

@@ -133,7 +133,8 @@ static void pull(int *fd, ompjit__buf *into)
 /* ------------------------------------------------------------------ loop */
 
 struct exchange {
-    ompjit__buf source; /* borrowed */
+    const ompjit__order *order;
+    ompjit__buf source; /* the order's, borrowed */
     ompjit__talk *talks[2];
     unsigned n;
     bool want_bitcode;
@@ -216,11 +217,19 @@ static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
                         what, time_limit, time_limit == 1 ? "" : "s");
 }
 
-static ompjit_status converse(const struct exchange *x, unsigned time_limit,
-                              const char *what, ompjit_error *err)
+static bool idle(const struct exchange *x)
 {
+    return x->order->meanwhile && x->talks[0]->complete &&
+           x->talks[x->n - 1]->child->host_ir < 0;
+}
+
+static ompjit_status converse(const struct exchange *x, const char *what,
+                              ompjit_error *err)
+{
+    unsigned time_limit = x->order->time_limit;
     uint64_t deadline = ompjit__now() + time_limit * 1000000000ull;
     struct pollfd fds[2 * FDS_EACH];
+    bool asked = false;
     while (running(x)) {
         uint64_t now = ompjit__now();
         if (now >= deadline)
@@ -235,6 +244,10 @@ static ompjit_status converse(const struct exchange *x, unsigned time_limit,
                                 strerror(errno));
         if (n > 0)
             serve(x, fds);
+        if (!asked && idle(x)) {
+            x->order->meanwhile(x->order->data);
+            asked = true;
+        }
     }
     finish(x, deadline);
     for (unsigned i = 0; i < x->n; i++) {
@@ -247,17 +260,18 @@ static ompjit_status converse(const struct exchange *x, unsigned time_limit,
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__exchange(const char *source, size_t size,
-                               unsigned time_limit, ompjit__talk *host,
+ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err)
 {
-    struct exchange x = {.source = {.data = (char *)source, .size = size},
-                         .talks = {host, device},
-                         .n = 2,
-                         .want_bitcode = true};
+    struct exchange x = {
+        .order = order,
+        .source = {.data = (char *)order->source, .size = order->size},
+        .talks = {host, device},
+        .n = 2,
+        .want_bitcode = true};
     struct held held;
     hold_sigpipe(&held);
-    ompjit_status status = converse(&x, time_limit, "clang", err);
+    ompjit_status status = converse(&x, "clang", err);
     release_sigpipe(&held);
     return status;
 }
@@ -270,11 +284,12 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
     ompjit_status status = ompjit__child_start(argv, &child, err);
     if (status)
         return status;
+    ompjit__order order = {.time_limit = time_limit};
     ompjit__talk talk = {.child = &child};
-    struct exchange x = {.talks = {&talk}, .n = 1};
+    struct exchange x = {.order = &order, .talks = {&talk}, .n = 1};
     hang_up(&child.source);
     hang_up(&child.host_ir);
-    status = converse(&x, time_limit, argv[0], err);
+    status = converse(&x, argv[0], err);
     ompjit__child_kill(&child);
     ompjit__buf_free(&talk.diag);
     if (status) {

@@ -64,7 +64,8 @@ static ompjit_status find_path(const char *wanted, char **out,
 {
     const char *env = getenv("OMPJIT_CLANG");
     if (wanted)
-        return named("the context's option `clang`", wanted, out, err);
+        return named("the context's option `clang` or OMPJIT_CLANG",
+                     wanted, out, err);
     if (env && *env)
         return named("OMPJIT_CLANG", env, out, err);
     if (is_executable(OMPJIT_CONFIG_CLANG))

@@ -17,6 +17,18 @@ struct row {
     const char *host, *device; /* REFUSED: host is the reason */
 };
 
+/* As the driver spells them out. */
+#define FINITE_MATH "-menable-no-infs -menable-no-nans -ffinite-math-only"
+#define UNSAFE_MATH                                                           \
+    "-fapprox-func -funsafe-math-optimizations -fno-signed-zeros "            \
+    "-mreassociate -freciprocal-math -ffp-contract=fast"
+#define FAST_MATH "-ffast-math " UNSAFE_MATH " " FINITE_MATH
+#define NO_TRAPS "-ffp-exception-behavior=ignore"
+#define NO_TBAA "-relaxed-aliasing"
+#define LINES_HOST "-debug-info-kind=line-tables-only -dwarf-version=5"
+/* What ptxas takes without full debug information. */
+#define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"
+
 static const struct row rows[] = {
 #define PAIR(flag) {flag, PAIRED, NULL, NULL},
 #define MEANS(flag, host, device) {flag, TRANSLATED, host, device},

@@ -116,12 +116,22 @@ typedef struct ompjit__talk {
     bool complete;          /* out is a whole bitcode file               */
 } ompjit__talk;
 
+/* What an exchange is about. */
+typedef struct ompjit__order {
+    const char *source;
+    size_t size;
+    unsigned time_limit; /* seconds */
+    /* Called once, when the device half has all it needs and this thread has
+     * nothing to do but wait for it. */
+    void (*meanwhile)(void *data);
+    void *data;
+} ompjit__order;
+
 /* Sends the source to both children, passes the host half's bitcode on to the
  * device half's child, and collects what they answer. Returns as soon as both
  * bitcodes are complete or one child has ended without. TIMEOUT error when the
  * deadline passes: the children are killed then. */
-ompjit_status ompjit__exchange(const char *source, size_t size,
-                               unsigned time_limit, ompjit__talk *host,
+ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
 /* Runs a command and collects its standard output. */
 ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,

@@ -37,8 +37,6 @@ static const char *find_line(const char *s)
     return found;
 }
 
-static const char *const openers = "<([{", *const closers = ">)]}";
-
 /* "operator<" and its kin are names, not brackets; their length at p, or 0. */
 static size_t operator_at(const char *s, const char *p)
 {
@@ -60,35 +58,61 @@ static size_t operator_at(const char *s, const char *p)
     return n + more;
 }
 
+/* Brackets around p. Inside of round ones "<" and ">" compare. */
+struct depth {
+    int round, angle;
+};
+
+/* Whether *p is a bracket; counted then. */
+static bool bracket(struct depth *d, char c)
+{
+    if (strchr("([{", c))
+        d->round++;
+    else if (strchr(")]}", c))
+        d->round--;
+    else if (c == '<' && !d->round)
+        d->angle++;
+    else if (c == '>' && !d->round)
+        d->angle--;
+    else
+        return false;
+    return true;
+}
+
+/* "std::vector<int> ns::f<int>(...)": the blank ends the result's type; not
+ * that in "operator bool" or before a closing "const". */
+static bool ends_type(const char *s, const char *p, const char *end)
+{
+    static const char word[] = "operator";
+    size_t n = sizeof word - 1;
+    if (p - s >= (ptrdiff_t)n && !strncmp(p - n, word, n))
+        return false;
+    return !end || p[-1] == '>';
+}
+
 /* "void ns::axpy<float>(float*, int)" to "axpy": what stands before the first
  * outermost bracket that is not a scope's, and behind the last "::" or blank
  * outside of all brackets. malloc'd. */
 static char *plain(const char *s)
 {
     const char *start = s, *end = NULL;
-    int depth = 0;
-    for (const char *p = s; *p;) {
-        size_t op = depth ? 0 : operator_at(s, p);
+    struct depth d = {0};
+    for (const char *p = s; *p; p++) {
+        bool outside = !d.round && !d.angle;
+        size_t op = outside ? operator_at(s, p) : 0;
         if (op) {
-            p += op;
-            end = p;
-            continue;
-        }
-        if (strchr(openers, *p)) {
-            if (!depth && !end && p > start)
+            p += op - 1;
+            end = p + 1;
+        } else if (bracket(&d, *p)) {
+            if (outside && !end && p > start)
                 end = p;
-            depth++;
-        } else if (strchr(closers, *p)) {
-            depth--;
-        } else if (!depth && *p == ':' && p[1] == ':') {
-            start = p + 2;
+        } else if (outside && *p == ':' && p[1] == ':') {
+            start = ++p + 1;
             end = NULL;
-            p++;
-        } else if (!depth && *p == ' ' && (!end || p[-1] == '>')) {
+        } else if (outside && *p == ' ' && ends_type(s, p, end)) {
             start = p + 1;
             end = NULL;
         }
-        p++;
     }
     size_t n = end ? (size_t)(end - start) : strlen(start);
     return ompjit__format("%.*s", (int)n, start);

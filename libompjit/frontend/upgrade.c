@@ -278,6 +278,36 @@ static ompjit_status check_kernels(LLVMModuleRef m, LLVMValueRef init,
     return OMPJIT_OK;
 }
 
+/* A call names its own type; one that differs from the function's would go
+ * unseen until it runs. */
+static ompjit_status check_calls(LLVMValueRef fn, const char *name,
+                                 ompjit_error *err)
+{
+    LLVMUseRef use = LLVMGetFirstUse(fn);
+    size_t n;
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == fn &&
+            LLVMGetCalledFunctionType(call) != LLVMGlobalGetValueType(fn))
+            return wrong(err, "%s: a call of %s is not of its type", name,
+                         LLVMGetValueName2(fn, &n));
+    }
+    return OMPJIT_OK;
+}
+
+static ompjit_status check_all_calls(LLVMModuleRef m, const char *name,
+                                     ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    for (; f && !status; f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (starts(LLVMGetValueName2(f, &n), "__kmpc_"))
+            status = check_calls(f, name, err);
+    }
+    return status;
+}
+
 static bool uses_openmp(LLVMModuleRef m)
 {
     LLVMValueRef f = LLVMGetFirstFunction(m);
@@ -311,6 +341,8 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     LLVMValueRef init = LLVMGetNamedFunction(m, "__kmpc_target_init");
     if (!status && init)
         status = check_start(init, name, err);
+    if (!status)
+        status = check_all_calls(m, name, err);
     if (!status && init)
         status = check_kernels(m, init, name, err);
     if (!status && uses_openmp(m))
