@@ -28,7 +28,8 @@ int main(void)
     ok_string(#name suffix, SYMBOL(name), "symbol of %s", #name);
 #define CU_CODE(name, value, status, effect) \
     ok(CUDA_ERROR_##name == value, "CUDA_ERROR_%s is %d", #name, value);
-#define CU_NUMBER(name, value) ok(CU_##name == value, "CU_%s is %d", #name, value);
+#define CU_NUMBER(name, value) \
+    ok(CU_##name == value, "CU_%s is %d", #name, value);
 #include "device/cuda_driver.def"
     ok(sizeof(CUdeviceptr) == sizeof(cu_pointer), "size of CUdeviceptr");
     ok(sizeof(CUdevice) == sizeof(cu_device), "size of CUdevice");

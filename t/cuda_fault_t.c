@@ -12,19 +12,19 @@
 static bool fault(const char *function, const char *symbol, int n)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev;
     char spec[128], words[128];
-    ompjit__image image = image_of(cubin_magic, sizeof cubin_magic, ptx_kernels);
+    ompjit__image image = image_of(cubin_magic, ptx_kernels);
     snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
     snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
-    context(&ctx, "cuda");
+    ctx = context("cuda");
     ptxi_driver_fail(spec);
-    ompjit_status status = ompjit_context_device(&ctx, 0, &dev, &err);
+    ompjit_status status = ompjit_context_device(ctx, 0, &dev, &err);
     if (!status)
         status = work(dev, &image, &err);
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
     ptxi_driver_fail(NULL);
     image_drop(&image);
     bool told = strstr(status ? err.text : logged, words);
@@ -39,12 +39,12 @@ static int calls(const char *symbol)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     DRIVER(int, ptxi_driver_calls, const char *);
-    struct ompjit_context ctx;
-    ompjit__image image = image_of(cubin_magic, sizeof cubin_magic, ptx_kernels);
+    ompjit_context *ctx;
+    ompjit__image image = image_of(cubin_magic, ptx_kernels);
     ptxi_driver_fail(NULL);
     ompjit_device *dev = open_gpu(&ctx);
     bool failed = work(dev, &image, NULL);
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
     image_drop(&image);
     return failed ? 0 : ptxi_driver_calls(symbol);
 }
@@ -60,12 +60,13 @@ static bool one_of(const char *name, const char *const *names)
 static void faults(void)
 {
     static const char *const functions[][2] = {
-#define CU_FUNCTION(name, suffix, version, required, args) {#name, #name suffix},
+#define CU_FUNCTION(name, suffix, version, required, args) \
+    {#name, #name suffix},
 #include "device/cuda_driver.def"
     };
     /* Only where something else failed, and when the driver is loaded. */
-    static const char *const elsewhere[] = {"cuGetErrorName", "cuGetErrorString",
-                                            "cuGetProcAddress", NULL};
+    static const char *const elsewhere[] = {
+        "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", NULL};
     /* Refusing these leaks: see leak_*. */
     static const char *const leaks[] = {"cuStreamDestroy",
                                         "cuDevicePrimaryCtxRelease", NULL};
@@ -83,18 +84,18 @@ static void faults(void)
         ok(right == n, "%s: each of %d failures is told", name, n);
     }
     DRIVER(cu_result, ptxi_driver_fail, const char *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned count;
     ptxi_driver_fail("cuInit:1:999,cuGetErrorName:1:1,cuGetErrorString:1:1");
-    context(&ctx, "cuda");
-    ok(ompjit_context_device_count(&ctx, &count, &err) == OMPJIT_ERR_DRIVER,
+    ctx = context("cuda");
+    ok(ompjit_context_device_count(ctx, &count, &err) == OMPJIT_ERR_DRIVER,
        "a code that the driver cannot name");
     ok_contains(err.text, "cuInit: a code that this driver does not know (999",
                 "is told by number");
-    ok(!ompjit_context_device_count(&ctx, &count, &err) && count == 1,
+    ok(!ompjit_context_device_count(ctx, &count, &err) && count == 1,
        "a failed search may be repeated");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void leak(const char *function, const char *symbol)
@@ -107,12 +108,76 @@ static void leak_primary(void)
     leak("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2");
 }
 
+/* ----------------------------------------------------------------- memory */
+
+/* Allocations of this thread that succeed before one fails; -1: all do. The
+ * driver's own go through malloc, or are its worker's. */
+static _Thread_local int allocations = -1;
+
+static bool spent(void)
+{
+    return allocations >= 0 && allocations-- == 0;
+}
+
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+
+void *calloc(size_t n, size_t size)
+{
+    return spent() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return spent() ? NULL : __libc_realloc(p, size);
+}
+
+void *tsearch(const void *key, void **root, int (*compare)(const void *,
+                                                          const void *))
+{
+    static void *(*real)(const void *, void **,
+                         int (*)(const void *, const void *));
+    if (!real)
+        real = dlsym(RTLD_NEXT, "tsearch");
+    return spent() ? NULL : real(key, root, compare);
+}
+
+/* Runs everything with each allocation failing once. Those of texts cost but
+ * the text. */
+static void memory(void)
+{
+    int failed = 0, wrong = 0;
+    ompjit__image image = image_of(cubin_magic, ptx_kernels);
+    ok(calls("cuInit") == 1, "it works");
+    for (int i = 0, over = 0; !over; i++) {
+        ompjit_context *ctx;
+        ompjit_device *dev;
+        ompjit_error err = {0};
+        ctx = context("cuda");
+        allocations = i;
+        ompjit_status status = ompjit_context_device(ctx, 0, &dev, &err);
+        if (!status)
+            status = work(dev, &image, &err);
+        over = allocations >= 0;
+        allocations = -1;
+        ompjit_context_destroy(ctx);
+        failed += status == OMPJIT_ERR_NO_MEMORY;
+        wrong += status && status != OMPJIT_ERR_NO_MEMORY;
+        wrong += !status && !results_right();
+        wrong += status && !strstr(err.text, "out of memory");
+    }
+    image_drop(&image);
+    ok(failed >= 10, "%d allocations cannot fail unnoticed", failed);
+    ok(!wrong, "each is an out-of-memory error or does not matter");
+}
+
 static const struct scenario scenarios[] = {
-    {"sync", faults, {"PTXI_STREAM=sync"}, CLEAN, false},
-    {"async", faults, {"PTXI_STREAM=async"}, CLEAN, false},
-    {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, false},
-    {"leaked stream", leak_stream, {0}, "exit: 1 leaks", false},
-    {"leaked context", leak_primary, {0}, "exit: 1 leaks", false},
+    {"sync", faults, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
+    {"async", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"memory", memory, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"leaked stream", leak_stream, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked context", leak_primary, {0}, "exit: 1 leaks", EMULATED},
 };
 
 int main(int argc, char **argv)

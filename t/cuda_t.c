@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The list of devices and the CUDA device, on ptxi's emulated driver. The other
- * rooms' functions are fakes.
+ * The list of devices and the CUDA device, on ptxi's emulated driver.
  */
 #include "cuda_work.h"
 #include "device/cuda_driver.h"
@@ -11,43 +10,42 @@
 
 static void no_driver(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned n = 0;
     for (int i = 0; i < 2; i++) {
-        context(&ctx, "cuda");
-        ok(ompjit_context_device_count(&ctx, &n, &err) ==
+        ctx = context("cuda");
+        ok(ompjit_context_device_count(ctx, &n, &err) ==
                OMPJIT_ERR_UNAVAILABLE,
            "\"cuda\" without a driver is not available");
         ok_contains(err.text, "libcuda.so.1", "the library is named");
         ok_contains(err.text, "file too short", "and the loader's cause");
     }
-    context(&ctx, "auto");
-    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1,
+    ctx = context("auto");
+    ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1,
        "\"auto\" finds the host");
-    ok(ctx.devices[0]->ops == &host_ops, "it is the host");
+    ok(ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST, "it is the host");
     ok_contains(logged, "libcuda.so.1", "the log says why");
-    ompjit__devices_free(&ctx);
-    ok(hosts_closed == 1, "its device is closed");
+    ompjit_context_destroy(ctx);
 }
 
 static void no_gpu(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned n = 0;
-    context(&ctx, "cuda:0");
-    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
+    ctx = context("cuda:0");
+    ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
        "\"cuda:0\" without a GPU is not available");
     ok_contains(err.text, "cuInit: CUDA_ERROR_NO_DEVICE", "by CUDA's name");
     ok_contains(err.text, "no CUDA-capable device is detected",
                 "and CUDA's words");
-    context(&ctx, NULL);
-    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1 &&
-           ctx.devices[0]->ops == &host_ops,
+    ctx = context(NULL);
+    ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 &&
+           ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST,
        "the default is the host");
     ok_contains(logged, "CUDA_ERROR_NO_DEVICE", "the log says why");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 /* With two devices. */
@@ -65,8 +63,8 @@ static void options(void)
         {"cuda:0", 0, 1, 0, NULL},
         {"cuda:1", 0, 1, 1, NULL},
         {"host", 0, 1, 0, NULL},
-        {"cuda:2", OMPJIT_ERR_NOT_FOUND, 0, 0, "no cuda:2: the CUDA driver has 2"},
-        {"", OMPJIT_ERR_INVALID, 0, 0, "\"\": not \"auto\""},
+        {"cuda:2", OMPJIT_ERR_NOT_FOUND, 0, 0, "no cuda:2: the CUDA driver"},
+        {" cuda", OMPJIT_ERR_INVALID, 0, 0, "\" cuda\": not \"auto\""},
         {"gpu", OMPJIT_ERR_INVALID, 0, 0, "\"gpu\": not \"auto\", \"host\""},
         {"cuda:", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:N\""},
         {"cuda:-1", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:-1\""},
@@ -75,37 +73,54 @@ static void options(void)
         {"cuda1", OMPJIT_ERR_INVALID, 0, 0, "\"cuda1\""},
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
-        struct ompjit_context ctx;
+        ompjit_context *ctx;
         ompjit_error err = {0};
         unsigned n = 0;
         const char *name = rows[i].option ? rows[i].option : "(null)";
-        context(&ctx, rows[i].option);
-        ok(ompjit_context_device_count(&ctx, &n, &err) == rows[i].status,
+        ctx = context(rows[i].option);
+        ok(ompjit_context_device_count(ctx, &n, &err) == rows[i].status,
            "devices %s: status", name);
         ok(n == rows[i].count, "devices %s: %u", name, rows[i].count);
         if (rows[i].words)
             ok_contains(err.text, rows[i].words, "devices %s: error", name);
         else
-            ok(ctx.devices[0]->ordinal == rows[i].ordinal &&
-                   ctx.devices[n - 1]->number == n - 1,
+            ok(ctx->devices[0]->ordinal == rows[i].ordinal &&
+                   ctx->devices[n - 1]->number == n - 1,
                "devices %s: numbered", name);
-        ompjit__devices_free(&ctx);
+        ompjit_context_destroy(ctx);
     }
+}
+
+/* Two devices, of which the second fails at first. */
+static void searched_again(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    ompjit_error err = {0};
+    unsigned n = 0;
+    ompjit_context *ctx = context(NULL);
+    ptxi_driver_fail("cuDeviceGetName:2:999");
+    ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_DRIVER,
+       "a GPU that does not open is an error");
+    ok_contains(err.text, "reading the name on cuda:1: cuDeviceGetName",
+                "it is named");
+    ok(!ompjit_context_device_count(ctx, &n, &err) && n == 2,
+       "the next search finds each once");
+    ompjit_context_destroy(ctx);
 }
 
 static void arguments(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_device *dev = NULL;
     ompjit_device_info info;
     ompjit_error err = {0};
     void *p = NULL;
     char c = 0;
-    context(&ctx, "cuda:1");
-    ok(ompjit_context_device(&ctx, 1, &dev, &err) == OMPJIT_ERR_NOT_FOUND,
+    ctx = context("cuda:1");
+    ok(ompjit_context_device(ctx, 1, &dev, &err) == OMPJIT_ERR_NOT_FOUND,
        "a number out of range is not found");
     ok_contains(err.text, "no device 1: the context has 1", "says how many");
-    ok(!ompjit_context_device(&ctx, 0, &dev, &err), "number 0 is there");
+    ok(!ompjit_context_device(ctx, 0, &dev, &err), "number 0 is there");
 
     const struct {
         ompjit_status status;
@@ -113,9 +128,9 @@ static void arguments(void)
     } rows[] = {
 #define ROW(words, ...) {__VA_ARGS__, words}
         ROW("count: `ctx`", ompjit_context_device_count(NULL, NULL, NULL)),
-        ROW("count: `count`", ompjit_context_device_count(&ctx, NULL, &err)),
+        ROW("count: `count`", ompjit_context_device_count(ctx, NULL, &err)),
         ROW("device: `ctx`", ompjit_context_device(NULL, 0, &dev, &err)),
-        ROW("device: `dev`", ompjit_context_device(&ctx, 0, NULL, &err)),
+        ROW("device: `dev`", ompjit_context_device(ctx, 0, NULL, &err)),
         ROW("info: `dev`", ompjit_device_info_get(NULL, &info, &err)),
         ROW("info: `info`", ompjit_device_info_get(dev, NULL, &err)),
         ROW("alloc: `dev`", ompjit_device_alloc(NULL, 1, &p, &err)),
@@ -137,21 +152,20 @@ static void arguments(void)
            !ompjit_device_upload(dev, NULL, NULL, 0, &err) &&
            !ompjit_device_download(dev, NULL, NULL, 0, &err),
        "nothing to free or copy is fine");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 /* PTXI_CC says what the GPU is; `arch` what is compiled for it. */
 static void target_is(const char *arch, ompjit_assembler assembler,
                       ompjit_format format)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_device *dev;
     ompjit_device_info info;
     char got[32];
     ompjit_format how;
-    context(&ctx, "auto");
-    ctx.assembler = assembler;
-    ok(!ompjit_context_device(&ctx, 0, &dev, NULL), "there is a GPU");
+    ctx = context_with("auto", assembler);
+    ok(!ompjit_context_device(ctx, 0, &dev, NULL), "there is a GPU");
     dev->ops->target(dev, got, &how);
     ok_string(got, arch, "architecture");
     ok(how == format, "format");
@@ -165,7 +179,7 @@ static void target_is(const char *arch, ompjit_assembler assembler,
     ok_contains(info.name, "ptxi", "info's name");
     DRIVER(long, ptxi_driver_live, const char *);
     ok(ptxi_driver_live("primary contexts") == 0, "no context was made");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void target_90(void)
@@ -184,41 +198,43 @@ static void target_110(void)
 
 static void target_61(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned n = 0;
-    context(&ctx, "cuda");
-    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_TARGET,
+    ctx = context("cuda");
+    ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_TARGET,
        "an old GPU has no architecture");
     ok_contains(err.text, "has compute capability 6.1", "its own is named");
-    context(&ctx, "auto");
-    ok(!ompjit_context_device_count(&ctx, &n, &err) && n == 1 &&
-           ctx.devices[0]->ops == &host_ops,
+    ctx = context("auto");
+    ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 &&
+           ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST,
        "\"auto\" passes it over");
     ok_contains(logged, "compute capability 6.1", "the log says why");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
-static void old_driver(void)
+static void lacks(const char *words)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     unsigned n;
-    context(&ctx, "cuda");
-    ok(ompjit_context_device_count(&ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
+    ctx = context("cuda");
+    ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
        "a driver that lacks a function is not available");
-    ok_contains(err.text, "has no cuFuncSetAttribute of CUDA 9.0",
-                "function and release are named");
+    ok_contains(err.text, words, "function and release are named");
 }
+
+static void old_driver(void) { lacks("has no cuFuncSetAttribute of CUDA 9.0"); }
+static void mute_driver(void) { lacks("has no cuGetErrorName of CUDA 6.0"); }
 
 /* ------------------------------------------------------- scenarios: work */
 
 static void results(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__image image = image_of(NULL, ptx_kernels);
     ok(!work(dev, &image, &err), "everything works");
     ok(results_right(), "the results are right");
     image_drop(&image);
@@ -243,7 +259,7 @@ static void results(void)
     ok(ompjit_device_upload(dev, x, y, 4, &err) == OMPJIT_ERR_DRIVER,
        "copying to what is no device memory fails");
     ok_contains(err.text, "copying 4 bytes from the host's 0x", "it is said");
-    ompjit__devices_free(&ctx); /* frees empty[1] */
+    ompjit_context_destroy(ctx); /* frees empty[1] */
 }
 
 static void images(void)
@@ -265,39 +281,38 @@ static void images(void)
          {": PTX: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX",
           "NOWHERE", ""}, OMPJIT_ERR_DRIVER},
     };
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
-        ompjit__image image =
-            image_of(rows[i].cubin, sizeof cubin_magic, rows[i].ptx);
+        ompjit__image image = image_of(rows[i].cubin, rows[i].ptx);
         logged[0] = 0;
         ok(work(dev, &image, &err) == rows[i].status, "%s", rows[i].name);
         for (int k = 0; k < 3 && rows[i].words[0]; k++)
             ok_contains(err.text, rows[i].words[k], "%s: error", rows[i].name);
         if (!rows[i].status) {
             ok(results_right(), "%s: results", rows[i].name);
-            ok_contains(logged, "was given PTX instead of a cubin", "logged");
+            ok_contains(logged, "was given PTX for a cubin", "logged");
         }
         image_drop(&image);
     }
     ompjit__image object = {.kind = OMPJIT__IMAGE_OBJECT};
     ok(work(dev, &object, &err) == OMPJIT_ERR_INVALID, "a host object");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void lookups(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__image image = image_of(NULL, ptx_kernels);
     ompjit__loaded *loaded;
     ompjit__function *f, *same;
     void *address;
     size_t size;
     uint32_t value = 0;
-    ok(!dev->ops->load(dev, &image, &loaded, &err), "the image loads");
+    ok(!dev->ops->load(dev, &image, NULL, &loaded, &err), "the image loads");
     image_drop(&image);
     ok(!dev->ops->symbol(dev, loaded, "answer", &address, &size, &err) &&
            size == sizeof value &&
@@ -317,7 +332,81 @@ static void lookups(void)
            f != same &&
            !dev->ops->function(dev, loaded, "saxpy", &same, &err) && f == same,
        "a kernel is looked up once");
-    ompjit__devices_free(&ctx); /* unloads */
+    ompjit_context_destroy(ctx); /* unloads */
+}
+
+/* What is made once is used again. */
+static void reuse(void)
+{
+    DRIVER(int, ptxi_driver_calls, const char *);
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    struct run run = {0};
+    ok(!dev->ops->load(dev, &image, NULL, &run.loaded, &err) &&
+           !ompjit_device_alloc(dev, sizeof z, &run.dz, &err),
+       "the image loads");
+    image_drop(&image);
+    for (int i = 0; i < 5; i++)
+        ok(!launch_shared(dev, &run, &err), "launch %d", i);
+    static const char *const once[] = {
+        "cuStreamCreate", "cuModuleGetFunction", "cuFuncSetAttribute",
+        "cuDevicePrimaryCtxRetain", "cuInit"};
+    for (size_t i = 0; i < OMPJIT__COUNT(once); i++)
+        ok(ptxi_driver_calls(once[i]) == 1, "one %s", once[i]);
+    ompjit_context_destroy(ctx);
+}
+
+/* Work that nobody waited for is done before what it uses is gone. */
+static void unfinished(void)
+{
+    DRIVER(int, ptxi_driver_calls, const char *);
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__queue *queue;
+    void *p;
+    x[0] = 7;
+    z[0] = 0;
+    ok(!dev->ops->queue_create(dev, &queue, &err) &&
+           !ompjit_device_alloc(dev, sizeof x, &p, &err) &&
+           !dev->ops->copy(dev, OMPJIT__COPY_TO, p, x, sizeof x, queue, &err) &&
+           !dev->ops->copy(dev, OMPJIT__COPY_FROM, z, p, sizeof z, queue, &err),
+       "copies begin");
+    ok(ptxi_driver_calls("cuStreamSynchronize") == 0, "nobody waits");
+    ompjit_context_destroy(ctx);
+    ok(ptxi_driver_calls("cuStreamSynchronize") == 1, "but the end");
+    ok(z[0] == 7, "they are done");
+}
+
+static void native(void)
+{
+    DRIVER(cu_result, cuStreamGetFlags, cu_stream, unsigned *);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    ompjit_device *dev;
+    ompjit_error err = {0};
+    ompjit__queue *queue;
+    ompjit__native got = {0};
+    cu_context primary = NULL;
+    unsigned flags = 0;
+    ompjit_context *ctx = context("cuda:1");
+    ok(!ompjit_context_device(ctx, 0, &dev, &err) &&
+           !dev->ops->queue_create(dev, &queue, &err) &&
+           !dev->ops->native(dev, queue, &got, &err),
+       "a queue and what it is to others");
+    ok(got.runtime == 2 && got.vendor == 11 && (intptr_t)got.device == 1,
+       "CUDA's driver, NVIDIA, the second device");
+    ok(!cuDevicePrimaryCtxRetain(&primary, 1) && got.context == primary,
+       "the primary context");
+    ok(!cuStreamGetFlags(got.stream, &flags) &&
+           flags == OMPJIT__CU_STREAM_NON_BLOCKING,
+       "a stream that does not wait for the default stream");
+    ok(!dev->ops->native(dev, NULL, &got, &err) && !got.stream,
+       "no queue, no stream");
+    cuDevicePrimaryCtxRelease_v2(1);
+    ompjit_context_destroy(ctx);
 }
 
 static void geometry(void)
@@ -332,7 +421,7 @@ static void geometry(void)
         {"bounded", {{1, 1, 1}, {65, 1, 1}, 0}, "at most 64 can run"},
         {"bounded", {{1, 1, 1}, {8, 8, 2}, 0}, "128 threads in a team"},
         {"fails", {{1, 1, 1}, {1025, 1, 1}, 0},
-         "kernel fails on cuda:0: 1025 threads in dimension x, where 1 to 1024"},
+         "fails on cuda:0: 1025 threads in dimension x, where 1 to 1024"},
         {"fails", {{1, 1, 1}, {1, 1, 65}, 0}, "dimension z, where 1 to 64"},
         {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0}, "67108864 threads"},
         {"fails", {{1, 65536, 1}, {1, 1, 1}, 0}, "65536 teams in dimension y"},
@@ -342,37 +431,38 @@ static void geometry(void)
         {"fails", {{1, 1, 1}, {1, 1, 1}, 232449}, "232449 dynamic bytes"},
         {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX}, "a team can have 232448"},
     };
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__image image = image_of(NULL, ptx_kernels);
     ompjit__loaded *loaded;
-    ok(!dev->ops->load(dev, &image, &loaded, NULL), "the image loads");
+    ok(!dev->ops->load(dev, &image, NULL, &loaded, NULL), "the image loads");
     image_drop(&image);
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
         ompjit__function *f;
         ompjit_error err = {0};
-        ok(!dev->ops->function(dev, loaded, rows[i].kernel, &f, &err), "kernel");
+        ok(!dev->ops->function(dev, loaded, rows[i].kernel, &f, &err),
+           "kernel %s", rows[i].kernel);
         ok(dev->ops->launch(dev, f, &rows[i].g, NULL, 0, NULL, &err) ==
                (rows[i].words ? OMPJIT_ERR_GEOMETRY : OMPJIT_OK),
            "geometry %zu", i);
         if (rows[i].words)
             ok_contains(err.text, rows[i].words, "geometry %zu: error", i);
     }
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 /* `queued`: the failure is seen in queue_wait. */
 static void kernel_fails(bool queued)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
-    ompjit__loaded *loaded;
-    ompjit__function *f;
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    ompjit__loaded *loaded = NULL;
+    ompjit__function *f = NULL;
     ompjit__queue *queue = NULL;
     void *p;
-    ok(!dev->ops->load(dev, &image, &loaded, &err) &&
+    ok(!dev->ops->load(dev, &image, NULL, &loaded, &err) &&
            !dev->ops->function(dev, loaded, "fails", &f, &err) &&
            (!queued || !dev->ops->queue_create(dev, &queue, &err)),
        "the image loads");
@@ -390,7 +480,7 @@ static void kernel_fails(bool queued)
        "nothing works after that");
     ok_contains(err.text, "the context of cuda:0 was lost when ",
                 "the error says since when");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void trap(void) { kernel_fails(false); }
@@ -407,20 +497,20 @@ static void current_context(void)
     DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
     DRIVER(cu_result, cuCtxSetCurrent, cu_context);
     DRIVER(cu_result, cuCtxGetCurrent, cu_context *);
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     cu_context mine = NULL, now = NULL;
     ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 1) &&
            !cuCtxSetCurrent(mine),
        "the caller has a context");
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
-    ompjit__image broken = image_of(NULL, 0, ptx_broken);
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    ompjit__image broken = image_of(NULL, ptx_broken);
     ok(!work(dev, &image, &err), "everything works");
     ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
     ok(work(dev, &broken, &err) == OMPJIT_ERR_DRIVER, "a failure");
     ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
     ok(!cuCtxGetCurrent(&now) && now == mine, "the context is still current");
     image_drop(&image);
     image_drop(&broken);
@@ -468,12 +558,12 @@ static void *worker(void *arg)
 
 static void threads(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     struct worker workers[THREADS] = {0};
     ompjit_device *dev = open_gpu(&ctx);
-    ompjit__image image = image_of(NULL, 0, ptx_kernels);
+    ompjit__image image = image_of(NULL, ptx_kernels);
     ompjit__loaded *loaded = NULL;
-    ok(!dev->ops->load(dev, &image, &loaded, NULL), "the image loads");
+    ok(!dev->ops->load(dev, &image, NULL, &loaded, NULL), "the image loads");
     image_drop(&image);
     for (int i = 0; i < THREADS; i++) {
         workers[i].dev = dev;
@@ -484,12 +574,12 @@ static void threads(void)
         pthread_join(workers[i].thread, NULL);
         ok(!workers[i].wrong, "thread %d got its own results", i);
     }
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 static void forked(void)
 {
-    struct ompjit_context ctx;
+    ompjit_context *ctx;
     ompjit_error err = {0};
     ompjit_device *dev = open_gpu(&ctx);
     void *p, *q;
@@ -499,42 +589,49 @@ static void forked(void)
         bool right = ompjit_device_alloc(dev, 4, &q, &err) ==
                          OMPJIT_ERR_DRIVER &&
                      strstr(err.text, "forked from it");
-        ompjit__devices_free(&ctx);
+        ompjit_context_destroy(ctx);
         _exit(right && !logged[0] ? 0 : 1);
     }
     int status = -1;
     waitpid(pid, &status, 0);
     ok(status == 0, "the child is told, and closes without the driver");
     ok(!ompjit_device_free(dev, p, &err), "the parent goes on");
-    ompjit__devices_free(&ctx);
+    ompjit_context_destroy(ctx);
 }
 
 /* ----------------------------------------------------------- the scenarios */
 
 static const struct scenario scenarios[] = {
-    {"no driver", no_driver, {0}, NULL, true},
-    {"no GPU", no_gpu, {"PTXI_DEVICES=0"}, NULL, false},
-    {"options", options, {"PTXI_DEVICES=2"}, CLEAN, false},
-    {"arguments", arguments, {"PTXI_DEVICES=2"}, CLEAN, false},
-    {"sm_90", target_90, {0}, CLEAN, false},
-    {"sm_87", target_87, {"PTXI_CC=8.7"}, CLEAN, false},
-    {"sm_110", target_110, {"PTXI_CC=11.0"}, CLEAN, false},
-    {"sm_61", target_61, {"PTXI_CC=6.1"}, CLEAN, false},
-    {"old driver", old_driver, {"PTXI_HIDE=cuFuncSetAttribute"}, NULL, false},
-    {"results, sync", results, {"PTXI_STREAM=sync"}, CLEAN, false},
-    {"results, async", results, {"PTXI_STREAM=async"}, CLEAN, false},
-    {"results, lazy", results, {"PTXI_STREAM=lazy"}, CLEAN, false},
-    {"results by dlsym", results, {"PTXI_HIDE=cuGetProcAddress"}, CLEAN, false},
-    {"images", images, {0}, CLEAN, false},
-    {"lookups", lookups, {0}, CLEAN, false},
-    {"geometry", geometry, {0}, CLEAN, false},
-    {"trap, sync", trap, {"PTXI_STREAM=sync"}, NULL, false},
-    {"trap, async", trap, {"PTXI_STREAM=async"}, NULL, false},
-    {"trap in a queue", trap_queued, {"PTXI_STREAM=lazy"}, NULL, false},
-    {"current context", current_context, {"PTXI_DEVICES=2"}, CLEAN, false},
-    {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, false},
-    {"threads, lazy", threads, {"PTXI_STREAM=lazy"}, CLEAN, false},
-    {"fork", forked, {0}, CLEAN, false},
+    {"no driver", no_driver, {0}, NULL, EMPTY},
+    {"no GPU", no_gpu, {"PTXI_DEVICES=0"}, NULL, EMULATED},
+    {"options", options, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"searched again", searched_again, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"arguments", arguments, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"sm_90", target_90, {0}, CLEAN, EMULATED},
+    {"sm_87", target_87, {"PTXI_CC=8.7"}, CLEAN, EMULATED},
+    {"sm_110", target_110, {"PTXI_CC=11.0"}, CLEAN, EMULATED},
+    {"sm_61", target_61, {"PTXI_CC=6.1"}, CLEAN, EMULATED},
+    {"old driver", old_driver, {"PTXI_HIDE=cuFuncSetAttribute"}, NULL,
+     EMULATED},
+    {"mute driver", mute_driver, {"PTXI_FAIL=cuGetProcAddress_v2:1:999"}, NULL,
+     EMULATED},
+    {"results, sync", results, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
+    {"results, async", results, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"results, lazy", results, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"results by dlsym", results, {0}, CLEAN, BY_DLSYM},
+    {"images", images, {0}, CLEAN, EMULATED},
+    {"lookups", lookups, {0}, CLEAN, EMULATED},
+    {"reuse", reuse, {0}, CLEAN, EMULATED},
+    {"unfinished", unfinished, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"native", native, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"geometry", geometry, {0}, CLEAN, EMULATED},
+    {"trap, sync", trap, {"PTXI_STREAM=sync"}, NULL, EMULATED},
+    {"trap, async", trap, {"PTXI_STREAM=async"}, NULL, EMULATED},
+    {"trap in a queue", trap_queued, {"PTXI_STREAM=lazy"}, NULL, EMULATED},
+    {"current context", current_context, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"threads, lazy", threads, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"fork", forked, {0}, CLEAN, EMULATED},
 };
 
 int main(int argc, char **argv)

@@ -1,67 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * One piece of work that uses every operation of a GPU, and fakes of what the
- * other rooms do for a device.
+ * One piece of work that uses every operation of a GPU.
  */
 #ifndef OMPJIT_T_CUDA_WORK_H
 #define OMPJIT_T_CUDA_WORK_H
+
+#include <stdbool.h>
 
 #include "cuda_ptx.h"
 #include "device/device.h"
 #include "tap.h"
 
-/* ------------------------------------------------------------------ fakes */
-
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static char logged[8192]; /* what was logged since it was last emptied */
-static int hosts_closed;
+static char logged[8192]; /* since the newest context was made */
 
-void ompjit__log(ompjit_context *ctx, const char *format, ...)
+static inline void take_log(void *data, const char *message)
 {
-    va_list ap;
-    va_start(ap, format);
     pthread_mutex_lock(&log_lock);
     size_t n = strlen(logged);
-    vsnprintf(logged + n, sizeof logged - n, format, ap);
+    snprintf(logged + n, sizeof logged - n, "%s\n", message);
     pthread_mutex_unlock(&log_lock);
-    va_end(ap);
 }
 
-ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err)
+static inline ompjit_context *context_with(const char *devices,
+                                           ompjit_assembler assembler)
 {
-    static const char *const known[] = {"sm_75", "sm_80",  "sm_86", "sm_89",
-                                        "sm_90", "sm_100", "sm_120"};
-    for (size_t i = 0; i < OMPJIT__COUNT(known); i++)
-        if (!strcmp(arch, known[i]))
-            return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API, "unknown");
-}
-
-static inline void host_close(ompjit_device *dev) { hosts_closed++; }
-static const ompjit__device_ops host_ops = {.name = "host",
-                                            .close = host_close};
-
-ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
-{
-    ompjit_device *dev;
-    return ompjit__device_add(ctx, &host_ops, 0, NULL, &dev, err);
-}
-
-/* ------------------------------------------------------------------- work */
-
-static inline void context(struct ompjit_context *ctx, const char *devices)
-{
-    *ctx = (struct ompjit_context){.devices_option = (char *)devices};
-    pthread_mutex_init(&ctx->lock, NULL);
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx = NULL;
+    options.devices = devices;
+    options.assembler = assembler;
+    options.log = take_log;
     logged[0] = 0;
+    if (ompjit_context_create(&options, &ctx, NULL)) {
+        puts("Bail out! no context");
+        exit(1);
+    }
+    return ctx;
 }
 
-static inline ompjit__image image_of(const char *cubin, size_t size, const char *ptx)
+static inline ompjit_context *context(const char *devices)
+{
+    return context_with(devices, OMPJIT_ASSEMBLER_AUTO);
+}
+
+/* An image of a cubin, of PTX, or of a cubin with the PTX it came from. */
+static inline ompjit__image image_of(const char *cubin, const char *ptx)
 {
     ompjit__image image = {.kind = OMPJIT__IMAGE_PTX, .arch = "sm_75"};
     if (cubin) {
         image.kind = OMPJIT__IMAGE_CUBIN;
-        ompjit__buf_add(&image.bytes, cubin, size);
+        ompjit__buf_add(&image.bytes, cubin, sizeof cubin_magic);
     }
     if (ptx)
         ompjit__buf_printf(cubin ? &image.ptx : &image.bytes, "%s", ptx);
@@ -130,7 +118,7 @@ static inline ompjit_status compute(ompjit_device *dev, struct run *run,
     TRY(ompjit_device_alloc(dev, sizeof x, &run->dx, err));
     TRY(ompjit_device_alloc(dev, sizeof y, &run->dy, err));
     TRY(ompjit_device_alloc(dev, sizeof z, &run->dz, err));
-    TRY(ops->load(dev, image, &run->loaded, err));
+    TRY(ops->load(dev, image, NULL, &run->loaded, err));
     TRY(ops->symbol(dev, run->loaded, "answer", &answer, &size, err));
     TRY(launch_shared(dev, run, err));
     TRY(ompjit_device_upload(dev, run->dx, x, sizeof x, err));
@@ -181,12 +169,12 @@ static inline bool results_right(void)
     return true;
 }
 
-static inline ompjit_device *open_gpu(struct ompjit_context *ctx)
+static inline ompjit_device *open_gpu(ompjit_context **ctx)
 {
     ompjit_device *dev = NULL;
     ompjit_error err = {0};
-    context(ctx, "cuda");
-    if (ompjit_context_device(ctx, 0, &dev, &err)) {
+    *ctx = context("cuda");
+    if (ompjit_context_device(*ctx, 0, &dev, &err)) {
         printf("Bail out! no device: %s\n", err.text);
         exit(1);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * One GPU, as cuda.c (the device, its context, memory and queues) and
- * cuda_kernel.c (images and launches) share it.
+ * One GPU, as cuda_find.c (which there are), cuda.c (its context, memory and
+ * queues) and cuda_kernel.c (images and launches) share it.
  */
 #ifndef OMPJIT_CUDA_H
 #define OMPJIT_CUDA_H
@@ -49,6 +49,8 @@ struct ompjit__queue {
     ompjit__queue *next_idle; /* of idle                             */
     char kernel[128];         /* the last one launched, for messages */
 };
+
+extern const ompjit__device_ops ompjit__cuda_ops;
 
 /* Whether this process may use the GPU: not where it is a forked child. */
 bool ompjit__gpu_usable(const ompjit__gpu *gpu);

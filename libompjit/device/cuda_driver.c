@@ -39,7 +39,8 @@ static void **slot(size_t i)
 }
 
 /* Drivers since 12.0 tell by release which form of a function they give, which
- * is surer than a symbol's suffix. */
+ * is surer than a symbol's suffix. Not asked for what is optional: that is the
+ * asking itself. */
 static void ask(const ompjit__cuda *cu)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(entries); i++) {

@@ -31,8 +31,9 @@ struct ompjit__loaded {
 
 /* Gives the driver one form of an image. A failure adds its words to `text`,
  * those of the driver's compiler too. */
-static cu_result attempt(ompjit__gpu *gpu, const char *what, const ompjit__buf *code,
-                     cu_module *module, ompjit__buf *text)
+static cu_result attempt(ompjit__gpu *gpu, const char *what,
+                         const ompjit__buf *code, cu_module *module,
+                         ompjit__buf *text)
 {
     char log[2048] = "";
     unsigned options[] = {OMPJIT__CU_JIT_ERROR_LOG_BUFFER,
@@ -63,7 +64,7 @@ static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
         ompjit__cuda_effect(r) == OMPJIT__CUDA_EFFECT_REFUSED) {
         r = attempt(gpu, "PTX", &image->ptx, module, &text);
         if (!r)
-            ompjit__log(gpu->ctx, "cuda:%u was given PTX instead of a cubin: %s",
+            ompjit__log(gpu->ctx, "cuda:%u was given PTX for a cubin: %s",
                         gpu->ordinal, text.data ? text.data : "");
     }
     ompjit_status status = OMPJIT_OK;
@@ -89,7 +90,8 @@ static void free_loaded(ompjit__loaded *loaded)
     free(loaded);
 }
 
-/* An image whose loading fails only in leave is left to close. */
+/* An image whose loading fails only in leave is left to close. None imports
+ * variables: the driver cannot bind them to another module's. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
