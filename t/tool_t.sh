@@ -8,7 +8,7 @@ export OMPJIT_DEVICE
 # status_is N NAME COMMAND...: the exit status, also of a signal
 status_is() {
     tap_want=$1 tap_name=$2; shift 2
-    out=$( { ("$@") 2>"$tmp/stderr"; } 2>/dev/null) # not the shell's "Killed"
+    out=$("$@" 2>"$tmp/stderr")
     tap_got=$?
     is "$tap_got" "$tap_want" "$tap_name"
     [ "$tap_got" = "$tap_want" ] || sed 's/^/# /' "$tmp/stderr"
