@@ -33,7 +33,7 @@ END {
         }
         ours = median(row FS "ours")
         printf "%s\n    {\"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"ours\": %.6g",
-            i > 1 ? "," : "", part[1], part[2], unit[row], ours >json
+            (i > 1 ? "," : ""), part[1], part[2], unit[row], ours >json
         printf "  %-32s %10.4g", part[2], ours
         if (row in peer) {
             other = median(row FS peer[row])

@@ -99,16 +99,17 @@ starts() {
     done
 }
 
+# Other work on the machine spoils figures, and ratios less: it is told.
+load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
 cubins
 launches
 starts
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
+machine="$machine, $(nproc) processors, load $load at the start"
 commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)
-printf '%s, %s processors, commit %s\n' "$machine" "$(nproc)" "$commit" \
-    >"$out/table.txt"
-awk -v json="$out/results.json" -v machine="$machine, $(nproc) processors" \
-    -v commit="$commit" -v date="$(date -u +%Y-%m-%d)" \
+printf '%s, commit %s\n' "$machine" "$commit" >"$out/table.txt"
+awk -v json="$out/results.json" -v machine="$machine" -v commit="$commit" -v date="$(date -u +%Y-%m-%d)" \
     -f "$srcdir/bench/report.awk" "$samples" >>"$out/table.txt"
 cat "$out/table.txt"
 note "also in $out/results.json"

@@ -7,7 +7,7 @@
 map=$srcdir/libompjit/libompjit.map
 "${CC:-cc}" -E -P -I"$("$LLVM_BINDIR/llvm-config" --includedir)" \
     "$srcdir/include/ompjit_llvm.h" | grep -oE '\bompjit_[a-z0-9_]+ *\(' |
-    tr -d ' (' | grep -vx ompjit_log_fn | LC_ALL=C sort -u >"$tmp/header"
+    tr -d ' (' | grep -v '_fn$' | LC_ALL=C sort -u >"$tmp/header"
 grep -oE '^ +[a-z0-9_]+;' "$map" | tr -d ' ;' >"$tmp/map"
 grep -oE 'ompjit_[a-z0-9_]+(" \(\)| \(\))' "$srcdir/doc/libompjit.3" |
     tr -d '" ()' | LC_ALL=C sort -u >"$tmp/manual"

@@ -8,8 +8,10 @@ export OMPJIT_DEVICE
 # status_is N NAME COMMAND...: the exit status, also of a signal
 status_is() {
     tap_want=$1 tap_name=$2; shift 2
-    out=$( ("$@") 2>"$tmp/stderr")
+    exec 3>&2 2>/dev/null # the shell tells of signals
+    out=$("$@" 2>"$tmp/stderr")
     tap_got=$?
+    exec 2>&3 3>&-
     is "$tap_got" "$tap_want" "$tap_name"
     [ "$tap_got" = "$tap_want" ] || sed 's/^/# /' "$tmp/stderr"
 }
@@ -113,6 +115,14 @@ like "$(cat "$tmp/stderr")" "^ompjit: front end" "  and --time shows the stages"
 status_is 134 "abort" "$ompjit" run "$tmp/status.c" a
 status_is 137 "kill" "$ompjit" run "$tmp/status.c" k
 status_is 139 "a segmentation fault" "$ompjit" run "$tmp/status.c" s
+
+program absent.c '#include <stdio.h>' 'int main(void) { int x = 0;' \
+    'puts("before");' '#pragma omp target map(present, tofrom : x)' 'x = 1;' \
+    'puts("after"); return 0; }'
+status_is 1 "a target region that fails" \
+    "$ompjit" run --host-memory=separate "$tmp/absent.c"
+is "$out" "before" "  ends the program"
+like "$(cat "$tmp/stderr")" "^ompjit: .*present" "  and says why"
 
 program nomain.c 'int f(void) { return 1; }'
 fails_with "^ompjit: .*main" "a program without main" \

@@ -26,7 +26,8 @@ static int set_geometry(const struct options *o)
     const struct {
         const char *name;
         unsigned value;
-    } variables[] = {{"OMPJIT_TEAMS", o->teams}, {"OMPJIT_THREADS", o->threads}};
+    } variables[] = {{"OMPJIT_TEAMS", o->teams},
+                     {"OMPJIT_THREADS", o->threads}};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         char text[16];
         snprintf(text, sizeof text, "%u", variables[i].value);
