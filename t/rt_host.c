@@ -6,8 +6,6 @@
  */
 #include "rt_host.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +14,12 @@
 
 #include "runtime-bc/host_abi.h"
 
-enum { MAX_THREADS = 256, STACK = 256 * 1024, BARRIERS = 16, MAX_TURNS = 1 << 22 };
+enum {
+    MAX_THREADS = 256,
+    STACK = 256 * 1024,
+    BARRIERS = 16,
+    MAX_TURNS = 1 << 22
+};
 
 typedef struct fiber {
     ompjit_host_thread t;
@@ -24,7 +27,7 @@ typedef struct fiber {
     char *stack;
     int over;
     uint64_t given;
-    unsigned warp_phase;
+    uint32_t waits_for; /* lanes */
 } fiber;
 
 static struct {
@@ -83,17 +86,24 @@ void ompjit_host_barrier(uint32_t id, uint32_t n)
     }
 }
 
-/* A lane waits until the mask's others have synchronized as often as it. */
+/* The last lane of the mask to come lets the others go. */
 void ompjit_host_warp_sync(uint32_t mask)
 {
-    if (mask == 1u << (team.current & 31))
-        return;
-    unsigned first = team.current & ~31u, mine = ++me()->warp_phase;
-    for (unsigned lane = 0; lane < 32; lane++) {
-        fiber *f = &team.fibers[first + lane];
-        while (mask >> lane & 1 && first + lane < team.n && !f->over &&
-               f->warp_phase < mine)
+    unsigned first = team.current & ~31u;
+    me()->waits_for = mask;
+    while (me()->waits_for) {
+        uint32_t come = 0;
+        for (unsigned lane = 0; lane < 32; lane++) {
+            fiber *f = &team.fibers[first + lane];
+            if (first + lane >= team.n || f->over || f->waits_for == mask)
+                come |= 1u << lane;
+        }
+        if ((come & mask) != mask)
             ompjit_host_yield();
+        else
+            for (unsigned lane = 0; lane < 32 && first + lane < team.n; lane++)
+                if (mask >> lane & 1)
+                    team.fibers[first + lane].waits_for = 0;
     }
 }
 
@@ -158,7 +168,7 @@ static void start_team(unsigned id, unsigned teams, unsigned threads)
                                     .ntid3 = {threads, 1, 1},
                                     .nctaid3 = {teams, 1, 1}};
         f->over = 0;
-        f->warp_phase = 0;
+        f->waits_for = 0;
         if (!f->stack)
             f->stack = malloc(STACK);
         getcontext(&f->context);
