@@ -39,7 +39,8 @@ INLINE uint64_t chunk_end(uint64_t from, uint64_t chunk, uint64_t count)
 
 /* ---------------------------------------------------- loops of one thread */
 
-static NOINLINE void solo_begin(loop l, share s, bool whole)
+static NOINLINE void solo_begin(const loop *l, uint32_t id, uint32_t n,
+                                bool whole)
 {
     thread_state *state = ompjit_thread_state();
     solo_loop *solo = state->loop;
@@ -50,18 +51,18 @@ static NOINLINE void solo_begin(loop l, share s, bool whole)
         solo->outer = state->loop;
         state->loop = solo;
     }
+    solo->l = *l;
     if (whole) {
-        uint64_t quotient = l.count / s.n, longer = l.count % s.n;
-        l.chunk = quotient + (s.id < longer);
-        solo->next = s.id * quotient + (s.id < longer ? s.id : longer);
-        solo->stride = l.count;
-        solo->done = !l.chunk;
+        uint64_t quotient = l->count / n, longer = l->count % n;
+        solo->l.chunk = quotient + (id < longer);
+        solo->next = id * quotient + (id < longer ? id : longer);
+        solo->stride = l->count;
+        solo->done = !solo->l.chunk;
     } else {
-        solo->done = __builtin_mul_overflow(s.id, l.chunk, &solo->next);
-        if (__builtin_mul_overflow(s.n, l.chunk, &solo->stride))
-            solo->stride = l.count;
+        solo->done = __builtin_mul_overflow(id, l->chunk, &solo->next);
+        if (__builtin_mul_overflow(n, l->chunk, &solo->stride))
+            solo->stride = l->count;
     }
-    solo->l = l;
 }
 
 /* The loop's next chunk, as [*from, *to]; a loop that is over may be followed
@@ -76,9 +77,8 @@ static NOINLINE bool solo_next(uint64_t *from, uint64_t *to)
     }
     *from = solo->next;
     *to = chunk_end(*from, solo->l.chunk, count);
-    if (count - *from <= solo->stride)
-        solo->done = true;
-    solo->next += solo->stride;
+    bool over = count - *from <= solo->stride;
+    solo->next = over ? count : *from + solo->stride;
     return true;
 }
 
@@ -191,12 +191,11 @@ static NOINLINE int32_t runtime_schedule(uint64_t *chunk)
 INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 {
     uint32_t context = context_of(gtid);
-    share s = {context_thread(context), context_threads(context)};
     bool ordered;
     schedule &= ~SCHEDULE_MODIFIERS;
     ordered = schedule >= ORDERED_FIRST && schedule <= ORDERED_LAST;
     if (!context_is_many(context)) {
-        solo_begin(l, (share){0, 1}, true);
+        solo_begin(&l, 0, 1, true);
         return;
     }
     if (!ordered && (schedule == RUNTIME || schedule == RUNTIME_SIMD))
@@ -208,7 +207,8 @@ INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
         team_begin(context, l, TEAM_ORDERED);
     } else if (schedule == STATIC || schedule == STATIC_CHUNKED) {
         team_begin(context, l, TEAM_STATIC);
-        solo_begin(l, s, whole);
+        solo_begin(&l, context_thread(context), context_threads(context),
+                   whole);
     } else if (schedule == GUIDED_CHUNKED || schedule == GUIDED_SIMD) {
         team_begin(context, l, TEAM_GUIDED);
     } else {

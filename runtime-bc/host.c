@@ -97,7 +97,7 @@ EXPORT void ompjit_nvvm_exit(void)
     ompjit_host_trap("the kernel executed an exit instruction");
 }
 
-/* ---------------------------------------------- shuffles: PTX ISA, shfl.sync */
+/* ------------------------------------------ shuffles: PTX ISA, shfl.sync */
 
 /* `c` holds the clamp in its low five bits and, from bit 8, the lane bits that
  * all lanes of a segment have in common. */

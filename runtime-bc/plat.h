@@ -84,7 +84,8 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 {
     return vprintf(format, args);
 }
-#define plat_fail(message) (vprintf("ompjit: " message "\n", 0), __builtin_trap())
+#define plat_fail(message)                                                     \
+    (vprintf("ompjit: " message "\n", 0), __builtin_trap())
 
 
 /* A counted barrier counts whole warps. */
@@ -171,13 +172,19 @@ INLINE uint32_t plat_thread_id(int32_t d)
     const ompjit_host_thread *me = ompjit_host_self();
     return ompjit_host_dimension(me->ntid3, me->tid, d);
 }
-INLINE uint32_t plat_block_dim(int32_t d) { return ompjit_host_self()->ntid3[d]; }
+INLINE uint32_t plat_block_dim(int32_t d)
+{
+    return ompjit_host_self()->ntid3[d];
+}
 INLINE uint32_t plat_block_id(int32_t d)
 {
     const ompjit_host_thread *me = ompjit_host_self();
     return ompjit_host_dimension(me->nctaid3, me->ctaid, d);
 }
-INLINE uint32_t plat_grid_dim(int32_t d) { return ompjit_host_self()->nctaid3[d]; }
+INLINE uint32_t plat_grid_dim(int32_t d)
+{
+    return ompjit_host_self()->nctaid3[d];
+}
 
 INLINE void *plat_dynamic_shared(void) { return ompjit_host_self()->dynamic; }
 

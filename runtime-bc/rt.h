@@ -5,10 +5,11 @@
  * does not read disappear with their stores.
  *
  * What a thread needs to know at every call - is it in a parallel region, alone
- * or in a team - is also carried by the "global thread number" that clang passes
- * from call to call: ours has CONTEXT_TAG set and says the context, so that
- * after inlining no memory is read at all. Any other number (an untagged 0 of
- * openmp-opt's state machine, another front end's) means: read the state.
+ * or in a team - is also carried by the "global thread number" that clang
+ * passes from call to call: ours has CONTEXT_TAG set and says the context, so
+ * that after inlining no memory is read at all. Any other number (what
+ * openmp-opt's state machine passes, or another front end) means: read the
+ * state.
  */
 #ifndef OMPJIT_RT_H
 #define OMPJIT_RT_H
@@ -46,7 +47,7 @@ extern uint32_t IN_SHARED ompjit_nthreads_var; /* 0: as many as there are     */
 extern uint32_t IN_SHARED ompjit_sched_var;    /* omp_sched_t                 */
 extern int32_t IN_SHARED ompjit_chunk_var;
 extern launch_environment *IN_SHARED ompjit_launch;
-extern void *IN_SHARED ompjit_work; /* generic: what the workers run, or NULL  */
+extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
 
 /* What one thread has for itself, which only nested regions, settings changed
  * inside a region and loops of a single thread need. */

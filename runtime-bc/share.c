@@ -72,8 +72,10 @@ static void *part_alloc(uint32_t size)
     if (used + size / UNIT > MAX_COUNT || used * UNIT + size > part ||
         count == MAX_COUNT)
         return NULL;
-    arena[plat_tid()] = (unsigned char)((used + size / UNIT) << 4 | (count + 1));
-    return (unsigned char *)arena + base + part * plat_tid() + used * UNIT;
+    used += size / UNIT;
+    arena[plat_tid()] = (unsigned char)(used << 4 | (count + 1));
+    return (unsigned char *)arena + base + part * plat_tid() + used * UNIT -
+           size;
 }
 /* All of the part is free again when its last variable goes. */
 static void part_free(void)

@@ -7,7 +7,8 @@
 /* ------------------------------------------------------------- barriers */
 
 /* For a team of several warps of which the last is not whole: no barrier of
- * the hardware counts such a team. Warps that have come, and how often all had. */
+ * the hardware counts such a team. Warps that have come, and how often all
+ * had. */
 static SHARED uint32_t arrived, phase;
 
 EXPORT void ompjit_barrier_init(void)

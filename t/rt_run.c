@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Runs the kernels of rt_kernels.c and compares what they leave with what the
+ * sequential program leaves. usage:
+ *
+ *     rt_run ptx LIBPTXI FOLDER NAME      under the PTX interpreter
+ *     rt_run host LIBRARY NAME THREADS    linked with the host runtime
+ *
+ * In each of several geometries, of one thread if THREADS is 1. FOLDER has a
+ * file KERNEL.ptx for each. NAME goes into the tests' names. RT_KERNEL in the
+ * environment names the only kernel to run.
+ */
+#include <dlfcn.h>
+#include <math.h>
+
+#include "rt_host.h"
+#include "rt_kernels.h"
+#include "tap.h"
+
+typedef struct kernel {
+    const char *name;
+    void (*sequential)(args *p);
+    int inexact;
+} kernel;
+
+#define RT_ROW(name, inexact) {#name, rt_##name, inexact},
+static const kernel kernels[] = {RT_KERNELS(RT_ROW)};
+
+typedef struct launch_environment {
+    unsigned teams_done, unused;
+    void *buffer;
+} launch_environment;
+
+/* Runs symbol `entry`; 0, or an error's text. */
+typedef const char *(*run_fn)(const char *entry, unsigned teams,
+                              unsigned threads, void **params);
+typedef const char *(*entry_fn)(int i);
+typedef int (*generic_fn)(const char *entry);
+
+/* ------------------------------------------------------------- the data */
+
+static args *args_new(void)
+{
+    args *p = calloc(1, sizeof *p);
+    p->n = N;
+    for (int i = 0; i <= N; i++) {
+        p->a[i] = i * 37 % 101;
+        p->b[i] = 1000 - i * 13 % 89;
+        p->u[i] = (i * 7 % 23) / 8.0;
+        p->v[i] = (i * 11 % 31) / 4.0;
+    }
+    p->sum = 5;
+    p->isum = 3;
+    p->imin = 999;
+    return p;
+}
+
+static int close_to(double x, double y, int inexact)
+{
+    return x == y || (inexact && fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y)));
+}
+
+/* The first difference, as text, or NULL. */
+static const char *difference(const args *got, const args *want, int inexact)
+{
+    static char text[128];
+#define DIFFERENT(what, i, format)                                             \
+    return snprintf(text, sizeof text,                                         \
+                    #what "[%d]: " format ", want " format, i, got->what[i],   \
+                    want->what[i]),                                            \
+           text
+    for (int i = 0; i <= N; i++) {
+        if (got->a[i] != want->a[i])
+            DIFFERENT(a, i, "%d");
+        if (got->b[i] != want->b[i])
+            DIFFERENT(b, i, "%d");
+        if (!close_to(got->u[i], want->u[i], inexact))
+            DIFFERENT(u, i, "%.17g");
+        if (!close_to(got->v[i], want->v[i], inexact))
+            DIFFERENT(v, i, "%.17g");
+    }
+    for (int i = 0; i < 16; i++)
+        if (got->out[i] != want->out[i])
+            DIFFERENT(out, i, "%" PRId64);
+    if (!close_to(got->sum, want->sum, inexact) || got->isum != want->isum ||
+        got->imin != want->imin)
+        return "sums differ";
+    if (!close_to(got->p.x, want->p.x, inexact) || got->p.tag != want->p.tag ||
+        got->p.y[0] != want->p.y[0] || got->p.y[2] != want->p.y[2])
+        return "structures differ";
+    return NULL;
+}
+
+/* ---------------------------------------------------------- running them */
+
+/* The k-th entry that belongs to function `name`, in the source's order. */
+static const char *find_entry(entry_fn entries, const char *name, int k)
+{
+    char part[64];
+    const char *found = NULL;
+    int line = 0;
+    snprintf(part, sizeof part, "_rt_%s_l", name);
+    for (; k >= 0; k--) {
+        int best = 1 << 30;
+        found = NULL;
+        for (int i = 0; entries(i); i++) {
+            const char *at = strstr(entries(i), part);
+            int l = at ? atoi(at + strlen(part)) : 0;
+            if (at && l > line && l < best) {
+                best = l;
+                found = entries(i);
+            }
+        }
+        line = best;
+    }
+    return found;
+}
+
+static const char *run_kernel(const kernel *k, entry_fn entries,
+                              generic_fn generic, run_fn run, unsigned teams,
+                              unsigned threads)
+{
+    args *got = args_new(), *want = args_new();
+    launch_environment env = {0, 0, calloc(teams, 256)};
+    void *launch = &env;
+    const char *error = NULL, *entry;
+    k->sequential(want);
+    for (int i = 0; !error && (entry = find_entry(entries, k->name, i)); i++) {
+        /* A kernel's pointers come in the order of their first use. */
+        void *isum = &got->isum, *imin = &got->imin, *sum = &got->sum;
+        void *lock = &got->lock, *nest = &got->nest, *p = got;
+        void *plain[] = {&launch, &p, &sum, &isum, &imin};
+        void *locks[] = {&launch, &lock, &p, &nest, &p};
+        unsigned warp = generic(entry) && threads > 1 ? 32 : 0;
+        error = run(entry, teams, threads + warp,
+                    strcmp(k->name, "locks") ? plain : locks);
+    }
+    if (!error)
+        error = env.teams_done ? "the counter of teams is not 0"
+                               : difference(got, want, k->inexact);
+    free(env.buffer);
+    free(got);
+    free(want);
+    return error;
+}
+
+/* Kernels whose result depends on how many teams run the region. */
+static int one_team(const char *name)
+{
+    static const char *const names[] = {
+        "generic",      "many_arguments", "static_chunks", "lastprivates",
+        "dynamics",     "dynamic_types",  "runtime_schedules", "ordereds",
+        "locks",        "singles",        "nested",        "num_threads",
+        "if_clause",    "icvs",           "tasks",         "taskloops",
+        "orphaned",     "sections",       "spmd_parallel", "reduce_struct",
+        "reduce_spmd"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return 0;
+}
+
+static void run_geometries(const char *label, const kernel *k, entry_fn entries,
+                           generic_fn generic, run_fn run,
+                           const unsigned (*geometry)[2], size_t n)
+{
+    for (size_t g = 0; g < n; g++) {
+        unsigned teams = geometry[g][0], threads = geometry[g][1];
+        if (one_team(k->name) && teams > 1)
+            continue;
+        const char *error =
+            run_kernel(k, entries, generic, run, teams, threads);
+        ok(!error, "%s: %s, %u x %u", label, k->name, teams, threads);
+        if (error)
+            printf("# %s\n", error);
+    }
+}
+
+static int wanted(const kernel *k)
+{
+    const char *only = getenv("RT_KERNEL");
+    return !only || !strcmp(only, k->name);
+}
+
+/* ------------------------------------------------------------------ PTX */
+
+static struct {
+    void *module;
+    char error[4096];
+    void *(*load)(const char *const *, int, char *, size_t);
+    int (*launch)(void *, const char *, unsigned, unsigned, unsigned, unsigned,
+                  unsigned, unsigned, unsigned, void *const *, char *, size_t);
+    const char *(*kernel_name)(void *, int);
+    void *(*symbol)(void *, const char *, size_t *);
+} ptx;
+
+static const char *ptx_entry(int i)
+{
+    return ptx.kernel_name(ptx.module, i);
+}
+static int ptx_generic(const char *entry)
+{
+    char name[256];
+    size_t size;
+    snprintf(name, sizeof name, "%s_kernel_environment", entry);
+    const unsigned char *env = ptx.symbol(ptx.module, name, &size);
+    return env && !(env[2] & 2);
+}
+static const char *ptx_run(const char *entry, unsigned teams, unsigned threads,
+                           void **params)
+{
+    return ptx.launch(ptx.module, entry, teams, 1, 1, threads, 1, 1, 0, params,
+                      ptx.error, sizeof ptx.error)
+               ? ptx.error
+               : NULL;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    rewind(f);
+    char *text = calloc(1, (size_t)size + 1);
+    size_t got = fread(text, 1, (size_t)size, f);
+    fclose(f);
+    return got == (size_t)size ? text : NULL;
+}
+
+static int run_ptx(const char *library, const char *folder, const char *label)
+{
+    static const unsigned geometry[][2] = {{1, 32}, {1, 128}, {1, 50},
+                                           {4, 64}, {70, 96}, {5, 20}};
+    void *lib = dlopen(library, RTLD_NOW);
+    if (!lib)
+        skip_all("%s", dlerror());
+    *(void **)&ptx.load = dlsym(lib, "ptxi_load");
+    *(void **)&ptx.launch = dlsym(lib, "ptxi_launch");
+    *(void **)&ptx.kernel_name = dlsym(lib, "ptxi_kernel_name");
+    *(void **)&ptx.symbol = dlsym(lib, "ptxi_symbol");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s.ptx", folder, kernels[i].name);
+        const char *text = wanted(&kernels[i]) ? read_file(path) : NULL;
+        if (!wanted(&kernels[i]))
+            continue;
+        ptx.module = text ? ptx.load(&text, 1, ptx.error, sizeof ptx.error)
+                          : NULL;
+        if (!ok(ptx.module != NULL, "%s: %s is read", label, path))
+            printf("# %s\n", ptx.error);
+        else
+            run_geometries(label, &kernels[i], ptx_entry, ptx_generic, ptx_run,
+                           geometry, sizeof geometry / sizeof *geometry);
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------------- host */
+
+static void *host_lib;
+static const char *const *host_names;
+
+static const char *host_entry(int i)
+{
+    return host_names[i];
+}
+static int host_generic(const char *entry)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s_kernel_environment", entry);
+    const unsigned char *env = dlsym(host_lib, name);
+    return env && !(env[2] & 2);
+}
+static const char *host_launch(const char *entry, unsigned teams,
+                               unsigned threads, void **params)
+{
+    return rt_host_run(dlsym(host_lib, entry), teams, threads, params);
+}
+
+static int run_host(const char *path, const char *label, unsigned threads)
+{
+    const unsigned one[][2] = {{1, 1}, {4, 1}, {70, 1}};
+    const unsigned more[][2] = {{1, 1}, {1, 32}, {1, 64}, {1, 50}, {5, 96}};
+    host_lib = dlopen(path, RTLD_NOW);
+    if (!ok(host_lib != NULL, "%s: the object is loaded", label)) {
+        printf("# %s\n", dlerror());
+        return 1;
+    }
+    host_names = dlsym(host_lib, "rt_entries");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (wanted(&kernels[i]))
+            run_geometries(label, &kernels[i], host_entry, host_generic,
+                           host_launch, threads == 1 ? one : more,
+                           threads == 1 ? 3 : 5);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 5 && !strcmp(argv[1], "ptx"))
+        run_ptx(argv[2], argv[3], argv[4]);
+    else if (argc == 5 && !strcmp(argv[1], "host"))
+        run_host(argv[2], argv[3], (unsigned)atoi(argv[4]));
+    else
+        return 2;
+    return done_testing();
+}
