@@ -186,8 +186,9 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
     LLVMValueRef count = args ? stored(args, NUM_ARGS) : NULL;
     LLVMValueRef types = args ? array_of(stored(args, ARG_TYPES)) : NULL;
     LLVMValueRef sizes = args ? array_of(stored(args, ARG_SIZES)) : NULL;
+    int32_t teams = call ? (int32_t)number(LLVMGetOperand(call, NUM_TEAMS)) : 0;
     out->known = call != NULL;
-    out->teams = call ? (uint32_t)number(LLVMGetOperand(call, NUM_TEAMS)) : 0;
+    out->teams = teams < 0 ? 1 : (uint32_t)teams; /* -1: no teams construct */
     unsigned n = count ? (unsigned)number(count) : 0;
     if (!n || !types || LLVMGetArrayLength2(LLVMTypeOf(types)) != n)
         return OMPJIT_OK;
