@@ -15,6 +15,7 @@
  * Nothing outside the image survives, so builds may run on many threads.
  */
 #include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
@@ -71,14 +72,29 @@ static ompjit_status specialize(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* Function bodies are read when they are linked, and linked where they are
+ * used: runtime-bc/local.am makes them linkonce. */
+static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
+                                  ompjit_error *err)
+{
+    size_t size;
+    const void *bc = ompjit__runtime_bc(b->host, &size);
+    LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
+        bc, size, "device runtime", false);
+    if (LLVMGetBitcodeModuleInContext2(b->context, memory, out)) {
+        LLVMDisposeMemoryBuffer(memory);
+        return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_LINK,
+                            "the device runtime does not load: %s",
+                            b->messages.data ? b->messages.data : "");
+    }
+    return OMPJIT_OK;
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
-    size_t size;
-    const void *bc = ompjit__runtime_bc(b->host, &size);
     LLVMModuleRef runtime;
-    ompjit_status status = ompjit__parse_ir(
-        b->context, bc, size, "device runtime", &b->messages, &runtime, err);
+    ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
         return status;
     size_t mark = b->messages.size;
