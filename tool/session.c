@@ -166,6 +166,7 @@ int session_open(const struct options *o, const char *devices,
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();
+    setenv("OMPJIT_WARM", "0", 0); /* one compile: no next one to prepare */
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;

@@ -156,13 +156,15 @@ static char *pair_key(const ompjit__command *command)
 }
 
 static ompjit_status pair_start(const ompjit__command *command,
-                                struct pair *out, ompjit_error *err)
+                                unsigned time_limit, struct pair *out,
+                                ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status =
-        ompjit__child_start(command->host.v, &pair.host, err);
+        ompjit__child_start(command->host.v, time_limit, &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, &pair.device, err);
+        status = ompjit__child_start(command->device.v, time_limit,
+                                     &pair.device, err);
     if (status)
         pair_kill(&pair);
     else
@@ -207,7 +209,8 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
     if (!key || (off && !strcmp(off, "0")))
         return;
     pthread_mutex_lock(&f->lock);
-    if (warm_at(f, key) < 0 && !pair_start(command, &next, NULL)) {
+    if (warm_at(f, key) < 0 &&
+        !pair_start(command, f->time_limit, &next, NULL)) {
         next.key = ompjit__strdup(key);
         if (f->warm[MAX_WARM - 1].key)
             old = take_at(f, 0);
@@ -318,7 +321,7 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
         if (!status || status == OMPJIT_ERR_TIMEOUT)
             return status;
     }
-    ompjit_status status = pair_start(run->command, &pair, err);
+    ompjit_status status = pair_start(run->command, run->f->time_limit, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,8 +81,15 @@ static int spawn(char *const *argv, const int *theirs, pid_t *pid)
     return rc;
 }
 
-ompjit_status ompjit__child_start(char *const *argv, ompjit__child *out,
-                                  ompjit_error *err)
+static void limit_cpu(pid_t pid, unsigned seconds)
+{
+    struct rlimit limit = {.rlim_cur = (rlim_t)seconds + 2,
+                           .rlim_max = (rlim_t)seconds + 4};
+    prlimit(pid, RLIMIT_CPU, &limit, NULL); /* a lower one stays */
+}
+
+ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
+                                  ompjit__child *out, ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
     int *ours[NFDS] = {&child.source, &child.out, &child.diag, &child.host_ir};
@@ -95,6 +103,8 @@ ompjit_status ompjit__child_start(char *const *argv, ompjit__child *out,
     const char *what = rc ? "pipe to" : "start";
     if (!rc)
         rc = spawn(argv, theirs, &child.pid);
+    if (!rc)
+        limit_cpu(child.pid, time_limit);
     for (int i = 0; i < NFDS; i++)
         close_fd(&theirs[i]);
     if (rc) {
