@@ -37,6 +37,10 @@ static const char source[] =
     "    for (int i = 0; i < n; i++) out[i] += base;\n"
     "  }\n"
     "}\n"
+    "void trapper(int *p) {\n"
+    "#pragma omp target map(p[:1])\n"
+    "  if (p[0] == 3) __builtin_trap();\n"
+    "}\n"
     "void two(int *p) {\n"
     "#pragma omp target map(p[:1])\n"
     "  p[0]++;\n"
@@ -168,6 +172,24 @@ static void functions(void)
     }
 }
 
+static void traps(void)
+{
+    int v = 3;
+    void (*trapper)(int *);
+    ok(!ompjit_module_function(mod, "trapper", (void (**)(void))&trapper,
+                               &err),
+       "a function with a trap compiles");
+    ok(ompjit_context_failure(ctx, &err) == OMPJIT_OK, "nothing failed so far");
+    ompjit_kernel *k = kernel("trapper");
+    ompjit_arg arg = {.type = OMPJIT_ARG_POINTER, .value.p = &v};
+    ok(ompjit_kernel_launch(k, dev, NULL, &arg, 1, &err) == OMPJIT_ERR_DEVICE,
+       "a kernel that traps is an error");
+    ok_contains(err.text, "trapper", "which names the kernel: %s", err.text);
+    v = 4;
+    ok(!ompjit_kernel_launch(k, dev, NULL, &arg, 1, &err),
+       "and the next launch works");
+}
+
 static void bad_arguments(void)
 {
     float v = 0;
@@ -229,7 +251,7 @@ static void bad_names(void)
     ok_contains(err.text, "dot:11", "all of them");
     ok(ompjit_module_kernel(mod, "two", &k, &err) == OMPJIT_ERR_NOT_FOUND,
        "a function with two regions is not enough: %s", err.text);
-    ok(!ompjit_module_kernel(mod, "two:33", &k, &err), "with its line it is %s",
+    ok(!ompjit_module_kernel(mod, "two:37", &k, &err), "with its line it is %s",
        err.text);
     ok(ompjit_module_function(mod, "nope", &fn, &err) == OMPJIT_ERR_NOT_FOUND,
        "an unknown function: %s", err.text);
@@ -331,6 +353,7 @@ int main(void)
     }
     geometries();
     functions();
+    traps();
     bad_arguments();
     bad_names();
     bad_modules();

@@ -147,7 +147,8 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
         next = LLVMGetNextFunction(f);
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
-        if (!strncmp(name, "llvm.nvvm.", 10)) {
+        if (!strncmp(name, "llvm.nvvm.", 10) || !strcmp(name, "llvm.trap") ||
+            !strcmp(name, "llvm.debugtrap")) {
             ompjit_status status = lower_intrinsic(m, f, name, err);
             if (status)
                 return status;
