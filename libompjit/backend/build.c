@@ -105,6 +105,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
                             b->messages.data ? b->messages.data + mark : "");
     ompjit__fold_constant(b->m, "ompjit_fold_threads", b->spec->threads);
     ompjit__fold_constant(b->m, "ompjit_fold_teams", b->spec->teams);
+    ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
     done(b, OMPJIT_STAGE_LINK);

@@ -75,6 +75,40 @@ ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
     return fold_literals(f, k, spec, err);
 }
 
+/* Every call of the function becomes the constant. */
+static void replace_calls(LLVMValueRef f, uint64_t value)
+{
+    LLVMUseRef next;
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u; u = next) {
+        next = LLVMGetNextUse(u);
+        LLVMValueRef call = LLVMGetUser(u);
+        if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f)
+            continue;
+        LLVMReplaceAllUsesWith(call, LLVMConstInt(LLVMTypeOf(call), value, 0));
+        LLVMInstructionEraseFromParent(call);
+    }
+}
+
+void ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
+                       const ompjit__spec *spec, bool generic_stays)
+{
+    unsigned built = 0, spmd = 0, generic = 0;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &unit->kernels[i];
+        if (spec->kernel && strcmp(k->symbol, spec->kernel))
+            continue;
+        built++;
+        spmd += k->mode == OMPJIT_MODE_SPMD ||
+                k->mode == OMPJIT_MODE_GENERIC_SPMD;
+        generic += k->mode == OMPJIT_MODE_GENERIC;
+    }
+    LLVMValueRef ask = LLVMGetNamedFunction(m, "__kmpc_is_spmd_exec_mode");
+    if (built && spmd == built)
+        replace_calls(ask, 1);
+    else if (built && generic == built && generic_stays)
+        replace_calls(ask, 0);
+}
+
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(m, name);
