@@ -120,6 +120,10 @@ static void preserve(ompjit__buf *passes, const char *name)
                        name);
 }
 
+/* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
+ * when the runtime's small functions are gone by then. */
+#define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
+
 /* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
  * that the host reaches by name. */
 static void pass_pipeline(struct build *b, ompjit__buf *passes)
@@ -138,7 +142,8 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         preserve(passes, b->image->globals[i].name);
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
-    ompjit__buf_printf(passes, ">,%sdefault<O%u>", b->host ? "globaldce," : "",
+    ompjit__buf_printf(passes, ">,%sdefault<O%u>",
+                       b->host ? "globaldce," : PRESIMPLIFY,
                        b->unit->opt_level);
 }
 
