@@ -32,6 +32,7 @@ struct build {
     ompjit_format format;
     const ompjit__spec *spec;
     bool host;
+    bool spmd; /* all kernels are; known once the runtime is linked */
     ompjit__image *image;
     ompjit__buf messages;
     LLVMContextRef context;
@@ -105,7 +106,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
                             b->messages.data ? b->messages.data + mark : "");
     ompjit__fold_constant(b->m, "ompjit_fold_threads", b->spec->threads);
     ompjit__fold_constant(b->m, "ompjit_fold_teams", b->spec->teams);
-    ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
+    b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
     done(b, OMPJIT_STAGE_LINK);
@@ -142,9 +143,10 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         preserve(passes, b->image->globals[i].name);
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
-    ompjit__buf_printf(passes, ">,%sdefault<O%u>",
-                       b->host ? "globaldce," : PRESIMPLIFY,
-                       b->unit->opt_level);
+    /* Only for generic kernels does openmp-opt call what nobody calls yet. */
+    ompjit__buf_printf(passes, ">,%s%sdefault<O%u>",
+                       b->host || b->spmd ? "globaldce," : "",
+                       b->host ? "" : PRESIMPLIFY, b->unit->opt_level);
 }
 
 static ompjit_status optimize(struct build *b, ompjit_error *err)

@@ -89,7 +89,7 @@ static void replace_calls(LLVMValueRef f, uint64_t value)
     }
 }
 
-void ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
+bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays)
 {
     unsigned built = 0, spmd = 0, generic = 0;
@@ -107,6 +107,7 @@ void ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
         replace_calls(ask, 1);
     else if (built && generic == built && generic_stays)
         replace_calls(ask, 0);
+    return built && spmd == built;
 }
 
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
