@@ -221,4 +221,8 @@ like "$out" "^host .*cores" "  lists the host"
 like "$out" "^cuda" "  and speaks of GPUs"
 succeeds "devices --device=host" "$ompjit" devices --device=host
 fails_with "^ompjit: " "a device that is none" "$ompjit" devices --device=abacus
+# A GPU that is asked for and is not there.
+printf 'int main(void) {\n#pragma omp target\n {}\n return 0; }\n' >"$tmp/gpu.c"
+fails_with 'cuda' "run --device cuda without a GPU is an error" \
+    env LD_LIBRARY_PATH=/nonexistent "$ompjit" run --device cuda "$tmp/gpu.c"
 done_testing
