@@ -58,11 +58,13 @@ launches() {
     note "launches on the host device"
     peer=no
     if "$CLANG" -O3 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
+        -Wl,-rpath,"$(dirname "$LIBOMP")" \
         -o "$out/empty" "$srcdir/bench/empty.c" 2>"$out/empty.log" &&
         "$out/empty" 10 >/dev/null 2>&1; then
         peer=yes
     else
-        note "  LLVM's host plugin is not here (liboffload-22-dev): ours alone"
+        note "  LLVM's host plugin is not here (it takes liboffload-22-dev," \
+            "clang-tools-22 and lld-22): ours alone"
     fi
     for _ in $(seq "$rounds"); do
         "$out/launch" 20000 >>"$samples" || note "  launch failed"
