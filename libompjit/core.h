@@ -77,6 +77,9 @@ typedef struct ompjit__frontend ompjit__frontend;
 ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
                                  ompjit__unit *out, ompjit_error *err);
+/* Tells the front end that what it made last has been compiled further: it may
+ * use the processors now, to start the next processes ahead of time. */
+void ompjit__frontend_rest(ompjit_context *ctx);
 /* IR text or bitcode to a unit. host may be NULL. frontend/ir.c */
 ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   size_t device_size, const void *host,

@@ -569,7 +569,10 @@ static void test_warm(void)
     ok(!compile(ctx, saxpy, "a.c", &unit), "first compile");
     ompjit__unit_free(&unit);
     nap(300);
-    ok(children(pids, 8) == 2, "then the next pair waits");
+    ok(children(pids, 8) == 0, "nothing more until it is built");
+    ompjit__frontend_rest(ctx);
+    nap(300);
+    ok(children(pids, 8) == 2, "once it was built the next pair waits");
     ok(count_fds() == before + FDS_OF_A_PAIR, "with its pipes");
     ok(!compile(ctx, saxpy, "a.c", &unit), "second compile");
     ompjit__unit_free(&unit);
@@ -721,6 +724,7 @@ static int die(void)
     ompjit_context *ctx = context_new(NULL, 20);
     if (compile(ctx, saxpy, "a.c", &unit))
         return 1;
+    ompjit__frontend_rest(ctx);
     nap(200);
     if (children(pids, 8) < 2 ||
         write(orphan_pipe[1], pids, 2 * sizeof *pids) < 0)
@@ -763,6 +767,7 @@ static void test_fork(void)
     shared = context_new(NULL, 20);
     ok(!compile(shared, saxpy, "a.c", &unit), "a context before fork");
     ompjit__unit_free(&unit);
+    ompjit__frontend_rest(shared);
     nap(300);
     int n = children(before, 8);
     ok(in_child(use_after_fork) == 0, "is used and destroyed after it");

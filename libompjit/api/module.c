@@ -65,10 +65,8 @@ ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
     ompjit_status status = check_options(o, err);
     if (status)
         return status;
-    uint64_t start = ompjit__now();
     ompjit__unit unit = {0};
     status = ompjit__frontend_c(ctx, source, o, &unit, err);
-    ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
 
@@ -127,6 +125,7 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
     if (!mod->hostjit)
         status = ompjit__hostjit_new(mod, &mod->hostjit, err);
     pthread_mutex_unlock(&mod->lock);
+    ompjit__frontend_rest(mod->ctx);
     void *address;
     if (!status)
         status = ompjit__hostjit_lookup(mod->hostjit, name, &address, err);

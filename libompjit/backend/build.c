@@ -272,6 +272,7 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     if (!status)
         status = assemble(&b, err);
     ompjit__buf_free(&b.messages);
+    ompjit__frontend_rest(ctx);
     if (status)
         ompjit__image_free(&image);
     else

@@ -27,6 +27,9 @@ struct ompjit__frontend {
     unsigned time_limit;   /* seconds                                       */
     pid_t owner;           /* the process whose children these are          */
     bool checked;          /* clang's version is known to be right          */
+    /* Of the last compile, until frontend_rest: what to start next. */
+    ompjit__command pending;
+    char *pending_key; /* NULL: nothing */
     struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
     ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
 };
@@ -101,6 +104,9 @@ void ompjit__frontend_free(ompjit__frontend *f)
     for (unsigned i = 0; i < MAX_LEAVING; i++)
         if (f->leaving[i].pid)
             ompjit__child_kill(&f->leaving[i]);
+    if (f->pending_key)
+        ompjit__command_free(&f->pending);
+    free(f->pending_key);
     ompjit__clang_free(&f->clang);
     pthread_mutex_destroy(&f->lock);
     free(f);
@@ -235,15 +241,59 @@ struct run {
     const char *name, *source;
     const ompjit__command *command;
     char *key; /* of its pair */
+    bool eager; /* start the next pair during this compile */
     ompjit__talk host, device;
 };
 
-/* Starting processes takes this thread some milliseconds, which it has while
- * the device half is compiled. */
+/* Where compile follows compile, without a build between that would tell when
+ * the processors are free, the next pair is started while the device half is
+ * compiled. */
 static void prepare_next(void *data)
 {
     struct run *run = data;
-    warm_up(run->f, run->command, run->key);
+    if (run->eager)
+        warm_up(run->f, run->command, run->key);
+}
+
+/* Takes what is pending; true: there was something. */
+static bool take_pending(ompjit__frontend *f, ompjit__command *command,
+                         char **key)
+{
+    pthread_mutex_lock(&f->lock);
+    *key = f->pending_key;
+    *command = f->pending;
+    f->pending_key = NULL;
+    pthread_mutex_unlock(&f->lock);
+    return *key != NULL;
+}
+
+/* Keeps the run's command, which is the frontend's from now on. */
+static void set_pending(ompjit__frontend *f, const ompjit__command *command,
+                        char *key)
+{
+    pthread_mutex_lock(&f->lock);
+    ompjit__command old = f->pending;
+    char *old_key = f->pending_key;
+    f->pending = *command;
+    f->pending_key = key;
+    pthread_mutex_unlock(&f->lock);
+    if (old_key)
+        ompjit__command_free(&old);
+    free(old_key);
+}
+
+void ompjit__frontend_rest(ompjit_context *ctx)
+{
+    ompjit__command command;
+    char *key;
+    pthread_mutex_lock(&ctx->lock);
+    ompjit__frontend *f = ctx->frontend;
+    pthread_mutex_unlock(&ctx->lock);
+    if (!f || !take_pending(f, &command, &key))
+        return;
+    warm_up(f, &command, key);
+    ompjit__command_free(&command);
+    free(key);
 }
 
 static void run_free(struct run *run)
@@ -321,7 +371,8 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
         if (!status || status == OMPJIT_ERR_TIMEOUT)
             return status;
     }
-    ompjit_status status = pair_start(run->command, run->f->time_limit, &pair, err);
+    ompjit_status status =
+        pair_start(run->command, run->f->time_limit, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 
@@ -344,8 +395,6 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     uint64_t start = ompjit__now();
     ompjit_status status = compile(run, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
-    if (status == OMPJIT_ERR_SOURCE)
-        prepare_next(run);
     if (status)
         return status;
     log_warnings(ctx, run);
@@ -373,9 +422,21 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     if (status)
         return status;
     run.key = pair_key(&command);
+    ompjit__command unused;
+    char *unused_key;
+    run.eager = take_pending(run.f, &unused, &unused_key);
+    if (run.eager)
+        ompjit__command_free(&unused);
+    free(unused_key);
     status = compile_and_read(ctx, &run, options->opt_level, out, err);
     run_free(&run);
-    free(run.key);
-    ompjit__command_free(&command);
+    if (run.key) {
+        set_pending(run.f, &command, run.key);
+    } else {
+        ompjit__command_free(&command);
+    }
+    /* Nothing follows what did not compile, but another try. */
+    if (status == OMPJIT_ERR_SOURCE)
+        ompjit__frontend_rest(ctx);
     return status;
 }
