@@ -576,6 +576,7 @@ static void test_warm(void)
     ok(count_fds() == before + FDS_OF_A_PAIR, "with its pipes");
     ok(!compile(ctx, saxpy, "a.c", &unit), "second compile");
     ompjit__unit_free(&unit);
+    ompjit__frontend_rest(ctx);
     nap(300);
     ok(children(again, 8) == 2 && again[0] != pids[0] && again[0] != pids[1],
        "took that pair and left another");
