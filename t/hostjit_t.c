@@ -570,10 +570,12 @@ static void memory(void)
         p.jit = NULL;
     }
     long grown = resident_kb() - before;
-    printf("# %.1f ms a program\n",
-           (double)(ompjit__now() - begin) / 1e6 / CYCLES);
+    printf("# %.1f ms a program, %ld KiB of growth\n",
+           (double)(ompjit__now() - begin) / 1e6 / CYCLES, grown);
     ok(good, "a program comes and goes");
-    ok(grown < 2048, "without growth: %ld KiB", grown);
+#if !defined(__SANITIZE_ADDRESS__) /* it keeps what is freed for a while */
+    ok(grown < 2048, "without growth");
+#endif
     end(&p);
 }
 

@@ -228,11 +228,14 @@ static void memory(void)
     uint64_t start = ompjit__now();
     for (int i = 0; i < CYCLES; i++)
         right += cycle(&object) == 9;
-    printf("# %.0f us a cycle\n",
-           (double)(ompjit__now() - start) / 1e3 / CYCLES);
+    uint64_t spent = ompjit__now() - start;
     long grown = resident_kb() - before;
+    printf("# %.0f us a cycle, %ld KiB of growth\n",
+           (double)spent / 1e3 / CYCLES, grown);
     ok(right == CYCLES, "%d images come and go", CYCLES);
-    ok(grown < 1024, "without growth: %ld KiB", grown);
+#if !defined(__SANITIZE_ADDRESS__) /* it keeps what is freed for a while */
+    ok(grown < 1024, "without growth");
+#endif
     ompjit__buf_free(&object);
 }
 

@@ -75,32 +75,34 @@ static int find_main(ompjit_module *mod, main_function **out)
 }
 
 static int prepare(const struct options *o, ompjit_context **ctx,
-                   main_function **entry)
+                   ompjit_module **mod, main_function **entry)
 {
-    ompjit_module *mod;
     int status = set_geometry(o);
     if (!status)
         status = session_open(o, o->device, ctx);
     if (!status)
         status = libraries_load(o);
     if (!status)
-        status = session_module(o, *ctx, &mod);
+        status = session_module(o, *ctx, mod);
     if (!status)
-        status = show_dumps(o, *ctx, mod);
+        status = show_dumps(o, *ctx, *mod);
     if (!status)
-        status = find_main(mod, entry);
+        status = find_main(*mod, entry);
     return status;
 }
 
 /* The context and the module are never destroyed: the program's own exit
- * handlers and threads may run until the process ends. */
+ * handlers and threads may run until the process ends. A leak checker finds
+ * the module here, and the context in `timed`. */
+static ompjit_module *program __attribute__((used));
+
 int tool_run(struct options *o)
 {
     ompjit_context *ctx = NULL;
     main_function *entry;
     int status = dumps_check(o);
     if (!status)
-        status = prepare(o, &ctx, &entry);
+        status = prepare(o, &ctx, &program, &entry);
     if (status) {
         ompjit_context_destroy(ctx);
         return status;

@@ -67,6 +67,8 @@ struct worker {
     uint16_t ready[OMPJIT__HOST_MAX_THREADS]; /* ring of runnable fibers */
     uint32_t head, nready;
     void *scheduler; /* its stack pointer while fibers run */
+    const void *scheduler_stack; /* what ompjit__fiber_entered says of it */
+    size_t scheduler_size;
     jmp_buf escape;  /* out of a team of one */
     bool trapped;
     uint32_t trapped_thread;
@@ -177,12 +179,23 @@ static void make_ready(struct worker *w, struct fiber *f)
         (uint16_t)f->self.tid;
 }
 
+/* Switches from one fiber to another; NULL is the scheduler. */
+static void switch_to(struct worker *w, struct fiber *from, struct fiber *to)
+{
+    void *fake = ompjit__fiber_leaving(to ? to->stack : w->scheduler_stack,
+                                       to ? STACK : w->scheduler_size,
+                                       from && from->state == ENDED);
+    ompjit__fiber_switch(from ? &from->sp : &w->scheduler,
+                         to ? to->sp : w->scheduler);
+    ompjit__fiber_entered(fake, NULL, NULL);
+}
+
 /* Leaves the current fiber for the next that can run, or for the scheduler. */
 static void leave(struct fiber *f)
 {
     struct worker *w = f->worker;
     if (!w->nready) {
-        ompjit__fiber_switch(&f->sp, w->scheduler);
+        switch_to(w, f, NULL);
         return;
     }
     struct fiber *next = &w->fibers[w->ready[w->head]];
@@ -191,7 +204,7 @@ static void leave(struct fiber *f)
     if (next == f)
         return;
     current = next;
-    ompjit__fiber_switch(&f->sp, next->sp);
+    switch_to(w, f, next);
 }
 
 static bool barrier_full(const struct worker *w, const struct barrier *b)
@@ -255,7 +268,12 @@ static void thread_ended(struct fiber *f)
 static void fiber_main(void *arg)
 {
     struct fiber *f = arg;
-    f->worker->launch->entry(f->worker->launch->args);
+    struct worker *w = f->worker;
+    if (w->scheduler_stack) /* else the first, that the scheduler starts */
+        ompjit__fiber_entered(NULL, NULL, NULL);
+    else
+        ompjit__fiber_entered(NULL, &w->scheduler_stack, &w->scheduler_size);
+    w->launch->entry(w->launch->args);
     thread_ended(f);
     leave(f);
     __builtin_unreachable(); /* an ended fiber is never made ready */
@@ -344,10 +362,13 @@ static void team_start(struct worker *w, uint32_t team)
     memset(w->exists, 0, sizeof w->exists);
     w->live = w->threads;
     w->head = w->nready = 0;
+    w->scheduler_stack = NULL;
     for (uint32_t i = 0; i < w->threads; i++) {
         struct fiber *f = &w->fibers[i];
         set_self(w, i, team);
         w->exists[i / WARP] |= 1u << i % WARP;
+        if (f->sp)
+            ompjit__fiber_reset(f->sp, f->stack + STACK);
         f->sp = ompjit__fiber_prepare(f->stack, STACK, fiber_main, f);
         make_ready(w, f);
     }
@@ -361,7 +382,7 @@ static ompjit_status run_fibers(struct worker *w, uint32_t team,
         current = &w->fibers[w->ready[w->head]];
         w->head = (w->head + 1) % OMPJIT__HOST_MAX_THREADS;
         w->nready--;
-        ompjit__fiber_switch(&w->scheduler, current->sp);
+        switch_to(w, NULL, current);
     }
     if (w->trapped)
         return trap_error(w, team, err);
@@ -490,7 +511,7 @@ void ompjit_host_trap(const char *message)
     snprintf(w->trap, sizeof w->trap, "%s", message);
     if (w->threads == 1)
         longjmp(w->escape, 1);
-    ompjit__fiber_switch(&f->sp, w->scheduler);
+    switch_to(w, f, NULL);
     __builtin_unreachable(); /* the scheduler does not come back */
 }
 
