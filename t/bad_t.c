@@ -512,6 +512,98 @@ static void tear_down(void)
     free(world.bare);
 }
 
+/* ------------------------------------------------------- launches on a GPU */
+
+/* What only a GPU refuses, on the emulated one: the driver is loaded once in a
+ * process, so this is a process of its own. */
+static int gpu(void)
+{
+    static const struct {
+        ompjit_launch launch;
+        const char *words;
+    } launches[] = {
+        {{.threads = 65}, "at most 64"},
+        {{.dynamic_shared = 232449}, "232449 dynamic bytes of team-shared"},
+        {{.dynamic_shared = 4294967295u}, "but a team can have 232448"},
+    };
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx;
+    ompjit_error err = {.text = ""};
+    options.devices = "cuda";
+    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    ok(!ompjit_context_create(&options, &ctx, &err) &&
+           !ompjit_context_device(ctx, 0, &world.dev, &err) &&
+           !compile(ctx, &world.mod, &err),
+       "set-up %s", err.text);
+    for (int i = 0; i < 6; i++) {
+        ompjit_launch launch = launches[i % 3].launch;
+        launch.size = sizeof launch;
+        ok(saxpy(world.mod, &launch, 4, OMPJIT_ARG_I32, &err) ==
+                   OMPJIT_ERR_GEOMETRY &&
+               err.stage == OMPJIT_STAGE_LAUNCH,
+           "launch %d is refused", i);
+        ok_contains(err.text, "saxpy", "  by the kernel's name");
+        ok_contains(err.text, launches[i % 3].words, "  with the cause");
+    }
+    for (int i = 0; i < N; i++)
+        x[i] = 1;
+    void *on_gpu[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        ok(!ompjit_device_alloc(world.dev, sizeof x, &on_gpu[i], &err) &&
+               !ompjit_device_upload(world.dev, on_gpu[i], x, sizeof x,
+                                     &err),
+           "memory of the GPU");
+    err.text[0] = 0;
+    ompjit_arg args[] = {{"x", OMPJIT_ARG_POINTER, {.p = on_gpu[0]}},
+                         {"a", OMPJIT_ARG_F32, {.f32 = 2}},
+                         {"n", OMPJIT_ARG_I32, {.i32 = 4}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = on_gpu[1]}}};
+    ompjit_kernel *k;
+    ok(!ompjit_module_kernel(world.mod, "saxpy", &k, &err) &&
+           !ompjit_kernel_launch(k, world.dev, NULL, args, 4, &err) &&
+           !ompjit_device_download(world.dev, y, on_gpu[1], sizeof y, &err) &&
+           y[0] == 3 && y[3] == 3 && y[4] == 1,
+       "afterwards a launch is right %s", err.text);
+    for (int i = 0; i < 2; i++)
+        ompjit_device_free(world.dev, on_gpu[i], NULL);
+    ompjit_module_destroy(world.mod);
+    ompjit_context_destroy(ctx);
+    return done_testing();
+}
+
+/* This program again with the emulated driver, its lines as comments. */
+static void run_gpu(void)
+{
+    const char *ptxi = getenv("PTXI"), *old = getenv("LD_LIBRARY_PATH");
+    char path[8192], self[4096] = "", line[8192];
+    snprintf(path, sizeof path, "%s/libcuda.so.1", ptxi ? ptxi : "");
+    if (!ptxi || access(path, R_OK)) {
+        ok(1, "launches on a GPU # SKIP no emulated driver in PTXI");
+        return;
+    }
+    snprintf(path, sizeof path, "%s:%s", ptxi, old ? old : "");
+    /* Not exec of the link itself, which under valgrind is valgrind. */
+    ok(readlink("/proc/self/exe", self, sizeof self - 1) > 0, "own name");
+    int fds[2], status = -1;
+    if (!ok(!pipe2(fds, O_CLOEXEC), "pipe"))
+        return;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (!pid) {
+        setenv("LD_LIBRARY_PATH", path, 1);
+        dup2(fds[1], STDOUT_FILENO);
+        execl(self, self, "gpu", (char *)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    FILE *in = fdopen(fds[0], "r");
+    while (fgets(line, sizeof line, in))
+        printf("# %s", line);
+    fclose(in);
+    waitpid(pid, &status, 0);
+    ok(WIFEXITED(status) && !WEXITSTATUS(status), "launches on a GPU");
+}
+
 static int count_fds(void)
 {
     int n = 0;
@@ -522,8 +614,11 @@ static int count_fds(void)
     return n;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "gpu"))
+        return gpu();
+    run_gpu();
     ompjit_error err = {.text = ""};
     setenv("OMPJIT_ASSEMBLER", "nvjitlink", 1);
     setenv("OMPJIT_CUDA_HOME", "/nonexistent", 1);
