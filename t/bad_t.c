@@ -183,6 +183,28 @@ static ompjit_status no_device(const struct row *row, ompjit_error *err)
 enum { N = 100 };
 static float x[N], y[N];
 
+/* A function whose target region has no device to run on: the context tells,
+ * and the host's version has run. */
+static ompjit_status no_device_for_region(const struct row *row,
+                                          ompjit_error *err)
+{
+    ompjit_context *ctx = world.ctx[row->where];
+    ompjit_module *mod;
+    void (*fn)(int, float, float *, float *) = NULL;
+    ompjit_status status = ompjit_module_from_c(ctx, source, NULL, &mod, err);
+    if (status)
+        return status;
+    status = ompjit_module_function(mod, "saxpy", (void (**)(void))&fn, err);
+    if (!status) {
+        x[1] = y[1] = 1;
+        fn(2, 3, x, y);
+        world.stored += y[1] != 4;
+        status = ompjit_context_failure(ctx, err);
+    }
+    ompjit_module_destroy(mod);
+    return status;
+}
+
 /* saxpy of `mod` with one change. */
 static ompjit_status saxpy(ompjit_module *mod, ompjit_launch *launch,
                            unsigned nargs, ompjit_arg_type type_of_n,
@@ -315,6 +337,9 @@ static const struct row rows[] = {
     {"no such device", no_device, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
      {"no device 1", "has 1"}, .number = 1},
     {"no GPU", no_device, OMPJIT_ERR_UNAVAILABLE, NO_GPU_STAGE, {"CUDA"},
+     .where = NO_GPU},
+    {"no GPU for a function's target region", no_device_for_region,
+     OMPJIT_ERR_UNAVAILABLE, NO_GPU_STAGE, {"CUDA"},
      .where = NO_GPU},
     {"no clang", bad_c, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
      {"/nonexistent/clang", "clang 22 is needed"}, .where = NO_CLANG},
