@@ -7,6 +7,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
+#include "backend/backend.h"
 #include "front.h"
 #include "frontend/frontend.h"
 
@@ -392,12 +393,17 @@ static void test_complete(void)
                                  &unit, &err),
             "bitcode to cut"))
         return;
-    size_t complete = 0, n = unit.device_bc.size;
-    for (size_t i = 0; i < n; i++)
-        complete += ompjit__bitcode_complete(unit.device_bc.data, i);
-    ok(!complete, "no beginning of bitcode is complete");
-    ok(ompjit__bitcode_complete(unit.device_bc.data, n), "all of it is");
-    ok(!ompjit__bitcode_complete(device.data, device.size), "text is not");
+    size_t cut = 0, n = unit.device_bc.size;
+    for (size_t i = 4; i < n; i++)
+        cut += ompjit__bitcode_check(unit.device_bc.data, i) ==
+               OMPJIT__BITCODE_CUT;
+    ok(cut == n - 4, "every beginning of bitcode is cut short");
+    ok(ompjit__bitcode_check(unit.device_bc.data, n) ==
+           OMPJIT__BITCODE_COMPLETE,
+       "all of it is complete");
+    ok(ompjit__bitcode_check(device.data, device.size) ==
+           OMPJIT__BITCODE_BROKEN,
+       "text is neither");
     ompjit__unit_free(&unit);
     ompjit__buf_free(&device);
 }

@@ -263,7 +263,7 @@ static const struct {
     {BAD, "define void @__kmpc_flush() { ret void }",
      {"__kmpc_flush (row 4) is void (ptr)"}},
     {BAD, "declare i32 @__kmpc_target_init(ptr, i8, i1)",
-     {"the IR comes from a compiler older than clang 18 (clang 17 or before)",
+     {"comes from a compiler older than clang 18 (clang 17 or before)",
       "IR of clang 18 to 22 is accepted",
       "__kmpc_target_init (row 155) is i32 (ptr, ptr); the module has "
       "i32 (ptr, i8, i1), as clang 17 and before have it"}},

@@ -198,6 +198,45 @@ else
     like "$(cat "$tmp/stderr")" "nvJitLink" "no assembler, and it says so"
 fi
 
+# ---------------------------------------------------------------- bad input
+# refused REGEX NAME COMMAND...: as fails_with, with status 1 and the tool's
+# prefix, nothing on stdout, no file
+refused() {
+    tap_regex=$1; shift
+    rm -f "$tmp/bad.out"
+    status_is 1 "$@"
+    like "$(head -1 "$tmp/stderr")" "^ompjit: " "  with the tool's prefix"
+    like "$(cat "$tmp/stderr")" "$tap_regex" "  and the cause"
+    is "$out$(ls "$tmp/bad.out" 2>/dev/null)" "" "  and nothing else"
+}
+sed 's/^define/defin/' "$tmp/ok.ll" >"$tmp/parse.ll"
+refused 'parse.ll.*does not parse' "IR that does not parse" \
+    "$ompjit" compile "$tmp/parse.ll" --emit=ptx -o "$tmp/bad.out"
+head -c 1500 "$tmp/ok.bc" >"$tmp/cut.bc"
+refused 'cut.bc.*truncated' "truncated bitcode" \
+    "$ompjit" compile "$tmp/cut.bc" --emit=ptx -o "$tmp/bad.out"
+{ printf 'BC\300\336'; cat "$tmp/ok.c"; } >"$tmp/garbage.bc"
+refused 'garbage.bc.*bitcode' "garbage in bitcode" \
+    "$ompjit" compile "$tmp/garbage.bc" --emit=ptx -o "$tmp/bad.out"
+sed 's/"kernel"//' "$tmp/ok.ll" >"$tmp/kernel.ll"
+refused 'lacks the function attribute "kernel"' 'a kernel without "kernel"' \
+    "$ompjit" compile "$tmp/kernel.ll" --emit=ptx -o "$tmp/bad.out"
+sed 's/clang version [0-9.]*/clang version 14.0.6/' "$tmp/ok.ll" >"$tmp/14.ll"
+refused 'clang version 14.0.6' "IR of a compiler that is too old" \
+    "$ompjit" compile "$tmp/14.ll" --emit=ptx -o "$tmp/bad.out"
+{ cat "$tmp/ok.ll"; echo 'declare void @__kmpc_barrier(ptr)'; } >"$tmp/abi.ll"
+refused '__kmpc_barrier.*void .ptr, i32.' "a runtime function's wrong type" \
+    "$ompjit" compile "$tmp/abi.ll" --emit=ptx -o "$tmp/bad.out"
+refused 'nvJitLink not found' "no nvJitLink" \
+    env OMPJIT_CUDA_HOME=/nonexistent OMPJIT_CUDA_WHEELS= "$ompjit" compile \
+    --assembler=nvjitlink "$tmp/ok.c" --emit=cubin -o "$tmp/bad.out"
+program noop.c 'int main(void) { int x = 0;' '#pragma omp target map(x)' \
+    'x = 1;' 'return x - 1; }'
+refused 'CUDA' "no GPU" env CUDA_VISIBLE_DEVICES= \
+    "$ompjit" run --device=cuda "$tmp/noop.c"
+refused '5000 threads' "more threads than the device's" \
+    "$ompjit" run --threads=5000 "$tmp/ok.c"
+
 # ------------------------------------------------------------------ inspect
 succeeds "inspect" "$ompjit" inspect "$tmp/ok.c"
 like "$out" "^scale:3" "  names function and line"

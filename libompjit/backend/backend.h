@@ -48,6 +48,14 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
                                ompjit__buf *messages, LLVMModuleRef *out,
                                ompjit_error *err);
 
+/* What bytes are, as far as their outer blocks tell. */
+typedef enum ompjit__bitcode_state {
+    OMPJIT__BITCODE_COMPLETE, /* from the magic number to the last block */
+    OMPJIT__BITCODE_CUT,      /* the start of a file                     */
+    OMPJIT__BITCODE_BROKEN    /* neither                                 */
+} ompjit__bitcode_state;
+ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
+
 /* ------------------------------------------ NVPTX (backend/nvptx.c) */
 
 /* The target machine for sm_NN; the caller disposes. */

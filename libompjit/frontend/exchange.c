@@ -17,38 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "frontend/frontend.h"
-
-/* ---------------------------------------------------------------- bitcode */
-
-enum { BITCODE_STRTAB = 23, ENTER_SUBBLOCK = 1 };
-
-static uint32_t word(const char *p)
-{
-    const unsigned char *b = (const unsigned char *)p;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
-           (uint32_t)b[3] << 24;
-}
-
-/* A file is the magic and blocks: identification, module, symbols, and last
- * the string table. A block at the top starts with a word of abbreviation id
- * (2 bits) and block id (a vbr8 that fits in one chunk), then its length in
- * words. (LLVM Bitcode File Format, "Blocks".) */
-bool ompjit__bitcode_complete(const char *data, size_t size)
-{
-    if (size < 4 || memcmp(data, "BC\xC0\xDE", 4))
-        return false;
-    for (size_t at = 4; size - at >= 8;) {
-        uint32_t head = word(data + at);
-        uint64_t length = 8 + 4 * (uint64_t)word(data + at + 4);
-        if ((head & 3) != ENTER_SUBBLOCK || length > size - at)
-            return false;
-        at += length;
-        if ((head >> 2 & 0xFF) == BITCODE_STRTAB)
-            return at == size;
-    }
-    return false;
-}
 
 /* --------------------------------------------------------------- SIGPIPE */
 
@@ -186,7 +156,8 @@ static void serve(const struct exchange *x, const struct pollfd *fds)
         if (fds[3].revents)
             pull(&t->child->diag, &t->diag);
         if (fds[2].revents && x->want_bitcode)
-            t->complete = ompjit__bitcode_complete(t->out.data, t->out.size);
+            t->complete = ompjit__bitcode_check(t->out.data, t->out.size) ==
+                          OMPJIT__BITCODE_COMPLETE;
         if (i && t->child->host_ir >= 0)
             push(&t->child->host_ir, &x->talks[0]->out, &t->forwarded,
                  x->talks[0]->complete);

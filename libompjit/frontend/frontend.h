@@ -139,8 +139,6 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
 ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err);
-/* Whether the bytes are a bitcode file from its start to its last block. */
-bool ompjit__bitcode_complete(const char *data, size_t size);
 
 /* ------------------------------------------------ diagnostics (diagnose.c) */
 

@@ -224,15 +224,18 @@ static ompjit_status too_old(const char *name, const char *text,
                         name, line, column);
 }
 
-static ompjit_status unreadable(const char *name, bool bitcode, char *diagnosis,
-                                ompjit_error *err)
+static ompjit_status unreadable(const char *name, const void *data, size_t size,
+                                const char *diagnosis, ompjit_error *err)
 {
     size_t n = strlen(diagnosis);
     while (n && diagnosis[n - 1] == '\n')
         n--;
+    const char *what = is_bitcode(data, size) ? "bitcode" : "IR text";
+    if (ompjit__bitcode_check(data, size) == OMPJIT__BITCODE_CUT)
+        what = "bitcode: it is truncated";
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
-                        "%s does not parse as LLVM %s:\n%.*s", name,
-                        bitcode ? "bitcode" : "IR text", (int)n, diagnosis);
+                        "%s does not parse as LLVM %s:\n%.*s", name, what,
+                        (int)n, diagnosis);
 }
 
 /* What LLVM's verifier says, malloc'd by LLVM; NULL where it is content. */
@@ -288,7 +291,7 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
     bool failed = LLVMParseIRInContext2(context, memory, &m, &diagnosis);
     LLVMDisposeMemoryBuffer(memory);
     if (failed) {
-        ompjit_status status = unreadable(name, bitcode, diagnosis, err);
+        ompjit_status status = unreadable(name, data, size, diagnosis, err);
         LLVMDisposeMessage(diagnosis);
         return status;
     }

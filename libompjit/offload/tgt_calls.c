@@ -32,8 +32,9 @@ static void failed(ompjit_context *ctx, const ompjit__ident *where,
     ompjit__tgt_fail(ctx->tgt, &full);
 }
 
-/* The device, or NULL: the construct is the host's. With OMP_TARGET_OFFLOAD=
- * mandatory a device that does not exist is an error. */
+/* The device, or NULL: the construct is the host's. Without the devices that
+ * the context was told to use that is an error, and with OMP_TARGET_OFFLOAD=
+ * mandatory so is a device that does not exist. */
 static ompjit_device *device_of(ompjit_context *ctx,
                                 const ompjit__ident *where, int64_t number)
 {
@@ -43,9 +44,12 @@ static ompjit_device *device_of(ompjit_context *ctx,
     int count = ompjit__tgt_num_devices(tgt);
     if (at == OMPJIT__ON_DEVICE)
         return dev;
-    if (tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
-        (at == OMPJIT__NOWHERE || !count)) {
-        ompjit_error err;
+    ompjit_error err;
+    if (!count && tgt->policy != OMPJIT__OFFLOAD_DISABLED &&
+        ompjit__devices(ctx, &err)) {
+        failed(ctx, where, &err);
+    } else if (tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
+               (at == OMPJIT__NOWHERE || !count)) {
         ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
                      "no device %" PRId64 "; there are %d, and "
                      "OMP_TARGET_OFFLOAD is mandatory", number, count);

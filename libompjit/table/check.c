@@ -118,7 +118,8 @@ static void check_removed(findings *f, LLVMModuleRef m)
     }
 }
 
-static ompjit_status verdict(findings *f, ompjit_error *err)
+static ompjit_status verdict(findings *f, const char *module,
+                             ompjit_error *err)
 {
     if (!f->wrong)
         return OMPJIT_OK;
@@ -127,13 +128,14 @@ static ompjit_status verdict(findings *f, ompjit_error *err)
     if (f->release)
         return ompjit__fail(
             err, OMPJIT_ERR_ABI, OMPJIT_STAGE_READ,
-            "the IR comes from a compiler older than clang %d (clang %u or "
+            "%s comes from a compiler older than clang %d (clang %u or "
             "before); IR of clang %d to %d is accepted:%s",
-            OMPJIT__OLDEST_CLANG, f->release, OMPJIT__OLDEST_CLANG,
+            module, OMPJIT__OLDEST_CLANG, f->release, OMPJIT__OLDEST_CLANG,
             OMPJIT__NEWEST_CLANG, f->list.data);
     return ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_READ,
-                        "%u runtime function%s of the wrong type:%s", f->wrong,
-                        f->wrong == 1 ? " is" : "s are", f->list.data);
+                        "%s: %u runtime function%s of the wrong type:%s",
+                        module, f->wrong, f->wrong == 1 ? " is" : "s are",
+                        f->list.data);
 }
 
 static ompjit_status check(LLVMModuleRef m, unsigned oldest, ompjit_error *err)
@@ -145,7 +147,9 @@ static ompjit_status check(LLVMModuleRef m, unsigned oldest, ompjit_error *err)
             check_value(&f, value, i);
     }
     check_removed(&f, m);
-    ompjit_status status = verdict(&f, err);
+    size_t length;
+    ompjit_status status =
+        verdict(&f, LLVMGetModuleIdentifier(m, &length), err);
     ompjit__buf_free(&f.list);
     return status;
 }
