@@ -20,6 +20,7 @@ static void no_driver(void)
            "\"cuda\" without a driver is not available");
         ok_contains(err.text, "libcuda.so.1", "the library is named");
         ok_contains(err.text, "file too short", "and the loader's cause");
+        ompjit_context_destroy(ctx);
     }
     ctx = context("auto");
     ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1,
@@ -40,6 +41,7 @@ static void no_gpu(void)
     ok_contains(err.text, "cuInit: CUDA_ERROR_NO_DEVICE", "by CUDA's name");
     ok_contains(err.text, "no CUDA-capable device is detected",
                 "and CUDA's words");
+    ompjit_context_destroy(ctx);
     ctx = context(NULL);
     ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 &&
            ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST,
