@@ -16,4 +16,5 @@ int main(void) {
         return fprintf(stderr, "%s\n", err.text), 1;
     ((void (*)(long, float, const float *, float *))saxpy)(3, 2, x, y);
     printf("%g %g %g\n", y[0], y[1], y[2]);
+    ompjit_module_destroy(mod), ompjit_context_destroy(ctx);
 }

@@ -217,6 +217,8 @@ static int as_driver(ompjit_assembler number)
     int s = ompjit__assemble(&ctx, "sm_80", &ptx, &image, &err);
     printf("%d %d %zu %u %s", s, (int)image.kind, image.bytes.size,
            image.nusage, err.text);
+    ompjit__buf_free(&ptx);
+    ompjit__image_free(&image);
     return 0;
 }
 

@@ -20,6 +20,7 @@ static void no_driver(void)
            "\"cuda\" without a driver is not available");
         ok_contains(err.text, "libcuda.so.1", "the library is named");
         ok_contains(err.text, "file too short", "and the loader's cause");
+        ompjit_context_destroy(ctx);
     }
     ctx = context("auto");
     ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1,
@@ -40,6 +41,7 @@ static void no_gpu(void)
     ok_contains(err.text, "cuInit: CUDA_ERROR_NO_DEVICE", "by CUDA's name");
     ok_contains(err.text, "no CUDA-capable device is detected",
                 "and CUDA's words");
+    ompjit_context_destroy(ctx);
     ctx = context(NULL);
     ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 &&
            ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST,
@@ -205,6 +207,7 @@ static void target_61(void)
     ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_TARGET,
        "an old GPU has no architecture");
     ok_contains(err.text, "has compute capability 6.1", "its own is named");
+    ompjit_context_destroy(ctx);
     ctx = context("auto");
     ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 &&
            ctx->devices[0]->limits.kind == OMPJIT_DEVICE_HOST,
@@ -222,6 +225,7 @@ static void lacks(const char *words)
     ok(ompjit_context_device_count(ctx, &n, &err) == OMPJIT_ERR_UNAVAILABLE,
        "a driver that lacks a function is not available");
     ok_contains(err.text, words, "function and release are named");
+    ompjit_context_destroy(ctx);
 }
 
 static void old_driver(void) { lacks("has no cuFuncSetAttribute of CUDA 9.0"); }
