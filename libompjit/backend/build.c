@@ -117,8 +117,8 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 
 static void preserve(ompjit__buf *passes, const char *name)
 {
-    ompjit__buf_printf(passes, "%spreserve-gv=%s", passes->size > 12 ? ";" : "",
-                       name);
+    bool first = passes->size && passes->data[passes->size - 1] == '<';
+    ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so

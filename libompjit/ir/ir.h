@@ -27,8 +27,8 @@ void ompjit__define_invoke(LLVMModuleRef m);
 
 /* Writes the execution mode into the runtime's question for it, where all
  * kernels of the unit that are built (spec->kernel) are of one mode that stays:
- * SPMD, or generic where openmp-opt will not run. True: they are all SPMD. After
- * the runtime is linked. ir/specialize.c */
+ * SPMD, or generic where openmp-opt will not run. True: all are SPMD. After the
+ * runtime is linked. ir/specialize.c */
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
