@@ -23,6 +23,18 @@ rt_compile() {
         "$2.host" -target-cpu sm_90 -target-feature +ptx78 "$1" -o "$2"
 }
 
+# rt_compile_kernels OUT.bc: all test kernels in one module.
+rt_compile_kernels() {
+    rt_modules=
+    for rt_source in "$srcdir"/t/rt_*kernels.c; do
+        rt_module=$1.$(basename "$rt_source" .c)
+        rt_compile "$rt_source" "$rt_module" || return 1
+        rt_modules="$rt_modules $rt_module"
+    done
+    # shellcheck disable=SC2086
+    "$LLVM_BINDIR/llvm-link" $rt_modules -o "$1"
+}
+
 # rt_names IN.bc [FUNCTION]: the kernels, of that function only; their
 # environments with rt_environments. Separated by commas.
 rt_list() {

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The host build of the device runtime: the kernels of rt_kernels.c, retargeted,
+# The host build of the device runtime: the kernels of rt_*kernels.c, retargeted,
 # with the engine of rt_host.c. And folded to one thread a team a kernel's loop
 # must come out as if there had never been a runtime.
 . "${srcdir:-.}/t/tap.sh"
 . "$srcdir/t/rt_build.sh"
 
 succeeds "device IR of the kernels" \
-    rt_compile "$srcdir/t/rt_kernels.c" "$tmp/kernels.bc"
+    rt_compile_kernels "$tmp/kernels.bc"
 rt_retarget "$tmp/kernels.bc" "$tmp/kernels.ll"
 rt_environments "$tmp/kernels.bc" | tr ',' '\n' |
     sed 's/_kernel_environment$//' >"$tmp/entries"

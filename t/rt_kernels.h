@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The data of the device runtime's test kernels, and their list. A kernel gets
- * one pointer. Read by a compiler that ignores OpenMP, rt_kernels.c is the
+ * one pointer. Read by a compiler that ignores OpenMP, their sources are the
  * sequential program that each result is compared with.
  */
 #ifndef OMPJIT_T_RT_KERNELS_H

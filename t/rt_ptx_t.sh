@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The NVPTX build of the device runtime: the kernels of rt_kernels.c, as the
+# The NVPTX build of the device runtime: the kernels of rt_*kernels.c, as the
 # front end left them and optimized, under the PTX interpreter, with several
 # orders of the warps. PTXI is the folder with libptxi.so.
 . "${srcdir:-.}/t/tap.sh"
@@ -11,7 +11,7 @@ export PTXI_MAXINSTR=100000000
 [ -e "$PTXI/libptxi.so" ] || skip_all "no PTX interpreter in $PTXI"
 
 succeeds "device IR of the kernels" \
-    rt_compile "$srcdir/t/rt_kernels.c" "$tmp/kernels.bc"
+    rt_compile_kernels "$tmp/kernels.bc"
 kernels=$(sed -n 's/^ *K(\([a-z_]*\),.*/\1/p' "$srcdir/t/rt_kernels.h")
 
 # compile LABEL PASSES

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Runs the kernels of rt_kernels.c and compares what they leave with what the
+ * Runs the kernels of rt_*kernels.c and compares what they leave with what the
  * sequential program leaves. usage:
  *
  *     rt_run ptx LIBPTXI FOLDER NAME      under the PTX interpreter

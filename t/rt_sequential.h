@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What rt_kernels.c needs of omp.h when it is read sequentially.
+ * What the kernels need of omp.h when it is read sequentially.
  */
 #include <stdlib.h>
 
