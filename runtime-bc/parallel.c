@@ -22,6 +22,8 @@ INLINE uint32_t wanted_threads(int32_t clause)
 {
     uint32_t most = max_threads();
     uint32_t n = clause > 0 ? (uint32_t)clause : ompjit_nthreads_var;
+    if (!ompjit_levels_var)
+        return 1;
     return n && n < most ? n : most;
 }
 
@@ -138,6 +140,24 @@ __kmpc_parallel_51(ident *loc, int32_t gtid, int32_t condition,
 {
     __kmpc_parallel_60(loc, gtid, condition, num_threads, proc_bind, fn,
                        wrapper, args, nargs, 0);
+}
+
+/* The call that LLVM 22's optimizer has for a kernel of one region in SPMD
+ * mode. */
+EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
+                                               void *fn, void **args,
+                                               int64_t nargs)
+{
+    run_spmd(wanted_threads(num_threads), fn, args, nargs);
+}
+
+/* The main thread's half of a region before clang 13: what the workers run when
+ * the next barrier lets them go. The region's size was pushed before. */
+EXPORT void __kmpc_kernel_prepare_parallel(void *work)
+{
+    ompjit_size = wanted_threads(0);
+    ompjit_work = work;
+    ompjit_level = 1;
 }
 
 /* Between the main thread's two barriers, in every worker. */

@@ -20,7 +20,7 @@ static const struct {
      "device, host: libomp", "parallel regions and synchronization"},
     {2, "__kmpc_cancel_barrier", "i32 (ptr, i32)", "convergent nounwind",
      "device, host: libomp", "parallel regions and synchronization"},
-    {3, "__kmpc_error", "void (ptr, i32, ptr)", "", "host: libomp",
+    {3, "__kmpc_error", "void (ptr, i32, ptr)", "", "device, host: libomp",
      "parallel regions and synchronization"},
     {7, "__kmpc_fork_call", "void (ptr, i32, ptr, ...)",
      "nounwind !callback(2,-1,-1,...)", "host: libomp",
@@ -29,7 +29,7 @@ static const struct {
      "host: libomp", "parallel regions and synchronization"},
     {9, "__kmpc_omp_taskwait", "i32 (ptr, i32)", "convergent nounwind",
      "device, host: libomp", "parallel regions and synchronization"},
-    {14, "__kmpc_get_hardware_num_blocks", "i32 ()", "nounwind", "nowhere",
+    {14, "__kmpc_get_hardware_num_blocks", "i32 ()", "nounwind", "device",
      "hardware queries"},
     {16, "__kmpc_get_warp_size", "i32 ()", "nounwind", "device",
      "hardware queries"},
@@ -44,7 +44,7 @@ static const struct {
     {40, "omp_get_wtime", "double ()", "nounwind", "device, host: libomp",
      "OpenMP API"},
     {51, "__kmpc_critical_with_hint", "void (ptr, i32, ptr, i32)",
-     "convergent nounwind", "host: libomp", "critical"},
+     "convergent nounwind", "device, host: libomp", "critical"},
     {61, "__kmpc_for_static_init_4",
      "void (ptr, i32, i32, ptr, ptr, ptr, ptr, i32, i32)", "nounwind",
      "device, host: libomp", "loop scheduling"},
@@ -57,7 +57,7 @@ static const struct {
      "nounwind result:noalias", "device, host: libomp", "tasking"},
     {106, "__kmpc_taskloop_5",
      "void (ptr, i32, ptr, i32, ptr, ptr, i64, i32, i32, i64, i32, ptr)", "",
-     "host: libomp", "tasking"},
+     "device, host: libomp", "tasking"},
     {118, "__kmpc_fork_teams", "void (ptr, i32, ptr, ...)",
      "nounwind !callback(2,-1,-1,...)", "host: libomp",
      "cancellation and teams"},
@@ -66,7 +66,7 @@ static const struct {
     {134, "__tgt_interop_use", "void (ptr, i32, ptr, i32, i32, ptr, i32)", "",
      "host: libompjit", "interop"},
     {135, "__kmpc_init_allocator", "ptr (i32, ptr, i32, ptr)", "nounwind",
-     "host: libomp", "memory allocators"},
+     "device, host: libomp", "memory allocators"},
     {141, "__tgt_target_teams_nowait_mapper",
      "i32 (ptr, i64, ptr, i32, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, "
      "ptr, i32, ptr)",
@@ -78,7 +78,7 @@ static const struct {
      "target regions and mapping"},
     {155, "__kmpc_target_init", "i32 (ptr, ptr)", "", "device",
      "device kernels"},
-    {157, "__kmpc_kernel_prepare_parallel", "void (ptr)", "", "nowhere",
+    {157, "__kmpc_kernel_prepare_parallel", "void (ptr)", "", "device",
      "device kernels"},
     {158, "__kmpc_parallel_51",
      "void (ptr, i32, i32, i32, i32, ptr, ptr, ptr, i64)", "alwaysinline",
@@ -354,7 +354,7 @@ static void refusals(void)
               "nor for another word");
     ok(ompjit_rtl_row_at(OMPJIT_RTL_COUNT, &row, &err) ==
            OMPJIT_ERR_NOT_FOUND, "no row after the last");
-    ok_contains(err.text, "rows are 0 to 248", "the error says which");
+    ok_contains(err.text, "rows are 0 to 277", "the error says which");
     ok(ompjit_rtl_row_at(0, &none, &err) == OMPJIT_ERR_INVALID,
        "a size must be set");
     ok_contains(err.text, "size is not set", "the error says so");
@@ -426,7 +426,7 @@ static void command(void)
     ok_contains(out.data, "[\n  {\"index\": 7, \"name\": \"__kmpc_fork_call\"",
                 "begins so");
     ok(tool(stderr, &out, "999") == 1, "no such index");
-    ok_contains(out.data, "no row 999; rows are 0 to 248", "says why");
+    ok_contains(out.data, "no row 999; rows are 0 to 277", "says why");
     ok(tool(stderr, &out, "99999999999999999999999") == 1, "nor a huge one");
     ok(tool(stderr, &out, "__kmpc_barrie") == 1, "no such name");
     ok_contains(out.data, "there is __kmpc_barrier", "suggests one");
