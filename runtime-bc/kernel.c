@@ -39,6 +39,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
         ompjit_states = NULL;
         ompjit_pool_init();
         ompjit_teams_init();
+        ompjit_prepared_init();
     }
     ompjit_barrier_init();
     ompjit_share_init(mode == EXEC_SPMD);

@@ -148,16 +148,43 @@ EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
                                                void *fn, void **args,
                                                int64_t nargs)
 {
-    run_spmd(wanted_threads(num_threads), fn, args, nargs);
+    __kmpc_parallel_60(loc, (int32_t)context_of_state(), 1, num_threads, 0, fn,
+                       NULL, args, nargs, 0);
 }
 
-/* The main thread's half of a region before clang 13: what the workers run when
- * the next barrier lets them go. The region's size was pushed before. */
+/* The main thread's half of a region before clang 13: what the workers run from
+ * the next barrier to the one after that. The last worker to end the region
+ * brings the main thread back to its own state. Without workers it runs here. */
+static SHARED uint32_t prepared, ended;
+
+EXPORT void ompjit_prepared_init(void)
+{
+    prepared = 0;
+}
+
 EXPORT void __kmpc_kernel_prepare_parallel(void *work)
 {
+    ompjit_level = 1;
+    if (plat_ntid() <= PLAT_WARP) {
+        ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_ALONE | 1);
+        ompjit_level = 0;
+        return;
+    }
+    prepared = 1;
+    ended = 0;
     ompjit_size = wanted_threads(0);
     ompjit_work = work;
-    ompjit_level = 1;
+}
+
+static void end_prepared(void)
+{
+    uint32_t n = ompjit_size;
+    if (__scoped_atomic_fetch_add(&ended, 1, __ATOMIC_ACQ_REL,
+                                  __MEMORY_SCOPE_WRKGRP) == n - 1) {
+        prepared = 0;
+        ompjit_level = 0;
+        ompjit_size = 1;
+    }
 }
 
 /* Between the main thread's two barriers, in every worker. */
@@ -170,6 +197,8 @@ EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
     drop_own_icv();
+    if (prepared)
+        end_prepared();
 }
 
 EXPORT void __kmpc_push_num_teams(ident *loc, int32_t gtid, int32_t teams,

@@ -152,6 +152,7 @@ void ompjit_share_init(bool spmd);
 void ompjit_pool_init(void);
 void ompjit_task_init(void);
 void ompjit_teams_init(void);
+void ompjit_prepared_init(void);
 INLINE void context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);

@@ -8,15 +8,9 @@ rt_resources=$($CLANG -print-resource-dir)
 rt_host_triple=$($CLANG -print-target-triple)
 rt_multiarch=$(${CC:-cc} -print-multiarch 2>/dev/null)
 
-# rt_compile SOURCE OUT.bc: the source's device IR as the front end leaves it. A
-# name with _60_ is of OpenMP 6.0.
+# rt_compile SOURCE OUT.bc: the source's device IR as the front end leaves it.
 rt_compile() {
-    case $1 in
-    *_60_*) rt_version=60 ;;
-    *) rt_version=51 ;;
-    esac
-    rt_flags="-emit-llvm-bc -O2 -disable-llvm-passes -fopenmp
-        -fopenmp-version=$rt_version -I $srcdir/t
+    rt_flags="-emit-llvm-bc -O2 -disable-llvm-passes -fopenmp -I $srcdir/t
         -resource-dir $rt_resources -internal-isystem $rt_resources/include
         -internal-isystem /usr/lib/llvm-22/lib/clang/22/include
         -internal-isystem /usr/include/$rt_multiarch
