@@ -71,7 +71,6 @@ typedef struct args {
     K(output, 0)                                                               \
     K(together, 0)                                                             \
     K(spmd_stack, 0)                                                           \
-    K(spmd_kernel, 0)                                                          \
     K(state_machine, 0)                                                        \
     K(task_clauses, 0)                                                         \
     K(complexes, 1)

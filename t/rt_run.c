@@ -155,7 +155,7 @@ static int one_team(const char *name)
         "orphaned",     "sections",       "spmd_parallel", "reduce_struct",
         "reduce_spmd",  "settings",       "memory",        "pools",
         "stack",        "more_locks",     "prepared",      "task_calls",
-        "output",       "together",       "spmd_stack",    "spmd_kernel",
+        "output",       "together",       "spmd_stack",
         "state_machine", "task_clauses",  "complexes"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
