@@ -367,21 +367,21 @@ static int wrong_stack(int seed)
     return wrong;
 }
 
-/* Two halves of the arena and a bit do not fit; space is used again where the
- * main thread has the arena, which LLVM may have changed. */
+/* Two halves of the arena and a bit do not fit, and space is used again: where
+ * the main thread has the arena, which LLVM may have changed. */
 static int wrong_arena(void)
 {
     volatile size_t n = 1200;
-    char *first = __kmpc_alloc_shared(n), *second = __kmpc_alloc_shared(n);
-    int wrong = second - first >= 0 && second - first < 2304;
-    __kmpc_free_shared(second, n);
-    __kmpc_free_shared(first, n);
+    volatile uintptr_t first = (uintptr_t)__kmpc_alloc_shared(n);
+    volatile uintptr_t second = (uintptr_t)__kmpc_alloc_shared(n);
+    int wrong = second - first < 2304;
+    __kmpc_free_shared((void *)second, n);
+    __kmpc_free_shared((void *)first, n);
     n = 64;
-    volatile uintptr_t at = (uintptr_t)first; /* a name for another block */
-    second = __kmpc_alloc_shared(n);
-    wrong += (uintptr_t)second != at && !__kmpc_is_spmd_exec_mode();
-    __kmpc_free_shared(second, n);
-    return wrong;
+    second = (uintptr_t)__kmpc_alloc_shared(n);
+    wrong += second != first;
+    __kmpc_free_shared((void *)second, n);
+    return __kmpc_is_spmd_exec_mode() ? 0 : wrong;
 }
 
 static int stack(args *p)
