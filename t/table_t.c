@@ -295,7 +295,7 @@ static void dialect_rows(void)
 /* Rows that cannot be as they should: found here, not by a user. */
 static void consistency(void)
 {
-    bool named = true, fits = true, distinct = true;
+    bool named = true, fits = true, distinct = true, explained = true;
     for (unsigned i = 0; i < ompjit_rtl_count(); i++) {
         ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT;
         const char *type = ompjit__rtl_rows[i].type;
@@ -304,6 +304,9 @@ static void consistency(void)
         named &= row.name && *row.name && *row.category && *row.where &&
                  type[1] == ':' && strlen(type) <= 18 &&
                  type[2 + strspn(type + 2, "plisbcfd.")] == 0;
+        bool device = !strncmp(row.where, "device", 6);
+        explained &= *row.meaning && !*row.cost == !device &&
+                     (device || !row.instructions);
         fits &= strlen(row.note) + 1 < sizeof row.note &&
                 row.type[strlen(row.type) - 1] == ')';
         distinct &= !strstr(row.note, "; ;");
@@ -315,6 +318,7 @@ static void consistency(void)
                         ompjit__rtl_until(i) < ompjit__rtl_since(j);
     }
     ok(named, "every row is complete");
+    ok(explained, "every row has a meaning, and those of the device a cost");
     ok(fits, "texts fit, successors are of LLVM 22");
     ok(distinct, "rows of one name differ in type and release");
     for (size_t i = 0; i < ompjit__rtl_nolds; i++) {
@@ -323,6 +327,31 @@ static void consistency(void)
         ok(row < 0 || strcmp(ompjit__rtl_rows[row].type, old->type),
            "%s of clang %u is another type", old->name, old->release);
     }
+}
+
+/* Each row of meaning.def and size.def is some function's. */
+static void explanations(void)
+{
+    static const char *const names[] = {
+#define RTL_MEANING(name, cost, text) name,
+#include "table/meaning.def"
+    };
+    bool used[OMPJIT__COUNT(names)] = {false};
+    for (unsigned i = 0; i < ompjit_rtl_count(); i++) {
+        int meaning = ompjit__rtl_meaning_of(ompjit__rtl_rows[i].name);
+        if (meaning >= 0)
+            used[meaning] = true;
+    }
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!used[i])
+            ok(false, "%s explains no row", names[i]);
+    ok_string(ompjit__rtl_meaning_of("omp_none") < 0 ? "none" : "some", "none",
+              "a function that is no row has no meaning");
+#define RTL_SIZE(name, instructions)                                           \
+    if (ompjit__rtl_next(name, -1) < 0)                                        \
+        ok(false, "the size of %s, which is no row", name);
+#include "table/size.def"
+#undef RTL_SIZE
 }
 
 /* -------------------------------------------------------------- refusals */
@@ -456,6 +485,7 @@ int main(void)
     attributes_of_llvm();
     dialect_rows();
     consistency();
+    explanations();
     refusals();
     command();
     return done_testing();
