@@ -235,9 +235,12 @@ EXPORT void omp_get_partition_place_nums(int32_t *places)
 
 /* ------------------------------------------------------- devices and time */
 
-/* What the library writes into the image when it loads it. */
+/* What the library writes into a GPU's image when it loads it. The host engine
+ * has the variable. */
+#ifdef __NVPTX__
 DEVICE_CONSTANT device_environment __omp_rtl_device_environment WEAK = {
     .num_devices = 1};
+#endif
 
 EXPORT int32_t omp_is_initial_device(void)
 {
