@@ -95,6 +95,8 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
+    if (!b->host)
+        ompjit__prepare_math(b->m);
     LLVMModuleRef runtime;
     ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
