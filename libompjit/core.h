@@ -159,6 +159,9 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    ompjit_specialize specialize; /* never DEFAULT                         */
+    unsigned sightings;        /* AUTO: launches before a variant is built */
+    unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     ompjit_log_fn *log;
     void *log_data;
 
@@ -168,6 +171,7 @@ struct ompjit_context {
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
+    struct ompjit__background *background; /* offload/background.c         */
 
     _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];
     _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];
