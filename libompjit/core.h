@@ -65,6 +65,7 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    struct ompjit__templates *templates; /* backend/template.h              */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);

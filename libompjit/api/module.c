@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "backend/template.h"
 
 static ompjit_status check_options(const ompjit_module_options *o,
                                    ompjit_error *err)
@@ -33,7 +34,9 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
-    if (!mod || !kernels) {
+    if (!unit->templates)
+        unit->templates = ompjit__templates_new();
+    if (!mod || !kernels || !unit->templates) {
         free(mod);
         free(kernels);
         ompjit__unit_free(unit);

@@ -36,10 +36,14 @@ static LLVMValueRef literal(LLVMTypeRef type, uint64_t bits)
     }
 }
 
-static ompjit_status fold_literals(LLVMValueRef f,
-                                   const ompjit__kernel_desc *k,
-                                   const ompjit__spec *spec, ompjit_error *err)
+ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
+                                    const ompjit__spec *spec,
+                                    ompjit_error *err)
 {
+    if (!spec->literal_mask)
+        return OMPJIT_OK;
+    const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
+    LLVMValueRef f = LLVMGetNamedFunction(m, spec->kernel);
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
         if (!(spec->literal_mask >> i & 1))
             continue;
@@ -55,8 +59,8 @@ static ompjit_status fold_literals(LLVMValueRef f,
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
-                                 const ompjit__spec *spec, ompjit_error *err)
+ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
+                             const ompjit__spec *spec, ompjit_error *err)
 {
     if (!spec->kernel)
         return OMPJIT_OK;
@@ -67,12 +71,11 @@ ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
         LLVMSetVisibility(f, LLVMDefaultVisibility);
         LLVMSetLinkage(f, LLVMInternalLinkage);
     }
-    const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
-    LLVMValueRef f = k ? LLVMGetNamedFunction(m, k->symbol) : NULL;
-    if (!f)
-        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_SPECIALIZE,
-                            "%s has no kernel %s", unit->name, spec->kernel);
-    return fold_literals(f, k, spec, err);
+    if (find_kernel(unit, spec->kernel) &&
+        LLVMGetNamedFunction(m, spec->kernel))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_SPECIALIZE,
+                        "%s has no kernel %s", unit->name, spec->kernel);
 }
 
 /* Every call of the function becomes the constant. */
