@@ -369,7 +369,9 @@ enum {
     OMPJIT_FOLD_LITERALS = 1, /* values of scalar arguments  */
     OMPJIT_FOLD_TEAMS = 2,    /* the number of teams         */
     OMPJIT_FOLD_THREADS = 4,  /* the number of threads       */
-    OMPJIT_FOLD_ALL = 7
+    OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
+    OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
+    OMPJIT_FOLD_ALL = 31
 };
 
 typedef struct ompjit_launch {
@@ -382,6 +384,10 @@ typedef struct ompjit_launch {
     unsigned fold;            /* OMPJIT_FOLD_... together; 0: all          */
     uint64_t literals;        /* bit i: fold parameter i; those that cannot
                                  be are left alone. 0: all that can be     */
+    uint64_t noalias;         /* bit i: the caller promises that what the
+                                 kernel reaches through pointer i it reaches
+                                 by nothing else. Regions that map their own
+                                 data find that out by themselves           */
     uint32_t limit_ms;        /* NOW: milliseconds that compiling may take;
                                  after that the generic kernel runs and the
                                  variant is ready for a later launch. 0: as

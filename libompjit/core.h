@@ -94,6 +94,8 @@ ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
 
 /* ------------------------------------------------------ specialization */
 
+enum { OMPJIT__ALIGNMENT = 64 };
+
 /* What is folded into a build. Zero-initialised: nothing. */
 typedef struct ompjit__spec {
     uint32_t threads;       /* in a team; 0: not folded                    */
@@ -102,6 +104,10 @@ typedef struct ompjit__spec {
     uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
                                must be given                               */
     const uint64_t *literals;
+    uint64_t aligned;       /* bit i: pointer i is a multiple of
+                               OMPJIT__ALIGNMENT                           */
+    uint64_t noalias;       /* bit i: what the kernel reaches through
+                               pointer i it reaches by nothing else        */
     bool import_globals;    /* mutable variables are another image's       */
 } ompjit__spec;
 

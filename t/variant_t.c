@@ -25,6 +25,8 @@ static const char source[] =
     "}\n";
 
 enum { N = 100 };
+/* As aligned as it is asked for, so that all launches agree. */
+#define ALIGNED _Alignas(64)
 static ompjit_error err;
 static ompjit_context *ctx;
 static ompjit_device *dev;
@@ -61,7 +63,8 @@ static ompjit_variant_stats stats(void)
 /* y = 1 + a * i for each of N elements? */
 static int launch(ompjit_specialize policy, double a, uint32_t limit_ms)
 {
-    double x[N], y[N];
+    ALIGNED double x[N];
+    ALIGNED double y[N];
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
     ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
                          {"a", OMPJIT_ARG_F64, {.f64 = a}},
@@ -94,8 +97,8 @@ static int is_ready(double a)
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
     ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
                          {"a", OMPJIT_ARG_F64, {.f64 = a}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = NULL}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = NULL}}};
+                         {"x", OMPJIT_ARG_POINTER, {.p = (void *)64}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = (void *)64}}};
     int ready = -1;
     l.teams = l.threads = 1;
     l.specialize = OMPJIT_SPECIALIZE_NOW;

@@ -306,6 +306,7 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->policy = launch->specialize;
     r->fold = launch->fold;
     r->literals = launch->literals;
+    r->noalias = launch->noalias;
     r->limit_ms = launch->limit_ms;
     return OMPJIT_OK;
 }

@@ -138,6 +138,8 @@ static ompjit_status fold(struct build *b, ompjit_error *err)
     ompjit__fold_constant(b->m, OMPJIT__FOLD_TEAMS, b->spec->teams);
     ompjit_status status =
         ompjit__fold_literals(b->m, b->unit, b->spec, err);
+    if (!status)
+        ompjit__annotate(b->m, b->unit, b->spec);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -223,20 +225,17 @@ static ompjit_status from_unit(struct build *b, ompjit_error *err)
     return status;
 }
 
-/* A host kernel must not disappear in its entry yet: its parameters are what
- * literals replace. */
-static void keep_kernel_apart(struct build *b, bool apart)
+/* A host kernel must not disappear in its entry: its parameters are what
+ * literals replace, and what is known of pointers is said of them. */
+static void keep_kernel_apart(struct build *b)
 {
     LLVMValueRef f = LLVMGetNamedFunction(b->m, b->spec->kernel);
     unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
     if (!b->host || !f)
         return;
     LLVMSetLinkage(f, LLVMExternalLinkage);
-    if (apart)
-        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(b->context, kind, 0));
-    else
-        LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(b->context, kind, 0));
 }
 
 static ompjit_status compile_template(void *arg, ompjit_error *err)
@@ -249,7 +248,7 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
         if (b->spec->threads)
             ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS,
                                   b->spec->threads);
-        keep_kernel_apart(b, true);
+        keep_kernel_apart(b);
         status = run_pipeline(b, err);
         done(b, OMPJIT_STAGE_OPTIMIZE);
     }
@@ -330,7 +329,6 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     if (status)
         return status;
     b->spmd = t->spmd;
-    keep_kernel_apart(b, false);
     return OMPJIT_OK;
 }
 

@@ -20,6 +20,11 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
                                     const ompjit__spec *spec,
                                     ompjit_error *err);
 
+/* Says of spec->kernel's pointers what is known of them, and to the assembler
+ * how many threads a team has. ir/specialize.c */
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec);
+
 /* Weak constants of the runtime (runtime-bc/plat.h): threads of a block and
  * teams of the launch, 0 where they are not known. */
 #define OMPJIT__FOLD_THREADS "ompjit_fold_threads"

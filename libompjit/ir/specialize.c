@@ -4,6 +4,7 @@
  * kernel, and the launch's geometry. The optimizer does the rest.
  */
 #include <llvm-c/Core.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/ir.h"
@@ -57,6 +58,47 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
         LLVMReplaceAllUsesWith(param, value);
     }
     return OMPJIT_OK;
+}
+
+static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
+                     uint64_t value)
+{
+    unsigned kind =
+        LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
+    LLVMRemoveEnumAttributeAtIndex(f, param + 1, kind);
+    LLVMAddAttributeAtIndex(f, param + 1,
+                            LLVMCreateEnumAttribute(c, kind, value));
+}
+
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec)
+{
+    const ompjit__kernel_desc *k =
+        spec->kernel ? find_kernel(unit, spec->kernel) : NULL;
+    LLVMValueRef f = k ? LLVMGetNamedFunction(m, spec->kernel) : NULL;
+    if (!f)
+        return;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++) {
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER)
+            continue;
+        if (spec->aligned >> i & 1)
+            annotate(f, i + k->launch_env, "align", OMPJIT__ALIGNMENT);
+        if (spec->noalias >> i & 1)
+            annotate(f, i + k->launch_env, "noalias", 0);
+    }
+    /* A bare kernel's threads may have three dimensions. */
+    char threads[16];
+    int n = snprintf(threads, sizeof threads, "%u", spec->threads);
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    if (!spec->threads || k->mode == OMPJIT_MODE_BARE ||
+        LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
+        return;
+    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                     "nvvm.maxntid", 12);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(c, "nvvm.reqntid", 12,
+                                                      threads, (unsigned)n));
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,

@@ -20,6 +20,7 @@ typedef struct ompjit__request {
     ompjit_specialize policy; /* DEFAULT: the context's                    */
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t literals;     /* parameters to fold; 0: all that can be      */
+    uint64_t noalias;      /* pointers that share no storage with others  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
 } ompjit__request;
 

@@ -47,6 +47,22 @@ void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
     key->hash = ompjit__variant_hash(key);
 }
 
+static uint64_t pointers_of(const ompjit__call *call)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    uint64_t all = k->nparams < 64 ? (UINT64_C(1) << k->nparams) - 1 : ~0ull;
+    return all & ~call->mod->kernels[call->index].eligible;
+}
+
+static uint64_t aligned_pointers(const ompjit__call *call)
+{
+    uint64_t aligned = 0;
+    for (uint64_t rest = pointers_of(call); rest; rest &= rest - 1)
+        if (call->values[__builtin_ctzll(rest)] % OMPJIT__ALIGNMENT == 0)
+            aligned |= rest & -rest;
+    return aligned;
+}
+
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
 {
@@ -64,6 +80,10 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     if (fold & OMPJIT_FOLD_LITERALS)
         key->literal_mask = r->literals ? r->literals & kernel->eligible
                                         : kernel->eligible;
+    if (fold & OMPJIT_FOLD_ALIGNMENT)
+        key->aligned = aligned_pointers(call);
+    if (fold & OMPJIT_FOLD_NOALIAS)
+        key->noalias = r->noalias & pointers_of(call);
     key->values = call->values;
     key->hash = ompjit__variant_hash(key);
 }

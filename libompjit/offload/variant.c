@@ -54,6 +54,8 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
     uint64_t h = mix(key->dev->number, key->kernel);
     h = mix(h, (uint64_t)key->threads << 32 | key->teams);
     h = mix(h, key->literal_mask);
+    if (key->aligned | key->noalias)
+        h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         h = mix(h, key->values[__builtin_ctzll(rest)]);
     return h;
@@ -63,7 +65,8 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 {
     if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
         a->threads != b->threads || a->teams != b->teams ||
-        a->literal_mask != b->literal_mask)
+        a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
+        a->noalias != b->noalias)
         return false;
     for (uint64_t rest = a->literal_mask; rest; rest &= rest - 1) {
         int i = __builtin_ctzll(rest);
@@ -226,6 +229,8 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
                          .teams = key->teams,
                          .literal_mask = key->literal_mask,
                          .literals = key->values,
+                         .aligned = key->aligned,
+                         .noalias = key->noalias,
                          .import_globals = base != NULL};
     if (key->kernel != OMPJIT__ALL_KERNELS)
         spec.kernel = mod->unit.kernels[key->kernel].symbol;

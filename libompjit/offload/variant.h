@@ -18,6 +18,7 @@ typedef struct ompjit__variant_key {
     uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
     uint32_t threads, teams; /* folded; 0: not                             */
     uint64_t literal_mask;   /* folded parameters                          */
+    uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
     const uint64_t *values;  /* by parameter; read where literal_mask says */
     uint64_t hash;           /* of all of it: ompjit__variant_hash         */
 } ompjit__variant_key;
