@@ -249,13 +249,19 @@ static ompjit_status leave(ompjit__construct *c, ompjit_status st,
     return st;
 }
 
+/* Does the entry stand for storage? Those that only set pointers do not. */
+static bool has_storage(uint64_t type)
+{
+    return !(type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_ATTACH));
+}
+
 /* Is entry i's section apart from every other entry's? */
 static bool stands_alone(const ompjit__maps *m, int32_t i)
 {
     const char *begin = m->begins[i], *end = begin + m->sizes[i];
     for (int32_t j = 0; j < m->n; j++) {
         const char *other = m->begins[j];
-        if (j != i && !(m->types[j] & OMPJIT__MAP_LITERAL) && other < end &&
+        if (j != i && has_storage((uint64_t)m->types[j]) && other < end &&
             begin < other + m->sizes[j])
             return false;
     }
@@ -276,14 +282,14 @@ static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
         return 0;
     for (int32_t i = 0; i < m->n; i++) {
         uint64_t type = (uint64_t)m->types[i];
-        bool literal = type & OMPJIT__MAP_LITERAL;
-        if (!literal && !m->sizes[i])
+        if (has_storage(type) && !m->sizes[i])
             return 0;
         if (!(type & OMPJIT__MAP_TARGET_PARAM))
             continue;
-        if (literal && k->params[param].kind == OMPJIT__PARAM_POINTER)
+        if (type & OMPJIT__MAP_LITERAL &&
+            k->params[param].kind == OMPJIT__PARAM_POINTER)
             return 0;
-        if (!literal && param < 64 && stands_alone(m, i))
+        if (has_storage(type) && param < 64 && stands_alone(m, i))
             unshared |= UINT64_C(1) << param;
         param++;
     }
@@ -303,7 +309,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     st = table ? enter(c, &a, err) : make_arguments(&a, c, err);
     if (!st) {
         ompjit__request asked = *request;
-        if (c->dev->ctx->specialize != OMPJIT_SPECIALIZE_OFF)
+        if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
+            asked.policy == OMPJIT_SPECIALIZE_AUTO)
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
         st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
