@@ -132,10 +132,31 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* A host kernel must not disappear in its entry: its parameters are what
+ * literals replace, and what is known of pointers is said of them. */
+static void keep_kernel_apart(struct build *b)
+{
+    static const char *const drop[] = {"alwaysinline", "inlinehint"};
+    LLVMValueRef f = LLVMGetNamedFunction(b->m, b->spec->kernel);
+    if (!b->host || !f)
+        return;
+    LLVMSetLinkage(f, LLVMExternalLinkage);
+    for (size_t i = 0; i < OMPJIT__COUNT(drop); i++)
+        LLVMRemoveEnumAttributeAtIndex(
+            f, LLVMAttributeFunctionIndex,
+            LLVMGetEnumAttributeKindForName(drop[i], strlen(drop[i])));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            b->context, LLVMGetEnumAttributeKindForName("noinline", 8), 0));
+}
+
 static ompjit_status fold(struct build *b, ompjit_error *err)
 {
     ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS, b->spec->threads);
     ompjit__fold_constant(b->m, OMPJIT__FOLD_TEAMS, b->spec->teams);
+    if (b->spec->kernel)
+        keep_kernel_apart(b);
     ompjit_status status =
         ompjit__fold_literals(b->m, b->unit, b->spec, err);
     if (!status)
@@ -190,6 +211,9 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
                        b->host ? "" : PRESIMPLIFY,
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
+    /* What only functions that are gone by now have read. */
+    if (b->host && !b->is_template)
+        ompjit__buf_printf(passes, ",globalopt,globaldce");
 }
 
 static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
@@ -223,19 +247,6 @@ static ompjit_status from_unit(struct build *b, ompjit_error *err)
     if (!status)
         status = link_runtime(b, err);
     return status;
-}
-
-/* A host kernel must not disappear in its entry: its parameters are what
- * literals replace, and what is known of pointers is said of them. */
-static void keep_kernel_apart(struct build *b)
-{
-    LLVMValueRef f = LLVMGetNamedFunction(b->m, b->spec->kernel);
-    unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
-    if (!b->host || !f)
-        return;
-    LLVMSetLinkage(f, LLVMExternalLinkage);
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(b->context, kind, 0));
 }
 
 static ompjit_status compile_template(void *arg, ompjit_error *err)
