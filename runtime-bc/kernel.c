@@ -31,6 +31,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
     ompjit_launch = launch;
     ompjit_work = NULL;
     ompjit_states = NULL;
+    ompjit_cursors = NULL;
     ompjit_barrier_init();
     ompjit_share_init(mode == EXEC_SPMD);
 }
@@ -72,12 +73,14 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
 }
 
 /* Only threads that got -1 come here. No thread can be in a region any more,
- * so none looks at the states that one frees. */
+ * so none looks at what one frees. */
 EXPORT void __kmpc_target_deinit(void)
 {
     bool spmd = is_spmd();
     if (ompjit_states && (!spmd || plat_tid() == 0))
         free(ompjit_states);
+    if (ompjit_cursors && (!spmd || plat_tid() == 0))
+        free(ompjit_cursors);
     if (!spmd) {
         ompjit_work = NULL;
         __kmpc_barrier_simple_generic(NULL, 0);
