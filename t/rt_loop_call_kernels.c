@@ -372,11 +372,9 @@ SAME(4) SAME(4u) SAME(8) SAME(8u)
 #define LIMITS_4u 0, UINT32_MAX, (1 << 30), (1 << 22)
 #define LIMITS_8 INT64_MIN, INT64_MAX, (1LL << 62), (1LL << 55)
 #define LIMITS_8u 0, UINT64_MAX, (1LL << 62), (1LL << 55)
-#define ALL_WIDTHS(CASES, ...)                                                 \
-    CASES(4, __VA_ARGS__)                                                      \
-    CASES(4u, __VA_ARGS__)                                                     \
-    CASES(8, __VA_ARGS__)                                                      \
-    CASES(8u, __VA_ARGS__)
+#define WIDTHS_4(CASES, ...) CASES(4, __VA_ARGS__) CASES(4u, __VA_ARGS__)
+#define WIDTHS_8(CASES, ...) CASES(8, __VA_ARGS__) CASES(8u, __VA_ARGS__)
+#define ALL_WIDTHS(...) WIDTHS_4(__VA_ARGS__) WIDTHS_8(__VA_ARGS__)
 #define EXPAND(M, ...) M(__VA_ARGS__)
 #define STATIC_WIDTH(W, F, NONE, CHUNKED)                                      \
     EXPAND(STATIC_CASES, W, F, NONE, CHUNKED, LIMITS_##W)
@@ -399,34 +397,41 @@ static void for_cases(args *p)
     S(42, 2) S(43, 2) S(44, 2) S(45, 4) S(46, 4) S(47, 4) S(65, 2) S(66, 0)    \
     S(67, 2) S(68, 1) S(69, 0) S(70, 1) S(71, 3) S(161, 3) S(163, 3) S(193, 2)
 
-/* Each kind near the type's ends, and some over all of it. */
+/* Each schedule near one of the type's ends, and some over all of it. */
 #define FETCH_CASES(W, F, LOW, HIGH, BIG, FEW)                                 \
     for (int i = 0; i < (int)(sizeof list / sizeof *list); i += 2) {           \
-        TO(W, F, 0, 0, list[i], HIGH - 33 * 3, HIGH, 3, list[i + 1], 0);       \
-        TO(W, F, 1, 40, list[i], LOW + 70, LOW, -2, list[i + 1], 0);           \
+        if (i / 2 % 2)                                                         \
+            TO(W, F, 0, 0, list[i], HIGH - 33 * 3, HIGH, 3, list[i + 1], 0);   \
+        else                                                                   \
+            TO(W, F, 1, 40, list[i], LOW + 70, LOW, -2, list[i + 1], 0);       \
     }                                                                          \
     TO(W, F, 2, 80, 35, 1, 0, 1, 1, 0);                                        \
     TO(W, F, 2, 80, 33, 0, 1, -1, 1, 0);                                       \
     TO(W, F, 2, 80, 36, 5, 5, 99, FEW, 0);                                     \
+    TO(W, F, 3, 0, 35, 0, BIG - 2 + BIG, 1, BIG, 1);
+#define FETCH_HUGE(W, F, LOW, HIGH, BIG, FEW)                                  \
     TO(W, F, 3, 0, 33, LOW, HIGH - 1, 1, FEW * 8, 1);                          \
     TO(W, F, 3, 0, 34, LOW, HIGH - 1, 1, 0, 1);                                \
     TO(W, F, 4, 0, 35, LOW, HIGH - 1, 1, FEW * 8, 1);                          \
     TO(W, F, 4, 0, 36, LOW, HIGH - 1, 1, FEW * 8, 1);                          \
-    TO(W, F, 5, 0, 39, LOW, HIGH - 1, 1, FEW, 1);                              \
-    TO(W, F, 5, 0, 35, 0, BIG - 2 + BIG, 1, BIG, 1);
-#define FETCH_WIDTH(W, F, unused)                                              \
-    EXPAND(FETCH_CASES, W, F, LIMITS_##W)
+    TO(W, F, 5, 0, 39, LOW, HIGH - 1, 1, FEW, 1);
+#define FETCH_WIDTH(W, F, M) EXPAND(M, W, F, LIMITS_##W)
 
 static void dispatch_cases(args *p)
 {
 #define BOTH(schedule, chunk) schedule, chunk,
     static const int list[] = {SCHEDULES(BOTH)};
-    ALL_WIDTHS(FETCH_WIDTH, dispatch, )
+    ALL_WIDTHS(FETCH_WIDTH, dispatch, FETCH_CASES)
+    ALL_WIDTHS(FETCH_WIDTH, dispatch, FETCH_HUGE)
 }
-static void dist_dispatch_cases(args *p)
+static void dist_dispatch_cases(args *p, int longs)
 {
     static const int list[] = {34, 0, 35, 3, 36, 2};
-    ALL_WIDTHS(FETCH_WIDTH, dist_dispatch, )
+    if (longs) {
+        WIDTHS_8(FETCH_WIDTH, dist_dispatch, FETCH_CASES)
+    } else {
+        WIDTHS_4(FETCH_WIDTH, dist_dispatch, FETCH_CASES)
+    }
 }
 
 static void callback_cases(args *p)
@@ -490,9 +495,14 @@ void rt_distribute_calls(args *p)
 void rt_dist_for_calls(args *p)
 {
 #pragma omp target teams is_device_ptr(p)
-#pragma omp parallel
+#pragma omp parallel num_threads(40)
     {
-        ALL_WIDTHS(STATIC_WIDTH, dist_for, 34, 33)
+        WIDTHS_4(STATIC_WIDTH, dist_for, 34, 33)
+    }
+#pragma omp target teams is_device_ptr(p)
+#pragma omp parallel num_threads(40)
+    {
+        WIDTHS_8(STATIC_WIDTH, dist_for, 34, 33)
     }
 }
 
@@ -515,8 +525,11 @@ void rt_dispatch_calls(args *p)
 void rt_dist_dispatch_calls(args *p)
 {
 #pragma omp target teams is_device_ptr(p)
-#pragma omp parallel
-    dist_dispatch_cases(p);
+#pragma omp parallel num_threads(40)
+    dist_dispatch_cases(p, 0);
+#pragma omp target teams is_device_ptr(p)
+#pragma omp parallel num_threads(40)
+    dist_dispatch_cases(p, 1);
 }
 
 void rt_callback_calls(args *p)

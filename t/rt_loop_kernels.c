@@ -264,7 +264,6 @@ void rt_loops_in_loops(args *p)
 #pragma omp target is_device_ptr(p)
     {
         omp_set_schedule((omp_sched_t)1, 4);
-        p->out[0] = inner(5);
 #pragma omp parallel
         {
             OUTER(int, 0, 20, static)
