@@ -159,6 +159,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     ompjit_log_fn *log;
     void *log_data;
 

@@ -6,6 +6,7 @@
  *     -> read         into an LLVM context of its own
  *     -> specialize   literals of one kernel
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
+ *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc, geometry folded into it; math (math.c)
  *     -> optimize     everything but entries internal, then LLVM's pipeline
  *     -> finish       host only: team-shared variables (host_lower.c)
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "device/check_abi.h"
 #include "ir/ir.h"
 
 struct build {
@@ -62,6 +64,13 @@ static ompjit_status read_unit(struct build *b, ompjit_error *err)
     return status;
 }
 
+static ompjit_status instrument(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = ompjit__run_passes(
+        b->m, b->tm, "function(sroa)", OMPJIT_STAGE_SPECIALIZE, err);
+    return status ? status : ompjit__instrument(b->m, err);
+}
+
 static ompjit_status specialize(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__specialize(b->m, b->unit, b->spec, err);
@@ -69,6 +78,8 @@ static ompjit_status specialize(struct build *b, ompjit_error *err)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm, err);
+    if (!status && b->host && b->ctx->check)
+        status = instrument(b, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -141,6 +152,10 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     }
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->host && b->ctx->check) {
+        preserve(passes, OMPJIT__CHECK_VARIABLES);
+        preserve(passes, OMPJIT__CHECK_COUNT);
+    }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
