@@ -134,6 +134,8 @@ typedef enum ompjit_check_kind {
     OMPJIT_CHECK_NULL,       /* at or near a null pointer                */
     OMPJIT_CHECK_FREED,      /* device memory whose mapping or allocation
                                 has ended                                */
+    OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
+                                kernel has written is read               */
     OMPJIT_CHECK_RACE        /* two threads of a team, at least one of them
                                 writing, nothing that orders them        */
 } ompjit_check_kind;

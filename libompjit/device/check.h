@@ -40,6 +40,8 @@ typedef struct ompjit__range {
     void *block;            /* to free; NULL: not ours                      */
     char *name;             /* for people, or NULL                          */
     uintptr_t host, host_end; /* of mapped data: the original               */
+    unsigned char *written; /* of DEVICE memory: 1 for each byte that has a
+                               value; NULL: all have                        */
     enum ompjit__memory kind;
     bool freed;
     struct ompjit__range *next; /* freed after this one                     */
@@ -72,6 +74,11 @@ void ompjit__memory_remove(ompjit__memory_map *map,
 /* Says what a block holds: the original [host, host+size), and a text. */
 void ompjit__memory_name(ompjit__memory_map *map, void *begin,
                          const void *host, uint64_t size, const char *text);
+
+/* The range from `p` on has values now, as far as it is a block's; with size 0
+ * all of the block that p is in. */
+void ompjit__memory_written(ompjit__memory_map *map, const void *p,
+                            uint64_t size);
 
 /* The range that p is in or beside, a copy whose name is malloc'd; false where
  * there is none. */
@@ -108,7 +115,11 @@ bool ompjit__shadow_access(ompjit__shadow *s, uint32_t thread, uintptr_t at,
 void ompjit__shadow_fresh(ompjit__shadow *s, uintptr_t at, uint64_t size);
 
 /* What threads hand their past to, and take others' from. */
-enum ompjit__sync { OMPJIT__SYNC_BARRIER, OMPJIT__SYNC_WARP, OMPJIT__SYNC_OBJECT };
+enum ompjit__sync {
+    OMPJIT__SYNC_BARRIER, /* 0: of all threads; else of some, number `id`    */
+    OMPJIT__SYNC_WARP,    /* number `id`                                     */
+    OMPJIT__SYNC_OBJECT   /* at the address `id`                             */
+};
 void ompjit__shadow_release(ompjit__shadow *s, uint32_t thread,
                             enum ompjit__sync kind, uint64_t id);
 void ompjit__shadow_acquire(ompjit__shadow *s, uint32_t thread,
@@ -118,6 +129,7 @@ void ompjit__shadow_acquire(ompjit__shadow *s, uint32_t thread,
 
 /* An access as its thread knows it. */
 typedef struct ompjit__touch {
+    bool unwritten;         /* what is read has no value: that is wrong */
     const char *kernel;     /* symbol */
     uint32_t team, thread;
     const void *at;

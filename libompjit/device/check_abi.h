@@ -17,6 +17,7 @@ enum ompjit__site_flag {
 typedef struct ompjit__site {
     const char *file;     /* "": no debug information      */
     const char *function;
+    const char *variable; /* that the pointer is, or ""    */
     uint32_t line, column;
     uint32_t size;        /* bytes; 0: the call tells      */
     uint32_t flags;

@@ -11,6 +11,7 @@
 #include "device/check.h"
 
 enum {
+    FOUND = 4,
     SCRATCH = 4096,          /* bytes that an access which is wrong gets    */
     TEAM_STACK = 512 * 1024, /* at most, below a thread's first frame       */
     NULL_PAGE = 4096
@@ -19,8 +20,12 @@ enum {
 struct thread {
     struct ompjit__check_team *team;
     char *top;               /* the stack above is not the kernel's         */
-    uintptr_t begin, end;    /* memory that was found last                  */
-    uint64_t removals;       /* when it was                                 */
+    struct found {           /* memory that was looked up last              */
+        uintptr_t begin, end;
+        unsigned char *written;
+    } found[FOUND];
+    uint32_t turn;           /* which goes next                             */
+    uint64_t removals;       /* when they were                              */
     _Alignas(16) char scratch[2][SCRATCH]; /* for reads, for writes */
 };
 
@@ -133,30 +138,38 @@ static bool on_team_stack(const struct ompjit__check_team *team, const char *p)
     return false;
 }
 
-static bool in_device_memory(struct thread *t, const char *p, uint64_t size)
+static bool holds(const struct found *f, uintptr_t at, uint64_t size)
+{
+    return at >= f->begin && at < f->end && size <= f->end - at;
+}
+
+/* The device memory that all of the access is in, or NULL. */
+static const struct found *find_memory(struct thread *t, const char *p,
+                                       uint64_t size)
 {
     ompjit__memory_map *map = &t->team->launch->check->memory;
     uint64_t removals = atomic_load(&map->removals);
     uintptr_t at = (uintptr_t)p;
-    if (at >= t->begin && at < t->end && size <= t->end - at &&
-        removals == t->removals)
-        return true;
+    if (removals != t->removals)
+        memset(t->found, 0, sizeof t->found);
+    t->removals = removals;
+    for (int i = 0; i < FOUND; i++)
+        if (holds(&t->found[i], at, size))
+            return &t->found[i];
     ompjit__range range;
     if (!ompjit__memory_holds(map, p, size, &range))
-        return false;
-    t->begin = range.begin;
-    t->end = range.end;
-    t->removals = removals;
-    return true;
+        return NULL;
+    struct found *f = &t->found[t->turn++ % FOUND];
+    *f = (struct found){range.begin, range.end, range.written};
+    return f;
 }
 
-static bool legal(const ompjit_host_thread *self, struct thread *t,
-                  const char *p, uint64_t size)
+static bool in_team_memory(const ompjit_host_thread *self, const char *p,
+                           uint64_t size)
 {
     return inside(p, size, self->shared, self->shared + self->shared_size) ||
            inside(p, size, self->dynamic,
-                  self->dynamic + self->dynamic_size) ||
-           in_device_memory(t, p, size);
+                  self->dynamic + self->dynamic_size);
 }
 
 static ompjit__touch touch_of(const ompjit_host_thread *self,
@@ -199,18 +212,47 @@ static void find_race(const ompjit_host_thread *self, struct thread *t,
     ompjit__report_race(team->launch->check, &touch, &other);
 }
 
+/* Notes a write. False: a read of bytes of which none has a value; copies may
+ * have such among theirs. */
+static bool has_value(const struct found *f, const char *p, uint64_t size,
+                      const ompjit__site *site)
+{
+    unsigned char *written = f->written;
+    if (!written)
+        return true;
+    written += (uintptr_t)p - f->begin;
+    bool write = site->flags & OMPJIT__SITE_WRITE, any = write || !site->size;
+    for (uint64_t i = 0; i < size; i++)
+        if (write)
+            __atomic_store_n(&written[i], 1, __ATOMIC_RELAXED);
+        else
+            any |= __atomic_load_n(&written[i], __ATOMIC_RELAXED);
+    return any;
+}
+
+static void no_value(const ompjit_host_thread *self, struct thread *t, char *p,
+                     uint64_t size, const ompjit__site *site)
+{
+    ompjit__touch touch = touch_of(self, t, p, size, site);
+    touch.unwritten = true;
+    ompjit__report_memory(t->team->launch->check, &touch);
+}
+
 static void *check_range(char *p, const ompjit__site *site, uint64_t size)
 {
     const ompjit_host_thread *self = ompjit_host_self();
     struct thread *t = self->check;
     if (!size || inside(p, size, __builtin_frame_address(0), t->top))
         return p;
-    if (!legal(self, t, p, size)) {
-        if (on_team_stack(t->team, p))
+    if (!in_team_memory(self, p, size)) {
+        const struct found *f = find_memory(t, p, size);
+        if (!f && on_team_stack(t->team, p))
             return p;
-        if (!atomic_load(&t->team->launch->check->unified) ||
-            (uintptr_t)p < NULL_PAGE)
+        if (!f && (!atomic_load(&t->team->launch->check->unified) ||
+                   (uintptr_t)p < NULL_PAGE))
             return wrong(self, t, p, size, site);
+        if (f && !has_value(f, p, size, site))
+            no_value(self, t, p, size, site);
     }
     if (t->team->shadow)
         find_race(self, t, p, size, site);
@@ -299,6 +341,12 @@ static ompjit__memory_map *memory(void)
     return &t->team->launch->check->memory;
 }
 
+/* A function that is not checked got the address and may write there. */
+static void check_given(void *p)
+{
+    ompjit__memory_written(memory(), p, 0);
+}
+
 static void *check_malloc(size_t size)
 {
     void *p = ompjit__memory_new(memory(), size, OMPJIT__MEMORY_HEAP);
@@ -355,6 +403,7 @@ static const ompjit__absolute own[] = {
     {"ompjit_check_release", (void *)check_release},
     {"ompjit_check_acquire", (void *)check_acquire},
     {"ompjit_check_fresh", (void *)check_fresh},
+    {"ompjit_check_given", (void *)check_given},
     {"ompjit_host_barrier", (void *)check_barrier},
     {"ompjit_host_warp_sync", (void *)check_warp_sync},
     {"ompjit_host_shuffle", (void *)check_shuffle},

@@ -26,6 +26,7 @@ bool ompjit__memory_open(ompjit__memory_map *map)
 static void range_free(ompjit__range *r)
 {
     free(r->block);
+    free(r->written);
     free(r->name);
     free(r);
 }
@@ -100,15 +101,19 @@ void *ompjit__memory_new(ompjit__memory_map *map, size_t size,
         return NULL;
     size_t whole = (size + ALIGN - 1) / ALIGN * ALIGN + 2 * red;
     ompjit__range *r = calloc(1, sizeof *r);
-    char *block = aligned_alloc(ALIGN, whole);
-    if (!r || !block) {
-        free(r);
-        free(block);
+    if (!r)
+        return NULL;
+    bool device = kind == OMPJIT__MEMORY_DEVICE;
+    char *block = r->block = aligned_alloc(ALIGN, whole);
+    r->written = device ? calloc(size + 1, 1) : NULL;
+    if (!block || (device && !r->written)) {
+        range_free(r);
         return NULL;
     }
-    uintptr_t begin = (uintptr_t)block + red;
-    *r = (ompjit__range){.begin = begin, .end = begin + size, .red = red,
-                         .block = block, .kind = kind};
+    r->begin = (uintptr_t)block + red;
+    r->end = r->begin + size;
+    r->red = red;
+    r->kind = kind;
     pthread_rwlock_wrlock(&map->lock);
     bool added = insert(map, r);
     pthread_rwlock_unlock(&map->lock);
@@ -227,6 +232,29 @@ bool ompjit__memory_holds(ompjit__memory_map *map, const void *p,
     }
     pthread_rwlock_unlock(&map->lock);
     return held;
+}
+
+/* Threads of several teams may do this at once, with the same value. */
+static void set_written(const ompjit__range *r, uintptr_t at, uint64_t size)
+{
+    for (uint64_t i = at - r->begin, end = i + size; i < end; i++)
+        __atomic_store_n(&r->written[i], 1, __ATOMIC_RELAXED);
+}
+
+void ompjit__memory_written(ompjit__memory_map *map, const void *p,
+                            uint64_t size)
+{
+    uintptr_t at = (uintptr_t)p;
+    pthread_rwlock_rdlock(&map->lock);
+    size_t i = below(map, at);
+    const ompjit__range *r = i ? map->ranges[i - 1] : NULL;
+    if (r && r->written && at < r->end) {
+        if (!size)
+            set_written(r, r->begin, r->end - r->begin);
+        else
+            set_written(r, at, size < r->end - at ? size : r->end - at);
+    }
+    pthread_rwlock_unlock(&map->lock);
 }
 
 static uintptr_t reach(const ompjit__range *r)

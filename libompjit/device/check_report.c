@@ -80,7 +80,8 @@ static void put_range(ompjit__buf *b, const ompjit__range *r)
 {
     uint64_t size = r->end - r->begin;
     if (r->kind == OMPJIT__MEMORY_VARIABLE) {
-        ompjit__buf_printf(b, "variable %s, ", *r->name ? r->name : "(unnamed)");
+        ompjit__buf_printf(b, "variable %s, ",
+                           *r->name ? r->name : "(unnamed)");
         put_bytes(b, size);
     } else if (r->name) { /* tells its size and the host's address */
         ompjit__buf_printf(b, "%s", r->name);
@@ -95,8 +96,7 @@ static void put_range(ompjit__buf *b, const ompjit__range *r)
 
 /* ------------------------------------------------------- what went wrong */
 
-static void put_beside(ompjit__buf *b, const ompjit__range *r, uintptr_t at,
-                       uint64_t size)
+static void put_beside(ompjit__buf *b, const ompjit__range *r, uintptr_t at)
 {
     if (at < r->begin) {
         put_bytes(b, r->begin - at);
@@ -132,6 +132,32 @@ static ompjit_check_kind put_unmapped(ompjit__check *check, ompjit__buf *b,
     return OMPJIT_CHECK_UNMAPPED;
 }
 
+static void put_offset(ompjit__buf *b, const ompjit__range *r, uintptr_t at)
+{
+    ompjit__buf_printf(b, "offset %" PRId64 " of ", (int64_t)(at - r->begin));
+    put_range(b, r);
+}
+
+/* In or beside memory that is or was the device's. */
+static ompjit_check_kind put_misuse(ompjit__buf *b, const ompjit__range *r,
+                                    const ompjit__touch *t)
+{
+    uintptr_t at = (uintptr_t)t->at;
+    if (r->freed) {
+        put_offset(b, r, at);
+        ompjit__buf_printf(b, r->host_end ? "; its mapping has ended"
+                                          : "; it was freed");
+        return OMPJIT_CHECK_FREED;
+    }
+    if (t->unwritten) {
+        put_offset(b, r, at);
+        ompjit__buf_printf(b, "; neither a map nor a kernel has written it");
+        return OMPJIT_CHECK_UNINITIALIZED;
+    }
+    put_beside(b, r, at);
+    return OMPJIT_CHECK_BOUNDS;
+}
+
 /* Why the access is wrong, and of what kind that is. */
 static ompjit_check_kind put_cause(ompjit__check *check, ompjit__buf *b,
                                    const ompjit__touch *t)
@@ -144,17 +170,7 @@ static ompjit_check_kind put_cause(ompjit__check *check, ompjit__buf *b,
     }
     if (!ompjit__memory_find(&check->memory, t->at, &r))
         return put_unmapped(check, b, t->at);
-    ompjit_check_kind kind = OMPJIT_CHECK_BOUNDS;
-    if (r.freed) {
-        kind = OMPJIT_CHECK_FREED;
-        ompjit__buf_printf(b, "offset %" PRId64 " of ",
-                           (int64_t)((uintptr_t)t->at - r.begin));
-        put_range(b, &r);
-        ompjit__buf_printf(b, r.host_end ? "; its mapping has ended"
-                                         : "; it was freed");
-    } else {
-        put_beside(b, &r, (uintptr_t)t->at, t->size);
-    }
+    ompjit_check_kind kind = put_misuse(b, &r, t);
     free(r.name);
     return kind;
 }
@@ -166,6 +182,7 @@ static const char *const headlines[] = {
     [OMPJIT_CHECK_UNMAPPED] = "unmapped",
     [OMPJIT_CHECK_NULL] = "null-pointer",
     [OMPJIT_CHECK_FREED] = "use-after-free",
+    [OMPJIT_CHECK_UNINITIALIZED] = "uninitialized",
 };
 
 /* A place in the source; the function, where that is all there is. */
@@ -260,6 +277,8 @@ void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
     r.kind = put_cause(check, &cause, t);
     ompjit__buf_printf(&b, "%s %s of ", headlines[r.kind], verb(t->site));
     put_bytes(&b, t->size);
+    if (*t->site->variable && r.kind != OMPJIT_CHECK_BOUNDS)
+        ompjit__buf_printf(&b, " through %s", t->site->variable);
     ompjit__buf_printf(&b, " ");
     put_place(&b, t->site);
     ompjit__buf_printf(&b, "\n    %s", cause.data ? cause.data : "");
@@ -292,10 +311,12 @@ void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
     put_bytes(&b, t->size);
     if (ompjit__memory_holds(&check->memory, t->at, 1, &range) &&
         ompjit__memory_find(&check->memory, t->at, &range)) {
-        ompjit__buf_printf(&b, " at offset %" PRIu64 " of ",
-                           (uint64_t)((uintptr_t)t->at - range.begin));
-        put_range(&b, &range);
+        ompjit__buf_printf(&b, " at ");
+        put_offset(&b, &range, (uintptr_t)t->at);
         free(range.name);
+    } else if (*t->site->variable) {
+        ompjit__buf_printf(&b, " of %s, which the team shares",
+                           t->site->variable);
     } else {
         ompjit__buf_printf(&b, " of memory that the team shares");
     }

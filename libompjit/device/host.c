@@ -93,6 +93,8 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
 {
     if (size && dst != src)
         memmove(dst, src, size);
+    if (size && dev->ctx->check && direction != OMPJIT__COPY_FROM)
+        ompjit__memory_written(&dev->ctx->check->memory, dst, size);
     return OMPJIT_OK;
 }
 

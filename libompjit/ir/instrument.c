@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Calls of the checker (device/check_engine.c) in the program's own code, on the
- * host device: before each access to memory, which then goes to the address that
- * the call returns; around locks, atomics and fences; at the start and the end
+ * Calls of the checker (device/check_engine.c) in the program's own code, on
+ * the host device: before each access to memory, which then goes to the address
+ * that the call returns; around locks, atomics and fences; at the start and the end
  * of each kernel. Accesses to a thread's own variables need none.
  *
  * Requires retargeted IR (backend/host_lower.c) without the runtime, whose code
@@ -93,7 +93,8 @@ static void after(struct instrument *s, LLVMValueRef i)
 static LLVMValueRef text(struct instrument *s, const char *data, size_t n)
 {
     LLVMValueRef value = LLVMConstStringInContext2(s->c, data, n, 0);
-    LLVMValueRef g = LLVMAddGlobal(s->m, LLVMTypeOf(value), "ompjit.check.text");
+    LLVMValueRef g =
+        LLVMAddGlobal(s->m, LLVMTypeOf(value), "ompjit.check.text");
     LLVMSetInitializer(g, value);
     LLVMSetGlobalConstant(g, 1);
     LLVMSetLinkage(g, LLVMPrivateLinkage);
@@ -101,9 +102,34 @@ static LLVMValueRef text(struct instrument *s, const char *data, size_t n)
     return g;
 }
 
-/* A constant ompjit__site for the instruction. */
+/* Where a pointer comes from, as far as the function tells. */
+static LLVMValueRef origin(LLVMValueRef p)
+{
+    while (LLVMIsAGetElementPtrInst(p) || LLVMIsABitCastInst(p) ||
+           LLVMIsAAddrSpaceCastInst(p) ||
+           (LLVMIsAConstantExpr(p) && LLVMGetNumOperands(p)))
+        p = LLVMGetOperand(p, 0);
+    return p;
+}
+
+/* The source's name of a pointer that the function was given, or of a variable
+ * that the team shares: clang names arguments and storage so. */
+static const char *variable_name(LLVMValueRef p)
+{
+    LLVMValueRef from = origin(p);
+    LLVMValueRef callee =
+        LLVMIsACallInst(from) ? LLVMGetCalledValue(from) : NULL;
+    bool shared = callee && LLVMIsAFunction(callee) &&
+                  !strcmp(name_of(callee), "__kmpc_alloc_shared");
+    if (!shared && !LLVMIsAArgument(from) && !LLVMIsAGlobalVariable(from))
+        return "";
+    const char *name = name_of(from);
+    return strchr(name, '.') ? "" : name;
+}
+
+/* A constant ompjit__site for the instruction's access to p. */
 static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
-                              uint64_t size, unsigned flags)
+                              LLVMValueRef p, uint64_t size, unsigned flags)
 {
     unsigned length = 0;
     const char *file = NULL;
@@ -111,10 +137,11 @@ static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
     unsigned column = s->place ? LLVMGetDebugLocColumn(i) : 0;
     if (line)
         file = LLVMGetDebugLocFilename(i, &length);
-    const char *function = name_of(s->f);
+    const char *function = name_of(s->f), *variable = variable_name(p);
     LLVMValueRef members[] = {
         text(s, file ? file : "", file ? length : 0),
         text(s, function, strlen(function)),
+        text(s, variable, strlen(variable)),
         LLVMConstInt(s->i32, line, 0),
         LLVMConstInt(s->i32, column, 0),
         LLVMConstInt(s->i32, size, 0),
@@ -131,13 +158,22 @@ static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
 
 /* ------------------------------------------------------------- accesses */
 
-/* A variable of the thread's own stack, maybe a part of it. */
+/* Storage of all threads that clang 22 gives a private variable with an
+ * `allocate` clause: a variable without a value, which no source can have. What
+ * is wrong there is not the program's. */
+static bool is_stand_in(LLVMValueRef from)
+{
+    LLVMValueRef value =
+        LLVMIsAGlobalVariable(from) ? LLVMGetInitializer(from) : NULL;
+    return value && LLVMIsUndef(value) &&
+           !LLVMGetPointerAddressSpace(LLVMTypeOf(from));
+}
+
+/* A variable of the thread's own, maybe a part of it. */
 static bool is_own(LLVMValueRef p)
 {
-    while (LLVMIsAGetElementPtrInst(p) || LLVMIsABitCastInst(p) ||
-           LLVMIsAAddrSpaceCastInst(p))
-        p = LLVMGetOperand(p, 0);
-    return LLVMIsAAllocaInst(p) != NULL;
+    LLVMValueRef from = origin(p);
+    return LLVMIsAAllocaInst(from) || is_stand_in(from);
 }
 
 /* What was promised of a value that is read does not hold for the 0 that a
@@ -164,7 +200,7 @@ static void check(struct instrument *s, LLVMValueRef i, unsigned k,
     if (is_own(p))
         return;
     before(s, i);
-    LLVMValueRef args[ARGS] = {flat(s, p), make_site(s, i, size, flags)};
+    LLVMValueRef args[ARGS] = {flat(s, p), make_site(s, i, p, size, flags)};
     if (bytes)
         args[2] = LLVMBuildZExt(s->b, bytes, s->i64, "");
     LLVMValueRef to =
@@ -275,6 +311,19 @@ static void check_known(struct instrument *s, LLVMValueRef i, const char *name)
     }
 }
 
+/* A function that is not checked may write where its arguments point. */
+static void give_pointers(struct instrument *s, LLVMValueRef i)
+{
+    for (unsigned k = 0; k < LLVMGetNumArgOperands(i); k++) {
+        LLVMValueRef argument = LLVMGetOperand(i, k);
+        if (LLVMGetTypeKind(LLVMTypeOf(argument)) != LLVMPointerTypeKind ||
+            is_own(argument) || LLVMIsAConstant(argument))
+            continue;
+        after(s, i);
+        call_with(s, "ompjit_check_given", argument);
+    }
+}
+
 static void check_call(struct instrument *s, LLVMValueRef i)
 {
     LLVMValueRef callee = LLVMGetCalledValue(i);
@@ -286,6 +335,9 @@ static void check_call(struct instrument *s, LLVMValueRef i)
     bool sets = starts(name, "llvm.memset.") || !strcmp(name, "memset");
     if (!copies && !sets) {
         check_known(s, i, name);
+        if (LLVMIsDeclaration(callee) && !starts(name, "llvm.") &&
+            !starts(name, "__kmpc_") && !starts(name, "ompjit_"))
+            give_pointers(s, i);
         return;
     }
     LLVMValueRef bytes = LLVMGetOperand(i, 2);
@@ -296,7 +348,6 @@ static void check_call(struct instrument *s, LLVMValueRef i)
 
 static void check_instruction(struct instrument *s, LLVMValueRef i)
 {
-    enum { BOTH = OMPJIT__SITE_WRITE };
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMLoad:
         check_plain(s, i, 0, LLVMTypeOf(i), 0);
@@ -309,7 +360,7 @@ static void check_instruction(struct instrument *s, LLVMValueRef i)
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
         check_atomic(s, i, 0, size_of(s, LLVMTypeOf(LLVMGetOperand(i, 1))),
-                     BOTH);
+                     OMPJIT__SITE_WRITE);
         break;
     case LLVMFence:
         check_fence(s, i);
@@ -436,7 +487,7 @@ static void open(struct instrument *s, LLVMModuleRef m)
         .i64 = LLVMInt64TypeInContext(c),
         .nothing = LLVMVoidTypeInContext(c),
     };
-    LLVMTypeRef members[] = {s->pointer, s->pointer, s->i32,
+    LLVMTypeRef members[] = {s->pointer, s->pointer, s->pointer, s->i32,
                              s->i32,     s->i32,     s->i32};
     s->site = LLVMStructCreateNamed(c, "ompjit.check.site");
     LLVMStructSetBody(s->site, members, OMPJIT__COUNT(members), 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "device/check.h"
 #include "offload/abi.h"
 
 enum {
@@ -298,6 +299,8 @@ static ompjit_status environment_new(const ompjit__kernel_desc *k,
         dev, at + records * (size_t)k->reduction_size, &block, err);
     if (status)
         return status;
+    if (dev->ctx->check) /* clang's own code, not checked, writes the records */
+        ompjit__memory_written(&dev->ctx->check->memory, block, 0);
     host.reduction_buffer = (char *)block + at;
     status = dev->ops->copy(dev, OMPJIT__COPY_TO, block, &host, sizeof host,
                             NULL, err);
