@@ -2,8 +2,8 @@
  *
  * Calls of the checker (device/check_engine.c) in the program's own code, on
  * the host device: before each access to memory, which then goes to the address
- * that the call returns; around locks, atomics and fences; at the start and the end
- * of each kernel. Accesses to a thread's own variables need none.
+ * that the call returns; around locks, atomics and fences; where each kernel
+ * begins and ends. Accesses to a thread's own variables need none.
  *
  * Requires retargeted IR (backend/host_lower.c) without the runtime, whose code
  * is not checked, and variables in registers where they can be: the pass sroa
