@@ -413,7 +413,9 @@ END
 silent "schedules, tasks, nested regions, private and shared copies" <<'END'
 #include <string.h>
 struct item { char c; double d; };
+#pragma omp declare target
 static const int table[4] = {1, 2, 3, 4};
+#pragma omp end declare target
 int main(void)
 {
     struct item x[64];
