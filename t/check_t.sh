@@ -446,6 +446,22 @@ int main(void)
     return y[0] != 8 + 2;
 }
 END
+# clang 22 keeps such a variable in one place for all threads: its error.
+silent "a private variable with an allocator" <<'END'
+#include <omp.h>
+int main(void)
+{
+    int x = 1, out[64];
+#pragma omp target teams distribute parallel for map(from: out) \
+    uses_allocators(omp_default_mem_alloc) \
+    allocate(omp_default_mem_alloc: x) private(x)
+    for (int i = 0; i < 64; i++) {
+        x = i;
+        out[i] = x;
+    }
+    return out[63] != 63 || x != 1;
+}
+END
 silent "unified shared memory" <<'END'
 #include <stdlib.h>
 #pragma omp requires unified_shared_memory

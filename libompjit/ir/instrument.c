@@ -158,6 +158,8 @@ static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
 
 /* ------------------------------------------------------------- accesses */
 
+enum { SHARED_SPACE = 3 };
+
 /* Storage of all threads that clang 22 gives a private variable with an
  * `allocate` clause: a variable without a value, which no source can have. What
  * is wrong there is not the program's. */
@@ -166,7 +168,7 @@ static bool is_stand_in(LLVMValueRef from)
     LLVMValueRef value =
         LLVMIsAGlobalVariable(from) ? LLVMGetInitializer(from) : NULL;
     return value && LLVMIsUndef(value) &&
-           !LLVMGetPointerAddressSpace(LLVMTypeOf(from));
+           LLVMGetPointerAddressSpace(LLVMTypeOf(from)) != SHARED_SPACE;
 }
 
 /* A variable of the thread's own, maybe a part of it. */
