@@ -196,6 +196,7 @@ int session_open(const struct options *o, const char *devices,
     options.on_failure_data = (void *)o;
     options.check = o->check;
     options.on_report = show_report;
+    options.profile = o->time;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();
