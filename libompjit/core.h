@@ -166,11 +166,8 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
-<<<<<<< HEAD
     struct ompjit__check *check; /* device/check.h; NULL: none are made    */
-=======
     bool profile;              /* launches are timed                       */
->>>>>>> main
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
