@@ -137,6 +137,47 @@ typedef enum ompjit_specialize {
  * on with the construct's host version. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
 
+/* What a checked kernel did wrong. */
+typedef enum ompjit_check_kind {
+    OMPJIT_CHECK_BOUNDS = 1, /* beside a mapped section, a variable or an
+                                allocation                               */
+    OMPJIT_CHECK_UNMAPPED,   /* memory that the device does not have     */
+    OMPJIT_CHECK_NULL,       /* at or near a null pointer                */
+    OMPJIT_CHECK_FREED,      /* device memory whose mapping or allocation
+                                has ended                                */
+    OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
+                                kernel has written is read               */
+    OMPJIT_CHECK_RACE        /* two threads of a team, at least one of them
+                                writing, nothing that orders them        */
+} ompjit_check_kind;
+
+/* One access of device code. `file` and `function` are never NULL; `file` is
+ * "" and the numbers 0 where the code has no debug information. */
+typedef struct ompjit_check_access {
+    const char *file, *function;
+    uint32_t line, column;
+    uint32_t thread;         /* in the team                               */
+    int write;               /* 1: written, 0: read                       */
+    uint64_t size;           /* bytes                                     */
+} ompjit_check_access;
+
+typedef struct ompjit_check_report {
+    ompjit_check_kind kind;
+    const char *text;        /* all of it for people, lines without a last
+                                newline                                   */
+    const char *kernel;      /* the function that the region stands in    */
+    uint32_t kernel_line;    /* of the region; 0: unknown                 */
+    uint32_t team;
+    ompjit_check_access access;
+    ompjit_check_access other; /* RACE: the earlier one; else all zero    */
+} ompjit_check_report;
+
+/* Told of each error that a checked kernel makes, once for each place in the
+ * source, while the kernel runs. One call at a time, from any thread; the
+ * report is valid during the call. It must not call the library with objects of
+ * the context. */
+typedef void ompjit_check_fn(void *data, const ompjit_check_report *report);
+
 typedef struct ompjit_context_options {
     size_t size;             /* sizeof(ompjit_context_options)             */
     const char *devices;     /* "host", "cuda", "cuda:1", "auto"; NULL:
@@ -159,6 +200,12 @@ typedef struct ompjit_context_options {
     unsigned max_variants;   /* specialized variants that a kernel keeps on
                                 a device, the least recently used is
                                 unloaded for another; 0: 64                */
+    int check;               /* 1: kernels run on the host device, in memory
+                                of its own, and what they do wrong is
+                                reported; what access was wrong is left out,
+                                reads give 0. Slow. 0: nothing is checked  */
+    ompjit_check_fn *on_report; /* NULL: reports go to the log            */
+    void *on_report_data;
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 

@@ -168,6 +168,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
