@@ -170,7 +170,7 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err);
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
-LLVMValueRef ompjit__environment_of(LLVMModuleRef m, LLVMValueRef fn);
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
 bool ompjit__is_kernel(LLVMValueRef fn);
 
 /* One offload entry of a host half, whichever layout it has. hosthalf.c */
