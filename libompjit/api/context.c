@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/cache.h"
 #include "device/device.h"
 #include "offload/offload.h"
 
@@ -118,6 +119,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
+    if (!status)
+        status = ompjit__cache_new(ctx, o, &ctx->cache, err);
     if (!status && !(ctx->tgt = ompjit__tgt_new(ctx)))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
@@ -137,6 +140,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__tgt_free(ctx->tgt);
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);
+    ompjit__cache_free(ctx->cache);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->clang);

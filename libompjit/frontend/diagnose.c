@@ -8,6 +8,34 @@
 
 #include "frontend/frontend.h"
 
+/* ----------------------------------------------------------------- rules */
+
+/* A rule ends with the first line that has no backslash at its end. */
+static size_t rule_size(const char *rule)
+{
+    const char *end = rule;
+    for (;;) {
+        const char *line = strchr(end, '\n');
+        if (!line)
+            return (size_t)(end - rule) + strlen(end);
+        end = line + 1;
+        if (line[-1] != '\\')
+            return (size_t)(end - rule);
+    }
+}
+
+void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules)
+{
+    static const char target[] = OMPJIT__DEPS_TARGET ":";
+    char *rule;
+    while (text->size && (rule = strstr(text->data, target))) {
+        size_t n = rule_size(rule);
+        ompjit__buf_add(rules, rule, n);
+        memmove(rule, rule + n, strlen(rule + n) + 1);
+        text->size -= n;
+    }
+}
+
 /* ---------------------------------------------------------------- blocks */
 
 typedef struct span {

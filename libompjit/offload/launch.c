@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "cache/cache.h"
 #include "offload/abi.h"
 
 enum {
@@ -161,8 +162,8 @@ static ompjit_status build_variant(ompjit_module *mod, ompjit_device *dev,
     ompjit_format format;
     dev->ops->target(dev, arch, &format);
     ompjit__image image = {0};
-    ompjit_status status =
-        ompjit__build(mod->ctx, &mod->unit, arch, format, &spec, &image, err);
+    ompjit_status status = ompjit__build_cached(mod->ctx, &mod->unit, arch,
+                                                format, &spec, &image, err);
     if (status)
         return status;
     uint64_t start = ompjit__now();
