@@ -425,6 +425,7 @@ typedef struct ompjit_cache_stats {
     uint64_t waited;        /* times another process or thread made it     */
     uint64_t evicted;       /* removed to keep the limit                   */
     uint64_t bytes_read, bytes_written;
+    uint64_t limit;         /* bytes that there may be on disk             */
 } ompjit_cache_stats;
 
 /* What the context's cache has done so far; all 0 where it is off. */

@@ -19,6 +19,7 @@ enum {
     COMPILE = 2,
     INSPECT = 4,
     DEVICES = 8,
+    CACHE = 16,
 };
 
 struct list {
@@ -29,7 +30,7 @@ struct list {
 /* What a command line says. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
-    char **args;            /* run: what follows it, ends in NULL           */
+    char **args;            /* run, cache: what follows it, ends in NULL    */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang;
     const char *output, *emit;
     unsigned teams, threads, time_limit, openmp_version;
@@ -94,5 +95,6 @@ int tool_run(struct options *o);
 int tool_compile(struct options *o);
 int tool_inspect(struct options *o);
 int tool_devices(struct options *o);
+int tool_cache(struct options *o);
 
 #endif

@@ -394,5 +394,6 @@ void ompjit__cache_count(ompjit__cache *cache, ompjit_cache_stats *out)
         .evicted = atomic_load(&cache->store.evicted),
         .bytes_read = atomic_load(&cache->read),
         .bytes_written = atomic_load(&cache->written),
+        .limit = cache->store.limit,
     };
 }

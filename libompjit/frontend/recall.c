@@ -58,6 +58,8 @@ static bool c_key(const ompjit__snippet *s, ompjit__key *key)
     ompjit__digest(s->source, size, digest);
     ompjit__key_begin(key, "source");
     ompjit__key_digest(key, "text", digest);
+    ompjit__buf_printf(&key->text, "name %s\n",
+                       ompjit__source_name(s->options));
     ompjit__key_file(key, "clang", s->clang->path);
     if (needs_folder(s->source, s->options)) {
         if (!getcwd(here, sizeof here))
