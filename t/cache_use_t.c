@@ -151,11 +151,12 @@ static void test_warnings(void)
 
 static void write_text(const char *path, const char *text)
 {
+    static long writes;
     FILE *f = fopen(path, "w");
     fputs(text, f);
     fclose(f);
     /* As a header that was there before: the clock of files is coarse. */
-    struct timespec t[2] = {{.tv_sec = time(NULL) - 100 + (long)strlen(text)}};
+    struct timespec t[2] = {{.tv_sec = time(NULL) - 100 + writes++}};
     t[1] = t[0];
     utimensat(AT_FDCWD, path, t, 0);
 }
@@ -204,9 +205,9 @@ static void test_folder(void)
         return;
     long got[2] = {0};
     for (int i = 0; i < 2; i++) {
-        char header[PATH_MAX + 16];
+        char header[PATH_MAX + 32];
         snprintf(dir[i], sizeof dir[i], "%s.%d", folder, i);
-        snprintf(header, sizeof header, "%s/n.h", dir[i]);
+        snprintf(header, sizeof header, "%.4000s/n.h", dir[i]);
         mkdir(dir[i], 0700);
         write_text(header, i ? "#define N 21\n" : "#define N 20\n");
         if (!chdir(dir[i]))

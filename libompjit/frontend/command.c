@@ -114,7 +114,7 @@ static const char *const both_args[] = {
     "-MT",
     OMPJIT__DEPS_TARGET,
     "-dependency-file",
-    "/dev/stderr",
+    "/dev/fd/2",
     NULL,
 };
 

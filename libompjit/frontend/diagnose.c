@@ -10,26 +10,34 @@
 
 /* ----------------------------------------------------------------- rules */
 
-/* A rule ends with the first line that has no backslash at its end. */
-static size_t rule_size(const char *rule)
+/* A whole rule in the text, which ends with the first line that has no
+ * backslash at its end; NULL: none. */
+static char *find_rule(const ompjit__buf *text, size_t *size)
 {
-    const char *end = rule;
-    for (;;) {
-        const char *line = strchr(end, '\n');
-        if (!line)
-            return (size_t)(end - rule) + strlen(end);
-        end = line + 1;
-        if (line[-1] != '\\')
-            return (size_t)(end - rule);
+    static const char target[] = OMPJIT__DEPS_TARGET ":";
+    char *rule = text->size ? strstr(text->data, target) : NULL;
+    for (const char *end = rule; end; end++) {
+        end = strchr(end, '\n');
+        if (!end)
+            break;
+        *size = (size_t)(end + 1 - rule);
+        if (end[-1] != '\\')
+            return rule;
     }
+    return NULL;
+}
+
+bool ompjit__has_deps(const ompjit__buf *text)
+{
+    size_t n;
+    return find_rule(text, &n) != NULL;
 }
 
 void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules)
 {
-    static const char target[] = OMPJIT__DEPS_TARGET ":";
     char *rule;
-    while (text->size && (rule = strstr(text->data, target))) {
-        size_t n = rule_size(rule);
+    size_t n;
+    while ((rule = find_rule(text, &n))) {
         ompjit__buf_add(rules, rule, n);
         memmove(rule, rule + n, strlen(rule + n) + 1);
         text->size -= n;

@@ -120,7 +120,8 @@ typedef struct ompjit__talk {
     ompjit__buf out, diag;
     size_t sent, forwarded; /* of the source; of the host half's bitcode */
     ompjit__exit exit;      /* RUNNING where the output was complete     */
-    bool complete;          /* out is a whole bitcode file               */
+    bool whole;             /* out is a whole bitcode file               */
+    bool complete;          /* and what it was made of was told          */
 } ompjit__talk;
 
 /* What an exchange is about. */
@@ -147,6 +148,8 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
 
 /* ------------------------------------------------ diagnostics (diagnose.c) */
 
+/* Whether `text` has a whole make rule of OMPJIT__DEPS_TARGET. */
+bool ompjit__has_deps(const ompjit__buf *text);
 /* Moves the make rules of OMPJIT__DEPS_TARGET from `text` to `rules`. */
 void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules);
 /* Appends the diagnostics in `text` to `out`, without clang's closing count
