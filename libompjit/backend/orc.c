@@ -22,7 +22,8 @@
 
 struct ompjit__jit {
     char *name;
-    ompjit__elf *plain;     /* the first object, where elf.c linked it   */
+    ompjit__buf pending;    /* the only object, until the first lookup   */
+    ompjit__elf *plain;     /* and then, where elf.c could link it       */
     ompjit__absolute *defs; /* names are copies                          */
     size_t ndefs;
     LLVMOrcLLJITRef lljit;  /* NULL until needed                         */
@@ -31,7 +32,7 @@ struct ompjit__jit {
     ompjit__jit_find *find;
     void *find_data;
 
-    pthread_mutex_t lock; /* one lookup at a time: asked, refused */
+    pthread_mutex_t lock; /* one lookup at a time: plain, asked, refused */
     const char *asked;    /* the name that a lookup is for        */
     bool refused;         /* the library does not have it         */
     ompjit__buf reports;  /* what ORC would print, a line each    */
@@ -257,6 +258,7 @@ void ompjit__jit_free(ompjit__jit *jit)
     if (jit->lljit)
         LLVMConsumeError(LLVMOrcDisposeLLJIT(jit->lljit));
     ompjit__elf_free(jit->plain);
+    ompjit__buf_free(&jit->pending);
     for (size_t i = 0; i < jit->ndefs; i++)
         free((char *)jit->defs[i].name);
     free(jit->defs);
@@ -266,20 +268,49 @@ void ompjit__jit_free(ompjit__jit *jit)
     free(jit);
 }
 
-ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+static ompjit_status add_to_orc(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err)
 {
-    if (!jit->lljit && !jit->plain &&
-        (jit->plain = ompjit__elf_link(object, size, find_any, jit)))
-        return OMPJIT_OK;
-    ompjit_status status = need_orc(jit, err);
-    if (status)
-        return status;
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy(
         object, size, jit->name);
     LLVMErrorRef error =
         LLVMOrcLLJITAddObjectFile(jit->lljit, jit->library, copy);
     return error ? failure(jit, error, err) : OMPJIT_OK;
+}
+
+/* ORC takes over what waits for it. */
+static ompjit_status flush(ompjit__jit *jit, ompjit_error *err)
+{
+    ompjit_status status = need_orc(jit, err);
+    if (!status && jit->pending.size)
+        status = add_to_orc(jit, jit->pending.data, jit->pending.size, err);
+    ompjit__buf_free(&jit->pending);
+    return status;
+}
+
+ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+                                     size_t size, ompjit_error *err)
+{
+    if (!jit->lljit && !jit->plain && !jit->pending.size) {
+        ompjit__buf_add(&jit->pending, object, size);
+        return jit->pending.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
+                                   : OMPJIT_OK;
+    }
+    ompjit_status status = flush(jit, err);
+    return status ? status : add_to_orc(jit, object, size, err);
+}
+
+/* Under the lock. */
+static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
+{
+    if (!jit->pending.size)
+        return OMPJIT_OK;
+    jit->plain = ompjit__elf_link(jit->pending.data, jit->pending.size,
+                                  find_any, jit);
+    if (!jit->plain)
+        return flush(jit, err);
+    ompjit__buf_free(&jit->pending);
+    return OMPJIT_OK;
 }
 
 static ompjit_status no_symbol(const ompjit__jit *jit, const char *name,
@@ -289,12 +320,12 @@ static ompjit_status no_symbol(const ompjit__jit *jit, const char *name,
                         "%s has no symbol %s", jit->name, name);
 }
 
+/* Under the lock. */
 static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
                                 void **address, ompjit_error *err)
 {
     LLVMOrcExecutorAddress found = 0;
     ompjit_status status = OMPJIT_OK;
-    pthread_mutex_lock(&jit->lock);
     jit->asked = name;
     jit->refused = false;
     LLVMErrorRef error = LLVMOrcLLJITLookup(jit->lljit, &found, name);
@@ -305,7 +336,6 @@ static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
         status = link_failure(jit, error, err);
     }
     jit->asked = NULL;
-    pthread_mutex_unlock(&jit->lock);
     if (!status)
         *address = (void *)(uintptr_t)found;
     return status;
@@ -314,14 +344,18 @@ static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err)
 {
+    pthread_mutex_lock(&jit->lock);
+    ompjit_status status = link_pending(jit, err);
     void *found = ompjit__elf_symbol(jit->plain, name);
     if (!found && !jit->lljit)
         found = find_definition(jit, name);
-    if (!found)
-        return jit->lljit ? lookup_orc(jit, name, address, err)
-                          : no_symbol(jit, name, err);
-    *address = found;
-    return OMPJIT_OK;
+    if (found)
+        *address = found;
+    else if (!status)
+        status = jit->lljit ? lookup_orc(jit, name, address, err)
+                            : no_symbol(jit, name, err);
+    pthread_mutex_unlock(&jit->lock);
+    return status;
 }
 
 /* -------------------------------------------------------- code generation */
