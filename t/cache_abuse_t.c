@@ -100,10 +100,11 @@ static void test_kill(void)
     }
     ok(killed == 2 * rounds && !failed && !slow,
        "%u processes killed while they wrote: the next run is clean", killed);
-    uint64_t good, damaged;
+    uint64_t good = 0, damaged;
     ompjit_context *ctx = open_context(0);
-    ok(!ompjit_cache_verify(ctx, &good, &damaged, NULL) && good && !damaged,
-       "%llu entries, all whole", (unsigned long long)good);
+    ompjit_status status = ompjit_cache_verify(ctx, &good, &damaged, NULL);
+    ok(!status && good && !damaged, "%llu entries, all whole",
+       (unsigned long long)good);
     ompjit_context_destroy(ctx);
 }
 

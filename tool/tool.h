@@ -37,7 +37,7 @@ struct options {
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps;
     struct list flags;      /* for clang                                    */
-    bool time, quiet, verbose, help;
+    bool time, quiet, verbose, no_cache, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
