@@ -119,15 +119,15 @@ static inline bool use_entry(ompjit_context *ctx, unsigned i, size_t size)
 {
     ompjit__key key;
     struct wanted w = {i, size, false};
-    ompjit__flight flight;
+    ompjit__claim claim;
     make_key(&key, i);
-    bool hit = ompjit__cache_enter(ctx->cache, &key, take, &w, &flight);
+    bool hit = ompjit__cache_enter(ctx->cache, &key, take, &w, &claim);
     if (!hit) {
         ompjit__buf payload;
         make_payload(&payload, i, size);
         ompjit__cache_put(ctx->cache, &key, &payload);
         ompjit__buf_free(&payload);
-        ompjit__flight_end(&flight);
+        ompjit__claim_end(&claim);
     }
     ompjit__key_free(&key);
     return !hit;

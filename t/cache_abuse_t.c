@@ -180,32 +180,32 @@ static void test_right(void)
     ompjit_context *ctx = open_context(0);
     ompjit__store *store = ompjit__cache_store(ctx->cache);
     ompjit__key key;
-    ompjit__flight first, second;
+    ompjit__claim first, second;
     make_key(&key, 1);
-    ompjit__flight_begin(store, key.digest, 1000, &first);
+    ompjit__claim_begin(store, key.digest, 1000, &first);
     ok(first.fd >= 0 && !first.waited, "the first has the right at once");
-    ompjit__flight_begin(store, key.digest, 50, &second);
+    ompjit__claim_begin(store, key.digest, 50, &second);
     ok(second.fd < 0 && second.waited, "the second waits, and goes on");
     pid_t child = fork();
     if (!child) {
         pause();
         _exit(0);
     }
-    ompjit__flight_end(&first);
-    ompjit__flight_begin(store, key.digest, 50, &second);
+    ompjit__claim_end(&first);
+    ompjit__claim_begin(store, key.digest, 50, &second);
     ok(second.fd >= 0, "a child that has the descriptor holds nothing");
-    ompjit__flight_end(&second);
+    ompjit__claim_end(&second);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     child = fork();
     if (!child) {
-        ompjit__flight_begin(store, key.digest, 1000, &first);
+        ompjit__claim_begin(store, key.digest, 1000, &first);
         raise(SIGKILL);
     }
     waitpid(child, NULL, 0);
-    ompjit__flight_begin(store, key.digest, 1000, &second);
+    ompjit__claim_begin(store, key.digest, 1000, &second);
     ok(second.fd >= 0 && !second.waited, "the right of the dead is free");
-    ompjit__flight_end(&second);
+    ompjit__claim_end(&second);
     ompjit__key_free(&key);
     ompjit_context_destroy(ctx);
 }

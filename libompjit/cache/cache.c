@@ -16,7 +16,7 @@
 
 #define DEFAULT_LIMIT ((uint64_t)1 << 30)
 #define MEMORY_LIMIT ((uint64_t)64 << 20)
-enum { FLIGHT_MS = 20000, BUCKETS = 256 };
+enum { CLAIM_MS = 20000, BUCKETS = 256 };
 
 /* An entry that this context has used. */
 struct node {
@@ -296,21 +296,21 @@ bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
 
 bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
                          ompjit__cache_take *take, void *data,
-                         ompjit__flight *flight)
+                         ompjit__claim *claim)
 {
-    *flight = (ompjit__flight){.fd = -1};
+    *claim = (ompjit__claim){.fd = -1};
     if (timed_look(cache, key, take, data))
         return true;
     bool hit = false;
     if (cache->store.path) {
-        ompjit__flight_begin(&cache->store, key->digest, FLIGHT_MS, flight);
+        ompjit__claim_begin(&cache->store, key->digest, CLAIM_MS, claim);
         /* Also without a wait: it may have been made since we looked. */
         hit = timed_look(cache, key, take, data);
     }
-    if (flight->waited)
+    if (claim->waited)
         atomic_fetch_add(&cache->waited, 1);
     if (hit)
-        ompjit__flight_end(flight);
+        ompjit__claim_end(claim);
     else
         atomic_fetch_add(&cache->misses, 1);
     return hit;

@@ -7,7 +7,7 @@
  *   key.c      what an entry depends on, as text, and its digest
  *   entry.c    an entry's bytes: header, key's text, payload
  *   store.c    entries as files (folder.c: where, prune.c: how many)
- *   flight.c   one process at a time makes an entry
+ *   claim.c   one process at a time makes an entry
  *   cache.c    a context's cache: memory, callbacks, store
  *   pack.c     numbers and strings as bytes
  *   image.c    images and their keys; unit.c: units; deps.c: included files
@@ -119,20 +119,20 @@ size_t ompjit__store_prune(ompjit__store *store, uint64_t target);
 void ompjit__store_watch(ompjit__store *store,
                          const uint8_t digest[OMPJIT__DIGEST]);
 
-/* ------------------------------------------------------------- flight.c */
+/* ------------------------------------------------------------- claim.c */
 
 /* The right to make an entry. Ends with its holder, however that ends. */
-typedef struct ompjit__flight {
+typedef struct ompjit__claim {
     int fd;      /* -1: nobody knows of it */
     bool waited; /* somebody else had it   */
-} ompjit__flight;
+} ompjit__claim;
 
 /* Waits for the right for `limit_ms`; then, and where files cannot be locked,
  * goes on without it. */
-void ompjit__flight_begin(const ompjit__store *store,
+void ompjit__claim_begin(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST],
-                          unsigned limit_ms, ompjit__flight *out);
-void ompjit__flight_end(ompjit__flight *flight);
+                          unsigned limit_ms, ompjit__claim *out);
+void ompjit__claim_end(ompjit__claim *claim);
 
 /* -------------------------------------------------------------- cache.c */
 
@@ -152,10 +152,10 @@ typedef bool ompjit__cache_take(void *data, const void *payload, size_t size);
 bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
                        ompjit__cache_take *take, void *data);
 /* The same, and where it is a miss waits for another who makes the entry. When
- * it returns false, make it, put it, and in any case end the flight. */
+ * it returns false, make it, put it, and in any case end the claim. */
 bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
                          ompjit__cache_take *take, void *data,
-                         ompjit__flight *flight);
+                         ompjit__claim *claim);
 void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
                        const ompjit__buf *payload);
 /* What the cache is asked about a whole entry, from outside. */

@@ -35,12 +35,14 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 /* A new field of a spec is a new line here. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
-    _Static_assert(sizeof *spec == 40 && offsetof(ompjit__spec,
-                                                  import_globals) == 32,
+    _Static_assert(sizeof *spec == 56 && offsetof(ompjit__spec,
+                                                  import_globals) == 48,
                    "what is folded is part of the key");
     ompjit__buf *text = &key->text;
     ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
                        spec->threads, spec->teams, spec->import_globals);
+    ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
+                       spec->aligned, spec->noalias);
     if (spec->kernel)
         ompjit__buf_printf(text, "kernel %s\n", spec->kernel);
     for (unsigned i = 0; i < 64; i++)
@@ -144,14 +146,14 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx, const ompjit__unit *unit
                             ompjit_error *err)
 {
     ompjit__key key = {0};
-    ompjit__flight flight;
+    ompjit__claim claim;
     if (!ctx->cache || format == OMPJIT_FORMAT_OPT_LL ||
         !make_key(ctx, unit, arch, format, spec, &key)) {
         ompjit__key_free(&key);
         return ompjit__build(ctx, unit, arch, format, spec, out, err);
     }
     ompjit_status status = OMPJIT_OK;
-    if (!ompjit__cache_enter(ctx->cache, &key, unpack, out, &flight)) {
+    if (!ompjit__cache_enter(ctx->cache, &key, unpack, out, &claim)) {
         status = ompjit__build(ctx, unit, arch, format, spec, out, err);
         ompjit__buf payload = {0};
         if (!status) {
@@ -159,7 +161,7 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx, const ompjit__unit *unit
             ompjit__cache_put(ctx->cache, &key, &payload);
         }
         ompjit__buf_free(&payload);
-        ompjit__flight_end(&flight);
+        ompjit__claim_end(&claim);
     } else {
         ompjit__frontend_rest(ctx);
     }

@@ -90,11 +90,11 @@ static bool take_c(void *data, const void *payload, size_t size)
 bool ompjit__recall_c(ompjit_context *ctx, const ompjit__snippet *s,
                       ompjit__recall *r)
 {
-    *r = (ompjit__recall){.flight = {.fd = -1}};
+    *r = (ompjit__recall){.claim = {.fd = -1}};
     clock_gettime(CLOCK_REALTIME_COARSE, &r->began);
     r->use = ctx->cache && c_key(s, &r->key);
     return r->use &&
-           ompjit__cache_enter(ctx->cache, &r->key, take_c, r, &r->flight);
+           ompjit__cache_enter(ctx->cache, &r->key, take_c, r, &r->claim);
 }
 
 void ompjit__remember_c(ompjit_context *ctx, const ompjit__snippet *s,
@@ -116,7 +116,7 @@ void ompjit__remember_c(ompjit_context *ctx, const ompjit__snippet *s,
 
 void ompjit__recall_end(ompjit__recall *r)
 {
-    ompjit__flight_end(&r->flight);
+    ompjit__claim_end(&r->claim);
     ompjit__key_free(&r->key);
     ompjit__buf_free(&r->warnings);
 }

@@ -20,7 +20,7 @@ typedef struct ompjit__snippet {
 typedef struct ompjit__recall {
     ompjit__key key;
     bool use;              /* there is a cache, and a key         */
-    ompjit__flight flight;
+    ompjit__claim claim;
     struct timespec began; /* coarse, as the times of files are   */
     ompjit__unit unit;     /* of a hit; the caller takes it over  */
     ompjit__buf warnings;  /* of a hit, or to be remembered       */

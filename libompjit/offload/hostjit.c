@@ -136,12 +136,12 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 {
     struct ompjit__cache *cache = h->mod->ctx->cache;
     ompjit__key key = {0};
-    ompjit__flight flight;
+    ompjit__claim claim;
     ompjit_status status = OMPJIT_OK;
     if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
         status = compile_guarded(h, err);
     } else if (!ompjit__cache_enter(cache, &key, ompjit__half_unpack,
-                                    &h->made, &flight)) {
+                                    &h->made, &claim)) {
         ompjit__buf payload = {0};
         status = compile_guarded(h, err);
         if (!status) {
@@ -149,7 +149,7 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
             ompjit__cache_put(cache, &key, &payload);
         }
         ompjit__buf_free(&payload);
-        ompjit__flight_end(&flight);
+        ompjit__claim_end(&claim);
     }
     ompjit__key_free(&key);
     return status;

@@ -48,12 +48,12 @@ static void rest(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-void ompjit__flight_begin(const ompjit__store *store,
+void ompjit__claim_begin(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST],
-                          unsigned limit_ms, ompjit__flight *out)
+                          unsigned limit_ms, ompjit__claim *out)
 {
     enum { LONGEST_REST = 16 };
-    *out = (ompjit__flight){.fd = open_locks(store)};
+    *out = (ompjit__claim){.fd = open_locks(store)};
     if (out->fd < 0)
         return;
     uint64_t deadline = ompjit__now() + limit_ms * 1000000ull;
@@ -68,17 +68,17 @@ void ompjit__flight_begin(const ompjit__store *store,
         ms = ms < LONGEST_REST ? 2 * ms : ms;
     }
     if (cause)
-        ompjit__flight_end(out);
+        ompjit__claim_end(out);
 }
 
 /* Also for a child of fork that has the descriptor: unlocking ends the right
  * for both, closing would not. */
-void ompjit__flight_end(ompjit__flight *flight)
+void ompjit__claim_end(ompjit__claim *claim)
 {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    if (flight->fd < 0)
+    if (claim->fd < 0)
         return;
-    fcntl(flight->fd, F_OFD_SETLK, &all);
-    close(flight->fd);
-    flight->fd = -1;
+    fcntl(claim->fd, F_OFD_SETLK, &all);
+    close(claim->fd);
+    claim->fd = -1;
 }
