@@ -149,8 +149,8 @@ typedef enum ompjit_cache_mode {
 /* An application's own cache. `get` is asked for an entry that the context does
  * not have in memory, and calls give(to, bytes, size) once where it has it; the
  * bytes are copied and checked. `put` is told each new entry; `bytes` are valid
- * during the call. Any thread may call them, several at the same time; they must
- * not use the context. */
+ * during the call. Any thread may call them, several at the same time; they
+ * must not use the context. */
 typedef void ompjit_cache_give_fn(void *to, const void *bytes, size_t size);
 typedef void ompjit_cache_get_fn(void *data, const unsigned char key[32],
                                  ompjit_cache_give_fn *give, void *to);
@@ -530,8 +530,8 @@ typedef struct ompjit_cache_entry {
 /* Called for an entry. Other than 0 ends the walk. */
 typedef int ompjit_cache_entry_fn(void *data, const ompjit_cache_entry *entry);
 
-/* Calls `fn` for each entry on disk whose key begins with `key` ("" for all), in
- * the order of last use, the latest first. Each is read and checked as a whole.
+/* Calls `fn` for each entry on disk whose key begins with `key` ("" for all),
+ * in the order of last use, the latest first. Each is read and checked as a whole.
  * UNAVAILABLE where the context has no folder. */
 ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
                                 ompjit_cache_entry_fn *fn, void *data,
@@ -553,8 +553,8 @@ ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
 ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
                                   size_t *size, ompjit_error *err);
 
-/* Takes exported entries into the cache: onto disk, or into the context's memory
- * where there is no disk. *count (or NULL) receives how many. INVALID, and
+/* Takes exported entries into the cache: onto disk, or into the context's
+ * memory where there is no disk. *count (or NULL) receives how many. INVALID, and
  * nothing is taken, where the bytes are no export or are damaged. Import only
  * what you trust as you trust a program: entries hold machine code. */
 ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,

@@ -164,6 +164,20 @@ static void test_folders(void)
     ompjit_context_destroy(ctx);
 }
 
+/* As on a file system that has no locks. */
+static void test_no_locks(void)
+{
+    char locks[PATH_MAX + 8];
+    fresh_folder();
+    snprintf(locks, sizeof locks, "%s/locks", folder);
+    ok(!mkdir(folder, 0700) && !mkdir(locks, 0700), "(nothing can be locked)");
+    ompjit_context *ctx = open_context(0);
+    ok(use_entry(ctx, 1, SIZE) && !use_entry(ctx, 1, SIZE) &&
+           stats_of(ctx).hits_disk == 1,
+       "without locks, entries are made and found");
+    ompjit_context_destroy(ctx);
+}
+
 /* Root may write anywhere: become somebody else. */
 static void test_read_only(void)
 {
@@ -485,6 +499,7 @@ int main(void)
     test_damage();
     test_text();
     test_folders();
+    test_no_locks();
     test_read_only();
     test_full();
     test_limit();

@@ -40,7 +40,8 @@ static void *find(void *data, const char *name)
                                        : NULL;
 }
 
-#define FLAGS "!llvm.module.flags = !{!0}\n!0 = !{i32 8, !\"PIC Level\", i32 2}\n"
+#define FLAGS                                                                  \
+    "!llvm.module.flags = !{!0}\n!0 = !{i32 8, !\"PIC Level\", i32 2}\n"
 
 static const struct {
     const char *what, *ir;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The plain linker: a relocatable ELF object, as LLVM makes of one kernel or one
- * host half, into this process, without LLVM. What it does not know it refuses,
- * and ORC links it: thread-local storage, indirect functions, common symbols,
- * relocations beyond a handful.
+ * The plain linker: a relocatable ELF object, as LLVM makes of one kernel or
+ * one host half, into this process, without LLVM. What it does not know it
+ * refuses, and ORC links it: thread-local storage, indirect functions, common
+ * symbols, relocations beyond a handful.
  */
 #ifndef OMPJIT_BACKEND_ELF_H
 #define OMPJIT_BACKEND_ELF_H

@@ -161,7 +161,8 @@ static bool lock(ompjit__cache *cache)
 }
 
 /* Under the lock. */
-static struct node *find(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST])
+static struct node *find(ompjit__cache *cache,
+                         const uint8_t digest[OMPJIT__DIGEST])
 {
     struct node *n = cache->nodes[digest[0]];
     while (n && memcmp(n->digest, digest, OMPJIT__DIGEST))
@@ -171,8 +172,8 @@ static struct node *find(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGE
 
 /* Notes that the entry was used; `bytes` is taken over where nobody else has
  * them and there is room, and freed where not. */
-static void remember(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
-                     ompjit__buf *bytes)
+static void remember(ompjit__cache *cache,
+                     const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *bytes)
 {
     if (lock(cache)) {
         struct node *n = find(cache, digest);
@@ -193,8 +194,8 @@ static void remember(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
         ompjit__buf_free(bytes);
 }
 
-static bool recall(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
-                   ompjit__buf *out)
+static bool recall(ompjit__cache *cache,
+                   const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
 {
     if (!lock(cache))
         return false;
@@ -228,8 +229,8 @@ static void give(void *to, const void *bytes, size_t size)
 }
 
 /* An entry's bytes from one place; the caller frees in any case. */
-static bool fetch(ompjit__cache *cache, int place, const uint8_t digest[OMPJIT__DIGEST],
-                  ompjit__buf *out)
+static bool fetch(ompjit__cache *cache, int place,
+                  const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
 {
     *out = (ompjit__buf){0};
     if (place == MEMORY)
@@ -256,7 +257,7 @@ static bool accept(const ompjit__buf *bytes, const ompjit__key *key,
 }
 
 static bool look(ompjit__cache *cache, const ompjit__key *key,
-                 ompjit__cache_take *take, void *data)
+                 ompjit__cache_take *take, void *data, unsigned *rejected)
 {
     for (int place = MEMORY; place <= DISK; place++) {
         ompjit__buf bytes;
@@ -270,25 +271,28 @@ static bool look(ompjit__cache *cache, const ompjit__key *key,
             remember(cache, key->digest, NULL);
             return true;
         }
-        if (there)
-            atomic_fetch_add(&cache->rejected, 1);
+        *rejected += there;
     }
     return false;
 }
 
+/* `first` counts what is rejected, once for each entry. */
 static bool timed_look(ompjit__cache *cache, const ompjit__key *key,
-                       ompjit__cache_take *take, void *data)
+                       ompjit__cache_take *take, void *data, bool first)
 {
+    unsigned rejected = 0;
     uint64_t start = ompjit__now();
-    bool hit = look(cache, key, take, data);
+    bool hit = look(cache, key, take, data, &rejected);
     ompjit__stage_done(cache->ctx, OMPJIT_STAGE_CACHE, start);
+    if (first)
+        atomic_fetch_add(&cache->rejected, rejected);
     return hit;
 }
 
 bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
                        ompjit__cache_take *take, void *data)
 {
-    bool hit = timed_look(cache, key, take, data);
+    bool hit = timed_look(cache, key, take, data, true);
     if (!hit)
         atomic_fetch_add(&cache->misses, 1);
     return hit;
@@ -299,13 +303,13 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
                          ompjit__claim *claim)
 {
     *claim = (ompjit__claim){.fd = -1};
-    if (timed_look(cache, key, take, data))
+    if (timed_look(cache, key, take, data, true))
         return true;
     bool hit = false;
     if (cache->store.path) {
         ompjit__claim_begin(&cache->store, key->digest, CLAIM_MS, claim);
         /* Also without a wait: it may have been made since we looked. */
-        hit = timed_look(cache, key, take, data);
+        hit = timed_look(cache, key, take, data, false);
     }
     if (claim->waited)
         atomic_fetch_add(&cache->waited, 1);
@@ -316,7 +320,8 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
     return hit;
 }
 
-bool ompjit__cache_entry(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
+bool ompjit__cache_entry(ompjit__cache *cache,
+                         const uint8_t digest[OMPJIT__DIGEST],
                          ompjit__buf *out)
 {
     for (int place = MEMORY; place <= DISK; place++) {

@@ -7,7 +7,7 @@
  *   key.c      what an entry depends on, as text, and its digest
  *   entry.c    an entry's bytes: header, key's text, payload
  *   store.c    entries as files (folder.c: where, prune.c: how many)
- *   claim.c   one process at a time makes an entry
+ *   claim.c    one process at a time makes an entry
  *   cache.c    a context's cache: memory, callbacks, store
  *   pack.c     numbers and strings as bytes
  *   image.c    images and their keys; unit.c: units; deps.c: included files
@@ -194,10 +194,11 @@ char *ompjit__read_string(ompjit__reader *r); /* malloc'd */
 /* ------------------------------------------------------- image.c, unit.c */
 
 /* As ompjit__build, but an image that is in the cache is not built. */
-ompjit_status ompjit__build_cached(ompjit_context *ctx, const ompjit__unit *unit,
-                            const char *arch, ompjit_format format,
-                            const ompjit__spec *spec, ompjit__image *out,
-                            ompjit_error *err);
+ompjit_status ompjit__build_cached(ompjit_context *ctx,
+                                   const ompjit__unit *unit, const char *arch,
+                                   ompjit_format format,
+                                   const ompjit__spec *spec,
+                                   ompjit__image *out, ompjit_error *err);
 
 /* Fills the unit's digests; false when memory runs out. */
 bool ompjit__unit_seal(ompjit__unit *unit);

@@ -33,8 +33,8 @@ char *ompjit__folder_default(void)
 static bool make_path(const char *path)
 {
     char *p = ompjit__strdup(path);
-    bool good = p != NULL;
-    for (char *s = p ? p + 1 : NULL; good && (s = strchr(s, '/')); s++) {
+    bool good = p && *p;
+    for (char *s = good ? p + 1 : NULL; good && (s = strchr(s, '/')); s++) {
         *s = 0;
         good = !mkdir(p, 0700) || errno == EEXIST || errno == EROFS ||
                errno == EACCES; /* it may be there all the same */

@@ -140,10 +140,11 @@ static bool unpack(void *data, const void *payload, size_t size)
 
 /* ----------------------------------------------------------------- build */
 
-ompjit_status ompjit__build_cached(ompjit_context *ctx, const ompjit__unit *unit,
-                            const char *arch, ompjit_format format,
-                            const ompjit__spec *spec, ompjit__image *out,
-                            ompjit_error *err)
+ompjit_status ompjit__build_cached(ompjit_context *ctx,
+                                   const ompjit__unit *unit, const char *arch,
+                                   ompjit_format format,
+                                   const ompjit__spec *spec,
+                                   ompjit__image *out, ompjit_error *err)
 {
     ompjit__key key = {0};
     ompjit__claim claim;

@@ -37,9 +37,12 @@ void ompjit__digest_text(const uint8_t digest[OMPJIT__DIGEST], char out[65])
  * anybody changes its version. */
 void ompjit__key_begin(ompjit__key *key, const char *kind)
 {
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
     *key = (ompjit__key){0};
-    ompjit__buf_printf(&key->text, "%s 1\nompjit %s %s\nllvm %s\n", kind,
-                       ompjit_version(), OMPJIT__SOURCES, OMPJIT_CONFIG_LLVM);
+    ompjit__buf_printf(&key->text, "%s 1\nompjit %s %s\nllvm %u.%u.%u\n",
+                       kind, ompjit_version(), OMPJIT__SOURCES, major, minor,
+                       patch);
 }
 
 void ompjit__key_digest(ompjit__key *key, const char *name,

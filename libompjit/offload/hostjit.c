@@ -224,10 +224,11 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
     ompjit__jit_search(h->jit, find, h);
     status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
     if (!status)
-        status = ompjit__jit_define(h->jit, h->made.half.needs, h->made.half.nneeds, err);
+        status = ompjit__jit_define(h->jit, h->made.half.needs,
+                                    h->made.half.nneeds, err);
     if (!status)
-        status = ompjit__jit_add_object(h->jit, h->made.object.data, h->made.object.size,
-                                        err);
+        status = ompjit__jit_add_object(h->jit, h->made.object.data,
+                                        h->made.object.size, err);
     if (!status)
         status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
     if (!status)
