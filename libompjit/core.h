@@ -168,6 +168,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */

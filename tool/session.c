@@ -163,6 +163,7 @@ int session_open(const struct options *o, const char *devices,
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.on_failure = end_program;
+    options.profile = o->time;
     if (o->no_cache)
         options.cache = OMPJIT_CACHE_OFF;
     if (o->verbose)
