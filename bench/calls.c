@@ -62,9 +62,9 @@ int main(int argc, char **argv)
     for (int i = 1; i <= n; i++)
         call(kernel, dev, i);
     double again = cpu() - last;
-    sample("first calls in a process", "daxpy, CPU beyond the process's start",
+    sample("new process, from disk", "first call, CPU",
            side, (first - start - libomp) * 1e3, "ms");
-    sample("first calls in a process", "each further variant, CPU", side,
+    sample("new process, from disk", "further variant, CPU", side,
            (last - first - again) / n * 1e6, "us");
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);

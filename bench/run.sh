@@ -125,8 +125,8 @@ starts() {
     done
 }
 
-# A new process and code that another has compiled. The first run fills the
-# cache; nothing of the peers is kept between processes.
+# A new process and code that another has compiled: the first run fills the
+# cache.
 cache() {
     note "first calls in a new process"
     OMPJIT_CACHE=1 OMPJIT_CACHE_DIR=$out/cache
@@ -134,8 +134,8 @@ cache() {
     rm -rf "$out/cache"
     "$out/calls" 100 >/dev/null || { note "  left out"; return; }
     for _ in $(seq $((rounds * 2))); do
-        "$out/calls" 100 "from disk" >>"$samples"
-        OMPJIT_CACHE=0 "$out/calls" 5 compiled >>"$samples"
+        "$out/calls" 100 >>"$samples"
+        OMPJIT_CACHE=0 "$out/calls" 5 "no cache" >>"$samples"
     done
     rm -rf "$out/cache"
     OMPJIT_CACHE=0
