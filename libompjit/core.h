@@ -66,6 +66,8 @@ typedef struct ompjit__unit {
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
     struct ompjit__templates *templates; /* backend/template.h              */
+    uint8_t digest[32];      /* of all that images depend on               */
+    uint8_t host_digest[32]; /* of host_bc                                 */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -181,6 +183,7 @@ struct ompjit_context {
     bool devices_known;
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
+    struct ompjit__cache *cache; /* NULL: off                              */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     struct ompjit__background *background; /* offload/background.c         */
 

@@ -197,6 +197,8 @@ int session_open(const struct options *o, const char *devices,
     options.check = o->check;
     options.on_report = show_report;
     options.profile = o->time;
+    if (o->no_cache)
+        options.cache = OMPJIT_CACHE_OFF;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/cache.h"
 #include "device/check.h"
 #include "device/device.h"
 #include "offload/offload.h"
@@ -161,6 +162,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     ompjit_status status = set_options(ctx, o, err);
     if (!status)
         status = set_check(ctx, o, err);
+    if (!status)
+        status = ompjit__cache_new(ctx, o, &ctx->cache, err);
     if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
                     !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -183,6 +186,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);
     ompjit__check_free(ctx->check);
+    ompjit__cache_free(ctx->cache);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->clang);

@@ -8,6 +8,7 @@
 
 #include "api/module.h"
 #include "backend/template.h"
+#include "cache/cache.h"
 
 static ompjit_status check_options(const ompjit_module_options *o,
                                    ompjit_error *err)
@@ -183,8 +184,8 @@ static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
                             "architecture");
     ompjit__spec spec = {0};
     ompjit__image image = {0};
-    ompjit_status status = ompjit__build(mod->ctx, &mod->unit, arch, format,
-                                         &spec, &image, err);
+    ompjit_status status = ompjit__build_cached(
+        mod->ctx, &mod->unit, arch, format, &spec, &image, err);
     if (status)
         return status;
     status = give(&image.bytes, data, size, err);
