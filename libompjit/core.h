@@ -68,6 +68,8 @@ typedef struct ompjit__unit {
     unsigned opt_level;      /* 0 to 3                                     */
     bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
                                 in the device code is clang's own choice   */
+    bool own_lines;          /* nobody asked for line tables: they are for
+                                messages, and have no place in PTX         */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);

@@ -17,6 +17,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,10 @@ static ompjit_status read_unit(struct build *b, ompjit_error *err)
         status = ompjit__parse_ir(b->context, b->unit->device_bc.data,
                                   b->unit->device_bc.size, b->unit->name,
                                   &b->messages, &b->m, err);
+    if (!status && b->host)
+        ompjit__line_tables(b->m);
+    else if (!status && b->unit->own_lines)
+        LLVMStripModuleDebugInfo(b->m);
     done(b, OMPJIT_STAGE_READ);
     return status;
 }
