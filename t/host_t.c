@@ -305,6 +305,10 @@ static void lowering(void)
     ok(!LLVMGetNamedGlobal(m, "a") && !LLVMGetNamedGlobal(m, "b") &&
            !LLVMGetNamedGlobal(m, "dyn"),
        "no shared variable is left");
+    ok(LLVMGetStringAttributeAtIndex(LLVMGetNamedFunction(m, "f"),
+                                     LLVMAttributeFunctionIndex, "probe-stack",
+                                     11),
+       "large frames are touched page by page");
     LLVMValueRef size = LLVMGetNamedGlobal(m, OMPJIT__SHARED_SIZE_SYMBOL);
     ok(size && LLVMConstIntGetZExtValue(LLVMGetInitializer(size)) == 32,
        "a team needs 16 + 8 bytes, rounded to 32");
