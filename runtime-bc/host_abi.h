@@ -5,7 +5,8 @@
  * the functions; the engine defines them as absolute symbols of the JIT.
  *
  * A device thread is a fiber, or the calling OS thread itself where a team has
- * one thread. A fiber never changes its OS thread, so what
+ * one thread. Fibers of a team may be on several OS threads: what they share
+ * needs atomics and these barriers, as on a GPU. A fiber never changes its OS thread, so what
  * ompjit_host_self() returns is constant during one call of a kernel.
  */
 #ifndef OMPJIT_HOST_ABI_H

@@ -141,7 +141,7 @@ INLINE void plat_hw_barrier_some(uint32_t id, uint32_t n)
 }
 INLINE void plat_warp_sync(uint32_t mask) { ompjit_host_warp_sync(mask); }
 
-/* Fibers of a warp do not run in lockstep, so a thread can only be sure of
+/* The threads of a warp do not run in lockstep, so a thread can only be sure of
  * itself: code that asks who is with it gets its own lane. */
 INLINE uint32_t plat_together(void)
 {
