@@ -45,7 +45,7 @@ typedef struct ompjit__kernel_desc {
     int32_t reduction_size, reduction_length; /* bytes, records            */
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
-    bool parallel;       /* has a parallel region                          */
+    bool parallel;       /* has parallel regions and no teams construct    */
     ompjit__param *params;
     unsigned nparams;
 } ompjit__kernel_desc;

@@ -241,7 +241,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
         read_environment(env, k);
     k->launch_env = takes_launch_env(fn, env);
     k->teams = reaches(fn, shares_among_teams, 8) ? 0 : 1;
-    k->parallel = reaches(fn, begins_region, 8);
+    k->parallel = k->teams == 1 && reaches(fn, begins_region, 8);
     ompjit_status status = describe_params(fn, k, err);
     return status || !host ? status : add_host_args(host, k, err);
 }

@@ -32,7 +32,7 @@ static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
 {
     const ompjit__device_limits *limits = &dev->limits;
     uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
-    if (!threads && k->teams == 1 && k->parallel && dev->ops->processors)
+    if (!threads && k->parallel && dev->ops->processors)
         threads = least(dev->ops->processors(dev), positive(k->max_threads));
     g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
     uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
