@@ -158,17 +158,20 @@ static void block_for(LLVMModuleRef m)
 }
 
 /* openmp-opt's state machine keeps the last warp of a generic kernel for its
- * main thread; here that one works with the others, and all are workers. */
+ * main thread, by a subtraction; here that one works with the others, and all
+ * are workers. */
 static void no_main_warp(LLVMModuleRef m)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, "__kmpc_get_warp_size");
-    LLVMUseRef next;
-    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u; u = next) {
-        next = LLVMGetNextUse(u);
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+         u = LLVMGetNextUse(u)) {
         LLVMValueRef call = LLVMGetUser(u);
-        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f)
-            LLVMReplaceAllUsesWith(call,
-                                   LLVMConstInt(LLVMTypeOf(call), 0, 0));
+        LLVMUseRef its = LLVMIsACallInst(call) ? LLVMGetFirstUse(call) : NULL;
+        LLVMValueRef user = its ? LLVMGetUser(its) : NULL;
+        if (user && LLVMIsABinaryOperator(user) &&
+            LLVMGetInstructionOpcode(user) == LLVMSub &&
+            LLVMGetOperand(user, 1) == call)
+            LLVMSetOperand(user, 1, LLVMConstInt(LLVMTypeOf(call), 0, 0));
     }
 }
 
