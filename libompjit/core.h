@@ -145,6 +145,8 @@ typedef struct ompjit__image {
     ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
     unsigned nglobals;         /* imports where imports_globals            */
     bool imports_globals;
+    bool environment; /* CUBIN, PTX: has OMPJIT__DEVICE_ENVIRONMENT, which whoever
+                         loads it fills                              */
     char arch[32];
 } ompjit__image;
 
@@ -171,6 +173,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
