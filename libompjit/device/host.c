@@ -21,11 +21,8 @@
 struct host {
     ompjit__host_pool *pool;
     const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
-<<<<<<< HEAD
     _Atomic bool catches; /* faults are held */
-=======
     ompjit__device_environment environment; /* kernels read it */
->>>>>>> main
 };
 
 struct ompjit__loaded {
@@ -199,11 +196,8 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
 {
-<<<<<<< HEAD
-    catch_faults(dev);
-=======
     struct host *host = dev->state;
->>>>>>> main
+    catch_faults(dev);
     ompjit__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);

@@ -71,25 +71,15 @@ static void choose_cuda(const ompjit__kernel_desc *k,
 }
 
 /* In generic mode the main thread has a warp of its own behind the workers;
-<<<<<<< HEAD
- * on the host it works with them. */
+ * on the host it works with them. clang's bound on a GPU kernel's threads counts
+ * that warp. */
 static void add_main_warp(const ompjit__kernel_desc *k, ompjit__geometry *g)
 {
-    if (k->mode == OMPJIT_MODE_GENERIC)
-        g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
-=======
- * a team of one on the host is main thread and worker in one. clang's bound on a
- * GPU kernel's threads counts that warp. */
-static void add_main_warp(const ompjit__kernel_desc *k, bool host,
-                          ompjit__geometry *g)
-{
-    if (k->mode != OMPJIT_MODE_GENERIC || (host && g->threads[0] == 1))
+    if (k->mode != OMPJIT_MODE_GENERIC)
         return;
     g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
-    if (!host && g->threads[0] > (uint32_t)k->max_threads &&
-        k->max_threads >= WARP)
+    if (g->threads[0] > (uint32_t)k->max_threads && k->max_threads >= WARP)
         g->threads[0] = (uint32_t)k->max_threads / WARP * WARP;
->>>>>>> main
 }
 
 void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
