@@ -29,12 +29,26 @@ throughput() {
     note "throughput of the host device against clang -O3 -march=native"
     native "$out/kernels" "$srcdir/bench/kernels.c"
     for _ in $(seq "$rounds"); do
-        for kernel in saxpy dot jacobi matmul; do
+        for kernel in saxpy dot jacobi matmul sum generic; do
             ours=$("$ompjit" run "$srcdir/bench/kernels.c" $kernel 10)
             theirs=$("$out/kernels" $kernel 10)
             add "host throughput" $kernel ours "$(milliseconds "$ours")" ms
             add "host throughput" $kernel clang "$(milliseconds "$theirs")" ms
         done
+    done
+}
+
+barriers() {
+    note "barriers of 128 threads"
+    native "$out/barrier" "$srcdir/bench/barrier.c"
+    for _ in $(seq "$rounds"); do
+        ours=$(OMPJIT_THREADS=128 "$ompjit" run "$srcdir/bench/barrier.c" \
+            target 2000)
+        theirs=$("$out/barrier" libomp 200)
+        add "barrier of 128 threads" "a round" ours \
+            "$(awk "BEGIN { print $ours * 1e6 }")" us
+        add "barrier of 128 threads" "a round" libomp \
+            "$(awk "BEGIN { print $theirs * 1e6 }")" us
     done
 }
 
@@ -144,6 +158,7 @@ cache() {
 # Other work on the machine spoils figures, and ratios less: it is told.
 load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
+barriers
 specialization
 cubins
 launches

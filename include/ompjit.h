@@ -233,6 +233,13 @@ typedef struct ompjit_context_options {
     ompjit_cache_get_fn *cache_get; /* NULL: none                          */
     ompjit_cache_put_fn *cache_put;
     void *cache_data;        /* for both                                   */
+    int keep_signals;        /* not 0: a kernel's fault on the host device is
+                                the process's. Else, unless OMPJIT_SIGNALS=0,
+                                handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
+                                are installed when the first kernel is loaded
+                                there, and removed with the context; what is
+                                not a kernel's fault goes to the handler that
+                                was there before                           */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 

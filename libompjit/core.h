@@ -45,6 +45,7 @@ typedef struct ompjit__kernel_desc {
     int32_t reduction_size, reduction_length; /* bytes, records            */
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
+    bool parallel;       /* has parallel regions and no teams construct    */
     ompjit__param *params;
     unsigned nparams;
 } ompjit__kernel_desc;
@@ -68,6 +69,10 @@ typedef struct ompjit__unit {
     struct ompjit__templates *templates; /* backend/template.h              */
     uint8_t digest[32];      /* of all that images depend on               */
     uint8_t host_digest[32]; /* of host_bc                                 */
+    bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
+                                in the device code is clang's own choice   */
+    bool own_lines;          /* nobody asked for line tables: they are for
+                                messages, and have no place in PTX         */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -175,6 +180,7 @@ struct ompjit_context {
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
+    bool keeps_signals; /* the library installs no signal handler */
     ompjit_log_fn *log;
     void *log_data;
 

@@ -91,10 +91,16 @@ char *ompjit__libdevice_path(void);
 
 /* -------------------------------------------- host (backend/host_lower.c) */
 
+/* Debug information becomes what line tables need. backend/lines.cc */
+void ompjit__line_tables(LLVMModuleRef m);
+/* The call of a kernel in its entry has the kernel's line; nothing happens
+ * where the kernel has no debug information. backend/lines.cc */
+void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
+                         LLVMValueRef call);
 /* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
  * the runtime is linked. */
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit_error *err);
+                                    bool chunk_is_default, ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
  * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
  * Retargeting adds for each kernel the entry

@@ -24,6 +24,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,10 @@ static ompjit_status read_bitcode(struct build *b, const ompjit__buf *bc,
     ompjit_status status =
         ompjit__parse_ir(b->context, bc->data, bc->size, b->unit->name,
                          &b->messages, &b->m, err);
+    if (!status && b->host)
+        ompjit__line_tables(b->m);
+    else if (!status && b->unit->own_lines)
+        LLVMStripModuleDebugInfo(b->m);
     done(b, OMPJIT_STAGE_READ);
     return status;
 }
@@ -99,7 +104,8 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
-        status = ompjit__host_retarget(b->m, b->tm, err);
+        status = ompjit__host_retarget(b->m, b->tm,
+                                       b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The first frame of a fiber, as fiber_switch.S's switch pops it.
+ * The first frame of a fiber, as fiber_switch.S's switch pops it, and the
+ * registers that a signal handler sees.
  */
 #include <stdint.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "device/fiber.h"
 
@@ -38,5 +40,49 @@ void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
     frame[X20] = (uintptr_t)arg;
     frame[X30] = (uintptr_t)ompjit__fiber_start;
     return frame;
+}
+#endif
+
+/* ------------------------------------------------------- signal contexts */
+
+#if defined(__x86_64__)
+void ompjit__context_place(const void *context, ompjit__place *out)
+{
+    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    *out = (ompjit__place){.pc = (uintptr_t)r[REG_RIP],
+                           .sp = (uintptr_t)r[REG_RSP]};
+}
+
+uintptr_t ompjit__context_caller(const void *context)
+{
+    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    return *(const uintptr_t *)r[REG_RSP];
+}
+
+void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
+{
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    /* As after the call that pushed a return address. */
+    r[REG_RSP] = (greg_t)((sp & ~(uintptr_t)15) - sizeof(void *));
+    r[REG_RIP] = (greg_t)(uintptr_t)f;
+}
+#elif defined(__aarch64__)
+void ompjit__context_place(const void *context, ompjit__place *out)
+{
+    const mcontext_t *r = &((const ucontext_t *)context)->uc_mcontext;
+    *out = (ompjit__place){.pc = r->pc, .sp = r->sp};
+}
+
+uintptr_t ompjit__context_caller(const void *context)
+{
+    enum { LR = 30 };
+    return ((const ucontext_t *)context)->uc_mcontext.regs[LR];
+}
+
+void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
+{
+    mcontext_t *r = &((ucontext_t *)context)->uc_mcontext;
+    r->sp = sp & ~(uintptr_t)15;
+    r->pc = (uintptr_t)f;
 }
 #endif
