@@ -117,7 +117,10 @@ typedef enum ompjit_assembler {
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
-    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but a target construct's own
+                                       tofrom and from data stays where it is:
+                                       no program can tell                  */
 } ompjit_host_memory;
 
 /* Told of a target construct that failed inside a function of

@@ -158,7 +158,7 @@ struct ompjit_context {
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
-    bool separate_host_memory;
+    ompjit_host_memory host_memory; /* not DEFAULT                        */
     ompjit_log_fn *log;
     void *log_data;
 

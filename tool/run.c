@@ -23,6 +23,9 @@ static void show_times(void)
  * obeys. */
 static int set_geometry(const struct options *o)
 {
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     const struct {
         const char *name;
         unsigned value;

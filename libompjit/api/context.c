@@ -65,7 +65,8 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"driver", OMPJIT_ASSEMBLER_DRIVER}};
     static const struct choice memories[] = {
         {"shared", OMPJIT_HOST_MEMORY_SHARED},
-        {"separate", OMPJIT_HOST_MEMORY_SEPARATE}};
+        {"separate", OMPJIT_HOST_MEMORY_SEPARATE},
+        {"auto", OMPJIT_HOST_MEMORY_AUTO}};
     int assembler = (int)o->assembler, memory = (int)o->host_memory;
     ompjit_status status = OMPJIT_OK;
     if (assembler == OMPJIT_ASSEMBLER_AUTO)
@@ -75,7 +76,9 @@ static ompjit_status set_choices(ompjit_context *ctx,
         status = choose("OMPJIT_HOST_MEMORY", memories,
                         OMPJIT__COUNT(memories), &memory, err);
     ctx->assembler = (ompjit_assembler)assembler;
-    ctx->separate_host_memory = memory == OMPJIT_HOST_MEMORY_SEPARATE;
+    if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
+        memory = OMPJIT_HOST_MEMORY_SHARED;
+    ctx->host_memory = (ompjit_host_memory)memory;
     return status;
 }
 

@@ -131,9 +131,9 @@ static ompjit_status compile(void *arg, ompjit_error *err)
 
 static bool is_openmp(const char *name)
 {
-    static const char *const prefixes[] = {"omp_",  "ompx_", "__kmpc_", "kmp_",
-                                           "kmpc_", "GOMP_", "__kmp_",
-                                           "__gomp_", ".gomp_"};
+    static const char *const prefixes[] = {
+        "omp_",  "ompc_", "ompx_",  "__kmpc_", "kmp_",
+        "kmpc_", "GOMP_", "__kmp_", "__gomp_", ".gomp_"};
     for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
         if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
             return true;
