@@ -65,6 +65,7 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    bool from_source;        /* clang made both halves, of one text        */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);

@@ -401,6 +401,8 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     start = ompjit__now();
     status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
                                opt_level, out, err);
+    if (!status)
+        out->from_source = true;
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
