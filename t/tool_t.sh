@@ -104,6 +104,17 @@ for memory in auto separate; do
         "$ompjit" run --host-memory=$memory "$tmp/unified.c"
     is "$out" "2 2 2 2" "  has it"
 done
+program stride.c '#include <stdio.h>' '#include <stdlib.h>' \
+    'int main(int c, char **v) { int n = atoi(v[1]), a[100];' \
+    'for (int i = 0; i < 100; i++) a[i] = 0;' \
+    '#pragma omp target data map(from: a)' '{' \
+    '#pragma omp target map(a)' 'for (int i = 0; i < 100; i++) a[i] = 5;' \
+    'for (int i = 0; i < 100; i++) a[i] = i;' \
+    '#pragma omp target update to(a[1:n:3])' '}' \
+    'printf("%d %d %d %d %d %d", a[0], a[1], a[4], a[5], a[7], a[10]); }'
+succeeds "an update with a stride and a length that is no constant" \
+    "$ompjit" run "$tmp/stride.c" 3
+is "$out" "5 1 4 5 7 5" "  copies every third element"
 program teams.c '#include <stdio.h>' '#include <omp.h>' 'int main(void) {' \
     'int n = 0; char text[200];' '#pragma omp teams num_teams(37)' \
     'if (omp_get_team_num() == 36) n = omp_get_num_teams();' \
