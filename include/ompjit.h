@@ -409,6 +409,11 @@ typedef struct ompjit_rtl_row {
     int successor;          /* row that calls become when IR is read; -1:
                                they stay                                     */
     char note[192];         /* on releases, "LLVM 18 to 21; ..."; or ""      */
+    const char *meaning;    /* what it is for, in one line                   */
+    const char *cost;       /* of a call in device code: "a barrier"; ""
+                               where device code does not reach it           */
+    unsigned instructions;  /* at most, in PTX, of the function alone, a power
+                               of 4; 0: not measured                         */
 } ompjit_rtl_row;
 #define OMPJIT_RTL_ROW_INIT { .size = sizeof(ompjit_rtl_row) }
 

@@ -134,6 +134,8 @@ typedef struct ompjit__image {
     ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
     unsigned nglobals;         /* imports where imports_globals            */
     bool imports_globals;
+    bool environment; /* CUBIN, PTX: has OMPJIT__DEVICE_ENVIRONMENT, which whoever
+                         loads it fills                              */
     char arch[32];
 } ompjit__image;
 

@@ -22,6 +22,8 @@ INLINE uint32_t wanted_threads(int32_t clause)
 {
     uint32_t most = max_threads();
     uint32_t n = clause > 0 ? (uint32_t)clause : ompjit_nthreads_var;
+    if (!ompjit_levels_var)
+        return 1;
     return n && n < most ? n : most;
 }
 
@@ -140,6 +142,51 @@ __kmpc_parallel_51(ident *loc, int32_t gtid, int32_t condition,
                        wrapper, args, nargs, 0);
 }
 
+/* The call that LLVM 22's optimizer has for a kernel of one region in SPMD
+ * mode. */
+EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
+                                               void *fn, void **args,
+                                               int64_t nargs)
+{
+    __kmpc_parallel_60(loc, (int32_t)context_of_state(), 1, num_threads, 0, fn,
+                       NULL, args, nargs, 0);
+}
+
+/* The main thread's half of a region before clang 13: what the workers run from
+ * the next barrier to the one after that. The last worker to end the region
+ * brings the main thread back to its own state. Without workers it runs here. */
+static SHARED uint32_t prepared, ended;
+
+EXPORT void ompjit_prepared_init(void)
+{
+    prepared = 0;
+}
+
+EXPORT void __kmpc_kernel_prepare_parallel(void *work)
+{
+    ompjit_level = 1;
+    if (plat_ntid() <= PLAT_WARP) {
+        ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_ALONE | 1);
+        ompjit_level = 0;
+        return;
+    }
+    prepared = 1;
+    ended = 0;
+    ompjit_size = wanted_threads(0);
+    ompjit_work = work;
+}
+
+static void end_prepared(void)
+{
+    uint32_t n = ompjit_size;
+    if (__scoped_atomic_fetch_add(&ended, 1, __ATOMIC_ACQ_REL,
+                                  __MEMORY_SCOPE_WRKGRP) == n - 1) {
+        prepared = 0;
+        ompjit_level = 0;
+        ompjit_size = 1;
+    }
+}
+
 /* Between the main thread's two barriers, in every worker. */
 EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 {
@@ -150,6 +197,8 @@ EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
     drop_own_icv();
+    if (prepared)
+        end_prepared();
 }
 
 EXPORT void __kmpc_push_num_teams(ident *loc, int32_t gtid, int32_t teams,

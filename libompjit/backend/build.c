@@ -24,6 +24,7 @@
 
 #include "backend/backend.h"
 #include "ir/ir.h"
+#include "offload/abi.h"
 
 struct build {
     ompjit_context *ctx;
@@ -107,6 +108,10 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     ompjit__fold_constant(b->m, "ompjit_fold_threads", b->spec->threads);
     ompjit__fold_constant(b->m, "ompjit_fold_teams", b->spec->teams);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
+    LLVMValueRef environment =
+        LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
+    b->image->environment = !b->host && environment &&
+                            LLVMGetFirstUse(environment);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
     done(b, OMPJIT_STAGE_LINK);
@@ -143,6 +148,8 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         preserve(passes, b->image->globals[i].name);
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
+    if (b->image->environment)
+        preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%sdefault<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
@@ -178,9 +185,46 @@ static ompjit_status verify(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* A function of the OpenMP runtime that is left undefined is one that device
+ * code does not have. */
+static bool is_foreign(LLVMValueRef f)
+{
+    static const char *const prefixes[] = {"omp_", "ompx_", "__kmpc_", "kmp_",
+                                           "__tgt_", "llvm_omp_"};
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f))
+        return false;
+    for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+static ompjit_status check_undefined(struct build *b, ompjit_error *err)
+{
+    ompjit__buf names = {0};
+    ompjit_status status = OMPJIT_OK;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
+         f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (is_foreign(f))
+            ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
+                               LLVMGetValueName2(f, &n));
+    }
+    if (names.size)
+        status = ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                              "%s: device code calls %s, which only host code "
+                              "can", b->unit->name, names.data);
+    ompjit__buf_free(&names);
+    return status;
+}
+
 static ompjit_status generate(struct build *b, ompjit_error *err)
 {
     ompjit_status status = verify(b, err);
+    if (!status)
+        status = check_undefined(b, err);
     if (status)
         return status;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {

@@ -129,6 +129,9 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
         return status;
     ompjit__device_limits *limits = &dev->limits;
     limits->multiprocessors = info.multiprocessors;
+    limits->parallelism = info.multiprocessors;
+    if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
+        limits->parallelism *= info.max_threads / info.warp_size;
     limits->teams = env_number("OMPJIT_TEAMS");
     if (!limits->teams)
         limits->teams = env_number("OMP_NUM_TEAMS");
@@ -151,6 +154,17 @@ ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
     }
     pthread_mutex_unlock(&dev->open_lock);
     return status;
+}
+
+ompjit__device_environment ompjit__environment_of(const ompjit_device *dev)
+{
+    enum { NANOSECONDS = 1000000000 }; /* a tick of the devices' clocks */
+    return (ompjit__device_environment){
+        .num_devices = dev->ctx->ndevices,
+        .device_num = dev->number,
+        .clock_frequency = NANOSECONDS,
+        .hardware_parallelism = dev->limits.parallelism,
+    };
 }
 
 /* ------------------------------------------------------- public functions */

@@ -8,6 +8,7 @@
 #define OMPJIT_DEVICE_H
 
 #include "core.h"
+#include "offload/abi.h"
 
 typedef struct ompjit__loaded ompjit__loaded;     /* an image on a device    */
 typedef struct ompjit__function ompjit__function; /* a kernel in one         */
@@ -96,6 +97,7 @@ typedef struct ompjit__device_ops {
 typedef struct ompjit__device_limits {
     ompjit_device_kind kind;
     uint32_t multiprocessors;
+    uint64_t parallelism;    /* cores, or warps that run at the same time */
     uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
                                 OMP_NUM_TEAMS; OMPJIT_THREADS, else
                                 OMP_TEAMS_THREAD_LIMIT); 0: none */
@@ -132,6 +134,9 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
 /* Opens the device and fills dev->limits, on the first call; whoever uses the
  * operations calls it before. device/device.c */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
+/* What kernels are told about the device they run on, once it is ready.
+ * device/device.c */
+ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);
 /* The list, found on first use. A search that failed leaves no device and may
  * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);

@@ -20,6 +20,7 @@
 struct host {
     ompjit__host_pool *pool;
     const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+    ompjit__device_environment environment; /* kernels read it */
 };
 
 struct ompjit__loaded {
@@ -145,12 +146,16 @@ static ompjit_status import_globals(const ompjit__image *image,
     return OMPJIT_OK;
 }
 
-static ompjit_status link_image(const ompjit__image *image,
+static ompjit_status link_image(struct host *host, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
 {
+    const ompjit__absolute environment = {OMPJIT__DEVICE_ENVIRONMENT,
+                                          &host->environment};
     ompjit_status status =
         ompjit__jit_define(loaded->jit, engine, OMPJIT__COUNT(engine), err);
+    if (!status)
+        status = ompjit__jit_define(loaded->jit, &environment, 1, err);
     if (!status && image->imports_globals)
         status = import_globals(image, base, loaded, err);
     if (!status)
@@ -169,14 +174,18 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
 {
+    struct host *host = dev->state;
     ompjit__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    pthread_mutex_lock(&dev->lock);
+    host->environment = ompjit__environment_of(dev);
+    pthread_mutex_unlock(&dev->lock);
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)
-        status = link_image(image, base, loaded, err);
+        status = link_image(host, image, base, loaded, err);
     if (status) {
         host_unload(dev, loaded);
         return status;

@@ -73,13 +73,17 @@ static void choose_cuda(const ompjit__kernel_desc *k,
 }
 
 /* In generic mode the main thread has a warp of its own behind the workers;
- * a team of one on the host is main thread and worker in one. */
+ * a team of one on the host is main thread and worker in one. clang's bound on a
+ * GPU kernel's threads counts that warp. */
 static void add_main_warp(const ompjit__kernel_desc *k, bool host,
                           ompjit__geometry *g)
 {
     if (k->mode != OMPJIT_MODE_GENERIC || (host && g->threads[0] == 1))
         return;
     g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
+    if (!host && g->threads[0] > (uint32_t)k->max_threads &&
+        k->max_threads >= WARP)
+        g->threads[0] = (uint32_t)k->max_threads / WARP * WARP;
 }
 
 static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
@@ -145,6 +149,26 @@ static ompjit__loaded *find_base(ompjit_module *mod, ompjit_device *dev)
     return base;
 }
 
+/* Tells a GPU's image which device it is on. */
+static ompjit_status fill_environment(ompjit_device *dev,
+                                      ompjit__loaded *loaded,
+                                      ompjit_error *err)
+{
+    ompjit__device_environment env = ompjit__environment_of(dev);
+    void *address;
+    size_t size;
+    ompjit_status status = dev->ops->symbol(
+        dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
+    if (!status && size != sizeof env)
+        status = ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
+                              OMPJIT__DEVICE_ENVIRONMENT
+                              " has %zu bytes, not %zu", size, sizeof env);
+    if (!status)
+        status = dev->ops->copy(dev, OMPJIT__COPY_TO, address, &env,
+                                sizeof env, NULL, err);
+    return status;
+}
+
 static ompjit_status build_variant(ompjit_module *mod, ompjit_device *dev,
                                    const ompjit__variant_key *key,
                                    const uint64_t *values, ompjit__variant *v,
@@ -167,6 +191,11 @@ static ompjit_status build_variant(ompjit_module *mod, ompjit_device *dev,
         return status;
     uint64_t start = ompjit__now();
     status = dev->ops->load(dev, &image, base, &v->loaded, err);
+    if (!status && image.environment) {
+        status = fill_environment(dev, v->loaded, err);
+        if (status)
+            dev->ops->unload(dev, v->loaded);
+    }
     ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LOAD, start);
     ompjit__image_free(&image);
     return status;
