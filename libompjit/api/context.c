@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "offload/offload.h"
+#include "offload/variant.h"
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
@@ -67,7 +68,12 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"shared", OMPJIT_HOST_MEMORY_SHARED},
         {"separate", OMPJIT_HOST_MEMORY_SEPARATE},
         {"auto", OMPJIT_HOST_MEMORY_AUTO}};
+    static const struct choice policies[] = {
+        {"off", OMPJIT_SPECIALIZE_OFF},
+        {"auto", OMPJIT_SPECIALIZE_AUTO},
+        {"now", OMPJIT_SPECIALIZE_NOW}};
     int assembler = (int)o->assembler, memory = (int)o->host_memory;
+    int specialize = (int)o->specialize;
     ompjit_status status = OMPJIT_OK;
     if (assembler == OMPJIT_ASSEMBLER_AUTO)
         status = choose("OMPJIT_ASSEMBLER", assemblers,
@@ -75,6 +81,12 @@ static ompjit_status set_choices(ompjit_context *ctx,
     if (!status && memory == OMPJIT_HOST_MEMORY_DEFAULT)
         status = choose("OMPJIT_HOST_MEMORY", memories,
                         OMPJIT__COUNT(memories), &memory, err);
+    if (!status && specialize == OMPJIT_SPECIALIZE_DEFAULT) {
+        specialize = OMPJIT_SPECIALIZE_OFF;
+        status = choose("OMPJIT_SPECIALIZE", policies, OMPJIT__COUNT(policies),
+                        &specialize, err);
+    }
+    ctx->specialize = (ompjit_specialize)specialize;
     ctx->assembler = (ompjit_assembler)assembler;
     if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
         memory = OMPJIT_HOST_MEMORY_SHARED;
@@ -90,6 +102,8 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
     const char *log = getenv("OMPJIT_LOG");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    ctx->sightings = o->sightings ? o->sightings : 3;
+    ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && log && !strcmp(log, "1"))
@@ -121,7 +135,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
-    if (!status && !(ctx->tgt = ompjit__tgt_new(ctx)))
+    if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
+                    !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
         ompjit_context_destroy(ctx);
@@ -137,6 +152,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
 {
     if (!ctx)
         return;
+    ompjit__background_free(ctx->background);
     ompjit__tgt_free(ctx->tgt);
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);

@@ -76,6 +76,9 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit__usage **usage, unsigned *n,
                                   ompjit_error *err);
+/* Before the runtime is linked: LLVM's intrinsics of two results become calls of
+ * the runtime's functions. backend/math.c */
+void ompjit__prepare_math(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
  * used. LINK error that names them where there is no libdevice.
