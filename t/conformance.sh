@@ -84,7 +84,7 @@ ptx)
     export LD_LIBRARY_PATH OMPJIT_ASSEMBLER ;;
 *) echo "conformance.sh: VV_DEVICE=$VV_DEVICE: not host or ptx" >&2; exit 2 ;;
 esac
-: "${VV_FLAGS=$device}" "${VV_LIMIT:=60}"
+: "${VV_FLAGS=$device}" "${VV_LIMIT:=120}"
 # The suite takes several threads for granted: one test waits for the third.
 [ "$(nproc)" -ge 4 ] || : "${OMP_NUM_THREADS:=4}"
 [ -z "${OMP_NUM_THREADS-}" ] || export OMP_NUM_THREADS
