@@ -154,6 +154,8 @@ typedef struct ompjit_context_options {
     void *log_data;
     ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
     void *on_failure_data;
+    int profile;             /* 1: launches are timed too; 0: only where
+                                OMPJIT_PROFILE=1                           */
     ompjit_specialize specialize; /* for launches that do not say          */
     unsigned sightings;      /* AUTO: launches with the same values before a
                                 variant is built for them; 0: 3            */
@@ -175,7 +177,8 @@ void ompjit_context_destroy(ompjit_context *ctx);
 ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err);
 
 /* Nanoseconds that each stage took in this context so far, all threads
- * together, and how often it ran. */
+ * together, and how often it ran. Launches are counted where the context has
+ * `profile` set. */
 typedef struct ompjit_times {
     uint64_t ns[OMPJIT_STAGE_COUNT];
     uint64_t count[OMPJIT_STAGE_COUNT];

@@ -37,6 +37,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
     ompjit_work = NULL;
     if (mode == EXEC_GENERIC || plat_tid() == 0) {
         ompjit_states = NULL;
+        ompjit_cursors = NULL;
         ompjit_pool_init();
         ompjit_teams_init();
         ompjit_prepared_init();
@@ -83,12 +84,16 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
 }
 
 /* Only threads that got -1 come here. No thread can be in a region any more,
- * so none looks at the states that one frees. */
+ * so none looks at what one frees. */
 EXPORT void __kmpc_target_deinit(void)
 {
     bool spmd = is_spmd();
-    if ((!spmd || plat_tid() == 0) && ompjit_states)
-        free(ompjit_states);
+    if (!spmd || plat_tid() == 0) {
+        if (ompjit_states)
+            free(ompjit_states);
+        if (ompjit_cursors)
+            free(ompjit_cursors);
+    }
     if (!spmd) {
         ompjit_work = NULL;
         __kmpc_barrier_simple_generic(NULL, 0);

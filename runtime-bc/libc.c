@@ -77,8 +77,8 @@ EXPORT void *calloc(size_t n, size_t size)
     return p;
 }
 
-/* `(int)` of va_list is a pointer to the packed arguments, which is what the
- * driver's vprintf takes. */
+/* A va_list points to the packed arguments, which is what the driver's vprintf
+ * takes. */
 EXPORT int printf(const char *format, ...)
 {
     __builtin_va_list args;

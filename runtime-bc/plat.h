@@ -67,6 +67,25 @@ INLINE uint32_t plat_ballot(uint32_t mask, bool predicate)
     return __nvvm_vote_ballot_sync(mask, predicate);
 }
 
+/* The lanes that are here together, and the caller's rank among them; then
+ * what the first of them has, for all. */
+INLINE void plat_gather(uint32_t *lanes, uint32_t *rank)
+{
+    *lanes = plat_together();
+    *rank = (uint32_t)__builtin_popcount(
+        *lanes & (uint32_t)__nvvm_read_ptx_sreg_lanemask_lt());
+}
+INLINE uint32_t plat_share(uint32_t lanes, uint32_t value)
+{
+    return (uint32_t)plat_shuffle_from(lanes, (int32_t)value,
+                                       (uint32_t)__builtin_ctz(lanes));
+}
+INLINE uint64_t plat_share64(uint32_t lanes, uint64_t value)
+{
+    uint32_t high = plat_share(lanes, (uint32_t)(value >> 32));
+    return (uint64_t)high << 32 | plat_share(lanes, (uint32_t)value);
+}
+
 INLINE void plat_fence_team(void) { __nvvm_membar_cta(); }
 INLINE void plat_fence_device(void) { __nvvm_membar_gl(); }
 INLINE void plat_fence_system(void) { __nvvm_membar_sys(); }
@@ -152,6 +171,14 @@ INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
     return (int32_t)ompjit_host_shuffle(mask, (uint32_t)value, lane);
 }
 uint32_t plat_ballot(uint32_t mask, bool predicate);
+
+INLINE void plat_gather(uint32_t *lanes, uint32_t *rank)
+{
+    *lanes = 1;
+    *rank = 0;
+}
+INLINE uint32_t plat_share(uint32_t lanes, uint32_t value) { return value; }
+INLINE uint64_t plat_share64(uint32_t lanes, uint64_t value) { return value; }
 
 INLINE void plat_fence_team(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void plat_fence_device(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -67,6 +67,10 @@ typedef struct thread_state {
 /* One for each thread of the block, allocated when the first needs it. */
 extern thread_state *IN_SHARED ompjit_states;
 
+/* Likewise, how far each thread is in the team's dispatched loop. */
+typedef struct loop_cursor loop_cursor;
+extern loop_cursor *IN_SHARED ompjit_cursors;
+
 /* The caller's, NULL if nobody has needed any; or allocated. */
 INLINE thread_state *thread_state_if_any(void)
 {

@@ -73,7 +73,23 @@ typedef struct args {
     K(spmd_stack, 0)                                                           \
     K(state_machine, 0)                                                        \
     K(task_clauses, 0)                                                         \
-    K(complexes, 1)
+    K(complexes, 1)                                                            \
+    K(for_calls, 0)                                                            \
+    K(distribute_calls, 0)                                                     \
+    K(dist_for_calls, 0)                                                       \
+    K(dispatch_calls, 0)                                                       \
+    K(dist_dispatch_calls, 0)                                                  \
+    K(callback_calls, 0)                                                       \
+    K(distribute_callback_calls, 0)                                            \
+    K(both_callback_calls, 0)                                                  \
+    K(ordered_schedules, 0)                                                    \
+    K(ordered_places, 0)                                                       \
+    K(doacross_chain, 0)                                                       \
+    K(doacross_nest, 0)                                                        \
+    K(doacross_calls, 0)                                                       \
+    K(doacross_teams, 0)                                                       \
+    K(loops_in_loops, 0)                                                       \
+    K(distributed, 0)
 
 #define RT_DECLARE(name, inexact) void rt_##name(args *p);
 RT_KERNELS(RT_DECLARE)

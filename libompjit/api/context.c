@@ -101,7 +101,9 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
     const char *log = getenv("OMPJIT_LOG");
+    const char *profile = getenv("OMPJIT_PROFILE");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    ctx->profile = o->profile || (profile && !strcmp(profile, "1"));
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->log = o->log;

@@ -104,11 +104,11 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
     if (status)
         return status;
     status = ompjit__variant_function(mod, v, call->index, &f, err);
-    if (!status) {
-        uint64_t begin = ompjit__now();
+    uint64_t begin = mod->ctx->profile ? ompjit__now() : 0;
+    if (!status)
         status = start(k, call->dev, f, &g, call->values, queue, err);
+    if (begin)
         ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LAUNCH, begin);
-    }
     if (!status)
         remember(&mod->kernels[call->index], &g, v);
     ompjit__variant_release(mod, v);
