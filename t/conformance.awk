@@ -72,8 +72,9 @@ function list(refused,    i, test) {
 function write_page() {
     print "# Conformance: OpenMP_VV\n"
     print "Made by `make check-vv VV=path VV_PAGE=doc/conformance.md`, on the " \
-          (device == "host" ? "host device" : "emulated GPU") ", with OpenMP_VV " \
-          suite ". Each test runs\nas `ompjit run` with the OpenMP version of" \
+          (device == "host" ? "host device" : "emulated GPU") \
+          (suite == "unknown" ? "" : ", with OpenMP_VV " suite) \
+          ". Each test runs\nas `ompjit run` with the OpenMP version of" \
           " its folder and the environment that the suite gives it; it passes" \
           " when it exits\nwith 0 and does not say that it failed. LLVM 22's" \
           " own host plugin, with the same compiler and the same rule, passes" \
