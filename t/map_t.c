@@ -709,7 +709,8 @@ static void *hammer(void *arg)
 static int borrowed(ompjit_device *dev, const arrays *a)
 {
     fake_reset(dev);
-    ompjit_status st = ompjit__map_run(dev, &a->m, NULL, 0, NULL, NULL);
+    ompjit_status st = ompjit__map_run(dev, &a->m, NULL, 0,
+                                       &(ompjit__request){0}, NULL);
     return st ? -1 : ((fake *)dev->state)->allocs;
 }
 
