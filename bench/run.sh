@@ -10,8 +10,8 @@ rounds=${ROUNDS:-5}
 out=$builddir/bench
 ompjit=$builddir/ompjit
 samples=$out/samples.tsv
-OMPJIT_DEVICE=host
-export OMPJIT_DEVICE
+OMPJIT_DEVICE=host OMPJIT_CACHE=0
+export OMPJIT_DEVICE OMPJIT_CACHE
 : >"$samples"
 
 note() { printf 'bench: %s\n' "$*" >&2; }
@@ -125,6 +125,22 @@ starts() {
     done
 }
 
+# A new process and code that another has compiled: the first run fills the
+# cache.
+cache() {
+    note "first calls in a new process"
+    OMPJIT_CACHE=1 OMPJIT_CACHE_DIR=$out/cache
+    export OMPJIT_CACHE OMPJIT_CACHE_DIR
+    rm -rf "$out/cache"
+    "$out/calls" 100 >/dev/null || { note "  left out"; return; }
+    for _ in $(seq $((rounds * 2))); do
+        "$out/calls" 100 >>"$samples"
+        OMPJIT_CACHE=0 "$out/calls" 5 "no cache" >>"$samples"
+    done
+    rm -rf "$out/cache"
+    OMPJIT_CACHE=0
+}
+
 # Other work on the machine spoils figures, and ratios less: it is told.
 load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
@@ -132,6 +148,7 @@ specialization
 cubins
 launches
 starts
+cache
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 machine="$machine, $(nproc) processors, load $load at the start"
 commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)

@@ -12,9 +12,11 @@ _ompjit() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]} words=
     if [ "$COMP_CWORD" = 1 ]; then
-        words="run compile inspect devices table version help"
+        words="run compile inspect devices cache table version help"
     elif [ "$command" = help ]; then
-        words="run compile inspect devices table"
+        words="run compile inspect devices cache table"
+    elif [ "$command" = cache ] && [ "$COMP_CWORD" = 2 ]; then
+        words="path list stat verify prune clear explain export import"
     else
         case $prev in
         --device) words="host cuda" ;;

@@ -67,6 +67,8 @@ typedef struct ompjit__unit {
     unsigned opt_level;      /* 0 to 3                                     */
     bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* backend/template.h              */
+    uint8_t digest[32];      /* of all that images depend on               */
+    uint8_t host_digest[32]; /* of host_bc                                 */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -169,6 +171,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     ompjit_host_memory host_memory; /* not DEFAULT                        */
+    struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
@@ -181,6 +184,7 @@ struct ompjit_context {
     bool devices_known;
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
+    struct ompjit__cache *cache; /* NULL: off                              */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     struct ompjit__background *background; /* offload/background.c         */
 

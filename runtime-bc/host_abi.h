@@ -26,6 +26,7 @@ typedef struct ompjit_host_thread {
     char *dynamic;     /* its dynamic shared memory, 16-byte aligned      */
     uint32_t dynamic_size;
     uint32_t shared_size;
+    void *check;      /* the engine's, of a launch that is checked        */
 } ompjit_host_thread;
 
 /* The calling device thread. */

@@ -12,6 +12,9 @@ LSAN_OPTIONS=suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp:${LSAN_OPTION
 LSAN_OPTIONS=use_tls=0:print_suppressions=0:$LSAN_OPTIONS
 export ASAN_OPTIONS LSAN_OPTIONS
 
+# Tests compile what they are about; those of the cache say where it is.
+export OMPJIT_CACHE=0
+
 case $1 in
 *.sh) exec sh "$@" ;;
 *) exec "$@" ;;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/cache.h"
+#include "device/check.h"
 #include "device/device.h"
 #include "offload/offload.h"
 #include "offload/variant.h"
@@ -88,10 +90,35 @@ static ompjit_status set_choices(ompjit_context *ctx,
     }
     ctx->specialize = (ompjit_specialize)specialize;
     ctx->assembler = (ompjit_assembler)assembler;
-    if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
+    if (o->check)
+        memory = OMPJIT_HOST_MEMORY_SEPARATE;
+    else if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
         memory = OMPJIT_HOST_MEMORY_SHARED;
     ctx->host_memory = (ompjit_host_memory)memory;
     return status;
+}
+
+/* What a check needs wins over the environment, not over other options. */
+static ompjit_status set_check(ompjit_context *ctx,
+                               const ompjit_context_options *o,
+                               ompjit_error *err)
+{
+    if (!o->check)
+        return OMPJIT_OK;
+    if (o->devices && strcmp(o->devices, "host"))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "devices `%s`: only kernels on `host` are checked",
+                            o->devices);
+    if (o->host_memory == OMPJIT_HOST_MEMORY_SHARED)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "shared host memory: checked kernels have memory "
+                            "of their own");
+    free(ctx->devices_option);
+    ctx->devices_option = ompjit__strdup("host");
+    ctx->check = ompjit__check_new(ctx, o->on_report, o->on_report_data);
+    if (!ctx->devices_option || !ctx->check)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    return OMPJIT_OK;
 }
 
 static ompjit_status set_options(ompjit_context *ctx,
@@ -137,6 +164,10 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
+    if (!status)
+        status = set_check(ctx, o, err);
+    if (!status)
+        status = ompjit__cache_new(ctx, o, &ctx->cache, err);
     if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
                     !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -158,6 +189,8 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__tgt_free(ctx->tgt);
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);
+    ompjit__check_free(ctx->check);
+    ompjit__cache_free(ctx->cache);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->clang);

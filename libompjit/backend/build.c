@@ -6,6 +6,7 @@
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
+ *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc; math (math.c)
  *     -> simplify     for a template (template.c): LLVM's simplifications
  *     -> fold         literals of the kernel, geometry into the runtime
@@ -30,6 +31,7 @@
 
 #include "backend/backend.h"
 #include "backend/template.h"
+#include "device/check_abi.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
 
@@ -84,6 +86,13 @@ static ompjit_status read_bitcode(struct build *b, const ompjit__buf *bc,
     return status;
 }
 
+static ompjit_status instrument(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = ompjit__run_passes(
+        b->m, b->tm, "function(sroa)", OMPJIT_STAGE_SPECIALIZE, err);
+    return status ? status : ompjit__instrument(b->m, err);
+}
+
 static ompjit_status lower(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
@@ -91,6 +100,8 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm, err);
+    if (!status && b->host && b->ctx->check)
+        status = instrument(b, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -204,6 +215,10 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->host && b->ctx->check) {
+        preserve(passes, OMPJIT__CHECK_VARIABLES);
+        preserve(passes, OMPJIT__CHECK_COUNT);
+    }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment)

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-typedef struct ompjit__jit ompjit__jit; /* one LLJIT with its own library */
+typedef struct ompjit__jit ompjit__jit; /* objects linked with each other */
 
 typedef struct ompjit__absolute {
     const char *name;

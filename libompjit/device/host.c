@@ -11,6 +11,7 @@
 
 #include "backend/host_layout.h"
 #include "backend/jit.h"
+#include "device/check.h"
 #include "device/device.h"
 #include "device/host_team.h"
 #include "device/libomp.h"
@@ -25,6 +26,7 @@ struct host {
 
 struct ompjit__loaded {
     ompjit__jit *jit;
+    bool checked; /* its variables are the checker's memory */
     uint32_t shared_size;
     ompjit__variable *variables;
     unsigned nvariables;
@@ -63,7 +65,10 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
     if (size > SIZE_MAX - ALIGN)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     size_t whole = (size + ALIGN - 1) / ALIGN * ALIGN;
-    void *p = aligned_alloc(ALIGN, whole ? whole : ALIGN);
+    void *p = dev->ctx->check
+                  ? ompjit__memory_new(&dev->ctx->check->memory, size,
+                                       OMPJIT__MEMORY_DEVICE)
+                  : aligned_alloc(ALIGN, whole ? whole : ALIGN);
     if (!p)
         return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
                             "host device: no memory for %zu bytes", size);
@@ -73,7 +78,13 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
 
 static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
 {
-    free(ptr);
+    if (!dev->ctx->check)
+        free(ptr);
+    else if (ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                            "host device: %p is freed, but is no device memory "
+                            "or was freed before",
+                            ptr);
     return OMPJIT_OK;
 }
 
@@ -83,6 +94,8 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
 {
     if (size && dst != src)
         memmove(dst, src, size);
+    if (size && dev->ctx->check && direction != OMPJIT__COPY_FROM)
+        ompjit__memory_written(&dev->ctx->check->memory, dst, size);
     return OMPJIT_OK;
 }
 
@@ -108,6 +121,8 @@ static void host_unload(ompjit_device *dev, ompjit__loaded *loaded)
     for (unsigned i = 0; i < loaded->nvariables; i++)
         free(loaded->variables[i].name);
     free(loaded->variables);
+    if (loaded->checked)
+        ompjit__check_unload(dev->ctx->check, loaded->jit);
     ompjit__jit_free(loaded->jit);
     free(loaded);
 }
@@ -146,14 +161,22 @@ static ompjit_status import_globals(const ompjit__image *image,
     return OMPJIT_OK;
 }
 
-static ompjit_status link_image(struct host *host, const ompjit__image *image,
+static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
+                                   ompjit_error *err)
+{
+    const size_t n = OMPJIT__COUNT(engine);
+    return check ? ompjit__check_define(jit, engine, n, err)
+                 : ompjit__jit_define(jit, engine, n, err);
+}
+
+static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
 {
+    struct host *host = dev->state;
     const ompjit__absolute environment = {OMPJIT__DEVICE_ENVIRONMENT,
                                           &host->environment};
-    ompjit_status status =
-        ompjit__jit_define(loaded->jit, engine, OMPJIT__COUNT(engine), err);
+    ompjit_status status = define_engine(dev->ctx->check, loaded->jit, err);
     if (!status)
         status = ompjit__jit_define(loaded->jit, &environment, 1, err);
     if (!status && image->imports_globals)
@@ -185,7 +208,11 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)
-        status = link_image(host, image, base, loaded, err);
+        status = link_image(dev, image, base, loaded, err);
+    if (!status && dev->ctx->check) {
+        status = ompjit__check_load(dev->ctx->check, loaded->jit, err);
+        loaded->checked = !status;
+    }
     if (status) {
         host_unload(dev, loaded);
         return status;
@@ -327,12 +354,21 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                   .args = args,
                                   .geometry = g,
                                   .shared_size = f->loaded->shared_size};
+    ompjit__check_launch check;
+    if (dev->ctx->check) {
+        if (!ompjit__check_begin(&check, dev->ctx->check, f->symbol,
+                                 g->teams[0] * g->teams[1] * g->teams[2]))
+            return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+        launch.check = &check;
+    }
     struct run run = {.host = dev->state,
                       .launch = &launch,
                       .teams = g->teams[0] * g->teams[1] * g->teams[2],
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .err = err};
     run_all(&run);
+    if (launch.check)
+        ompjit__check_end(&check);
     return run.status;
 }
 

@@ -303,6 +303,7 @@ static void set_self(struct worker *w, uint32_t thread, uint32_t team)
         .dynamic = w->shared + dynamic,
         .dynamic_size = g->dynamic_shared,
         .shared_size = w->launch->shared_size,
+        .check = w->launch->check,
     };
 }
 

@@ -21,6 +21,7 @@ typedef struct ompjit__host_launch {
     void **args;
     const ompjit__geometry *geometry;
     uint32_t shared_size;     /* bytes of a team's static shared memory */
+    void *check;              /* what threads find in `check`, or NULL  */
 } ompjit__host_launch;
 
 /* Runs teams first to last-1 on the calling OS thread, one after the other.

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frontend/frontend.h"
+#include "frontend/recall.h"
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
 
@@ -243,6 +243,9 @@ struct run {
     char *key; /* of its pair */
     bool eager; /* start the next pair during this compile */
     ompjit__talk host, device;
+    ompjit__buf deps; /* make rules */
+    const ompjit__snippet *snippet;
+    ompjit__recall *recall;
 };
 
 /* Where compile follows compile, without a build between that would tell when
@@ -302,6 +305,7 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->host.diag);
     ompjit__buf_free(&run->device.out);
     ompjit__buf_free(&run->device.diag);
+    ompjit__buf_free(&run->deps);
 }
 
 /* A wrong clang fails in many ways; its version explains all of them. */
@@ -348,6 +352,8 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .data = run};
     ompjit_status status =
         ompjit__exchange(&order, &run->host, &run->device, err);
+    ompjit__take_deps(&run->host.diag, &run->deps);
+    ompjit__take_deps(&run->device.diag, &run->deps);
     if (status || !run->host.complete || !run->device.complete) {
         pair_kill(pair);
         return status ? status : verdict(run, err);
@@ -376,34 +382,59 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     return status ? status : run_in(run, &pair, err);
 }
 
-static void log_warnings(ompjit_context *ctx, const struct run *run)
+static void collect_warnings(const struct run *run, ompjit__buf *text)
 {
-    ompjit__buf text = {0};
-    ompjit__diagnostics_add(&text, &run->host.diag, NULL);
-    ompjit__diagnostics_add(&text, &run->device.diag, &run->host.diag);
-    while (text.size && text.data[text.size - 1] == '\n')
-        text.data[--text.size] = 0;
-    if (text.size && !text.failed)
-        ompjit__log(ctx, "%s", text.data);
-    ompjit__buf_free(&text);
+    ompjit__diagnostics_add(text, &run->host.diag, NULL);
+    ompjit__diagnostics_add(text, &run->device.diag, &run->host.diag);
+    while (text->size && text->data[text->size - 1] == '\n')
+        text->data[--text->size] = 0;
+}
+
+static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
+{
+    if (text->size && !text->failed)
+        ompjit__log(ctx, "%s", text->data);
 }
 
 static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
-                                      unsigned opt_level, ompjit__unit *out,
-                                      ompjit_error *err)
+                                      ompjit__unit *out, ompjit_error *err)
 {
     uint64_t start = ompjit__now();
     ompjit_status status = compile(run, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (status)
         return status;
-    log_warnings(ctx, run);
+    collect_warnings(run, &run->recall->warnings);
+    log_warnings(ctx, &run->recall->warnings);
     start = ompjit__now();
     status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
-                               opt_level, out, err);
-    if (!status)
-        out->from_source = true;
+                               run->snippet->options->opt_level, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    return status;
+}
+
+/* In a pair of processes, and what comes of it is remembered. The command is
+ * the front end's afterwards. */
+static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
+                                 ompjit__command *command, ompjit__unit *out,
+                                 ompjit_error *err)
+{
+    ompjit__command unused;
+    char *unused_key;
+    run->key = pair_key(command);
+    run->eager = take_pending(run->f, &unused, &unused_key);
+    if (run->eager)
+        ompjit__command_free(&unused);
+    free(unused_key);
+    ompjit_status status = compile_and_read(ctx, run, out, err);
+    if (!status)
+        ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
+                           run->recall);
+    run_free(run);
+    if (run->key)
+        set_pending(run->f, command, run->key);
+    else
+        ompjit__command_free(command);
     return status;
 }
 
@@ -415,28 +446,30 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     if (!options)
         options = &defaults;
     ompjit__command command;
+    ompjit__recall recall;
+    ompjit__snippet snippet = {
+        .source = source, .options = options, .command = &command};
     struct run run = {.name = ompjit__source_name(options),
                       .source = source,
-                      .command = &command};
+                      .command = &command,
+                      .snippet = &snippet,
+                      .recall = &recall};
     ompjit_status status = frontend_of(ctx, &run.f, err);
     if (!status)
         status = ompjit__command_make(&run.f->clang, options, &command, err);
     if (status)
         return status;
-    run.key = pair_key(&command);
-    ompjit__command unused;
-    char *unused_key;
-    run.eager = take_pending(run.f, &unused, &unused_key);
-    if (run.eager)
-        ompjit__command_free(&unused);
-    free(unused_key);
-    status = compile_and_read(ctx, &run, options->opt_level, out, err);
-    run_free(&run);
-    if (run.key) {
-        set_pending(run.f, &command, run.key);
-    } else {
+    snippet.clang = &run.f->clang;
+    if (ompjit__recall_c(ctx, &snippet, &recall)) {
+        log_warnings(ctx, &recall.warnings);
+        *out = recall.unit;
         ompjit__command_free(&command);
+    } else {
+        status = compile_new(ctx, &run, &command, out, err);
     }
+    ompjit__recall_end(&recall);
+    if (!status)
+        out->from_source = true;
     /* Nothing follows what did not compile, but another try. */
     if (status == OMPJIT_ERR_SOURCE)
         ompjit__frontend_rest(ctx);

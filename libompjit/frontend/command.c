@@ -110,6 +110,11 @@ static const char *const both_args[] = {
     "-ferror-limit",
     "19",
     "-fopenmp",
+    "-sys-header-deps",
+    "-MT",
+    OMPJIT__DEPS_TARGET,
+    "-dependency-file",
+    "/dev/fd/2",
     NULL,
 };
 

@@ -18,7 +18,7 @@ bool ompjit__is_kernel(LLVMValueRef fn)
            LLVMGetFunctionCallConv(fn) == CC_PTX_KERNEL;
 }
 
-LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn)
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn)
 {
     size_t n;
     char *name = ompjit__format("%s_kernel_environment",
@@ -190,7 +190,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
                                      ompjit_error *err)
 {
     size_t n;
-    LLVMValueRef env = ompjit__kernel_environment(device, fn);
+    LLVMValueRef env = ompjit__environment_variable(device, fn);
     k->symbol = ompjit__strdup(LLVMGetValueName2(fn, &n));
     k->name = k->symbol ? ompjit__kernel_name(k->symbol, &k->line) : NULL;
     if (!k->name)

@@ -543,6 +543,12 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
     return status;
 }
 
+void ompjit__compiled_half_free(ompjit__compiled_half *compiled)
+{
+    ompjit__host_half_free(&compiled->half);
+    ompjit__buf_free(&compiled->object);
+}
+
 void ompjit__host_half_free(ompjit__host_half *half)
 {
     for (size_t i = 0; i < half->nentries; i++)

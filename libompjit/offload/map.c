@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/check.h"
 #include "offload/construct.h"
 #include "offload/tgt.h"
 
@@ -155,6 +156,16 @@ static bool stays(const ompjit__construct *c, const ompjit__item *it)
            !(it->type & OMPJIT__MAP_CLOSE) && !holds_attached(c, it);
 }
 
+static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
+                           uint64_t size)
+{
+    char text[OMPJIT__RANGE_TEXT];
+    const void *host = (const void *)entry->begin;
+    ompjit__range_text(text, host, size, entry->name);
+    ompjit__memory_name(&dev->ctx->check->memory, entry->allocation, host,
+                        size, text);
+}
+
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
                             const char *host, uint64_t size, uint64_t pad,
                             ompjit__mapped **out, ompjit_error *err)
@@ -177,6 +188,8 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     }
     entry->allocation = allocation;
     entry->construct = c->number;
+    if (dev->ctx->check && allocation)
+        name_for_check(dev, entry, size);
     *out = entry;
     return OMPJIT_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "device/check.h"
 #include "device/libomp.h"
 #include "offload/tgt.h"
 
@@ -145,6 +146,8 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
     struct ompjit__tgt *tgt = ctx->tgt;
     if (flags & OMPJIT__ENTRY_REQUIRES) {
         atomic_fetch_or(&tgt->requires, size);
+        if (size & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+            ompjit__check_unify(ctx);
         return OMPJIT_OK;
     }
     char *copy = ompjit__strdup(symbol);

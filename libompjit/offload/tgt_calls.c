@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "device/check.h"
 #include "offload/construct.h"
 #include "offload/served.h"
 
@@ -314,6 +315,8 @@ void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
 {
     atomic_fetch_or(&ctx->tgt->requires, (uint64_t)flags);
+    if (flags & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+        ompjit__check_unify(ctx);
 }
 
 /* Chooses what libomptarget prints; here the log has what there is. */
