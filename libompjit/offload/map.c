@@ -188,7 +188,7 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     }
     entry->allocation = allocation;
     entry->construct = c->number;
-    if (dev->ctx->check && allocation)
+    if (allocation && dev->ctx && dev->ctx->check)
         name_for_check(dev, entry, size);
     *out = entry;
     return OMPJIT_OK;
