@@ -118,7 +118,10 @@ typedef enum ompjit_assembler {
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
-    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but what a target construct
+                                       alone maps from or tofrom stays where
+                                       it is: no program can tell           */
 } ompjit_host_memory;
 
 /* When the values of a launch are compiled into its kernel. */
