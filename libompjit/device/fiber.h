@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Stacks that one OS thread runs in turn. A switch saves the callee-saved
- * registers and exchanges stack pointers; no system call. fiber_switch.S does it
- * for each architecture.
+ * registers and exchanges stack pointers; no system call. fiber_<CPU>.S does it,
+ * of which all are compiled and one is not empty.
  */
 #ifndef OMPJIT_FIBER_H
 #define OMPJIT_FIBER_H
