@@ -140,6 +140,13 @@ typedef struct ompjit_context_options {
     void *log_data;
     ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
     void *on_failure_data;
+    int keep_signals;        /* not 0: a kernel's fault on the host device is
+                                the process's. Else, unless OMPJIT_SIGNALS=0,
+                                handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
+                                are installed when the first kernel is loaded
+                                there, and removed with the context; what is
+                                not a kernel's fault goes to the handler that
+                                was there before                           */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 

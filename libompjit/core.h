@@ -45,6 +45,7 @@ typedef struct ompjit__kernel_desc {
     int32_t reduction_size, reduction_length; /* bytes, records            */
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
+    bool parallel;       /* has a parallel region                          */
     ompjit__param *params;
     unsigned nparams;
 } ompjit__kernel_desc;
@@ -65,6 +66,8 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
+                                in the device code is clang's own choice   */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -159,6 +162,7 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    bool keeps_signals; /* the library installs no signal handler */
     ompjit_log_fn *log;
     void *log_data;
 

@@ -91,6 +91,10 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 /* A counted barrier counts whole warps. */
 #define PLAT_COUNTS_THREADS 0
 
+/* A generic kernel's main thread stands apart: in a warp with workers it would
+ * diverge from them. */
+#define PLAT_MAIN_WORKS 0
+
 /* A bare kernel's geometry, in dimension 0 to 2. */
 #define PLAT_DIMENSION(name, sreg)                                             \
     INLINE uint32_t name(int32_t d)                                            \
@@ -165,6 +169,8 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 }
 #define plat_fail(message) ompjit_host_trap(message)
 #define PLAT_COUNTS_THREADS 1
+/* The main thread is the first of its own parallel regions. */
+#define PLAT_MAIN_WORKS 1
 
 uint32_t ompjit_host_dimension(const uint32_t size[3], uint32_t n, int32_t d);
 INLINE uint32_t plat_thread_id(int32_t d)

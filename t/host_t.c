@@ -190,7 +190,7 @@ static void lowering(void)
            !ompjit__parse_ir(context, shared_ir, strlen(shared_ir), "t",
                              &messages, &m, &err),
        "the module parses %s", err.text);
-    ok(!ompjit__host_retarget(m, tm, &err), "retargeted");
+    ok(!ompjit__host_retarget(m, tm, true, &err), "retargeted");
     ok(!ompjit__host_finish(m, &err), "shared variables lowered");
     char *text = NULL;
     ok(!LLVMVerifyModule(m, LLVMReturnStatusAction, &text), "valid: %s",
@@ -209,7 +209,7 @@ static void lowering(void)
                               "@llvm.nvvm.read.ptx.sreg.smid()\n ret i32 %a\n}";
     ok(!ompjit__parse_ir(context, bad, strlen(bad), "t", &messages, &m, &err),
        "an intrinsic that the host lacks parses");
-    ok(ompjit__host_retarget(m, tm, &err) == OMPJIT_ERR_COMPILE,
+    ok(ompjit__host_retarget(m, tm, true, &err) == OMPJIT_ERR_COMPILE,
        "but is refused");
     ok_contains(err.text, "llvm.nvvm.read.ptx.sreg.smid", "by name");
     LLVMDisposeModule(m);

@@ -86,7 +86,9 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
     const char *log = getenv("OMPJIT_LOG");
+    const char *signals = getenv("OMPJIT_SIGNALS");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && log && !strcmp(log, "1"))

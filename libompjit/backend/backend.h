@@ -92,7 +92,7 @@ char *ompjit__libdevice_path(void);
 /* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
  * the runtime is linked. */
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit_error *err);
+                                    bool chunk_is_default, ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
  * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
  * Retargeting adds for each kernel the entry

@@ -69,7 +69,8 @@ static ompjit_status specialize(struct build *b, ompjit_error *err)
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
-        status = ompjit__host_retarget(b->m, b->tm, err);
+        status = ompjit__host_retarget(b->m, b->tm,
+                                       b->unit->chunk_is_default, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }

@@ -46,6 +46,10 @@ typedef struct ompjit__device_ops {
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
 
+    /* How many threads of a team would run at the same time in a launch of one
+     * team that the calling thread makes now. NULL: as many as there are. */
+    uint32_t (*processors)(ompjit_device *dev);
+
     /* size 0 gives a unique pointer. Alignment at least 128 bytes. */
     ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
                            ompjit_error *err);
