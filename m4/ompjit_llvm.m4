@@ -2,7 +2,7 @@
 #
 # OMPJIT_LLVM: finds LLVM 22, clang 22 and LLVM's OpenMP runtime. Reads
 # $with_llvm and $enable_shared_llvm; sets LLVM_CPPFLAGS LLVM_LIBS LLVM_LDFLAGS
-# LLVM_BINDIR CLANG CLANG_RESOURCE_DIR LIBOMP.
+# LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR LIBOMP RT_CPUS.
 
 # OMPJIT_LLVM_CONFIG: llvm-config, by the order user's choice, PATH, known places.
 AC_DEFUN([OMPJIT_LLVM_CONFIG], [
@@ -54,6 +54,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
         [AC_MSG_ERROR([--enable-shared-llvm: no shared libLLVM in $llvm_libdir])])
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS"
     LLVM_LDFLAGS="-Wl,-rpath,$llvm_libdir"
+    LLVM_TEST_LIBS=$LLVM_LIBS
 ], [
     LLVM_LIBS=`$LLVM_CONFIG --link-static --libs $llvm_components 2>/dev/null`
     AS_IF([test -z "$LLVM_LIBS"], [AC_MSG_ERROR([no static LLVM libraries in
@@ -64,6 +65,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
         [AC_MSG_ERROR([LLVM needs libzstd; install libzstd-dev])], [-lm])
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
     LLVM_LDFLAGS="-Wl,--gc-sections"
+    LLVM_TEST_LIBS=
 ])
 ])
 
@@ -101,7 +103,7 @@ OMPJIT_LLVM_LINK
 OMPJIT_CLANG
 OMPJIT_LIBOMP
 AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS])
-AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
+AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LLVM], ["$llvm_version"], [LLVM's version])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_CLANG], ["$CLANG"], [clang found at configure time])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LIBOMP], ["$LIBOMP"], [libomp found at configure time])
