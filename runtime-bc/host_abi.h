@@ -11,6 +11,7 @@
 #ifndef OMPJIT_HOST_ABI_H
 #define OMPJIT_HOST_ABI_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define OMPJIT_HOST_WARP 32
@@ -52,6 +53,11 @@ void ompjit_host_yield(void);
 
 /* Ends the kernel with an error; does not return. */
 void ompjit_host_trap(const char *message) __attribute__((noreturn));
+
+/* malloc, for kernels under that name: clang keeps variables there that other
+ * threads may see, so recursion comes by here, and must not overflow the stack
+ * inside of the C library, where nothing could be saved. */
+void *ompjit_host_malloc(size_t size);
 
 /* Seconds of the monotonic clock, and its resolution; nanoseconds. */
 double ompjit_host_wtime(void);

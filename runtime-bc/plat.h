@@ -58,6 +58,13 @@ INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
     uint32_t clamp = (PLAT_WARP - width) << 8 | 0x1f;
     return __nvvm_shfl_sync_down_i32(mask, value, delta, clamp);
 }
+INLINE int64_t plat_shuffle_down_64(uint32_t mask, int64_t value,
+                                    uint32_t delta, uint32_t width)
+{
+    int32_t low = plat_shuffle_down(mask, (int32_t)value, delta, width);
+    int32_t high = plat_shuffle_down(mask, (int32_t)(value >> 32), delta, width);
+    return (int64_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
 INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
 {
     return __nvvm_shfl_sync_idx_i32(mask, value, lane, 0x1f);
@@ -142,14 +149,19 @@ INLINE uint32_t plat_together(void)
 }
 INLINE uint32_t plat_active_mask(void) { return plat_together(); }
 
-INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
-                                 uint32_t width)
+INLINE int64_t plat_shuffle_down_64(uint32_t mask, int64_t value,
+                                    uint32_t delta, uint32_t width)
 {
     uint32_t lane = ompjit_host_self()->tid & (PLAT_WARP - 1);
     uint32_t from = lane + delta;
     bool inside = (lane & (width - 1)) + delta < width;
-    return (int32_t)ompjit_host_shuffle(mask, (uint32_t)value,
+    return (int64_t)ompjit_host_shuffle(mask, (uint64_t)value,
                                         inside ? from : lane);
+}
+INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
+                                 uint32_t width)
+{
+    return (int32_t)plat_shuffle_down_64(mask, value, delta, width);
 }
 INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
 {

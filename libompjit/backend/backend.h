@@ -89,6 +89,12 @@ char *ompjit__libdevice_path(void);
 
 /* -------------------------------------------- host (backend/host_lower.c) */
 
+/* Debug information becomes what line tables need. backend/lines.cc */
+void ompjit__line_tables(LLVMModuleRef m);
+/* The call of a kernel in its entry has the kernel's line; nothing happens
+ * where the kernel has no debug information. backend/lines.cc */
+void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
+                         LLVMValueRef call);
 /* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
  * the runtime is linked. */
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,

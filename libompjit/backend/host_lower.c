@@ -209,7 +209,9 @@ static void add_entry(LLVMModuleRef m, LLVMValueRef kernel)
         args[i] =
             LLVMBuildLoad2(b, LLVMTypeOf(LLVMGetParam(kernel, i)), at, "");
     }
-    LLVMBuildCall2(b, LLVMGlobalGetValueType(kernel), kernel, args, n, "");
+    LLVMValueRef call = LLVMBuildCall2(b, LLVMGlobalGetValueType(kernel),
+                                       kernel, args, n, "");
+    ompjit__entry_lines(kernel, entry, call);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     LLVMSetLinkage(kernel, LLVMInternalLinkage);

@@ -1,22 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * C++ because LLVM's C API does not read line tables. Tells of a host object
- * where its code lies once it is linked, and which line an address is of.
+ * C++ because LLVM's C API neither reads line tables nor reduces debug
+ * information to them. Tells of a host object where its code lies once it is
+ * linked, and which line an address is of.
  */
 #include <cstdint>
 #include <string>
 
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 extern "C" {
+#include <llvm-c/Core.h>
+
 #include "backend/jit.h"
+void ompjit__line_tables(LLVMModuleRef m);
+void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
+                         LLVMValueRef call);
 }
 
 using llvm::object::ObjectFile;
 using llvm::object::SectionRef;
 using llvm::object::SymbolRef;
+
+/* Line directives, the least that IR can have, make no table by themselves. */
+void ompjit__line_tables(LLVMModuleRef m)
+{
+    llvm::stripNonLineTableDebugInfo(*llvm::unwrap(m));
+}
+
+/* Code that is inlined where no subprogram is loses its lines. */
+void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
+                         LLVMValueRef call)
+{
+    llvm::DISubprogram *from =
+        llvm::unwrap<llvm::Function>(kernel)->getSubprogram();
+    if (!from)
+        return;
+    llvm::DISubprogram *own =
+        llvm::MDNode::replaceWithDistinct(from->clone());
+    llvm::unwrap<llvm::Function>(entry)->setSubprogram(own);
+    llvm::unwrap<llvm::Instruction>(call)->setDebugLoc(
+        llvm::DILocation::get(own->getContext(), from->getLine(), 0, own));
+}
 
 static std::unique_ptr<ObjectFile> read_object(const void *object, size_t size)
 {
@@ -81,11 +110,22 @@ extern "C" void ompjit__object_line(const void *object, size_t size,
         return;
     std::unique_ptr<llvm::DWARFContext> dwarf =
         llvm::DWARFContext::create(*file);
-    llvm::DILineInfoSpecifier specifier(
-        llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue);
-    auto line = dwarf->getLineInfoForAddress(
-        llvm::object::SectionedAddress{offset, section.getIndex()}, specifier);
-    if (line && line->Line)
-        ompjit__buf_printf(text, " (%s:%u)", line->FileName.c_str(),
-                           line->Line);
+    auto quiet = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
+    const llvm::DWARFObject &parts = dwarf->getDWARFObj();
+    llvm::DWARFDataExtractor data(parts, parts.getLineSection(),
+                                  file->isLittleEndian(), sizeof(void *));
+    llvm::DWARFDebugLine::SectionParser tables(data, *dwarf,
+                                               dwarf->normal_units());
+    /* Tables by themselves: with line directives alone no unit names them. */
+    while (!tables.done()) {
+        llvm::DWARFDebugLine::LineTable table = tables.parseNext(quiet, quiet);
+        llvm::DILineInfo line;
+        if (!table.getFileLineInfoForAddress(
+                {offset, section.getIndex()}, false, "",
+                llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue, line) ||
+            !line.Line)
+            continue;
+        ompjit__buf_printf(text, " (%s:%u)", line.FileName.c_str(), line.Line);
+        return;
+    }
 }

@@ -80,7 +80,7 @@ static bool overflowed(const struct fiber *f, uintptr_t sp, uintptr_t address)
 {
     enum { NEAR = 64 << 10 };
     if (f->member->team->threads > 1)
-        return address - (uintptr_t)f->stack.base < NEAR;
+        return address - (uintptr_t)f->stack.base < OMPJIT__HOST_GUARD;
     return address + NEAR > sp && address < sp + NEAR;
 }
 
@@ -186,6 +186,7 @@ void ompjit__fault_drop(void)
 
 enum { STACK = 64 << 10 };
 static _Thread_local bool prepared;
+static _Thread_local uintptr_t stack_end;
 static pthread_key_t stack_key;
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 
@@ -204,12 +205,30 @@ static void make_key(void)
     pthread_key_create(&stack_key, free_stack);
 }
 
+static void find_stack_end(void)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &low, &size))
+        stack_end = (uintptr_t)low;
+    pthread_attr_destroy(&attributes);
+}
+
+uintptr_t ompjit__fault_stack_end(void)
+{
+    return stack_end;
+}
+
 void ompjit__fault_thread(void)
 {
     stack_t now;
     if (prepared || !state.holds)
         return;
     prepared = true;
+    find_stack_end();
     if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
         return;
     pthread_once(&stack_once, make_key);

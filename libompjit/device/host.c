@@ -58,6 +58,7 @@ static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_active_mask), ENGINE(ompjit_host_yield),
     ENGINE(ompjit_host_trap),        ENGINE(ompjit_host_wtime),
     ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
+    {"malloc", (void *)ompjit_host_malloc},
 };
 #undef ENGINE
 

@@ -12,7 +12,7 @@
  */
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "device/fault.h"
 #include "device/host_thread.h"
@@ -397,6 +397,22 @@ void ompjit_host_trap(const char *message)
         .pc = (uintptr_t)__builtin_return_address(0) - 1};
     snprintf(trap.text, sizeof trap.text, "%s", message);
     ompjit__host_trapped(current, &trap);
+}
+
+void *ompjit_host_malloc(size_t size)
+{
+    enum { ROOM = 16 << 10 };
+    const struct fiber *f = current;
+    uintptr_t end = f->member->team->threads > 1
+                        ? (uintptr_t)f->stack.base + OMPJIT__HOST_GUARD
+                        : ompjit__fault_stack_end();
+    if ((uintptr_t)__builtin_frame_address(0) - end < ROOM) {
+        ompjit__host_trap trap = {
+            .text = "its stack overflowed",
+            .pc = (uintptr_t)__builtin_return_address(0) - 1};
+        ompjit__host_trapped(current, &trap);
+    }
+    return malloc(size);
 }
 
 double ompjit_host_wtime(void)

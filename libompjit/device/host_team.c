@@ -25,8 +25,8 @@ _Static_assert(offsetof(ompjit_host_thread, shared) ==
 
 typedef struct ompjit__host_team team;
 
-/* Bytes of a fiber's stack, committed as they are touched; the lowest fault. */
-enum { STACK = 4 << 20, GUARD = 64 << 10 };
+/* Bytes of a fiber's stack, committed as they are touched. */
+enum { STACK = 4 << 20 };
 
 struct ompjit__host_pool {
     pthread_mutex_t lock;
@@ -135,7 +135,7 @@ static bool stack_new(ompjit__stack *stack)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return false;
-    mprotect(base, GUARD, PROT_NONE);
+    mprotect(base, OMPJIT__HOST_GUARD, PROT_NONE);
 #ifdef MADV_NOHUGEPAGE
     madvise(base, STACK, MADV_NOHUGEPAGE);
 #endif
@@ -265,6 +265,13 @@ static uint32_t part(uint32_t threads, uint32_t member, uint32_t members)
 static void divide(team *t, uint32_t members)
 {
     t->nmembers = t->active = members;
+    for (uint32_t i = 0; i < members; i++) {
+        struct member *m = &t->members[i];
+        *m = (struct member){.team = t,
+                             .first = part(t->threads, i, members),
+                             .last = part(t->threads, i + 1, members)};
+        m->live = m->last - m->first;
+    }
     for (uint32_t w = 0; w * WARP < t->threads; w++) {
         uint32_t lanes = t->threads - w * WARP;
         t->warps[w].exists = lanes < WARP ? (1u << lanes) - 1 : ~0u;
@@ -285,11 +292,7 @@ void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
     pthread_mutex_unlock(&t->lock);
 
     struct member *m = &t->members[member];
-    *m = (struct member){.team = t,
-                         .first = part(t->threads, member, members),
-                         .last = part(t->threads, member + 1, members),
-                         .outer = current};
-    m->live = m->last - m->first;
+    struct fiber *outer = current;
     for (uint32_t i = m->first; i < m->last; i++) {
         struct fiber *f = &t->fibers[i];
         set_self(m, i);
@@ -300,7 +303,7 @@ void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
     }
     ompjit__fault_thread();
     ompjit__host_member_run(m);
-    current = m->outer;
+    current = outer;
 
     pthread_mutex_lock(&t->lock);
     t->active--;

@@ -22,6 +22,7 @@ enum {
     WARP = OMPJIT_HOST_WARP,
     WARPS = OMPJIT__HOST_MAX_THREADS / WARP,
     BARRIERS = 16,
+    OMPJIT__HOST_GUARD = 64 << 10, /* bytes at a stack's end that fault */
     LINE = 64 /* bytes of a cache line, so that members do not share one */
 };
 
@@ -61,7 +62,6 @@ struct member {
     struct list at_warp;  /* that share their warp with other members */
     uint32_t seen;        /* of the team's events, when it fell asleep */
     bool asleep;
-    struct fiber *outer;  /* what the OS thread was before */
     void *scheduler;      /* the OS thread's stack pointer meanwhile */
     ompjit__stack scheduler_stack;
 } __attribute__((aligned(LINE)));

@@ -429,6 +429,8 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
         ompjit__command_free(&unused);
     free(unused_key);
     status = compile_and_read(ctx, &run, options->opt_level, out, err);
+    if (!status)
+        out->own_lines = !ompjit__lines_wanted(options);
     run_free(&run);
     if (run.key) {
         set_pending(run.f, &command, run.key);

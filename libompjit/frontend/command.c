@@ -92,6 +92,9 @@ static const char *const device_args[] = {
     "-fopenmp-host-ir-file-path",
     "/dev/fd/3",
     "-fno-threadsafe-statics",
+    /* For the host device's messages; unit->own_lines where nobody asked. */
+    "-debug-info-kind=line-directives-only",
+    "-dwarf-version=2",
     NULL,
 };
 
@@ -247,6 +250,12 @@ static bool has_flag(const ompjit_module_options *options, const char *flag)
         if (options->flags[i] && !strcmp(options->flags[i], flag))
             return true;
     return false;
+}
+
+bool ompjit__lines_wanted(const ompjit_module_options *options)
+{
+    return has_flag(options, "-g") || has_flag(options, "-g1") ||
+           has_flag(options, "-gline-tables-only");
 }
 
 static void add_cxx(const ompjit__clang *clang,

@@ -59,6 +59,8 @@ typedef struct ompjit__command {
     ompjit__args host, device;
 } ompjit__command;
 
+/* Do the flags ask for line tables? */
+bool ompjit__lines_wanted(const ompjit_module_options *options);
 /* The cc1 command lines of both halves. options are not NULL. */
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
