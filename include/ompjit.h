@@ -354,9 +354,14 @@ typedef enum ompjit_format {
     OMPJIT_FORMAT_COUNT
 } ompjit_format;
 
-/* Compiles the module for `arch` ("sm_75" ... "sm_120", or "host") and returns
- * the bytes; text ends in NUL, not counted in *size. Needs no such device.
- * `arch` may be NULL for LL, BC and HOST_LL. Free with ompjit_bytes_free. */
+/* Compiles the module for `arch` and returns the bytes; text ends in NUL, not
+ * counted in *size. Needs no such device. Architectures are "sm_75" ...
+ * "sm_120", "host" (the CPU of this process), and for objects that run elsewhere
+ * "x86-64", "x86-64-v3", "aarch64" and "neoverse-v2"; UNAVAILABLE where the
+ * library was built without LLVM's back end. C text was compiled with this
+ * machine's types: those of the others differ from it in `long double`, and in
+ * plain `char`, which is unsigned on AArch64. `arch` may be NULL for LL, BC and
+ * HOST_LL. Free with ompjit_bytes_free. */
 ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err);
