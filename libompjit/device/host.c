@@ -457,6 +457,20 @@ static void locate(void *data, uintptr_t pc, ompjit__buf *text)
     free(entry);
 }
 
+static ompjit__host_launch launch_of(ompjit__function *f,
+                                     const ompjit__geometry *g, void **args)
+{
+    return (ompjit__host_launch){.name = f->symbol,
+                                 .entry = f->entry,
+                                 .args = args,
+                                 .geometry = g,
+                                 .shared_size = f->loaded->shared_size,
+                                 .code_begin = f->code_begin,
+                                 .code_end = f->code_end,
+                                 .locate = locate,
+                                 .locate_data = f};
+}
+
 static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                  const ompjit__geometry *g, void **args,
                                  unsigned nargs, ompjit__queue *queue,
@@ -465,15 +479,7 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
     ompjit_status status = check_geometry(f, g, err);
     if (status)
         return status;
-    ompjit__host_launch launch = {.name = f->symbol,
-                                  .entry = f->entry,
-                                  .args = args,
-                                  .geometry = g,
-                                  .shared_size = f->loaded->shared_size,
-                                  .code_begin = f->code_begin,
-                                  .code_end = f->code_end,
-                                  .locate = locate,
-                                  .locate_data = f};
+    ompjit__host_launch launch = launch_of(f, g, args);
     ompjit__check_launch check;
     if (dev->ctx->check) {
         if (!ompjit__check_begin(&check, dev->ctx->check, f->symbol,
@@ -491,6 +497,38 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
     if (launch.check)
         ompjit__check_end(&check);
     return run.status;
+}
+
+/* A prepared launch of one team of one thread. */
+struct prepared {
+    ompjit__prepared head;
+    ompjit__host_launch launch;
+    ompjit__host_single single;
+};
+
+static ompjit_status run_prepared(const ompjit__prepared *self,
+                                  ompjit_error *err)
+{
+    const struct prepared *p = (const struct prepared *)(const void *)self;
+    return ompjit__host_single_run(&p->single, 0, 1, err);
+}
+
+static ompjit_status host_prepare(ompjit_device *dev, ompjit__function *f,
+                                  const ompjit__geometry *g, void **args,
+                                  ompjit__prepared **out, ompjit_error *err)
+{
+    *out = NULL;
+    for (int d = 0; d < 3; d++)
+        if (dev->ctx->check || g->threads[d] != 1 || g->teams[d] != 1)
+            return OMPJIT_OK;
+    struct prepared *p = malloc(sizeof *p);
+    if (!p)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    p->head.run = run_prepared;
+    p->launch = launch_of(f, g, args);
+    p->single = ompjit__host_single_of(&p->launch);
+    *out = &p->head;
+    return OMPJIT_OK;
 }
 
 /* ----------------------------------------------------------------- queues */
@@ -605,6 +643,7 @@ static const ompjit__device_ops host_ops = {
     .symbol = host_symbol,
     .function = host_function,
     .launch = host_launch,
+    .prepare = host_prepare,
     .queue_create = host_queue_create,
     .queue_wait = host_queue_wait,
     .queue_destroy = host_queue_destroy,
