@@ -53,6 +53,9 @@ typedef struct ompjit__device_ops {
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
 
+    /* info's `multiprocessors`, where it can be had for less. NULL: it cannot. */
+    uint32_t (*multiprocessors)(ompjit_device *dev);
+
     /* How many threads of a team would run at the same time in a launch of one
      * team that the calling thread makes now. NULL: as many as there are. */
     uint32_t (*processors)(ompjit_device *dev);

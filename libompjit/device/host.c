@@ -4,6 +4,7 @@
  * ordinary memory, teams run across the threads of the OpenMP runtime. Work is
  * done when a call returns, so queues are empty shells.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 
 struct host {
     ompjit__host_pool *pool;
-    const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+    const struct ompjit__libomp *_Atomic libomp; /* NULL: none or not yet */
+    _Atomic bool without; /* none, and that was told */
     _Atomic bool catches; /* faults are held */
     ompjit__device_environment environment; /* kernels read it */
 };
@@ -292,6 +294,7 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
 
 /* One launch, seen by all OS threads that take part. */
 struct run {
+    ompjit_device *dev;
     struct host *host;
     ompjit__function *function;
     const ompjit__host_launch *launch;
@@ -303,6 +306,22 @@ struct run {
     ompjit_status status;
     ompjit_error *err;
 };
+
+/* Loaded and started by the first launch that has work for several threads;
+ * NULL: there is none, teams run one by one. */
+static const struct ompjit__libomp *libomp_of(ompjit_device *dev)
+{
+    struct host *host = dev->state;
+    const struct ompjit__libomp *omp = host->libomp;
+    ompjit_error cause;
+    if (omp || host->without)
+        return omp;
+    if (!ompjit__libomp(&omp, &cause))
+        return host->libomp = omp;
+    if (!atomic_exchange(&host->without, true))
+        ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
+    return NULL;
+}
 
 static void note_failure(struct run *run, ompjit_status status,
                          const ompjit_error *err)
@@ -407,10 +426,9 @@ static void run_faster(struct run *run, uint32_t n)
 
 static void run_all(struct run *run, uint32_t threads)
 {
-    const struct ompjit__libomp *omp = run->host->libomp;
-    uint32_t most = omp && (run->teams > 1 || threads > 1)
-                        ? (uint32_t)omp->omp_get_max_threads()
-                        : 1;
+    const struct ompjit__libomp *omp =
+        run->teams > 1 || threads > 1 ? libomp_of(run->dev) : NULL;
+    uint32_t most = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
     uint64_t all = (uint64_t)run->teams * threads;
     if (most == 1)
         run_range(run, 0, run->teams);
@@ -487,7 +505,8 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
             return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
         launch.check = &check;
     }
-    struct run run = {.host = dev->state,
+    struct run run = {.dev = dev,
+                      .host = dev->state,
                       .function = f,
                       .launch = &launch,
                       .teams = g->teams[0] * g->teams[1] * g->teams[2],
@@ -577,7 +596,7 @@ static void cpu_name(char *name, size_t size)
 static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
                                ompjit_error *err)
 {
-    const struct host *host = dev->state;
+    const struct ompjit__libomp *omp = libomp_of(dev);
     *info = (ompjit_device_info){.kind = OMPJIT_DEVICE_HOST,
                                  .max_threads = OMPJIT__HOST_MAX_THREADS,
                                  .max_shared = UINT32_MAX,
@@ -586,16 +605,20 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     ompjit__host_cpu(info->arch, sizeof info->arch);
     info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                    (uint64_t)sysconf(_SC_PAGESIZE);
-    info->multiprocessors =
-        host->libomp ? (uint32_t)host->libomp->omp_get_max_threads() : 1;
+    info->multiprocessors = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
     return OMPJIT_OK;
+}
+
+static uint32_t host_multiprocessors(ompjit_device *dev)
+{
+    return ompjit__libomp_threads();
 }
 
 /* A fork inside of a parallel region of the application gets one thread. */
 static uint32_t host_processors(ompjit_device *dev)
 {
-    const struct host *host = dev->state;
-    return host->libomp && host->libomp->omp_in_parallel()
+    const struct ompjit__libomp *omp = ((struct host *)dev->state)->libomp;
+    return omp && omp->omp_in_parallel()
                ? 1
                : dev->limits.multiprocessors;
 }
@@ -607,12 +630,9 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
         free(host);
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
-    ompjit_error cause;
-    if (ompjit__libomp(&host->libomp, &cause)) {
-        host->libomp = NULL;
-        ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
-    }
     dev->state = host;
+    if (ompjit__libomp_here())
+        libomp_of(dev);
     return OMPJIT_OK;
 }
 
@@ -633,6 +653,7 @@ static const ompjit__device_ops host_ops = {
     .open = host_open,
     .close = host_close,
     .info = host_info,
+    .multiprocessors = host_multiprocessors,
     .processors = host_processors,
     .alloc = host_alloc,
     .free = host_free,
