@@ -38,6 +38,6 @@ if readelf -SW "$builddir/.libs/libompjit.so" | grep -q ompjit_llvm_start; then
         sed -n 's/.*(INIT_ARRAYSZ) *\([0-9]*\) .*/\1/p')
     is "$((bytes < 256))" 1 "LLVM's constructors do not run at the start"
 else
-    skip "LLVM's constructors" "this linker cannot make them wait"
+    pass "LLVM's constructors # SKIP this linker cannot make them wait"
 fi
 done_testing

@@ -177,8 +177,10 @@ static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
                                    ompjit_error *err)
 {
     const size_t n = OMPJIT__COUNT(engine);
-    return check ? ompjit__check_define(jit, engine, n, err)
-                 : ompjit__jit_define(jit, engine, n, err);
+    if (check)
+        return ompjit__check_define(jit, engine, n, err);
+    ompjit__jit_share(jit, engine, n);
+    return OMPJIT_OK;
 }
 
 static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
