@@ -309,6 +309,7 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->literals = launch->literals;
     r->noalias = launch->noalias;
     r->limit_ms = launch->limit_ms;
+    r->residents = launch->residents;
     return OMPJIT_OK;
 }
 

@@ -25,6 +25,7 @@ struct ompjit_kernel {
     unsigned index;
     uint64_t eligible;             /* parameters that can be folded */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
+    struct ompjit__tuning *_Atomic tuning; /* offload/tune.h        */
     atomic_flag last_lock;
     ompjit_launch_info last;       /* and the device it ran on      */
     ompjit_device *last_device;
@@ -43,6 +44,14 @@ struct ompjit_module {
 uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
 /* Made on first use; NULL where memory runs out. policy.c */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
+
+/* Tells what became of the module's kernels: explain.c */
+void ompjit__explain_module(ompjit_module *mod);
+/* Adds the variant that was built to the context's record: record.c */
+void ompjit__record_variant(ompjit_module *mod,
+                            const struct ompjit__variant_key *key);
+/* tune.c */
+void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* The request and the values, by parameter, of a launch by the API: kernel.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/count.h"
 #include "backend/template.h"
 #include "ir/ir.h"
 
@@ -366,6 +367,8 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
         char *text = LLVMPrintModuleToString(b->m);
         ompjit__buf_add(&b->image->bytes, text, strlen(text));
         LLVMDisposeMessage(text);
+    } else if (b->format == OMPJIT__FORMAT_ASSEMBLY) {
+        status = ompjit__emit_assembly(b->m, b->tm, &b->image->bytes, err);
     } else if (b->host) {
         b->image->kind = OMPJIT__IMAGE_OBJECT;
         status = ompjit__emit_object(b->m, b->tm, &b->image->bytes, err);
@@ -414,7 +417,8 @@ static ompjit_status compile(void *arg, ompjit_error *err)
 static ompjit_status check_format(const struct build *b, ompjit_error *err)
 {
     bool fits = b->format == OMPJIT_FORMAT_OPT_LL ||
-                (b->host ? b->format == OMPJIT_FORMAT_OBJECT
+                (b->host ? b->format == OMPJIT_FORMAT_OBJECT ||
+                               b->format == OMPJIT__FORMAT_ASSEMBLY
                          : b->format == OMPJIT_FORMAT_PTX ||
                                b->format == OMPJIT_FORMAT_CUBIN);
     if (fits)

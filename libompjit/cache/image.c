@@ -36,13 +36,15 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
     _Static_assert(sizeof *spec == 56 && offsetof(ompjit__spec,
-                                                  import_globals) == 48,
+                                                  residents) == 52,
                    "what is folded is part of the key");
     ompjit__buf *text = &key->text;
     ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
                        spec->threads, spec->teams, spec->import_globals);
     ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
                        spec->aligned, spec->noalias);
+    if (spec->residents)
+        ompjit__buf_printf(text, "residents %u\n", spec->residents);
     if (spec->kernel)
         ompjit__buf_printf(text, "kernel %s\n", spec->kernel);
     for (unsigned i = 0; i < 64; i++)

@@ -9,6 +9,7 @@
 
 #include "api/module.h"
 #include "offload/construct.h"
+#include "offload/tune.h"
 
 #define PRIVATE_ALIGNMENT 64
 
@@ -145,7 +146,10 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
     uint64_t *value = &a->values[a->n];
     if (type & OMPJIT__MAP_LITERAL) {
-        *value = base;
+        /* A compiler leaves the rest of the word as it was. */
+        int64_t size = m->sizes[i];
+        bool part = size > 0 && size < 8;
+        *value = part ? base & ((UINT64_C(1) << 8 * size) - 1) : base;
     } else if (type & OMPJIT__MAP_PRIVATE) {
         uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
         *value = (uintptr_t)a->at[i] + delta;
@@ -312,6 +316,9 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO)
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+        ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
+        if (mod->ctx->tune)
+            ompjit__map_tune(c, &call, a.storage, a.total);
         st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
         if (table)
@@ -326,7 +333,11 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
                               const ompjit__request *request,
                               ompjit_error *err)
 {
-    if (!maps || !maps->n)
+    ompjit__call call = {mod, kernel, dev, request, NULL};
+    bool mapped = maps && maps->n;
+    if (!mapped && mod->ctx->tune)
+        ompjit__map_tune(NULL, &call, NULL, 0);
+    if (!mapped)
         return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);
     ompjit__construct c;
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);

@@ -75,6 +75,8 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS)
         key->threads = volume(g->threads);
+    if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
+        key->residents = r->residents;
     if (fold & OMPJIT_FOLD_TEAMS)
         key->teams = volume(g->teams);
     if (fold & OMPJIT_FOLD_LITERALS)

@@ -55,6 +55,8 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
     uint64_t h = mix(key->dev->number, key->kernel);
     h = mix(h, (uint64_t)key->threads << 32 | key->teams);
     h = mix(h, key->literal_mask);
+    if (key->residents)
+        h = mix(h, key->residents);
     if (key->aligned | key->noalias)
         h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
@@ -66,6 +68,7 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 {
     if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
         a->threads != b->threads || a->teams != b->teams ||
+        a->residents != b->residents ||
         a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
         a->noalias != b->noalias)
         return false;
@@ -232,7 +235,8 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
                          .literals = key->values,
                          .aligned = key->aligned,
                          .noalias = key->noalias,
-                         .import_globals = base != NULL};
+                         .import_globals = base != NULL,
+                         .residents = key->residents};
     if (key->kernel != OMPJIT__ALL_KERNELS)
         spec.kernel = mod->unit.kernels[key->kernel].symbol;
     char arch[32];
@@ -387,6 +391,7 @@ static ompjit_status fly(ompjit__flight *f, ompjit__variant **out,
     if (!status) {
         publish(all, v, out != NULL);
         evicted = evict(mod, v);
+        ompjit__record_variant(mod, &f->key);
     } else {
         atomic_fetch_add(&all->failures, 1);
         f->status = status;
@@ -567,6 +572,19 @@ void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats)
     stats->builds = atomic_load(&all->builds);
     stats->failures = atomic_load(&all->failures);
     stats->evictions = atomic_load(&all->evictions);
+}
+
+void ompjit__variants_walk(ompjit_module *mod, uint32_t kernel,
+                           int (*f)(void *data, const ompjit__variant_key *key),
+                           void *data)
+{
+    ompjit__variants *all = &mod->variants;
+    pthread_mutex_lock(&all->lock);
+    for (ompjit__variant *v = all->all; v; v = v->next_all)
+        if (v->key.kernel == kernel || v->key.kernel == OMPJIT__ALL_KERNELS)
+            if (f(data, &v->key))
+                break;
+    pthread_mutex_unlock(&all->lock);
 }
 
 ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v)
