@@ -66,8 +66,7 @@ static void add_sightings(ompjit_kernel *kernel, unsigned i,
                       >> i & 1;
     if (s->given_up)
         snprintf(s->why, sizeof s->why,
-                 "given up: %u of %u launches brought another value",
-                 s->changes, s->launches);
+                 "given up after %u launches with other values", s->changes);
 }
 
 ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,

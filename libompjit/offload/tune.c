@@ -444,6 +444,11 @@ static ompjit_status check_options(const ompjit_tune_options *o,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_tune_options: %s is NULL and its number "
                             "is not 0", o->tries ? "saved" : "tries");
+    for (unsigned i = 0; i < o->ntries; i++)
+        if (o->tries[i].teams > INT32_MAX || o->tries[i].threads > INT32_MAX)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_tune_options: %u teams of %u threads",
+                                o->tries[i].teams, o->tries[i].threads);
     return OMPJIT_OK;
 }
 
