@@ -118,7 +118,10 @@ typedef enum ompjit_assembler {
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
-    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but what a target construct
+                                       alone maps from or tofrom stays where
+                                       it is: no program can tell           */
 } ompjit_host_memory;
 
 /* When the values of a launch are compiled into its kernel. */
@@ -138,6 +141,46 @@ typedef enum ompjit_specialize {
  * on with the construct's host version. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
 
+/* What a checked kernel did wrong. */
+typedef enum ompjit_check_kind {
+    OMPJIT_CHECK_BOUNDS = 1, /* beside a mapped section, a variable or an
+                                allocation                               */
+    OMPJIT_CHECK_UNMAPPED,   /* memory that the device does not have     */
+    OMPJIT_CHECK_NULL,       /* at or near a null pointer                */
+    OMPJIT_CHECK_FREED,      /* device memory whose mapping or allocation
+                                has ended                                */
+    OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
+                                kernel has written is read               */
+    OMPJIT_CHECK_RACE        /* two threads of a team, at least one of them
+                                writing, nothing that orders them        */
+} ompjit_check_kind;
+
+/* One access of device code. `file` and `function` are never NULL; `file` is
+ * "" and the numbers 0 where the code has no debug information. */
+typedef struct ompjit_check_access {
+    const char *file, *function;
+    uint32_t line, column;
+    uint32_t thread;         /* in the team                               */
+    int write;               /* 1: written, 0: read                       */
+    uint64_t size;           /* bytes                                     */
+} ompjit_check_access;
+
+typedef struct ompjit_check_report {
+    ompjit_check_kind kind;
+    const char *text;        /* all of it for people, lines without a last
+                                newline                                   */
+    const char *kernel;      /* the function that the region stands in    */
+    uint32_t kernel_line;    /* of the region; 0: unknown                 */
+    uint32_t team;
+    ompjit_check_access access;
+    ompjit_check_access other; /* RACE: the earlier one; else all zero    */
+} ompjit_check_report;
+
+/* Told of each error that a checked kernel makes, once for each place in the
+ * source, while the kernel runs. One call at a time, from any thread; the
+ * report is valid during the call. It must not call the library with objects of
+ * the context. */
+typedef void ompjit_check_fn(void *data, const ompjit_check_report *report);
 /* Where compiled code is kept (see "cache" below). */
 typedef enum ompjit_cache_mode {
     OMPJIT_CACHE_DEFAULT = 0, /* OMPJIT_CACHE, else on disk                */
@@ -179,6 +222,12 @@ typedef struct ompjit_context_options {
     unsigned max_variants;   /* specialized variants that a kernel keeps on
                                 a device, the least recently used is
                                 unloaded for another; 0: 64                */
+    int check;               /* 1: kernels run on the host device, in memory
+                                of its own, and what they do wrong is
+                                reported; what access was wrong is left out,
+                                reads give 0. Slow. 0: nothing is checked  */
+    ompjit_check_fn *on_report; /* NULL: reports go to the log            */
+    void *on_report_data;
     ompjit_cache_mode cache;
     const char *cache_dir;   /* NULL: OMPJIT_CACHE_DIR, else ompjit in
                                 XDG_CACHE_HOME or ~/.cache                 */
@@ -198,6 +247,13 @@ typedef struct ompjit_context_options {
                                 tuned when it first runs with a size class
                                 (see "tuning" below); 0: only where
                                 OMPJIT_TUNE=1                              */
+    int keep_signals;        /* not 0: a kernel's fault on the host device is
+                                the process's. Else, unless OMPJIT_SIGNALS=0,
+                                handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
+                                are installed when the first kernel is loaded
+                                there, and removed with the context; what is
+                                not a kernel's fault goes to the handler that
+                                was there before                           */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -309,9 +365,14 @@ typedef enum ompjit_format {
     OMPJIT_FORMAT_COUNT
 } ompjit_format;
 
-/* Compiles the module for `arch` ("sm_75" ... "sm_120", or "host") and returns
- * the bytes; text ends in NUL, not counted in *size. Needs no such device.
- * `arch` may be NULL for LL, BC and HOST_LL. Free with ompjit_bytes_free. */
+/* Compiles the module for `arch` and returns the bytes; text ends in NUL, not
+ * counted in *size. Needs no such device. Architectures are "sm_75" ...
+ * "sm_120", "host" (the CPU of this process), and for objects that run elsewhere
+ * "x86-64", "x86-64-v3", "aarch64" and "neoverse-v2"; UNAVAILABLE where the
+ * library was built without LLVM's back end. C text was compiled with this
+ * machine's types: those of the others differ from it in `long double`, and in
+ * plain `char`, which is unsigned on AArch64. `arch` may be NULL for LL, BC and
+ * HOST_LL. Free with ompjit_bytes_free. */
 ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err);
@@ -769,6 +830,11 @@ typedef struct ompjit_rtl_row {
     int successor;          /* row that calls become when IR is read; -1:
                                they stay                                     */
     char note[192];         /* on releases, "LLVM 18 to 21; ..."; or ""      */
+    const char *meaning;    /* what it is for, in one line                   */
+    const char *cost;       /* of a call in device code: "a barrier"; ""
+                               where device code does not reach it           */
+    unsigned instructions;  /* at most, in PTX, of the function alone, a power
+                               of 4; 0: not measured                         */
 } ompjit_rtl_row;
 #define OMPJIT_RTL_ROW_INIT { .size = sizeof(ompjit_rtl_row) }
 

@@ -45,6 +45,7 @@ typedef struct ompjit__kernel_desc {
     int32_t reduction_size, reduction_length; /* bytes, records            */
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
+    bool parallel;       /* has parallel regions and no teams construct    */
     ompjit__param *params;
     unsigned nparams;
 } ompjit__kernel_desc;
@@ -65,9 +66,14 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* backend/template.h              */
     uint8_t digest[32];      /* of all that images depend on               */
     uint8_t host_digest[32]; /* of host_bc                                 */
+    bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
+                                in the device code is clang's own choice   */
+    bool own_lines;          /* nobody asked for line tables: they are for
+                                messages, and have no place in PTX         */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -144,6 +150,8 @@ typedef struct ompjit__image {
     ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
     unsigned nglobals;         /* imports where imports_globals            */
     bool imports_globals;
+    bool environment; /* CUBIN, PTX: has OMPJIT__DEVICE_ENVIRONMENT, which whoever
+                         loads it fills                              */
     char arch[32];
 } ompjit__image;
 
@@ -170,7 +178,8 @@ struct ompjit_context {
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
-    bool separate_host_memory;
+    ompjit_host_memory host_memory; /* not DEFAULT                        */
+    struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
@@ -178,6 +187,7 @@ struct ompjit_context {
     bool explain;              /* ompjit_context_options                   */
     bool tune;
     char *record;              /* NULL: none                               */
+    bool keeps_signals; /* the library installs no signal handler */
     ompjit_log_fn *log;
     void *log_data;
 

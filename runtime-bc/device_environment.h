@@ -10,8 +10,10 @@
 
 #ifdef __NVPTX__
 #define DEVICE_CONSTANT __attribute__((address_space(4))) const
+#define ENGINE_WEAK WEAK
 #else
 #define DEVICE_CONSTANT const
+#define ENGINE_WEAK
 #endif
 
 typedef struct indirect_call {
@@ -30,6 +32,6 @@ typedef struct device_environment {
     uint64_t hardware_parallelism;
 } device_environment;
 
-extern DEVICE_CONSTANT device_environment __omp_rtl_device_environment WEAK;
+extern DEVICE_CONSTANT device_environment __omp_rtl_device_environment ENGINE_WEAK;
 
 #endif

@@ -1,35 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Loops whose chunks threads fetch: dynamic, guided, runtime, auto, ordered.
+ * Loops whose chunks threads fetch, and the order of their ordered regions.
  *
  * A team's loop is described in shared memory, and threads draw chunk numbers
- * from a counter; there is one at a time, since a loop begins with a barrier. A
- * loop of one thread, or with a static schedule that is only known here, is
- * described in memory of the thread's own, as threads can be in several.
+ * from a counter; there is one at a time, since a loop begins with a barrier.
+ * Where a thread must remember how far it is, in static schedules and ordered
+ * loops, it has a cursor. A loop outside of active parallel regions is one
+ * thread's, and is described in memory of the thread's own, as there can be
+ * one in the other.
  */
 #include "loop.h"
 
-/* `count` iterations, the first being `lower` in the loop's own type. */
+/* `count` iterations, the first being `lower` in the loop's own type. A loop
+ * that is only a team's part of one is final if it is the last part. */
 typedef struct loop {
     uint64_t lower, count;
     int64_t step;
     uint64_t chunk;
+    bool final;
 } loop;
 
 typedef struct solo_loop {
     loop l;
-    uint64_t next;   /* first iteration of the next chunk */
-    uint64_t stride; /* from chunk to chunk               */
-    bool done;
+    uint32_t level; /* of nesting: none has two loops at a time */
+    bool given;
     struct solo_loop *outer;
 } solo_loop;
 
-enum { TEAM_DYNAMIC, TEAM_GUIDED, TEAM_ORDERED, TEAM_STATIC };
+/* How a team gives out the iterations: all at once, chunk after chunk as
+ * threads ask for them, or fixed by the thread's number. */
+enum { ALL, DYNAMIC, GUIDED, TRAPEZOIDAL, CHUNKED, WHOLE };
 
 static SHARED loop team_loop;
-static SHARED uint64_t team_chunks;
 static SHARED uint32_t team_kind;
-static SHARED uint64_t team_next; /* chunk; guided: iteration */
+static SHARED bool team_ordered;
+static SHARED uint32_t team_chunks, team_drawn; /* DYNAMIC, TRAPEZOIDAL */
+static SHARED uint64_t team_given;              /* GUIDED: iterations   */
+/* GUIDED: 1 of so many of the rest is a chunk's; TRAPEZOIDAL: by how much each
+ * chunk is smaller than the one before. */
+static SHARED uint64_t team_part;
+static SHARED uint64_t team_turn; /* whose ordered region is the next one */
+
+struct loop_cursor {
+    uint64_t next; /* CHUNKED: first iteration of the next chunk; WHOLE: 1
+                      when the one chunk has been given                 */
+    uint64_t at;   /* ordered: the iteration that is running            */
+};
+loop_cursor *SHARED ompjit_cursors;
+
+INLINE loop_cursor *own_cursor(void)
+{
+    return ompjit_cursors + plat_tid();
+}
 
 /* The last iteration of the chunk at `from`. */
 INLINE uint64_t chunk_end(uint64_t from, uint64_t chunk, uint64_t count)
@@ -37,14 +59,43 @@ INLINE uint64_t chunk_end(uint64_t from, uint64_t chunk, uint64_t count)
     return (count - from < chunk ? count : from + chunk) - 1;
 }
 
+/* The pipeline knows that no team has a second thread: order comes by itself,
+ * and nothing need be divided. */
+INLINE bool teams_are_one(void)
+{
+    return ompjit_fold_threads == 1;
+}
+
 /* ---------------------------------------------------- loops of one thread */
 
-static NOINLINE void solo_begin(const loop *l, uint32_t id, uint32_t n,
-                                bool whole)
+/* The record of the caller's loop; NULL if that is over. Records of deeper
+ * levels are of loops that were left without a call that says so. */
+static solo_loop *solo_of(uint32_t level)
+{
+    thread_state *state = thread_state_if_any();
+    solo_loop *solo = state ? state->loop : NULL;
+    while (solo && solo->level > level) {
+        state->loop = solo->outer;
+        free(solo);
+        solo = state->loop;
+    }
+    return solo && solo->level == level ? solo : NULL;
+}
+
+static void solo_end(uint32_t level)
+{
+    solo_loop *solo = solo_of(level);
+    if (!solo)
+        return;
+    ompjit_thread_state()->loop = solo->outer;
+    free(solo);
+}
+
+static NOINLINE void solo_begin(const loop *l, uint32_t level)
 {
     thread_state *state = ompjit_thread_state();
-    solo_loop *solo = state->loop;
-    if (!solo || !solo->done) {
+    solo_loop *solo = solo_of(level);
+    if (!solo) {
         solo = malloc(sizeof *solo);
         if (!solo)
             plat_fail("out of device memory for a dispatched loop");
@@ -52,84 +103,136 @@ static NOINLINE void solo_begin(const loop *l, uint32_t id, uint32_t n,
         state->loop = solo;
     }
     solo->l = *l;
-    if (whole) {
-        uint64_t quotient = l->count / n, longer = l->count % n;
-        solo->l.chunk = quotient + (id < longer);
-        solo->next = id * quotient + (id < longer ? id : longer);
-        solo->stride = l->count;
-        solo->done = !solo->l.chunk;
-    } else {
-        solo->done = __builtin_mul_overflow(id, l->chunk, &solo->next);
-        if (__builtin_mul_overflow(n, l->chunk, &solo->stride))
-            solo->stride = l->count;
-    }
+    solo->level = level;
+    solo->given = false;
 }
 
-/* The loop's next chunk, as [*from, *to]; a loop that is over may be followed
- * by another without a call that says so, as clang before 19 does it. */
-static NOINLINE bool solo_next(uint64_t *from, uint64_t *to)
+/* All of it, once. */
+static NOINLINE bool solo_next(uint32_t level, loop *l, uint64_t *from,
+                               uint64_t *to)
 {
-    solo_loop *solo = ompjit_thread_state()->loop;
-    uint64_t count = solo->l.count;
-    if (solo->done || solo->next >= count) {
-        solo->done = true;
+    solo_loop *solo = solo_of(level);
+    if (!solo || solo->given || !solo->l.count) {
+        solo_end(level);
         return false;
     }
-    *from = solo->next;
-    *to = chunk_end(*from, solo->l.chunk, count);
-    bool over = count - *from <= solo->stride;
-    solo->next = over ? count : *from + solo->stride;
+    solo->given = true;
+    *l = solo->l;
+    *from = 0;
+    *to = l->count - 1;
     return true;
 }
 
-static void solo_end(void)
+/* ----------------------------------------------------------- team: begin */
+
+/* A counter of 32 bits is what a GPU's shared memory adds to fast. A loop with
+ * more chunks than those count, and each thread may draw one too many, gets
+ * larger ones. */
+INLINE void begin_dynamic(loop *l)
 {
-    thread_state *state = thread_state_if_any();
-    if (!state || !state->loop)
-        return;
-    solo_loop *solo = state->loop;
-    state->loop = solo->outer;
-    free(solo);
+    const uint64_t most = UINT32_MAX - 4096;
+    if (l->count / l->chunk >= most)
+        l->chunk = l->count / most + 1;
+    team_chunks = (uint32_t)(l->count / l->chunk + (l->count % l->chunk != 0));
+    team_drawn = 0;
 }
 
-/* ------------------------------------------------------- loops of a team */
+INLINE void begin_guided(const loop *l, uint32_t n)
+{
+    uint64_t part;
+    team_part = __builtin_mul_overflow(l->chunk, 2u * n, &part) ? ~0ull : part;
+    team_given = 0;
+}
+
+/* From a half of a fair share down to the given chunk in equal steps. */
+INLINE void begin_trapezoidal(loop *l, uint32_t n)
+{
+    uint64_t first = l->count / (2u * n), least = l->chunk;
+    if (!first)
+        first = 1;
+    if (least > first)
+        least = first;
+    uint64_t pair = first + least, rest = l->count % pair;
+    uint64_t chunks = l->count / pair * 2 + (rest > 0) + (rest > pair / 2);
+    team_part = chunks > 1 ? (first - least) / (chunks - 1) : 0;
+    team_chunks = (uint32_t)chunks;
+    team_drawn = 0;
+    l->chunk = first;
+}
+
+static NOINLINE void begin_cursors(void)
+{
+    if (!ompjit_cursors)
+        ompjit_cursors = malloc(plat_ntid() * sizeof *ompjit_cursors);
+    if (!ompjit_cursors)
+        plat_fail("out of device memory for a dispatched loop");
+}
+
+INLINE void describe(loop l, uint32_t kind, bool ordered, uint32_t n)
+{
+    if (kind == ALL)
+        team_drawn = 0;
+    else if (kind == DYNAMIC)
+        begin_dynamic(&l);
+    else if (kind == GUIDED)
+        begin_guided(&l, n);
+    else if (kind == TRAPEZOIDAL)
+        begin_trapezoidal(&l, n);
+    if (ordered || kind == CHUNKED || kind == WHOLE)
+        begin_cursors();
+    team_loop.lower = l.lower;
+    team_loop.count = l.count;
+    team_loop.step = l.step;
+    team_loop.chunk = l.chunk;
+    team_loop.final = l.final;
+    team_kind = kind;
+    team_ordered = ordered;
+    team_turn = 0;
+}
 
 /* Every thread of the team comes with the same loop. */
-INLINE void team_begin(uint32_t context, loop l, uint32_t kind)
+INLINE void team_begin(uint32_t context, loop l, uint32_t kind, bool ordered)
 {
+    uint32_t thread = context_thread(context);
     context_barrier(context);
-    if (context_thread(context) == 0) {
-        team_loop.lower = l.lower;
-        team_loop.count = l.count;
-        team_loop.step = l.step;
-        team_loop.chunk = l.chunk;
-        team_chunks = l.count / l.chunk + (l.count % l.chunk != 0);
-        team_kind = kind;
-        team_next = 0;
-    }
+    if (thread == 0)
+        describe(l, kind, ordered, context_threads(context));
     context_barrier(context);
+    if (kind == CHUNKED &&
+        __builtin_mul_overflow(l.chunk, thread, &own_cursor()->next))
+        own_cursor()->next = ~0ull;
+    if (kind == WHOLE)
+        own_cursor()->next = 0;
 }
 
-/* The lanes that come here together draw their numbers at once. */
-INLINE uint64_t draw(void)
+/* ------------------------------------------------------------ team: next */
+
+/* A number for each thread; those that come here together draw theirs at
+ * once. */
+INLINE uint32_t draw(void)
 {
-    uint32_t lanes = plat_together();
-    uint32_t below = lanes & ((1u << plat_lane()) - 1);
-    uint64_t first = 0;
-    if (!below)
+    uint32_t lanes, rank, first = 0;
+    plat_gather(&lanes, &rank);
+    if (!rank)
         first = __scoped_atomic_fetch_add(
-            &team_next, (uint64_t)__builtin_popcount(lanes), __ATOMIC_RELAXED,
+            &team_drawn, (uint32_t)__builtin_popcount(lanes), __ATOMIC_RELAXED,
             __MEMORY_SCOPE_WRKGRP);
-    uint32_t leader = (uint32_t)__builtin_ctz(lanes);
-    uint32_t low = (uint32_t)plat_shuffle_from(lanes, (int32_t)first, leader);
-    uint32_t high =
-        (uint32_t)plat_shuffle_from(lanes, (int32_t)(first >> 32), leader);
-    return ((uint64_t)high << 32 | low) + (uint32_t)__builtin_popcount(below);
+    return plat_share(lanes, first) + rank;
+}
+
+INLINE bool all_next(uint64_t *from, uint64_t *to)
+{
+    if (team_drawn || !team_loop.count)
+        return false;
+    team_drawn = 1;
+    *from = 0;
+    *to = team_loop.count - 1;
+    return true;
 }
 
 INLINE bool dynamic_next(uint64_t *from, uint64_t *to)
 {
-    uint64_t number = draw();
+    uint32_t number = draw();
     if (number >= team_chunks)
         return false;
     *from = number * team_loop.chunk;
@@ -137,50 +240,169 @@ INLINE bool dynamic_next(uint64_t *from, uint64_t *to)
     return true;
 }
 
-/* Half of what would be a fair share of the rest, the given chunk at least. */
-static NOINLINE bool guided_next(uint32_t n, uint64_t *from, uint64_t *to)
+/* Chunk i begins at the sum of those before, i times their mean. */
+static NOINLINE bool trapezoidal_next(uint64_t *from, uint64_t *to)
 {
-    uint64_t count = team_loop.count, size;
-    uint64_t at = __scoped_atomic_load_n(&team_next, __ATOMIC_RELAXED,
-                                         __MEMORY_SCOPE_WRKGRP);
-    do {
-        if (at >= count)
-            return false;
-        size = (count - at) / (2 * n) + 1;
-        if (size < team_loop.chunk)
-            size = team_loop.chunk;
-        if (size > count - at)
-            size = count - at;
-    } while (!__scoped_atomic_compare_exchange_n(
-        &team_next, &at, at + size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-        __MEMORY_SCOPE_WRKGRP));
-    *from = at;
-    *to = at + size - 1;
+    uint64_t i = draw(), first = team_loop.chunk, count = team_loop.count;
+    uint64_t times = i % 2 ? i : i / 2;
+    uint64_t mean = i % 2 ? first - team_part * ((i - 1) / 2)
+                          : 2 * first - team_part * (i - 1);
+    if (i >= team_chunks || __builtin_mul_overflow(times, mean, from) ||
+        *from >= count)
+        return false;
+    *to = chunk_end(*from, first - i * team_part, count);
     return true;
 }
 
-/* All iterations in one thread, as their ordered regions come in order. */
-INLINE bool ordered_next(uint32_t thread, uint64_t *from, uint64_t *to)
+/* Takes the next iterations for `lanes` threads: as many for each as half of a
+ * fair share of the rest, in multiples of the chunk. */
+INLINE uint64_t guided_take(uint32_t lanes, uint64_t *size)
 {
-    if (thread != 0 || team_next || !team_loop.count)
+    uint64_t at = __scoped_atomic_load_n(&team_given, __ATOMIC_RELAXED,
+                                         __MEMORY_SCOPE_WRKGRP);
+    uint64_t count = team_loop.count, chunk = team_loop.chunk, all;
+    do {
+        *size = ((count - at - 1) / team_part + 1) * chunk;
+        if (__builtin_mul_overflow(*size, lanes, &all) || all > count - at)
+            all = count - at;
+    } while (!__scoped_atomic_compare_exchange_n(
+        &team_given, &at, at + all, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+        __MEMORY_SCOPE_WRKGRP));
+    return at;
+}
+
+static NOINLINE bool guided_next(uint64_t *from, uint64_t *to)
+{
+    uint64_t count = team_loop.count, at = 0, size = 0, before;
+    uint32_t lanes, rank;
+    plat_gather(&lanes, &rank);
+    if (!rank)
+        at = guided_take((uint32_t)__builtin_popcount(lanes), &size);
+    at = plat_share64(lanes, at);
+    size = plat_share64(lanes, size);
+    if (__builtin_mul_overflow(size, rank, &before) || before >= count - at)
         return false;
-    team_next = 1;
-    *from = 0;
-    *to = team_loop.count - 1;
+    *from = at + before;
+    *to = chunk_end(*from, size, count);
     return true;
+}
+
+INLINE bool chunked_next(uint32_t n, uint64_t *from, uint64_t *to)
+{
+    loop_cursor *c = own_cursor();
+    uint64_t count = team_loop.count, stride;
+    if (c->next >= count)
+        return false;
+    *from = c->next;
+    *to = chunk_end(*from, team_loop.chunk, count);
+    if (__builtin_mul_overflow(team_loop.chunk, n, &stride) ||
+        count - *from <= stride)
+        stride = count - *from;
+    c->next = *from + stride;
+    return true;
+}
+
+/* The range that `schedule(static)` gives the thread. */
+INLINE bool whole_next(uint32_t id, uint32_t n, uint64_t *from, uint64_t *to)
+{
+    uint64_t quotient = team_loop.count / n, longer = team_loop.count % n;
+    uint64_t size = quotient + (id < longer);
+    if (own_cursor()->next || !size)
+        return false;
+    own_cursor()->next = 1;
+    *from = id * quotient + (id < longer ? id : longer);
+    *to = *from + size - 1;
+    return true;
+}
+
+INLINE bool team_next(uint32_t context, uint64_t *from, uint64_t *to)
+{
+    uint32_t n = context_threads(context);
+    switch (teams_are_one() ? ALL : team_kind) {
+    case ALL:
+        return all_next(from, to);
+    case DYNAMIC:
+        return dynamic_next(from, to);
+    case GUIDED:
+        return guided_next(from, to);
+    case TRAPEZOIDAL:
+        return trapezoidal_next(from, to);
+    case CHUNKED:
+        return chunked_next(n, from, to);
+    }
+    return whole_next(context_thread(context), n, from, to);
+}
+
+/* ------------------------------------------------------- ordered regions */
+
+INLINE uint64_t turn(void)
+{
+    return __scoped_atomic_load_n(&team_turn, __ATOMIC_RELAXED,
+                                  __MEMORY_SCOPE_WRKGRP);
+}
+
+/* The caller's iteration's turn comes when the iterations before are over, or
+ * have had their ordered regions. */
+static NOINLINE void await_turn(uint64_t iteration)
+{
+    while (turn() < iteration)
+        plat_yield();
+    plat_fence_team();
+}
+static NOINLINE void pass_turn(uint64_t iteration)
+{
+    plat_fence_team();
+    if (turn() == iteration)
+        __scoped_atomic_store_n(&team_turn, iteration + 1, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_WRKGRP);
+}
+
+/* Is the caller's loop an ordered one of several threads? */
+INLINE bool in_ordered(uint32_t context)
+{
+    return !teams_are_one() && context_is_many(context) && team_ordered;
+}
+
+EXPORT void __kmpc_ordered(ident *loc, int32_t gtid)
+{
+    if (in_ordered(context_of(gtid)))
+        await_turn(own_cursor()->at);
+}
+EXPORT void __kmpc_end_ordered(ident *loc, int32_t gtid)
+{
+    if (in_ordered(context_of(gtid)))
+        pass_turn(own_cursor()->at);
+}
+
+/* After each iteration of an ordered loop: one without a region, too, lets the
+ * next have its turn. */
+INLINE void iteration_end(int32_t gtid)
+{
+    if (!in_ordered(context_of(gtid)))
+        return;
+    uint64_t at = own_cursor()->at++;
+    if (turn() <= at) {
+        await_turn(at);
+        pass_turn(at);
+    }
 }
 
 /* ------------------------------------------------------------- schedules */
 
-/* What the setting that omp_set_schedule changes means for a loop. */
+/* What the setting that omp_set_schedule changes means for a loop. One for
+ * SIMD comes with the vector's length, which chunks are multiples of. */
 void omp_get_schedule(int32_t *kind, int32_t *chunk);
-static NOINLINE int32_t runtime_schedule(uint64_t *chunk)
+static NOINLINE int32_t runtime_schedule(int32_t schedule, uint64_t *chunk)
 {
     int32_t kind, size;
+    bool simd = schedule == RUNTIME_SIMD;
+    uint64_t unit = simd && *chunk ? *chunk : 1;
     omp_get_schedule(&kind, &size);
-    *chunk = size > 0 ? (uint64_t)size : 0;
+    *chunk = size > 0 ? (uint64_t)size * unit : simd ? unit : 0;
     switch (kind & 0x7fffffff) {
     case SCHED_STATIC:
+        if (simd && size <= 0)
+            return STATIC_BALANCED_CHUNKED;
         return size > 0 ? STATIC_CHUNKED : STATIC;
     case SCHED_GUIDED:
         return GUIDED_CHUNKED;
@@ -188,59 +410,91 @@ static NOINLINE int32_t runtime_schedule(uint64_t *chunk)
     return DYNAMIC_CHUNKED;
 }
 
+INLINE uint32_t kind_of(int32_t schedule, loop *l, uint32_t n)
+{
+    bool given = l->chunk != 0;
+    if (!given)
+        l->chunk = 1;
+    if (l->chunk > l->count && l->count)
+        l->chunk = l->count;
+    switch (schedule) {
+    case STATIC:
+    case STATIC_GREEDY:
+    case STATIC_BALANCED:
+        return WHOLE;
+    case STATIC_CHUNKED:
+        return given ? CHUNKED : WHOLE;
+    case STATIC_BALANCED_CHUNKED:
+        l->chunk *= (l->count - 1) / n / l->chunk + 1;
+        return CHUNKED;
+    case GUIDED_CHUNKED:
+    case GUIDED_ITERATIVE_CHUNKED:
+    case GUIDED_ANALYTICAL_CHUNKED:
+    case GUIDED_SIMD:
+        return GUIDED;
+    case TRAPEZOIDAL_CHUNKED:
+        return TRAPEZOIDAL;
+    }
+    return DYNAMIC;
+}
+
 INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 {
-    uint32_t context = context_of(gtid);
-    bool ordered;
-    schedule &= ~SCHEDULE_MODIFIERS;
-    ordered = schedule >= ORDERED_FIRST && schedule <= ORDERED_LAST;
+    uint32_t context = context_of(gtid), n = context_threads(context);
     if (!context_is_many(context)) {
-        solo_begin(&l, 0, 1, true);
+        solo_begin(&l, context_level(context));
         return;
     }
-    if (!ordered && (schedule == RUNTIME || schedule == RUNTIME_SIMD))
-        schedule = runtime_schedule(&l.chunk);
-    bool whole = schedule == STATIC || (schedule == STATIC_CHUNKED && !l.chunk);
-    if (!l.chunk)
-        l.chunk = 1;
-    if (ordered) {
-        team_begin(context, l, TEAM_ORDERED);
-    } else if (schedule == STATIC || schedule == STATIC_CHUNKED) {
-        team_begin(context, l, TEAM_STATIC);
-        solo_begin(&l, context_thread(context), context_threads(context),
-                   whole);
-    } else if (schedule == GUIDED_CHUNKED || schedule == GUIDED_SIMD) {
-        team_begin(context, l, TEAM_GUIDED);
-    } else {
-        team_begin(context, l, TEAM_DYNAMIC);
-    }
+    schedule &= ~SCHEDULE_MODIFIERS;
+    if (schedule > NOMERGE_LOWER && schedule < NOMERGE_UPPER)
+        schedule -= NOMERGE_LOWER - SCHEDULE_LOWER;
+    bool ordered = schedule > ORDERED_LOWER && schedule < ORDERED_UPPER;
+    if (ordered)
+        schedule -= ORDERED_LOWER - SCHEDULE_LOWER;
+    if (schedule == RUNTIME || schedule == RUNTIME_SIMD)
+        schedule = runtime_schedule(schedule, &l.chunk);
+    uint32_t kind = kind_of(schedule, &l, n);
+    if (teams_are_one())
+        team_begin(context, l, ALL, false);
+    else
+        team_begin(context, l, kind, ordered);
 }
 
 /* The loop the caller is in, and its next chunk. */
 INLINE bool loop_next(int32_t gtid, loop *l, uint64_t *from, uint64_t *to)
 {
     uint32_t context = context_of(gtid);
-    uint32_t kind = context_is_many(context) ? team_kind : TEAM_STATIC;
-    if (kind == TEAM_STATIC) {
-        bool more = solo_next(from, to);
-        *l = ompjit_thread_state()->loop->l;
-        return more;
-    }
+    if (!context_is_many(context))
+        return solo_next(context_level(context), l, from, to);
     l->lower = team_loop.lower;
     l->step = team_loop.step;
     l->count = team_loop.count;
-    if (kind == TEAM_DYNAMIC)
-        return dynamic_next(from, to);
-    if (kind == TEAM_GUIDED)
-        return guided_next(context_threads(context), from, to);
-    return ordered_next(context_thread(context), from, to);
+    l->final = team_loop.final;
+    if (!team_next(context, from, to))
+        return false;
+    if (in_ordered(context))
+        own_cursor()->at = *from;
+    return true;
 }
 
-/* Loops of one thread, and static ones, are the only ones with memory. */
+/* Makes *l the team's part of it: a range for each team. */
+INLINE void distribute_loop(loop *l)
+{
+    uint32_t id = plat_team(), n = plat_teams();
+    uint64_t quotient = l->count / n, longer = l->count % n;
+    uint64_t first = id * quotient + (id < longer ? id : longer);
+    uint64_t size = quotient + (id < longer);
+    l->lower += first * (uint64_t)l->step;
+    l->final = size && first + size == l->count;
+    l->count = size;
+}
+
+/* Loops of one thread are the only ones with memory of their own. */
 EXPORT void __kmpc_dispatch_deinit(ident *loc, int32_t gtid)
 {
-    if (!context_is_many(context_of(gtid)) || team_kind == TEAM_STATIC)
-        solo_end();
+    uint32_t context = context_of(gtid);
+    if (!context_is_many(context))
+        solo_end(context_level(context));
 }
 
 #define T int32_t

@@ -61,13 +61,33 @@ EXPORT int32_t omp_get_team_num(void)
 {
     return (int32_t)plat_team();
 }
+
+/* What a teams region could have: of no use here, where there is none to come,
+ * but kept. 0 teams are no bound, as on the host where nobody set one. */
+static SHARED uint32_t nteams_var, teams_limit_var;
+
+EXPORT void ompjit_teams_init(void)
+{
+    nteams_var = 0;
+    teams_limit_var = 0;
+}
+EXPORT void omp_set_num_teams(int32_t n)
+{
+    if (n > 0)
+        nteams_var = (uint32_t)n;
+}
 EXPORT int32_t omp_get_max_teams(void)
 {
-    return (int32_t)plat_teams();
+    return (int32_t)nteams_var;
+}
+EXPORT void omp_set_teams_thread_limit(int32_t n)
+{
+    if (n > 0)
+        teams_limit_var = (uint32_t)n;
 }
 EXPORT int32_t omp_get_teams_thread_limit(void)
 {
-    return (int32_t)max_threads();
+    return (int32_t)(teams_limit_var ? teams_limit_var : max_threads());
 }
 
 /* --------------------------------------------------------------- settings */
@@ -89,6 +109,8 @@ static thread_state *settings_to_change(void)
         s->nthreads_var = ompjit_nthreads_var;
         s->sched_var = ompjit_sched_var;
         s->chunk_var = ompjit_chunk_var;
+        s->levels_var = ompjit_levels_var;
+        s->allocator_var = ompjit_allocator_var;
     }
     return s;
 }
@@ -127,13 +149,37 @@ EXPORT void omp_get_schedule(int32_t *kind, int32_t *chunk)
     *chunk = s ? s->chunk_var : ompjit_chunk_var;
 }
 
-/* One level of a team's regions is active, as there is hardware for one. */
+/* One level of a team's regions can be active, as there is hardware for one;
+ * where the program asks for none, none is. */
 EXPORT int32_t omp_get_max_active_levels(void)
 {
-    return 1;
+    thread_state *s = own_settings();
+    return (int32_t)(s ? s->levels_var : ompjit_levels_var);
 }
 EXPORT void omp_set_max_active_levels(int32_t levels)
 {
+    if (levels < 0)
+        return;
+    thread_state *s = settings_to_change();
+    if (s)
+        s->levels_var = levels > 0;
+    else
+        ompjit_levels_var = levels > 0;
+}
+EXPORT uint64_t omp_get_default_allocator(void)
+{
+    thread_state *s = own_settings();
+    return s ? s->allocator_var : ompjit_allocator_var;
+}
+EXPORT void omp_set_default_allocator(uint64_t handle)
+{
+    if (!handle)
+        return;
+    thread_state *s = settings_to_change();
+    if (s)
+        s->allocator_var = handle;
+    else
+        ompjit_allocator_var = handle;
 }
 EXPORT int32_t omp_get_supported_active_levels(void)
 {
@@ -189,9 +235,12 @@ EXPORT void omp_get_partition_place_nums(int32_t *places)
 
 /* ------------------------------------------------------- devices and time */
 
-/* What the library writes into the image when it loads it. */
+/* What the library writes into a GPU's image when it loads it. The host engine
+ * has the variable. */
+#ifdef __NVPTX__
 DEVICE_CONSTANT device_environment __omp_rtl_device_environment WEAK = {
     .num_devices = 1};
+#endif
 
 EXPORT int32_t omp_is_initial_device(void)
 {
@@ -216,6 +265,17 @@ EXPORT int32_t omp_get_default_device(void)
 }
 EXPORT void omp_set_default_device(int32_t device)
 {
+}
+
+/* A device is known by its number; the names are the host's. */
+EXPORT const char *omp_get_uid_from_device(int32_t device)
+{
+    return NULL;
+}
+EXPORT int32_t omp_get_device_from_uid(const char *uid)
+{
+    enum { INVALID_DEVICE = -2 };
+    return INVALID_DEVICE;
 }
 EXPORT double omp_get_wtime(void)
 {

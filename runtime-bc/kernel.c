@@ -13,13 +13,16 @@ uint32_t SHARED ompjit_size;
 uint32_t SHARED ompjit_nthreads_var;
 uint32_t SHARED ompjit_sched_var;
 int32_t SHARED ompjit_chunk_var;
+uint32_t SHARED ompjit_levels_var;
+uint64_t SHARED ompjit_allocator_var;
 launch_environment *SHARED ompjit_launch;
 void *SHARED ompjit_work;
 thread_state *SHARED ompjit_states;
 
 /* In an SPMD kernel every thread stores the same values and so can go on
  * without a barrier: it reads what it stored, and the first parallel region
- * has a barrier before it stores others. */
+ * has a barrier before it stores others. What a thread changes outside of
+ * regions only thread 0 stores, which is the one that does. */
 INLINE void team_init(uint32_t mode, launch_environment *launch)
 {
     ompjit_mode = mode;
@@ -28,9 +31,17 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
     ompjit_nthreads_var = 0;
     ompjit_sched_var = SCHED_STATIC;
     ompjit_chunk_var = 0;
+    ompjit_levels_var = 1;
+    ompjit_allocator_var = ALLOCATOR_DEFAULT;
     ompjit_launch = launch;
     ompjit_work = NULL;
-    ompjit_states = NULL;
+    if (mode == EXEC_GENERIC || plat_tid() == 0) {
+        ompjit_states = NULL;
+        ompjit_cursors = NULL;
+        ompjit_pool_init();
+        ompjit_teams_init();
+        ompjit_prepared_init();
+    }
     ompjit_barrier_init();
     ompjit_share_init(mode == EXEC_SPMD);
 }
@@ -56,6 +67,7 @@ INLINE void run_worker(void)
 EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
                                   launch_environment *launch)
 {
+    ompjit_task_init();
     if (env->exec_mode & EXEC_SPMD) {
         team_init(EXEC_SPMD, launch);
         return -1;
@@ -64,20 +76,25 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         team_init(EXEC_GENERIC, launch);
         return -1;
     }
-    /* The main thread's warp has no workers, and blocks of one warp none. */
-    if (env->use_generic_state_machine && plat_ntid() > PLAT_WARP &&
-        plat_tid() < plat_ntid() - PLAT_WARP)
+    /* A main thread's warp has no workers, and blocks of that warp alone none. */
+    if (env->use_generic_state_machine &&
+        (PLAT_MAIN_WORKS || (plat_ntid() > PLAT_WARP &&
+                             plat_tid() < plat_ntid() - PLAT_WARP)))
         run_worker();
     return (int32_t)plat_tid();
 }
 
 /* Only threads that got -1 come here. No thread can be in a region any more,
- * so none looks at the states that one frees. */
+ * so none looks at what one frees. */
 EXPORT void __kmpc_target_deinit(void)
 {
     bool spmd = is_spmd();
-    if (ompjit_states && (!spmd || plat_tid() == 0))
-        free(ompjit_states);
+    if (!spmd || plat_tid() == 0) {
+        if (ompjit_states)
+            free(ompjit_states);
+        if (ompjit_cursors)
+            free(ompjit_cursors);
+    }
     if (!spmd) {
         ompjit_work = NULL;
         __kmpc_barrier_simple_generic(NULL, 0);

@@ -8,23 +8,32 @@
 
 #include "rt.h"
 
-/* kmp.h's enum sched_type; the modifiers say what order of chunks a thread may
- * see, and ours is always the strictest. */
+/* kmp.h's enum sched_type. The modifiers say what order of chunks a thread may
+ * see, and ours is always the strictest. Ordered and "nomerge" schedules have
+ * the others' order, from their own _LOWER on. */
 enum {
+    SCHEDULE_LOWER = 32,
     STATIC_CHUNKED = 33,
     STATIC = 34,
     DYNAMIC_CHUNKED = 35,
     GUIDED_CHUNKED = 36,
     RUNTIME = 37,
     AUTO = 38,
+    TRAPEZOIDAL_CHUNKED = 39,
+    STATIC_GREEDY = 40,
+    STATIC_BALANCED = 41,
+    GUIDED_ITERATIVE_CHUNKED = 42,
+    GUIDED_ANALYTICAL_CHUNKED = 43,
     STATIC_BALANCED_CHUNKED = 45,
     GUIDED_SIMD = 46,
     RUNTIME_SIMD = 47,
-    ORDERED_FIRST = 64,
-    ORDERED_LAST = 70,
+    ORDERED_LOWER = 64,
+    ORDERED_UPPER = 72,
     DISTRIBUTE_CHUNKED = 91,
     DISTRIBUTE = 92,
     DISTRIBUTE_FOR_CHUNK_ONE = 93,
+    NOMERGE_LOWER = 160,
+    NOMERGE_UPPER = 200,
     SCHEDULE_MODIFIERS = 1 << 29 | 1 << 30
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Memory, copyprivate, errors, and what the hardware itself says: __kmpc_get_*
- * and ompx_*.
+ * copyprivate, errors, profiling, and what the hardware itself says:
+ * __kmpc_get_* and ompx_*.
  */
 #include "rt.h"
 
@@ -88,54 +88,6 @@ EXPORT double ompx_shfl_down_sync_d(uint64_t mask, double value, uint32_t delta,
     bits = ompx_shfl_down_sync_l(mask, bits, delta, width);
     __builtin_memcpy(&value, &bits, sizeof bits);
     return value;
-}
-
-/* --------------------------------------------------------------- memory */
-
-/* Every predefined allocator gets device memory: what it adds to that is a
- * preference. */
-EXPORT void *omp_alloc(size_t size, uint64_t allocator)
-{
-    return size ? malloc(size) : NULL;
-}
-EXPORT void *omp_calloc(size_t n, size_t size, uint64_t allocator)
-{
-    size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes) || !bytes)
-        return NULL;
-    void *p = malloc(bytes);
-    if (p)
-        __builtin_memset(p, 0, bytes);
-    return p;
-}
-EXPORT void omp_free(void *p, uint64_t allocator)
-{
-    if (p)
-        free(p);
-}
-EXPORT void *__kmpc_alloc(int32_t gtid, size_t size, void *allocator)
-{
-    return omp_alloc(size, (uintptr_t)allocator);
-}
-EXPORT void *__kmpc_calloc(int32_t gtid, size_t n, size_t size, void *allocator)
-{
-    return omp_calloc(n, size, (uintptr_t)allocator);
-}
-EXPORT void __kmpc_free(int32_t gtid, void *p, void *allocator)
-{
-    omp_free(p, (uintptr_t)allocator);
-}
-EXPORT void *__kmpc_get_dynamic_shared(void)
-{
-    return plat_dynamic_shared();
-}
-EXPORT void *llvm_omp_target_dynamic_shared_alloc(void)
-{
-    return plat_dynamic_shared();
-}
-EXPORT void *llvm_omp_get_dynamic_shared(void)
-{
-    return plat_dynamic_shared();
 }
 
 /* ---------------------------------------------------------- copyprivate */
@@ -225,4 +177,19 @@ EXPORT void __assert_fail(const char *expression, const char *file,
                           uint32_t line, const char *function)
 {
     plat_assert_failed(expression, file, line, function);
+}
+
+/* --------------------------------------------------------------- profiling */
+
+/* clang's instrumentation counts in variables that the host reads. What else it
+ * calls would register them with a profile's writer, which a device has not. */
+EXPORT void __llvm_profile_register_function(void *data)
+{
+}
+EXPORT void __llvm_profile_register_names_function(void *names, int64_t size)
+{
+}
+EXPORT void __llvm_profile_instrument_memop(int64_t value, void *data,
+                                            int32_t index)
+{
 }

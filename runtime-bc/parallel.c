@@ -22,6 +22,8 @@ INLINE uint32_t wanted_threads(int32_t clause)
 {
     uint32_t most = max_threads();
     uint32_t n = clause > 0 ? (uint32_t)clause : ompjit_nthreads_var;
+    if (!ompjit_levels_var)
+        return 1;
     return n && n < most ? n : most;
 }
 
@@ -43,7 +45,10 @@ static NOINLINE void enter_nested(thread_state *saved)
 }
 static NOINLINE void leave_nested(const thread_state *saved)
 {
-    *ompjit_thread_state() = *saved;
+    thread_state *s = ompjit_thread_state();
+    struct solo_loop *loop = s->loop;
+    *s = *saved;
+    s->loop = loop;
 }
 
 INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
@@ -90,8 +95,10 @@ INLINE void run_alone(void *fn, void **args, int64_t nargs)
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
 void __kmpc_end_sharing_variables(void);
 
-/* The main thread wakes the workers and waits for them. */
-INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
+/* The main thread wakes the workers, is one of them where it works, and waits
+ * for the others. */
+INLINE void run_workers(uint32_t n, void *fn, void *wrapper, void **args,
+                        int64_t nargs)
 {
     void **shared;
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
@@ -101,6 +108,10 @@ INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
     ompjit_work = wrapper;
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
+    if (PLAT_MAIN_WORKS) {
+        call_microtask(CONTEXT_TAG | CONTEXT_TEAM, fn, args, nargs);
+        drop_own_icv();
+    }
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
     ompjit_size = 1;
@@ -125,7 +136,7 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     if (is_spmd())
         run_spmd(n, fn, args, nargs);
     else if (n > 1 && wrapper)
-        run_workers(n, wrapper, args, nargs);
+        run_workers(n, fn, wrapper, args, nargs);
     else
         run_alone(fn, args, nargs);
 }
@@ -140,6 +151,51 @@ __kmpc_parallel_51(ident *loc, int32_t gtid, int32_t condition,
                        wrapper, args, nargs, 0);
 }
 
+/* The call that LLVM 22's optimizer has for a kernel of one region in SPMD
+ * mode. */
+EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
+                                               void *fn, void **args,
+                                               int64_t nargs)
+{
+    __kmpc_parallel_60(loc, (int32_t)context_of_state(), 1, num_threads, 0, fn,
+                       NULL, args, nargs, 0);
+}
+
+/* The main thread's half of a region before clang 13: what the workers run from
+ * the next barrier to the one after that. The last worker to end the region
+ * brings the main thread back to its own state. Without workers it runs here. */
+static SHARED uint32_t prepared, ended;
+
+EXPORT void ompjit_prepared_init(void)
+{
+    prepared = 0;
+}
+
+EXPORT void __kmpc_kernel_prepare_parallel(void *work)
+{
+    ompjit_level = 1;
+    if (plat_ntid() <= PLAT_WARP) {
+        ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_ALONE | 1);
+        ompjit_level = 0;
+        return;
+    }
+    prepared = 1;
+    ended = 0;
+    ompjit_size = wanted_threads(0);
+    ompjit_work = work;
+}
+
+static void end_prepared(void)
+{
+    uint32_t n = ompjit_size;
+    if (__scoped_atomic_fetch_add(&ended, 1, __ATOMIC_ACQ_REL,
+                                  __MEMORY_SCOPE_WRKGRP) == n - 1) {
+        prepared = 0;
+        ompjit_level = 0;
+        ompjit_size = 1;
+    }
+}
+
 /* Between the main thread's two barriers, in every worker. */
 EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 {
@@ -150,6 +206,8 @@ EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
     drop_own_icv();
+    if (prepared)
+        end_prepared();
 }
 
 EXPORT void __kmpc_push_num_teams(ident *loc, int32_t gtid, int32_t teams,

@@ -46,6 +46,8 @@ extern uint32_t IN_SHARED ompjit_size;  /* its threads; 0: the whole block    */
 extern uint32_t IN_SHARED ompjit_nthreads_var; /* 0: as many as there are     */
 extern uint32_t IN_SHARED ompjit_sched_var;    /* omp_sched_t                 */
 extern int32_t IN_SHARED ompjit_chunk_var;
+extern uint32_t IN_SHARED ompjit_levels_var;     /* max-active-levels, 0 or 1 */
+extern uint64_t IN_SHARED ompjit_allocator_var;  /* omp_allocator_handle_t    */
 extern launch_environment *IN_SHARED ompjit_launch;
 extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
 
@@ -53,15 +55,21 @@ extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
  * inside a region and loops of a single thread need. */
 typedef struct thread_state {
     uint32_t nested;       /* regions inside the team's, all of one thread  */
-    uint32_t own_icv;      /* the three below replace the team's            */
+    uint32_t own_icv;      /* those below replace the team's                */
     uint32_t nthreads_var;
     uint32_t sched_var;
     int32_t chunk_var;
+    uint32_t levels_var;
+    uint64_t allocator_var;
     struct solo_loop *loop; /* the innermost dispatched loop run alone      */
 } thread_state;
 
 /* One for each thread of the block, allocated when the first needs it. */
 extern thread_state *IN_SHARED ompjit_states;
+
+/* Likewise, how far each thread is in the team's dispatched loop. */
+typedef struct loop_cursor loop_cursor;
+extern loop_cursor *IN_SHARED ompjit_cursors;
 
 /* The caller's, NULL if nobody has needed any; or allocated. */
 INLINE thread_state *thread_state_if_any(void)
@@ -75,16 +83,19 @@ int8_t __kmpc_is_spmd_exec_mode(void);
 INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }
 
 /* Threads that a parallel region can have. In generic mode the last warp is
- * the main thread's. */
+ * the main thread's where that does not work with the others. */
 INLINE uint32_t max_threads(void)
 {
     uint32_t n = plat_ntid();
-    if (is_spmd())
+    if (PLAT_MAIN_WORKS || is_spmd())
         return n;
     return n > PLAT_WARP ? n - PLAT_WARP : 1;
 }
 /* The thread that runs a generic kernel's sequential part. */
-INLINE uint32_t main_tid(void) { return (plat_ntid() - 1) & ~(PLAT_WARP - 1); }
+INLINE uint32_t main_tid(void)
+{
+    return PLAT_MAIN_WORKS ? 0 : (plat_ntid() - 1) & ~(PLAT_WARP - 1);
+}
 
 /* ------------------------------------------------------------ contexts */
 
@@ -145,6 +156,10 @@ INLINE uint32_t context_thread(uint32_t c)
 void ompjit_context_barrier(uint32_t context);
 void ompjit_barrier_init(void);
 void ompjit_share_init(bool spmd);
+void ompjit_pool_init(void);
+void ompjit_task_init(void);
+void ompjit_teams_init(void);
+void ompjit_prepared_init(void);
 INLINE void context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);
@@ -172,5 +187,9 @@ void __kmpc_kernel_end_parallel(void);
 
 /* omp_sched_t without the monotonic bit */
 enum { SCHED_STATIC = 1, SCHED_DYNAMIC, SCHED_GUIDED, SCHED_AUTO };
+
+enum { ALLOCATOR_DEFAULT = 1 }; /* omp_default_mem_alloc */
+uint64_t omp_get_default_allocator(void);
+void omp_set_default_allocator(uint64_t handle);
 
 #endif

@@ -112,14 +112,6 @@ EXPORT void __kmpc_end_single(ident *loc, int32_t gtid)
 {
 }
 
-/* Loops with an ordered region run in one thread. */
-EXPORT void __kmpc_ordered(ident *loc, int32_t gtid)
-{
-}
-EXPORT void __kmpc_end_ordered(ident *loc, int32_t gtid)
-{
-}
-
 EXPORT int32_t __kmpc_cancel(ident *loc, int32_t gtid, int32_t kind)
 {
     return 0;

@@ -22,9 +22,23 @@ typedef struct task_header {
     uint32_t flags;
     uint32_t shareds_at;
     uint64_t size;
+    thread_state saved; /* the thread's settings outside of the task */
+    uint32_t had_state, outside;
 } task_header;
 
-enum { TASK_DESTRUCTORS = 8 };
+enum { TASK_FINAL = 2, TASK_DESTRUCTORS = 8 };
+
+_Static_assert(sizeof(task_header) % 16 == 0, "what follows is aligned");
+
+/* The explicit task that each thread is in: its kind, and the level of the
+ * region that it belongs to. A region inside it is of another level. */
+enum { MAX_THREADS = 1024, IN_TASK = 1, IN_FINAL = 2, KIND_BITS = 2 };
+static SHARED unsigned char task_kinds[MAX_THREADS];
+
+EXPORT void ompjit_task_init(void)
+{
+    task_kinds[plat_tid()] = 0;
+}
 
 INLINE task_header *header_of(task *t)
 {
@@ -36,7 +50,9 @@ static task *allocate(uint32_t flags, uint64_t size, uint32_t shareds_at)
     task_header *h = malloc(sizeof *h + size);
     if (!h)
         plat_fail("out of device memory for a task");
-    *h = (task_header){flags, shareds_at, size};
+    h->flags = flags;
+    h->shareds_at = shareds_at;
+    h->size = size;
     task *t = (task *)(h + 1);
     t->shareds = (char *)t + shareds_at;
     return t;
@@ -61,9 +77,43 @@ EXPORT task *__kmpc_omp_task_alloc(ident *loc, int32_t gtid, int32_t flags,
     return t;
 }
 
+/* IN_TASK and IN_FINAL of the innermost region's task. */
+static uint32_t task_kind(void)
+{
+    uint32_t kind = task_kinds[plat_tid()];
+    uint32_t level = context_level(context_of_state());
+    return kind >> KIND_BITS == level ? kind : 0;
+}
+
+/* A task has the settings of its creator, and what it sets is its own. */
+static void enter_task(task_header *h)
+{
+    thread_state *s = thread_state_if_any();
+    uint32_t kind = IN_TASK | (task_kind() & IN_FINAL);
+    h->had_state = s != NULL;
+    if (s)
+        h->saved = *s;
+    h->outside = task_kinds[plat_tid()];
+    if (h->flags & TASK_FINAL)
+        kind |= IN_FINAL;
+    task_kinds[plat_tid()] =
+        (unsigned char)(context_level(context_of_state()) << KIND_BITS | kind);
+}
+static void leave_task(task_header *h)
+{
+    thread_state *s = thread_state_if_any();
+    if (s && h->had_state)
+        *s = h->saved;
+    else if (s)
+        s->own_icv = 0;
+    task_kinds[plat_tid()] = (unsigned char)h->outside;
+}
+
 EXPORT int32_t __kmpc_omp_task(ident *loc, int32_t gtid, task *t)
 {
+    enter_task(header_of(t));
     t->routine(gtid, t);
+    leave_task(header_of(t));
     release(gtid, t);
     return 0;
 }
@@ -78,9 +128,11 @@ EXPORT int32_t __kmpc_omp_task_with_deps(ident *loc, int32_t gtid, task *t,
 /* An undeferred task: clang's code calls the routine in between. */
 EXPORT void __kmpc_omp_task_begin_if0(ident *loc, int32_t gtid, task *t)
 {
+    enter_task(header_of(t));
 }
 EXPORT void __kmpc_omp_task_complete_if0(ident *loc, int32_t gtid, task *t)
 {
+    leave_task(header_of(t));
     release(gtid, t);
 }
 
@@ -102,7 +154,9 @@ static void run_taskloop(int32_t gtid, task *t, const uint64_t *lower,
         dup(copy, t, 1);
         __kmpc_omp_task(NULL, gtid, copy);
     } else if (!empty) {
+        enter_task(header_of(t));
         t->routine(gtid, t);
+        leave_task(header_of(t));
     }
     release(gtid, t);
 }
@@ -157,7 +211,27 @@ EXPORT void omp_fulfill_event(uint64_t event)
 {
 }
 
-/* The original variable in place of a thread's own. */
+/* A hint where the task should run; it runs here. */
+EXPORT int32_t __kmpc_omp_reg_task_with_affinity(ident *loc, int32_t gtid,
+                                                 task *t, int32_t n, void *list)
+{
+    return 0;
+}
+/* A target region in a target region runs in the thread that meets it. */
+EXPORT task *__kmpc_omp_target_task_alloc(ident *loc, int32_t gtid,
+                                          int32_t flags, size_t size,
+                                          size_t shareds_size, task_fn routine,
+                                          int64_t device)
+{
+    return __kmpc_omp_task_alloc(loc, gtid, flags, size, shareds_size, routine);
+}
+EXPORT void __kmpc_proxy_task_completed_ooo(task *t)
+{
+}
+
+/* Reductions: the original variable in place of a thread's own; with the
+ * modifier `task` that is what the worksharing construct or the region reduces
+ * by itself. */
 EXPORT void *__kmpc_taskred_init(int32_t gtid, int32_t n, void *data)
 {
     return data;
@@ -165,6 +239,22 @@ EXPORT void *__kmpc_taskred_init(int32_t gtid, int32_t n, void *data)
 EXPORT void *__kmpc_task_reduction_init(int32_t gtid, int32_t n, void *data)
 {
     return data;
+}
+EXPORT void *__kmpc_taskred_modifier_init(ident *loc, int32_t gtid,
+                                          int32_t worksharing, int32_t n,
+                                          void *data)
+{
+    return data;
+}
+EXPORT void *__kmpc_task_reduction_modifier_init(ident *loc, int32_t gtid,
+                                                 int32_t worksharing, int32_t n,
+                                                 void *data)
+{
+    return data;
+}
+EXPORT void __kmpc_task_reduction_modifier_fini(ident *loc, int32_t gtid,
+                                                int32_t worksharing)
+{
 }
 EXPORT void *__kmpc_task_reduction_get_th_data(int32_t gtid, void *group,
                                                void *data)
@@ -174,11 +264,11 @@ EXPORT void *__kmpc_task_reduction_get_th_data(int32_t gtid, void *group,
 
 EXPORT int32_t omp_in_final(void)
 {
-    return 1;
+    return (task_kind() & IN_FINAL) != 0;
 }
 EXPORT int32_t omp_in_explicit_task(void)
 {
-    return 0;
+    return (task_kind() & IN_TASK) != 0;
 }
 EXPORT int32_t omp_get_max_task_priority(void)
 {

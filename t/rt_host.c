@@ -12,6 +12,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "offload/abi.h"
 #include "runtime-bc/host_abi.h"
 
 enum {
@@ -41,6 +42,9 @@ static struct {
     void **params;
     const char *error;
 } team;
+
+const ompjit__device_environment __omp_rtl_device_environment = {
+    .num_devices = 1};
 
 static fiber *me(void)
 {

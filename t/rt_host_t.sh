@@ -10,8 +10,7 @@
 succeeds "device IR of the kernels" \
     rt_compile_kernels "$tmp/kernels.bc"
 rt_retarget "$tmp/kernels.bc" "$tmp/kernels.ll"
-rt_environments "$tmp/kernels.bc" | tr ',' '\n' |
-    sed 's/_kernel_environment$//' >"$tmp/entries"
+rt_names "$tmp/kernels.bc" | tr ',' '\n' | grep . >"$tmp/entries"
 {
     sed 's/.*/extern int &();/' "$tmp/entries"
     echo 'const char *const rt_entries[] = {'

@@ -60,7 +60,36 @@ typedef struct args {
     K(sections, 0)                                                             \
     K(spmd_parallel, 1)                                                        \
     K(alloc, 0)                                                                \
-    K(grid, 0)
+    K(grid, 0)                                                                 \
+    K(settings, 0)                                                             \
+    K(memory, 0)                                                               \
+    K(pools, 0)                                                                \
+    K(stack, 0)                                                                \
+    K(more_locks, 0)                                                           \
+    K(prepared, 0)                                                             \
+    K(task_calls, 0)                                                           \
+    K(output, 0)                                                               \
+    K(together, 0)                                                             \
+    K(spmd_stack, 0)                                                           \
+    K(state_machine, 0)                                                        \
+    K(task_clauses, 0)                                                         \
+    K(complexes, 1)                                                            \
+    K(for_calls, 0)                                                            \
+    K(distribute_calls, 0)                                                     \
+    K(dist_for_calls, 0)                                                       \
+    K(dispatch_calls, 0)                                                       \
+    K(dist_dispatch_calls, 0)                                                  \
+    K(callback_calls, 0)                                                       \
+    K(distribute_callback_calls, 0)                                            \
+    K(both_callback_calls, 0)                                                  \
+    K(ordered_schedules, 0)                                                    \
+    K(ordered_places, 0)                                                       \
+    K(doacross_chain, 0)                                                       \
+    K(doacross_nest, 0)                                                        \
+    K(doacross_calls, 0)                                                       \
+    K(doacross_teams, 0)                                                       \
+    K(loops_in_loops, 0)                                                       \
+    K(distributed, 0)
 
 #define RT_DECLARE(name, inexact) void rt_##name(args *p);
 RT_KERNELS(RT_DECLARE)

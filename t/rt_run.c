@@ -153,7 +153,13 @@ static int one_team(const char *name)
         "locks",        "singles",        "nested",        "num_threads",
         "if_clause",    "icvs",           "tasks",         "taskloops",
         "orphaned",     "sections",       "spmd_parallel", "reduce_struct",
-        "reduce_spmd"};
+        "reduce_spmd",  "settings",       "memory",        "pools",
+        "stack",        "more_locks",     "prepared",      "task_calls",
+        "output",       "together",       "spmd_stack",
+        "state_machine", "task_clauses",  "complexes",
+        "for_calls",         "dispatch_calls", "callback_calls",
+        "ordered_schedules", "ordered_places", "doacross_chain",
+        "doacross_nest", "doacross_calls", "loops_in_loops"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return 1;

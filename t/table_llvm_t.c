@@ -210,7 +210,7 @@ static void names_taken(void)
     ok(ompjit_rtl_declare(m, OMPJIT_RTL_COUNT, &fn, &err) ==
            OMPJIT_ERR_NOT_FOUND,
        "there is no row after the last");
-    ok_contains(err.text, "no row 249; rows are 0 to 248", "says the error");
+    ok_contains(err.text, "no row 278; rows are 0 to 277", "says the error");
     LLVMDisposeModule(m);
 }
 

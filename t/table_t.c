@@ -20,7 +20,7 @@ static const struct {
      "device, host: libomp", "parallel regions and synchronization"},
     {2, "__kmpc_cancel_barrier", "i32 (ptr, i32)", "convergent nounwind",
      "device, host: libomp", "parallel regions and synchronization"},
-    {3, "__kmpc_error", "void (ptr, i32, ptr)", "", "host: libomp",
+    {3, "__kmpc_error", "void (ptr, i32, ptr)", "", "device, host: libomp",
      "parallel regions and synchronization"},
     {7, "__kmpc_fork_call", "void (ptr, i32, ptr, ...)",
      "nounwind !callback(2,-1,-1,...)", "host: libomp",
@@ -29,7 +29,7 @@ static const struct {
      "host: libomp", "parallel regions and synchronization"},
     {9, "__kmpc_omp_taskwait", "i32 (ptr, i32)", "convergent nounwind",
      "device, host: libomp", "parallel regions and synchronization"},
-    {14, "__kmpc_get_hardware_num_blocks", "i32 ()", "nounwind", "nowhere",
+    {14, "__kmpc_get_hardware_num_blocks", "i32 ()", "nounwind", "device",
      "hardware queries"},
     {16, "__kmpc_get_warp_size", "i32 ()", "nounwind", "device",
      "hardware queries"},
@@ -44,7 +44,7 @@ static const struct {
     {40, "omp_get_wtime", "double ()", "nounwind", "device, host: libomp",
      "OpenMP API"},
     {51, "__kmpc_critical_with_hint", "void (ptr, i32, ptr, i32)",
-     "convergent nounwind", "host: libomp", "critical"},
+     "convergent nounwind", "device, host: libomp", "critical"},
     {61, "__kmpc_for_static_init_4",
      "void (ptr, i32, i32, ptr, ptr, ptr, ptr, i32, i32)", "nounwind",
      "device, host: libomp", "loop scheduling"},
@@ -57,7 +57,7 @@ static const struct {
      "nounwind result:noalias", "device, host: libomp", "tasking"},
     {106, "__kmpc_taskloop_5",
      "void (ptr, i32, ptr, i32, ptr, ptr, i64, i32, i32, i64, i32, ptr)", "",
-     "host: libomp", "tasking"},
+     "device, host: libomp", "tasking"},
     {118, "__kmpc_fork_teams", "void (ptr, i32, ptr, ...)",
      "nounwind !callback(2,-1,-1,...)", "host: libomp",
      "cancellation and teams"},
@@ -66,7 +66,7 @@ static const struct {
     {134, "__tgt_interop_use", "void (ptr, i32, ptr, i32, i32, ptr, i32)", "",
      "host: libompjit", "interop"},
     {135, "__kmpc_init_allocator", "ptr (i32, ptr, i32, ptr)", "nounwind",
-     "host: libomp", "memory allocators"},
+     "device, host: libomp", "memory allocators"},
     {141, "__tgt_target_teams_nowait_mapper",
      "i32 (ptr, i64, ptr, i32, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, "
      "ptr, i32, ptr)",
@@ -78,7 +78,7 @@ static const struct {
      "target regions and mapping"},
     {155, "__kmpc_target_init", "i32 (ptr, ptr)", "", "device",
      "device kernels"},
-    {157, "__kmpc_kernel_prepare_parallel", "void (ptr)", "", "nowhere",
+    {157, "__kmpc_kernel_prepare_parallel", "void (ptr)", "", "device",
      "device kernels"},
     {158, "__kmpc_parallel_51",
      "void (ptr, i32, i32, i32, i32, ptr, ptr, ptr, i64)", "alwaysinline",
@@ -295,7 +295,7 @@ static void dialect_rows(void)
 /* Rows that cannot be as they should: found here, not by a user. */
 static void consistency(void)
 {
-    bool named = true, fits = true, distinct = true;
+    bool named = true, fits = true, distinct = true, explained = true;
     for (unsigned i = 0; i < ompjit_rtl_count(); i++) {
         ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT;
         const char *type = ompjit__rtl_rows[i].type;
@@ -304,6 +304,9 @@ static void consistency(void)
         named &= row.name && *row.name && *row.category && *row.where &&
                  type[1] == ':' && strlen(type) <= 18 &&
                  type[2 + strspn(type + 2, "plisbcfd.")] == 0;
+        bool device = !strncmp(row.where, "device", 6);
+        explained &= *row.meaning && !*row.cost == !device &&
+                     (device || !row.instructions);
         fits &= strlen(row.note) + 1 < sizeof row.note &&
                 row.type[strlen(row.type) - 1] == ')';
         distinct &= !strstr(row.note, "; ;");
@@ -315,6 +318,7 @@ static void consistency(void)
                         ompjit__rtl_until(i) < ompjit__rtl_since(j);
     }
     ok(named, "every row is complete");
+    ok(explained, "every row has a meaning, and those of the device a cost");
     ok(fits, "texts fit, successors are of LLVM 22");
     ok(distinct, "rows of one name differ in type and release");
     for (size_t i = 0; i < ompjit__rtl_nolds; i++) {
@@ -323,6 +327,31 @@ static void consistency(void)
         ok(row < 0 || strcmp(ompjit__rtl_rows[row].type, old->type),
            "%s of clang %u is another type", old->name, old->release);
     }
+}
+
+/* Each row of meaning.def and size.def is some function's. */
+static void explanations(void)
+{
+    static const char *const names[] = {
+#define RTL_MEANING(name, cost, text) name,
+#include "table/meaning.def"
+    };
+    bool used[OMPJIT__COUNT(names)] = {false};
+    for (unsigned i = 0; i < ompjit_rtl_count(); i++) {
+        int meaning = ompjit__rtl_meaning_of(ompjit__rtl_rows[i].name);
+        if (meaning >= 0)
+            used[meaning] = true;
+    }
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!used[i])
+            ok(false, "%s explains no row", names[i]);
+    ok_string(ompjit__rtl_meaning_of("omp_none") < 0 ? "none" : "some", "none",
+              "a function that is no row has no meaning");
+#define RTL_SIZE(name, instructions)                                           \
+    if (ompjit__rtl_next(name, -1) < 0)                                        \
+        ok(false, "the size of %s, which is no row", name);
+#include "table/size.def"
+#undef RTL_SIZE
 }
 
 /* -------------------------------------------------------------- refusals */
@@ -354,7 +383,7 @@ static void refusals(void)
               "nor for another word");
     ok(ompjit_rtl_row_at(OMPJIT_RTL_COUNT, &row, &err) ==
            OMPJIT_ERR_NOT_FOUND, "no row after the last");
-    ok_contains(err.text, "rows are 0 to 248", "the error says which");
+    ok_contains(err.text, "rows are 0 to 277", "the error says which");
     ok(ompjit_rtl_row_at(0, &none, &err) == OMPJIT_ERR_INVALID,
        "a size must be set");
     ok_contains(err.text, "size is not set", "the error says so");
@@ -426,7 +455,7 @@ static void command(void)
     ok_contains(out.data, "[\n  {\"index\": 7, \"name\": \"__kmpc_fork_call\"",
                 "begins so");
     ok(tool(stderr, &out, "999") == 1, "no such index");
-    ok_contains(out.data, "no row 999; rows are 0 to 248", "says why");
+    ok_contains(out.data, "no row 999; rows are 0 to 277", "says why");
     ok(tool(stderr, &out, "99999999999999999999999") == 1, "nor a huge one");
     ok(tool(stderr, &out, "__kmpc_barrie") == 1, "no such name");
     ok_contains(out.data, "there is __kmpc_barrier", "suggests one");
@@ -456,6 +485,7 @@ int main(void)
     attributes_of_llvm();
     dialect_rows();
     consistency();
+    explanations();
     refusals();
     command();
     return done_testing();

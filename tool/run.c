@@ -6,13 +6,30 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tool/tool.h"
+
+/* The options of the program that is checked. */
+static const struct options *checked;
+
+/* The first handler that was set, so the last to run: only here can the status
+ * still change. */
+static void end_checked(void)
+{
+    int status = session_verdict(checked, EXIT_OK);
+    fflush(NULL);
+    if (status)
+        _exit(status);
+}
 
 /* Defaults of launches, by the variables that every program of the library
  * obeys. */
 static int set_geometry(const struct options *o)
 {
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     const struct {
         const char *name;
         unsigned value;
@@ -93,6 +110,9 @@ int program_run(const struct options *o, ompjit_context *ctx,
     program.ctx = ctx;
     program.mod = mod;
     program.leave = leave;
+    checked = o;
+    if (o->check && atexit(end_checked)) /* before the other: it runs last */
+        complain("no room for an exit handler: the status is the program's");
     if (leave && atexit(leave_program))
         complain("no room for an exit handler: no report");
     while (o->args[argc - 1])

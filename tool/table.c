@@ -46,7 +46,14 @@ static void detail(const ompjit_rtl_row *row)
     printf("index        %u\nname         %s\ntype         %s\n", row->index,
            row->name, row->type);
     printf("attributes   %s\n", *row->attributes ? row->attributes : "none");
+    printf("meaning      %s\n", row->meaning);
     printf("category     %s\nimplemented  %s\n", row->category, row->where);
+    if (*row->cost)
+        printf("cost         %s", row->cost);
+    if (row->instructions)
+        printf("; up to %u instructions", row->instructions);
+    if (*row->cost)
+        printf("\n");
     printf("releases     LLVM %u to %u\n", row->since, row->until);
     if (*row->note)
         printf("note         %s\n", row->note);
@@ -65,10 +72,12 @@ static void json_row(const ompjit_rtl_row *row, const ompjit_rtl_row *before)
     printf("%s\n  {\"index\": %u, \"name\": \"%s\", \"type\": \"%s\",\n"
            "   \"attributes\": \"%s\", \"category\": \"%s\",\n"
            "   \"implemented\": \"%s\", \"since\": %u, \"until\": %u,\n"
+           "   \"meaning\": \"%s\",\n"
+           "   \"cost\": \"%s\", \"instructions\": %u,\n"
            "   \"successor\": ",
            before ? "," : "", row->index, row->name, row->type,
            row->attributes, row->category, row->where, row->since,
-           row->until);
+           row->until, row->meaning, row->cost, row->instructions);
     if (row->successor < 0)
         printf("null");
     else
@@ -96,6 +105,13 @@ static void markdown_begin(void)
            "(on a GPU and on\n"
            "the host device alike), in libomp or in libompjit itself (both "
            "for host code).\n"
+           "*Cost* is what a call in device code comes to before LLVM "
+           "simplifies it further,\n"
+           "and how many PTX instructions (-O3, sm_90) the function is at "
+           "most when it stands\n"
+           "alone; a call of it is usually inlined, with less. "
+           "`make update-sizes` measures.\n"
+           "\n"
            "*Attributes* are those of a declaration; `result:` and `0:` "
            "stand before what is\n"
            "said of the result and of parameter 0. IR of LLVM 18 to 22 is "
@@ -109,13 +125,17 @@ static void markdown_row(const ompjit_rtl_row *row,
     if (!before || strcmp(before->category, row->category))
         printf("\n## %u: %s\n"
                "\n"
-               "| index | name | type | attributes | implemented | releases "
-               "|\n"
-               "|---|---|---|---|---|---|\n",
+               "| index | name | meaning | implemented | cost | type | "
+               "attributes | releases |\n"
+               "|---|---|---|---|---|---|---|---|\n",
                row->index, row->category);
-    printf("| %u | `%s` | `%s` | %s%s%s | %s | %s |\n", row->index, row->name,
-           row->type, *row->attributes ? "`" : "", row->attributes,
-           *row->attributes ? "`" : "", row->where, row->note);
+    printf("| %u | `%s` | %s | %s | %s", row->index, row->name, row->meaning,
+           row->where, row->cost);
+    if (row->instructions)
+        printf("; ≤ %u", row->instructions);
+    printf(" | `%s` | %s%s%s | %s |\n", row->type,
+           *row->attributes ? "`" : "", row->attributes,
+           *row->attributes ? "`" : "", row->note);
 }
 
 /* -------------------------------------------------------------- command */

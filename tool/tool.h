@@ -11,7 +11,7 @@
 #include "ompjit.h"
 
 /* Exit statuses beside the program's own. */
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REPORTED = 66 };
 
 /* Commands, as bits: an option belongs to several. */
 enum {
@@ -42,7 +42,7 @@ struct options {
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings;
     struct list flags;      /* for clang                                    */
-    bool time, quiet, verbose, no_cache, explain, help;
+    bool check, time, quiet, verbose, no_cache, explain, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
@@ -72,6 +72,9 @@ int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
 /* The same for `ompjit tune`. */
 int session_open_tuning(const struct options *o, ompjit_context **ctx);
+/* run --check: the status to end with where the program's own would be
+ * `status`, after the count of what was reported. */
+int session_verdict(const struct options *o, int status);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/arch.h"
 #include "backend/count.h"
 #include "cache/cache.h"
 #include "offload/abi.h"
@@ -316,19 +317,20 @@ static uint32_t code_bytes(const ompjit__buf *object)
     return (uint32_t)bytes;
 }
 
-static ompjit_status host_code(ompjit_kernel *kernel, const ompjit__spec *spec,
-                               ompjit_code *code, ompjit_error *err)
+static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
+                               const ompjit__spec *spec, ompjit_code *code,
+                               ompjit_error *err)
 {
     ompjit__image image = {0};
     ompjit_status status =
-        ompjit__build(kernel->mod->ctx, &kernel->mod->unit, "host",
+        ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
                       OMPJIT_FORMAT_OBJECT, spec, &image, err);
     if (status)
         return status;
     code->use.code = code_bytes(&image.bytes);
     ompjit__image_free(&image);
     image = (ompjit__image){0};
-    status = ompjit__build(kernel->mod->ctx, &kernel->mod->unit, "host",
+    status = ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
                            OMPJIT__FORMAT_ASSEMBLY, spec, &image, err);
     if (status)
         return status;
@@ -376,18 +378,21 @@ ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_code: a kernel, an architecture "
                             "and OMPJIT_CODE_INIT are needed");
-    bool host = !strcmp(arch, "host");
+    const ompjit__arch *found;
     uint64_t values[desc(kernel)->nparams + 1];
     ompjit__spec spec = {.kernel = desc(kernel)->symbol, .literals = values};
     ompjit__request r;
     ompjit_code result = OMPJIT_CODE_INIT;
-    ompjit_status status = ompjit__kernel_request(kernel, launch, &r, err);
+    ompjit_status status = ompjit__arch_find(arch, &found, err);
+    if (!status)
+        status = ompjit__kernel_request(kernel, launch, &r, err);
     if (!status)
         status = add_args(kernel, &r, args, nargs, values, &spec, err);
     if (status)
         return status;
+    bool host = found->triple != NULL;
     add_launch(&r, host, &spec);
-    status = host ? host_code(kernel, &spec, &result, err)
+    status = host ? host_code(kernel, arch, &spec, &result, err)
                   : cuda_code(kernel, arch, &spec, &result, err);
     if (!status)
         *code = result;

@@ -58,6 +58,28 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* A context that checks needs line numbers, whatever the flags say. */
+static ompjit_status compile(ompjit_context *ctx, const char *source,
+                             const ompjit_module_options *o,
+                             ompjit__unit *unit, ompjit_error *err)
+{
+    if (!ctx->check)
+        return ompjit__frontend_c(ctx, source, o, unit, err);
+    ompjit_module_options with_lines = *o;
+    const char **flags = calloc(o->nflags + 1u, sizeof *flags);
+    if (!flags)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    for (unsigned i = 0; i < o->nflags; i++)
+        flags[i] = o->flags[i];
+    flags[o->nflags] = "-g";
+    with_lines.flags = flags;
+    with_lines.nflags = o->nflags + 1;
+    ompjit_status status =
+        ompjit__frontend_c(ctx, source, &with_lines, unit, err);
+    free(flags);
+    return status;
+}
+
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
                                    const ompjit_module_options *options,
                                    ompjit_module **mod, ompjit_error *err)
@@ -72,7 +94,7 @@ ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
     if (status)
         return status;
     ompjit__unit unit = {0};
-    status = ompjit__frontend_c(ctx, source, o, &unit, err);
+    status = compile(ctx, source, o, &unit, err);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
 

@@ -6,6 +6,7 @@
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
+ *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc; math (math.c)
  *     -> simplify     for a template (template.c): LLVM's simplifications
  *     -> fold         literals of the kernel, geometry into the runtime
@@ -23,6 +24,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +33,14 @@
 #include "backend/backend.h"
 #include "backend/count.h"
 #include "backend/template.h"
+#include "device/check_abi.h"
 #include "ir/ir.h"
+#include "offload/abi.h"
 
 struct build {
     ompjit_context *ctx;
     const ompjit__unit *unit;
-    const char *arch;
+    const ompjit__arch *arch;
     ompjit_format format;
     const ompjit__spec *spec;
     bool host;
@@ -59,10 +63,10 @@ static void done(struct build *b, ompjit_stage stage)
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     b->context = ompjit__llvm_context(&b->messages);
-    return b->host
-               ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
-               : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
-                                       err);
+    return b->host ? ompjit__object_machine(b->arch, b->unit->opt_level,
+                                            &b->tm, err)
+                   : ompjit__nvptx_machine(b->arch->name, b->unit->opt_level,
+                                           &b->tm, err);
 }
 
 static void end(struct build *b)
@@ -80,8 +84,19 @@ static ompjit_status read_bitcode(struct build *b, const ompjit__buf *bc,
     ompjit_status status =
         ompjit__parse_ir(b->context, bc->data, bc->size, b->unit->name,
                          &b->messages, &b->m, err);
+    if (!status && b->host)
+        ompjit__line_tables(b->m);
+    else if (!status && b->unit->own_lines)
+        LLVMStripModuleDebugInfo(b->m);
     done(b, OMPJIT_STAGE_READ);
     return status;
+}
+
+static ompjit_status instrument(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = ompjit__run_passes(
+        b->m, b->tm, "function(sroa)", OMPJIT_STAGE_SPECIALIZE, err);
+    return status ? status : ompjit__instrument(b->m, err);
 }
 
 static ompjit_status lower(struct build *b, ompjit_error *err)
@@ -90,7 +105,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
-        status = ompjit__host_retarget(b->m, b->tm, err);
+        status = ompjit__host_retarget(b->m, b->tm,
+                                       b->unit->chunk_is_default, err);
+    if (!status && b->host && b->ctx->check)
+        status = instrument(b, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -101,7 +119,8 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                                   ompjit_error *err)
 {
     size_t size;
-    const void *bc = ompjit__runtime_bc(b->host, &size);
+    const char *triple = LLVMGetTarget(b->m);
+    const void *bc = ompjit__runtime_bc(triple, &size);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc, size, "device runtime", false);
     if (LLVMGetBitcodeModuleInContext2(b->context, memory, out)) {
@@ -110,12 +129,15 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                             "the device runtime does not load: %s",
                             b->messages.data ? b->messages.data : "");
     }
+    LLVMSetTarget(*out, triple); /* where vendor or system differ */
     return OMPJIT_OK;
 }
 
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
+    if (!b->host)
+        ompjit__prepare_math(b->m);
     LLVMModuleRef runtime;
     ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
@@ -175,7 +197,9 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. */
+ * when the runtime's small functions are gone by then. Not for generic kernels:
+ * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
+ * removes them. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
@@ -200,8 +224,14 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->host && b->ctx->check) {
+        preserve(passes, OMPJIT__CHECK_VARIABLES);
+        preserve(passes, OMPJIT__CHECK_COUNT);
+    }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
+    if (b->image->environment)
+        preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (b->is_template) {
         preserve(passes, OMPJIT__FOLD_THREADS);
         preserve(passes, OMPJIT__FOLD_TEAMS);
@@ -209,7 +239,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->host ? "" : PRESIMPLIFY,
+                       b->spmd && !b->host ? PRESIMPLIFY : "",
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
     /* What only functions that are gone by now have read. */
@@ -220,6 +250,10 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
 static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
 {
     ompjit__buf passes = {0};
+    LLVMValueRef environment =
+        LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
+    b->image->environment = !b->host && environment &&
+                            LLVMGetFirstUse(environment);
     pass_pipeline(b, &passes);
     ompjit_status status =
         passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)
@@ -328,7 +362,7 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
 static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
-                            .arch = (char *)b->arch,
+                            .arch = (char *)b->arch->name,
                             .alone = b->spec->threads == 1,
                             .import_globals = b->spec->import_globals};
     const ompjit__template *t;
@@ -358,9 +392,46 @@ static ompjit_status verify(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* A function of the OpenMP runtime that is left undefined is one that device
+ * code does not have. */
+static bool is_foreign(LLVMValueRef f)
+{
+    static const char *const prefixes[] = {"omp_", "ompx_", "__kmpc_", "kmp_",
+                                           "__tgt_", "llvm_omp_"};
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f))
+        return false;
+    for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+static ompjit_status check_undefined(struct build *b, ompjit_error *err)
+{
+    ompjit__buf names = {0};
+    ompjit_status status = OMPJIT_OK;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
+         f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (is_foreign(f))
+            ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
+                               LLVMGetValueName2(f, &n));
+    }
+    if (names.size)
+        status = ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                              "%s: device code calls %s, which only host code "
+                              "can", b->unit->name, names.data);
+    ompjit__buf_free(&names);
+    return status;
+}
+
 static ompjit_status generate(struct build *b, ompjit_error *err)
 {
     ompjit_status status = verify(b, err);
+    if (!status)
+        status = check_undefined(b, err);
     if (status)
         return status;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {
@@ -389,7 +460,7 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     ompjit__buf ptx = b->image->bytes;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
-        ompjit__assemble(b->ctx, b->arch, &ptx, b->image, err);
+        ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -424,7 +495,7 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
     if (fits)
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "no such format for %s: %s", b->arch,
+                        "no such format for %s: %s", b->arch->name,
                         b->host ? "the host takes objects and optimized IR"
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
@@ -437,15 +508,15 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     ompjit__image image = {0};
     struct build b = {.ctx = ctx,
                       .unit = unit,
-                      .arch = arch,
                       .format = format,
                       .spec = spec,
-                      .host = !strcmp(arch, "host"),
                       .image = &image,
                       .stage_start = ompjit__now()};
-    ompjit_status status = ompjit__arch_check(arch, err);
-    if (!status)
-        status = check_format(&b, err);
+    ompjit_status status = ompjit__arch_find(arch, &b.arch, err);
+    if (status)
+        return status;
+    b.host = b.arch->triple != NULL;
+    status = check_format(&b, err);
     if (status)
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);

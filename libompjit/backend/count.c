@@ -49,11 +49,12 @@ uint32_t ompjit__count_ptx(const char *p)
 /* "... # 8-byte Folded Spill": the 8, where the comment ends so. */
 static uint32_t comment_bytes(const char *line, size_t n, const char *what)
 {
-    const char *mark = memchr(line, '#', n);
-    const char *at = mark ? strstr(mark, what) : NULL;
-    if (!at || at >= line + n)
+    const char *mark = memmem(line, n, "-byte ", 6);
+    if (!mark || !memmem(mark, (size_t)(line + n - mark), what, strlen(what)))
         return 0;
-    return (uint32_t)strtoul(mark + 1, NULL, 10);
+    while (mark > line && isdigit((unsigned char)mark[-1]))
+        mark--;
+    return (uint32_t)strtoul(mark, NULL, 10);
 }
 
 uint32_t ompjit__count_assembly(const char *text, uint32_t *stores,

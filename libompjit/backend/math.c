@@ -17,7 +17,13 @@ static const struct {
 } math[] = {
 #define MATH_NVPTX(name, intrinsic, device) {name, intrinsic, device},
 #include "backend/math_nvptx.def"
-#undef MATH_NVPTX
+};
+
+static const struct {
+    const char *intrinsic, *function;
+} pairs[] = {
+#define MATH_PAIR(intrinsic, function) {intrinsic, function},
+#include "backend/math_nvptx.def"
 };
 
 /* Is `name` "base" for double, "basef" for float? */
@@ -27,11 +33,37 @@ static bool is_libm(const char *name, const char *base, bool single)
     return !strncmp(name, base, n) && !strcmp(name + n, single ? "f" : "");
 }
 
+/* "llvm.lrint.i64.f64": types follow the name. An integer is a long. */
 static bool is_intrinsic(const char *name, const char *base, bool single)
 {
+    static const char *const types[][4] = {
+        {".f64", ".f64.i32", ".i64.f64", NULL},
+        {".f32", ".f32.i32", ".i64.f32", NULL}};
     size_t n = base ? strlen(base) : 0;
-    return base && !strncmp(name, base, n) &&
-           !strcmp(name + n, single ? ".f32" : ".f64");
+    if (!base || strncmp(name, base, n))
+        return false;
+    for (const char *const *type = types[single]; *type; type++)
+        if (!strcmp(name + n, *type))
+            return true;
+    return false;
+}
+
+void ompjit__prepare_math(LLVMModuleRef m)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(pairs); i++)
+        for (int single = 0; single < 2; single++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s.%s", pairs[i].intrinsic,
+                     single ? "f32" : "f64");
+            LLVMValueRef f = LLVMGetNamedFunction(m, name);
+            if (!f)
+                continue;
+            snprintf(name, sizeof name, "%s%s", pairs[i].function,
+                     single ? "f" : "");
+            LLVMReplaceAllUsesWith(
+                f, LLVMAddFunction(m, name, LLVMGlobalGetValueType(f)));
+            LLVMDeleteFunction(f);
+        }
 }
 
 /* libdevice's function for a declaration, in `out`; false: none. */

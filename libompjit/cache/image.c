@@ -59,7 +59,10 @@ static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
 {
     ompjit__key_begin(key, "image");
     ompjit__key_digest(key, "unit", unit->digest);
-    ompjit__buf_printf(&key->text, "arch %s\nformat %d\n", arch, (int)format);
+    ompjit__buf_printf(&key->text, "arch %s\nformat %d\nchecked %d\n", arch,
+                       (int)format, ctx->check != NULL);
+    ompjit__buf_printf(&key->text, "chunk_is_default %d\nown_lines %d\n",
+                       unit->chunk_is_default, unit->own_lines);
     if (!strcmp(arch, "host"))
         ompjit__key_cpu(key);
     else

@@ -117,6 +117,9 @@ static uint32_t env_number(const char *variable)
     return n > 0 && n <= INT_MAX ? (uint32_t)n : 0;
 }
 
+/* A team of one has no races. */
+enum { CHECKED_THREADS = 8 };
+
 static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
 {
     ompjit_device_info info;
@@ -129,12 +132,17 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
         return status;
     ompjit__device_limits *limits = &dev->limits;
     limits->multiprocessors = info.multiprocessors;
+    limits->parallelism = info.multiprocessors;
+    if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
+        limits->parallelism *= info.max_threads / info.warp_size;
     limits->teams = env_number("OMPJIT_TEAMS");
     if (!limits->teams)
         limits->teams = env_number("OMP_NUM_TEAMS");
     limits->threads = env_number("OMPJIT_THREADS");
     if (!limits->threads)
         limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
+    if (!limits->threads && dev->ctx->check)
+        limits->threads = CHECKED_THREADS;
     return OMPJIT_OK;
 }
 
@@ -151,6 +159,17 @@ ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
     }
     pthread_mutex_unlock(&dev->open_lock);
     return status;
+}
+
+ompjit__device_environment ompjit__environment_of(const ompjit_device *dev)
+{
+    enum { NANOSECONDS = 1000000000 }; /* a tick of the devices' clocks */
+    return (ompjit__device_environment){
+        .num_devices = dev->ctx->ndevices,
+        .device_num = dev->number,
+        .clock_frequency = NANOSECONDS,
+        .hardware_parallelism = dev->limits.parallelism,
+    };
 }
 
 /* ------------------------------------------------------- public functions */

@@ -8,6 +8,7 @@
 #define OMPJIT_DEVICE_H
 
 #include "core.h"
+#include "offload/abi.h"
 
 typedef struct ompjit__loaded ompjit__loaded;     /* an image on a device    */
 typedef struct ompjit__function ompjit__function; /* a kernel in one         */
@@ -45,6 +46,10 @@ typedef struct ompjit__device_ops {
 
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
+
+    /* How many threads of a team would run at the same time in a launch of one
+     * team that the calling thread makes now. NULL: as many as there are. */
+    uint32_t (*processors)(ompjit_device *dev);
 
     /* size 0 gives a unique pointer. Alignment at least 128 bytes. */
     ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
@@ -96,6 +101,7 @@ typedef struct ompjit__device_ops {
 typedef struct ompjit__device_limits {
     ompjit_device_kind kind;
     uint32_t multiprocessors;
+    uint64_t parallelism;    /* cores, or warps that run at the same time */
     uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
                                 OMP_NUM_TEAMS; OMPJIT_THREADS, else
                                 OMP_TEAMS_THREAD_LIMIT); 0: none */
@@ -106,7 +112,9 @@ struct ompjit_device {
     ompjit_context *ctx;
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
-    bool shares_memory; /* host pointers are device pointers              */
+    bool shares_memory; /* mapped data is the original                    */
+    bool reads_host;    /* host pointers are valid on the device          */
+    bool borrows; /* does not share, but a construct's own data may stay  */
     ompjit__device_limits limits; /* kind always; the rest once ready     */
     _Atomic bool ready;
     pthread_mutex_t open_lock; /* of ready                                */
@@ -130,6 +138,9 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
 /* Opens the device and fills dev->limits, on the first call; whoever uses the
  * operations calls it before. device/device.c */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
+/* What kernels are told about the device they run on, once it is ready.
+ * device/device.c */
+ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);
 /* The list, found on first use. A search that failed leaves no device and may
  * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);

@@ -64,6 +64,8 @@ typedef struct ompjit__command {
     ompjit__args host, device;
 } ompjit__command;
 
+/* Do the flags ask for line tables? */
+bool ompjit__lines_wanted(const ompjit_module_options *options);
 /* The cc1 command lines of both halves. options are not NULL. */
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
@@ -180,7 +182,7 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err);
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
-LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn);
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
 bool ompjit__is_kernel(LLVMValueRef fn);
 
 /* One offload entry of a host half, whichever layout it has. hosthalf.c */

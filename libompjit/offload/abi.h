@@ -123,6 +123,7 @@ OMPJIT__ABI_OFFSET(ompjit__launch_environment, reduction_buffer, 8);
     ((ompjit__launch_environment *)~(uintptr_t)0)
 
 /* DeviceEnvironmentTy: the device variable __omp_rtl_device_environment. */
+#define OMPJIT__DEVICE_ENVIRONMENT "__omp_rtl_device_environment"
 typedef struct ompjit__device_environment {
     uint32_t debug_kind;
     uint32_t num_devices;

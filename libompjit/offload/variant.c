@@ -225,6 +225,39 @@ static ompjit__variant *base_of(ompjit__variants *all, const ompjit_device *dev)
     return NULL;
 }
 
+/* Tells a GPU's image which device it is on. */
+static ompjit_status fill_environment(ompjit_device *dev,
+                                      ompjit__loaded *loaded,
+                                      ompjit_error *err)
+{
+    ompjit__device_environment env = ompjit__environment_of(dev);
+    void *address;
+    size_t size;
+    ompjit_status status = dev->ops->symbol(
+        dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
+    if (!status && size != sizeof env)
+        status = ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
+                              OMPJIT__DEVICE_ENVIRONMENT
+                              " has %zu bytes, not %zu", size, sizeof env);
+    if (!status)
+        status = dev->ops->copy(dev, OMPJIT__COPY_TO, address, &env,
+                                sizeof env, NULL, err);
+    return status;
+}
+
+static ompjit_status load(ompjit_device *dev, const ompjit__image *image,
+                          ompjit__loaded *base, ompjit__loaded **out,
+                          ompjit_error *err)
+{
+    ompjit_status status = dev->ops->load(dev, image, base, out, err);
+    if (!status && image->environment) {
+        status = fill_environment(dev, *out, err);
+        if (status)
+            dev->ops->unload(dev, *out);
+    }
+    return status;
+}
+
 static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
                            ompjit__loaded *base, ompjit__loaded **out,
                            ompjit_error *err)
@@ -248,7 +281,7 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
     if (status)
         return status;
     uint64_t start = ompjit__now();
-    status = key->dev->ops->load(key->dev, &image, base, out, err);
+    status = load(key->dev, &image, base, out, err);
     ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LOAD, start);
     ompjit__image_free(&image);
     return status;

@@ -77,6 +77,35 @@ static const struct where {
     {'N', "nowhere"},
 };
 
+enum {
+#define RTL_COST(letter, text) COST_##letter,
+#include "table/meaning.def"
+    COST_COUNT
+};
+
+static const char *const cost_texts[COST_COUNT] = {
+#define RTL_COST(letter, text) [COST_##letter] = text,
+#include "table/meaning.def"
+};
+
+static const struct meaning {
+    const char *name;
+    unsigned char cost;
+    const char *text;
+} meanings[] = {
+#define RTL_MEANING(name, cost, text) {name, COST_##cost, text},
+#include "table/meaning.def"
+};
+
+static const struct size {
+    const char *name;
+    unsigned instructions;
+} sizes[] = {
+#define RTL_SIZE(name, instructions) {name, instructions},
+#include "table/size.def"
+#undef RTL_SIZE
+};
+
 /* --------------------------------------------------------------- look-up */
 
 static const range *range_of(const range *ranges, size_t n, unsigned index)
@@ -127,6 +156,35 @@ int ompjit__rtl_newest(const char *name)
         if (newest < 0 || ompjit__rtl_until(i) > ompjit__rtl_until(newest))
             newest = i;
     return newest;
+}
+
+/* How much of a name `pattern` fits; 0: it does not. */
+static size_t fit(const char *pattern, const char *name)
+{
+    size_t n = strlen(pattern) - 1;
+    if (pattern[n] == '*')
+        return strncmp(pattern, name, n) ? 0 : n;
+    return strcmp(pattern, name) ? 0 : n + 1;
+}
+
+int ompjit__rtl_meaning_of(const char *name)
+{
+    int best = -1;
+    size_t most = 0;
+    for (size_t i = 0; i < OMPJIT__COUNT(meanings); i++)
+        if (fit(meanings[i].name, name) > most) {
+            most = fit(meanings[i].name, name);
+            best = (int)i;
+        }
+    return best;
+}
+
+static unsigned instructions_of(const char *name)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(sizes); i++)
+        if (!strcmp(sizes[i].name, name))
+            return sizes[i].instructions;
+    return 0;
 }
 
 static const char *group_of(unsigned index)
@@ -220,7 +278,12 @@ static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
         ompjit__buf_free(&note);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
+    int meaning = ompjit__rtl_meaning_of(row->name);
+    bool device = row->where == 'D' || row->where == 'B';
     ompjit_rtl_row full = {
+        .meaning = meaning < 0 ? "" : meanings[meaning].text,
+        .cost = !device || meaning < 0 ? "" : cost_texts[meanings[meaning].cost],
+        .instructions = device ? instructions_of(row->name) : 0,
         .size = out->size,
         .index = index,
         .name = row->name,

@@ -27,6 +27,9 @@ typedef struct ompjit__rtl_old {
 extern const ompjit__rtl_old ompjit__rtl_olds[];
 extern const size_t ompjit__rtl_nolds;
 
+/* The row of meaning.def that fits the name best; -1: none. */
+int ompjit__rtl_meaning_of(const char *name);
+
 /* A declaration's attributes as text, as ompjit_rtl.def has it. */
 const char *ompjit__rtl_attributes(unsigned index);
 
