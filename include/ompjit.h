@@ -474,8 +474,18 @@ enum {
     OMPJIT_FOLD_THREADS = 4,  /* the number of threads       */
     OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
     OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
-    OMPJIT_FOLD_ALL = 31
+    OMPJIT_FOLD_CONTENTS = 32,/* what pointers point to, where it is known */
+    OMPJIT_FOLD_ALL = 63
 };
+
+/* What a pointer of a launch points to: the kernel reads these bytes through it
+ * and no others, and nothing changes them meanwhile. */
+typedef struct ompjit_contents {
+    uint32_t param;    /* its number among the kernel's parameters   */
+    uint32_t size;     /* bytes, 1 to OMPJIT_CONTENTS_MAX            */
+    const void *bytes; /* on the host                                */
+} ompjit_contents;
+#define OMPJIT_CONTENTS_MAX 4096
 
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
@@ -499,8 +509,23 @@ typedef struct ompjit_launch {
                                  once: a specialized kernel whose threads are
                                  folded uses no more registers than that
                                  leaves. 0: free; no effect on the host    */
+    uint32_t ncontents;       /* 16 at most                                */
+    const ompjit_contents *contents; /* what becomes a constant of the kernel,
+                                 where that only reads it. A variant runs for
+                                 these very bytes only: they are compared at
+                                 each launch. A bound launch keeps them    */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
+
+/* Asks that what target regions map `to` the kernel's parameter of that name,
+ * an array of OMPJIT_CONTENTS_MAX bytes at most, be compiled into it where
+ * values are folded: for arrays of coefficients that seldom change. It is left
+ * alone where it is also mapped from, present before, or reached by another
+ * pointer. Private copies of at most 8 bytes are folded unasked. INVALID where
+ * the parameter is no pointer. */
+ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
+                                          const char *param,
+                                          ompjit_error *err);
 
 /* Runs a kernel and waits for it. `launch` may be NULL: all defaults. */
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
@@ -629,6 +654,7 @@ typedef struct ompjit_variant_info {
     uint32_t teams, threads;  /* folded; 0: not                            */
     uint32_t residents;       /* as ompjit_launch has it                   */
     uint64_t literals, aligned, noalias; /* bit i: so for parameter i      */
+    uint64_t contents;        /* bit i: what it points to                  */
     const uint64_t *values;   /* values[i] has the bytes of parameter i in its
                                  low end where literals has bit i; valid
                                  during the call                           */
@@ -657,7 +683,8 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
  * the kernel (its symbol from the function's name on), what is folded, and the
  * arguments' values by name, or by number where they have none. The line `*`,
  * perhaps with threads=1, is the module's generic code. # begins a comment.
- * Contexts with a `record` file add to it, each line by one write. */
+ * Contexts with a `record` file add to it, each line by one write; variants with
+ * folded contents are left out. */
 
 /* Called for each line that names no variant of the module. */
 typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);

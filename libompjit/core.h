@@ -119,6 +119,8 @@ typedef struct ompjit__spec {
     bool import_globals;    /* mutable variables are another image's       */
     uint32_t residents;     /* teams that shall fit on a multiprocessor; 0:
                                free. Needs threads                         */
+    uint32_t ncontents;     /* what pointers point to, each by its number  */
+    const ompjit_contents *contents;
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */

@@ -98,7 +98,7 @@ static const struct {
     {"all", "c", OMPJIT_FOLDABLE, 0, "can be folded"},
     {"all", "s", OMPJIT_FOLDABLE, 0, "can be folded"},
     {"all", "d", OMPJIT_FOLDABLE, 0, "can be folded"},
-    {"all", "p", OMPJIT_FOLDABLE_STORAGE, 8, "address"},
+    {"all", "p", OMPJIT_FOLDABLE, 8, "can be folded"},
     {"all", "z", OMPJIT_FOLDABLE, 0, "can be folded"},
     {"all", "x", OMPJIT_FOLDABLE_SECTION, 0, "known at run time"},
     {"all", "out", OMPJIT_FOLDABLE_COPY_BACK, 72, "copied back"},

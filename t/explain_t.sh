@@ -94,6 +94,24 @@ fails_with 'cannot open' "no list" \
 OMPJIT_EXPLAIN=1 "$ompjit" inspect -q "$tmp/saxpy.c" 2>"$tmp/err" >/dev/null
 like "$(cat "$tmp/err")" 'ompjit: saxpy:3' "OMPJIT_EXPLAIN=1: the module's end"
 
+# --------------------------------------------------------------- contents
+program conv.c '#include <stdio.h>' \
+    'int main(void) { float c[3] = {1, 2, 3}, y = 0;' \
+    'for (int k = 0; k < 3; k++) {' \
+    'c[1] = k;' \
+    '#pragma omp target map(to: c) map(tofrom: y)' \
+    'y += c[0] * c[1] + c[2]; }' \
+    'printf("%g\n", y); return 0; }'
+succeeds "run --contents" "$ompjit" run --contents main:5:c --explain \
+    "$tmp/conv.c"
+is "$out" 12 "its output"
+like "$(cat "$tmp/stderr")" 'contents of c' "a variant for them"
+like "$(cat "$tmp/stderr")" 'its contents shall be folded' "and that it was asked"
+fails_with 'KERNEL:NAME' "contents of nothing" \
+    "$ompjit" run --contents c "$tmp/conv.c"
+fails_with 'no parameter is called q' "contents of nobody" \
+    "$ompjit" run --contents main:q "$tmp/conv.c"
+
 # ------------------------------------------------------------------- tune
 unset OMPJIT_SPECIALIZE
 OMPJIT_CACHE=1 OMPJIT_CACHE_DIR=$tmp/cache
@@ -182,6 +200,12 @@ if [ -r "${PTXI-}/libcuda.so.1" ]; then
             "$ompjit" run "$tmp/types.c" >"$tmp/out" 2>&1
         is "$(cat "$tmp/out")" "0 wrong" "all types as PTX, $policy"
     done
+    OMPJIT_SPECIALIZE=now OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
+        LD_LIBRARY_PATH=$PTXI:${LD_LIBRARY_PATH-} \
+        "$ompjit" run --contents main:c --explain "$tmp/conv.c" \
+        >"$tmp/out" 2>"$tmp/err"
+    is "$(cat "$tmp/out")" 12 "contents as PTX"
+    like "$(cat "$tmp/err")" 'contents of c' "are folded"
     OMPJIT_CACHE=1 OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
         LD_LIBRARY_PATH=$PTXI:${LD_LIBRARY_PATH-} \
         "$ompjit" tune "$tmp/saxpy.c" >"$tmp/out" 2>"$tmp/err"

@@ -53,7 +53,8 @@ bool list_add(struct list *list, const char *item)
 void options_free(struct options *o)
 {
     struct list *lists[] = {&o->sources, &o->libraries, &o->library_dirs,
-                            &o->dumps, &o->flags, &o->settings};
+                            &o->dumps, &o->flags, &o->settings,
+                            &o->contents};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         free(lists[i]->items);
 }

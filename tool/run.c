@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tool/tool.h"
@@ -175,6 +176,29 @@ static int warm(const struct options *o, ompjit_context *ctx,
     return EXIT_OK;
 }
 
+/* --contents KERNEL:NAME, where KERNEL may have a line behind its own colon. */
+static int fold_contents(const struct options *o, ompjit_module *mod)
+{
+    for (unsigned i = 0; i < o->contents.n; i++) {
+        const char *item = o->contents.items[i];
+        const char *colon = strrchr(item, ':');
+        char name[256];
+        ompjit_kernel *kernel;
+        ompjit_error err;
+        size_t n = colon ? (size_t)(colon - item) : 0;
+        if (!n || !colon[1] || n >= sizeof name) {
+            complain("--contents %s: KERNEL:NAME is expected", item);
+            return EXIT_USAGE;
+        }
+        memcpy(name, item, n);
+        name[n] = 0;
+        if (ompjit_module_kernel(mod, name, &kernel, &err) ||
+            ompjit_kernel_fold_contents(kernel, colon + 1, &err))
+            return failed(&err);
+    }
+    return EXIT_OK;
+}
+
 int tool_run(struct options *o)
 {
     ompjit_context *ctx = NULL;
@@ -190,6 +214,8 @@ int tool_run(struct options *o)
         status = session_module(o, ctx, &mod);
     if (!status)
         status = show_dumps(o, ctx, mod);
+    if (!status)
+        status = fold_contents(o, mod);
     if (!status)
         status = warm(o, ctx, mod);
     if (!status)

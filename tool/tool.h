@@ -40,7 +40,7 @@ struct options {
     const char *output, *emit, *fold, *record, *warm;
     unsigned teams, threads, residents, time_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
-    struct list sources, libraries, library_dirs, dumps, settings;
+    struct list sources, libraries, library_dirs, dumps, settings, contents;
     struct list flags;      /* for clang                                    */
     bool check, time, quiet, verbose, no_cache, explain, help;
 };

@@ -23,9 +23,11 @@ static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 /* ------------------------------------------------------------- parameters */
 
 /* The order of the questions is that of what a reader wants to know. */
-static ompjit_foldable foldable(const ompjit__param *p, unsigned i)
+static ompjit_foldable foldable(const ompjit__kernel_desc *k, unsigned i)
 {
-    if (p->kind != OMPJIT__PARAM_POINTER)
+    const ompjit__param *p = &k->params[i];
+    if (p->kind != OMPJIT__PARAM_POINTER ||
+        (i < 64 && ompjit__small_structs(k) >> i & 1))
         return i < 64 ? OMPJIT_FOLDABLE : OMPJIT_FOLDABLE_TOO_MANY;
     if (!p->map_type || p->map_type & OMPJIT__MAP_LITERAL)
         return OMPJIT_FOLDABLE_POINTER;
@@ -36,7 +38,7 @@ static ompjit_foldable foldable(const ompjit__param *p, unsigned i)
     return p->size > 8 ? OMPJIT_FOLDABLE_TOO_LARGE : OMPJIT_FOLDABLE_STORAGE;
 }
 
-static void say_why(const ompjit__param *p, ompjit_param_state *s)
+static void say_why(ompjit_param_state *s)
 {
     static const char *const words[] = {
         [OMPJIT_FOLDABLE] = "can be folded",
@@ -85,11 +87,14 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
                             k->name, k->nparams, i);
     const ompjit__param *p = &k->params[i];
     *state = (ompjit_param_state)OMPJIT_PARAM_STATE_INIT;
-    state->foldable = foldable(p, i);
+    state->foldable = foldable(k, i);
     if (p->kind == OMPJIT__PARAM_POINTER &&
         state->foldable != OMPJIT_FOLDABLE_POINTER)
         state->storage = p->size;
-    say_why(p, state);
+    say_why(state);
+    if (state->foldable != OMPJIT_FOLDABLE && i < 64 &&
+        atomic_load(&kernel->contents) >> i & 1)
+        strcat(state->why, "; its contents shall be folded");
     add_sightings(kernel, i, state);
     return OMPJIT_OK;
 }
@@ -114,6 +119,8 @@ static int take_info(void *data, const ompjit__variant_key *key)
                                 .aligned = key->aligned,
                                 .noalias = key->noalias};
     uint64_t values[64] = {0};
+    for (uint32_t i = 0; i < key->ncontents; i++)
+        info.contents |= UINT64_C(1) << key->contents[i].param;
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         values[__builtin_ctzll(rest)] = key->values[__builtin_ctzll(rest)];
     ompjit__buf_add(&s->bytes, &info, sizeof info);
@@ -194,6 +201,7 @@ static int add_variant(void *data, const ompjit_variant_info *v)
     }
     add_names(t, "aligned", v->aligned);
     add_names(t, "unshared", v->noalias);
+    add_names(t, "contents of", v->contents);
     ompjit__buf_printf(&t->buf, "\n");
     return 0;
 }
@@ -299,6 +307,10 @@ static void add_launch(const ompjit__request *r, bool host,
         spec->teams = r->teams[0];
     if (fold & OMPJIT_FOLD_NOALIAS)
         spec->noalias = r->noalias;
+    if (fold & OMPJIT_FOLD_CONTENTS) {
+        spec->ncontents = r->ncontents;
+        spec->contents = r->contents;
+    }
     if (host && r->threads[0] <= 1)
         spec->threads = 1;
     if (!host && spec->threads)

@@ -52,6 +52,7 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
         kernels[i].mod = mod;
         kernels[i].index = i;
         kernels[i].eligible = ompjit__eligible(&unit->kernels[i]);
+        kernels[i].contents = ompjit__small_structs(&unit->kernels[i]);
         atomic_flag_clear(&kernels[i].last_lock);
     }
     *out = mod;

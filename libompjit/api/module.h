@@ -24,6 +24,7 @@ struct ompjit_kernel {
     ompjit_module *mod;
     unsigned index;
     uint64_t eligible;             /* parameters that can be folded */
+    _Atomic uint64_t contents;     /* pointers whose contents shall be */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
     struct ompjit__tuning *_Atomic tuning; /* offload/tune.h        */
     atomic_flag last_lock;
@@ -42,6 +43,8 @@ struct ompjit_module {
 
 /* Parameters whose values can be folded: policy.c */
 uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
+/* Pointers to what is folded as values are: policy.c */
+uint64_t ompjit__small_structs(const ompjit__kernel_desc *k);
 /* Made on first use; NULL where memory runs out. policy.c */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
 

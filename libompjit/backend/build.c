@@ -182,6 +182,11 @@ static ompjit_status fold(struct build *b, ompjit_error *err)
         keep_kernel_apart(b);
     ompjit_status status =
         ompjit__fold_literals(b->m, b->unit, b->spec, err);
+    for (unsigned i = 0; !status && b->spec->kernel && i < b->unit->nkernels;
+         i++)
+        if (!strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
+            ompjit__fold_contents(b->m, &b->unit->kernels[i], b->spec,
+                                  b->host);
     if (!status)
         ompjit__annotate(b->m, b->unit, b->spec);
     done(b, OMPJIT_STAGE_SPECIALIZE);

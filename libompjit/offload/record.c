@@ -85,7 +85,7 @@ void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 {
     const char *path = mod->ctx->record;
     ompjit__buf line = {0};
-    if (!path)
+    if (!path || key->ncontents) /* whose bytes have no place in a line */
         return;
     write_key(mod, key, &line);
     int fd = line.failed ? -1

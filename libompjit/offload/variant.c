@@ -50,6 +50,18 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ h >> 32;
 }
 
+static uint64_t mix_contents(uint64_t h, const ompjit_contents *c)
+{
+    h = mix(h, (uint64_t)c->param << 32 | c->size);
+    for (uint32_t at = 0; at < c->size; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)c->bytes + at,
+               c->size - at < 8 ? c->size - at : 8);
+        h = mix(h, word);
+    }
+    return h;
+}
+
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 {
     uint64_t h = mix(key->dev->number, key->kernel);
@@ -61,7 +73,21 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
         h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         h = mix(h, key->values[__builtin_ctzll(rest)]);
+    for (uint32_t i = 0; i < key->ncontents; i++)
+        h = mix_contents(h, &key->contents[i]);
     return h;
+}
+
+static bool same_contents(const ompjit__variant_key *a,
+                          const ompjit__variant_key *b)
+{
+    bool same = a->ncontents == b->ncontents;
+    for (uint32_t i = 0; same && i < a->ncontents; i++)
+        same = a->contents[i].param == b->contents[i].param &&
+               a->contents[i].size == b->contents[i].size &&
+               !memcmp(a->contents[i].bytes, b->contents[i].bytes,
+                       a->contents[i].size);
+    return same;
 }
 
 static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
@@ -77,14 +103,33 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
         if (a->values[i] != b->values[i])
             return false;
     }
-    return true;
+    return same_contents(a, b);
 }
 
-/* A key that owns its values. */
+/* The list and, behind it, all its bytes. NULL: out of memory. */
+static const ompjit_contents *copy_contents(const ompjit__variant_key *key)
+{
+    size_t total = key->ncontents * sizeof(ompjit_contents), at = total;
+    for (uint32_t i = 0; i < key->ncontents; i++)
+        total += key->contents[i].size;
+    ompjit_contents *copy = malloc(total);
+    for (uint32_t i = 0; copy && i < key->ncontents; i++) {
+        copy[i] = key->contents[i];
+        copy[i].bytes = (char *)copy + at;
+        memcpy((char *)copy + at, key->contents[i].bytes, copy[i].size);
+        at += copy[i].size;
+    }
+    return copy;
+}
+
+/* A key that owns its values and contents. */
 static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 {
     *to = *from;
     to->values = NULL;
+    to->contents = NULL;
+    if (from->ncontents && !(to->contents = copy_contents(from)))
+        return false;
     if (!from->literal_mask)
         return true;
     size_t n = 64 - (size_t)__builtin_clzll(from->literal_mask);
@@ -95,7 +140,9 @@ static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 static void free_key(ompjit__variant_key *key)
 {
     free((void *)(uintptr_t)key->values);
+    free((void *)(uintptr_t)key->contents);
     key->values = NULL;
+    key->contents = NULL;
 }
 
 /* ------------------------------------------------------- finding, holding */
@@ -269,7 +316,9 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
                          .aligned = key->aligned,
                          .noalias = key->noalias,
                          .import_globals = base != NULL,
-                         .residents = key->residents};
+                         .residents = key->residents,
+                         .ncontents = key->ncontents,
+                         .contents = key->contents};
     if (key->kernel != OMPJIT__ALL_KERNELS)
         spec.kernel = mod->unit.kernels[key->kernel].symbol;
     char arch[32];
@@ -376,6 +425,8 @@ static ompjit__flight *flight_new(ompjit_module *mod,
     ompjit__variants *all = &mod->variants;
     ompjit__flight *f = calloc(1, sizeof *f);
     if (!f || !copy_key(&f->key, key)) {
+        if (f)
+            free_key(&f->key);
         free(f);
         return NULL;
     }

@@ -18,6 +18,8 @@ typedef struct ompjit__variant_key {
     uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
     uint32_t threads, teams; /* folded; 0: not                             */
     uint32_t residents;      /* ompjit__spec                               */
+    uint32_t ncontents;      /* of pointers: ompjit__spec                  */
+    const ompjit_contents *contents;
     uint64_t literal_mask;   /* folded parameters                          */
     uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
     const uint64_t *values;  /* by parameter; read where literal_mask says */
