@@ -153,7 +153,8 @@ static void counting(void)
        ompjit__count_ptx(ptx));
     ok(ompjit__count_ptx("") == 0 && ompjit__count_ptx("}{;") == 1,
        "texts that are no PTX end too");
-    ok(n == 5 && stores == 8 && loads == 40, "assembly, %u bytes stored, %u loaded", stores, loads);
+    ok(n == 5 && stores == 8 && loads == 40,
+       "assembly, %u bytes stored, %u loaded", stores, loads);
 }
 
 static void code_on(const char *arch)
@@ -180,7 +181,8 @@ static void code_on(const char *arch)
        before.ptx, before.use.code);
     st = ompjit_kernel_code(k, arch, &l, args, 3, &after, &err);
     ok(!st && after.instructions &&
-           after.instructions < before.instructions && after.use.code < before.use.code,
+           after.instructions < before.instructions &&
+           after.use.code < before.use.code,
        "%s: %u where values are folded", arch, after.instructions);
     l.fold = OMPJIT_FOLD_NOALIAS;
     ok(!ompjit_kernel_code(k, arch, &l, args, 2, &again, &err) &&
@@ -357,7 +359,8 @@ static void record(void)
     close_module();
     ok(!ompjit__read_file(list, &text, &err) &&
            strstr(text.data, "* threads=1\n") &&
-           strstr(text.data, "axpy_l") && strstr(text.data, " teams=2 n=0x40 ") &&
+           strstr(text.data, "axpy_l") &&
+           strstr(text.data, " teams=2 n=0x40 ") &&
            strstr(text.data, " a=0x8000000000000000 aligned="),
        "what was built stands in the list");
     printf("# %s\n", text.data);

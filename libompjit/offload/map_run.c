@@ -366,18 +366,18 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     if (!st) {
         ompjit__request asked = *request;
         ompjit_contents contents[FEW_CONTENTS];
-        uint64_t wanted = atomic_load_explicit(&mod->kernels[kernel].contents,
-                                               memory_order_relaxed);
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+            uint64_t wanted = atomic_load_explicit(
+                &mod->kernels[kernel].contents, memory_order_relaxed);
             asked.contents = contents;
             asked.ncontents = wanted ? find_contents(c, &a, wanted,
                                                      asked.noalias, contents)
                                      : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
-        if (mod->ctx->tune)
+        if (c->dev->ctx->tune)
             ompjit__map_tune(c, &call, a.storage, a.total);
         st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
@@ -395,7 +395,7 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
 {
     ompjit__call call = {mod, kernel, dev, request, NULL};
     bool mapped = maps && maps->n;
-    if (!mapped && mod->ctx->tune)
+    if (!mapped && dev->ctx->tune)
         ompjit__map_tune(NULL, &call, NULL, 0);
     if (!mapped)
         return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);

@@ -7,8 +7,8 @@
 
 #include "offload/launch.h"
 
-/* Gives the teams and threads to ask for (0: the device's choice) that are known
- * to be best, where the call leaves all of the geometry to the device; else,
+/* Gives the teams and threads to ask for (0: the device's choice) that are
+ * known to be best, where the call leaves all of the geometry to the device; else,
  * and where nothing is known, false. A few nanoseconds after a kernel's first
  * call. */
 bool ompjit__tuned(const ompjit__call *call, ompjit_geometry *best);
@@ -24,10 +24,10 @@ ompjit_status ompjit__tune(const ompjit__call *call,
                            const ompjit_tune_options *options,
                            ompjit_tuned *out, ompjit_error *err);
 
-/* The same for a target construct in place (`c` NULL: it maps nothing), with its
- * private storage: what the kernel can reach is saved and put back. Does nothing
- * where there is nothing to try, and tells the log why where it cannot be done.
- * map_tune.c */
+/* The same for a target construct in place (`c` NULL: it maps nothing), with
+ * its private storage: what the kernel can reach is saved and put back. Does
+ * nothing where there is nothing to try, and tells the log why where it cannot
+ * be done. map_tune.c */
 struct ompjit__construct;
 void ompjit__map_tune(const struct ompjit__construct *c,
                       const ompjit__call *call, void *privates, size_t size);
