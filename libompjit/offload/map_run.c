@@ -352,6 +352,11 @@ static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
     return n;
 }
 
+static bool tunes(const ompjit_device *dev)
+{
+    return dev->ctx && dev->ctx->tune;
+}
+
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,
@@ -377,7 +382,7 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                      : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
-        if (c->dev->ctx->tune)
+        if (tunes(c->dev))
             ompjit__map_tune(c, &call, a.storage, a.total);
         st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
@@ -395,7 +400,7 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
 {
     ompjit__call call = {mod, kernel, dev, request, NULL};
     bool mapped = maps && maps->n;
-    if (!mapped && dev->ctx->tune)
+    if (!mapped && tunes(dev))
         ompjit__map_tune(NULL, &call, NULL, 0);
     if (!mapped)
         return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);

@@ -9,8 +9,8 @@
 
 /* Gives the teams and threads to ask for (0: the device's choice) that are
  * known to be best, where the call leaves all of the geometry to the device; else,
- * and where nothing is known, false. A few nanoseconds after a kernel's first
- * call. */
+ * and where nothing is known, false. Takes no lock, and reads the cache at a
+ * kernel's first call only. */
 bool ompjit__tuned(const ompjit__call *call, ompjit_geometry *best);
 /* Makes the request ask for exactly these, where they are not 0. */
 void ompjit__ask_geometry(ompjit__request *r, uint32_t teams,
