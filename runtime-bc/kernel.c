@@ -24,7 +24,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
 {
     ompjit_mode = mode;
     ompjit_level = 0;
-    ompjit_size = 1;
+    ompjit_size = 0;
     ompjit_nthreads_var = 0;
     ompjit_sched_var = SCHED_STATIC;
     ompjit_chunk_var = 0;
@@ -44,7 +44,8 @@ INLINE void run_worker(void)
         if (!work)
             return;
         if (mine) {
-            ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_TEAM);
+            uint32_t kind = ompjit_size ? CONTEXT_TEAM : CONTEXT_ALL;
+            ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | kind);
             __kmpc_kernel_end_parallel();
         }
         __kmpc_barrier_simple_generic(NULL, 0);
@@ -65,8 +66,7 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         return -1;
     }
     /* The main thread's warp has no workers, and blocks of one warp none. */
-    if (env->use_generic_state_machine && plat_ntid() > PLAT_WARP &&
-        plat_tid() < plat_ntid() - PLAT_WARP)
+    if (env->use_generic_state_machine && plat_tid() < main_tid())
         run_worker();
     return (int32_t)plat_tid();
 }

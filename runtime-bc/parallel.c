@@ -59,10 +59,9 @@ INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
  * values, and reads only what it stored; the barrier before keeps them from
  * threads that are still before the region, the one at its end from those
  * that are still in it. */
-INLINE void run_spmd(uint32_t n, void *fn, void **args, int64_t nargs)
+INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
 {
-    bool all = n == plat_ntid();
-    uint32_t inner = CONTEXT_TAG | CONTEXT_BLOCK;
+    uint32_t inner = CONTEXT_TAG | CONTEXT_ALL;
     if (!all)
         inner = CONTEXT_TAG |
                 (n == 1 ? CONTEXT_ALONE | 1 : (uint32_t)CONTEXT_TEAM);
@@ -75,35 +74,37 @@ INLINE void run_spmd(uint32_t n, void *fn, void **args, int64_t nargs)
     }
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 1;
+    ompjit_size = 0;
 }
 
 /* The main thread of a generic kernel alone. */
-INLINE void run_alone(void *fn, void **args, int64_t nargs)
+INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 {
     ompjit_level = 1;
+    ompjit_size = !all;
     call_microtask(CONTEXT_TAG | CONTEXT_ALONE | 1, fn, args, nargs);
     drop_own_icv();
     ompjit_level = 0;
+    ompjit_size = 0;
 }
 
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
 void __kmpc_end_sharing_variables(void);
 
 /* The main thread wakes the workers and waits for them. */
-INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
+INLINE void run_workers(uint32_t n, bool all, void *wrapper, void **args, int64_t nargs)
 {
     void **shared;
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
     for (int64_t i = 0; i < nargs; i++)
         shared[i] = args[i];
-    ompjit_size = n;
+    ompjit_size = all ? 0 : n;
     ompjit_work = wrapper;
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 1;
+    ompjit_size = 0;
     __kmpc_end_sharing_variables();
 }
 
@@ -122,12 +123,13 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     uint32_t n = condition ? wanted_threads(num_threads) : 1;
     if (strict && condition && num_threads > 0 && n < (uint32_t)num_threads)
         plat_fail("num_threads(strict) asks for more threads than the team's");
+    bool all = n == max_threads();
     if (is_spmd())
-        run_spmd(n, fn, args, nargs);
+        run_spmd(n, all, fn, args, nargs);
     else if (n > 1 && wrapper)
-        run_workers(n, wrapper, args, nargs);
+        run_workers(n, all, wrapper, args, nargs);
     else
-        run_alone(fn, args, nargs);
+        run_alone(all && wrapper, fn, args, nargs);
 }
 
 /* The call of clang 15 to 21. */
@@ -144,7 +146,7 @@ __kmpc_parallel_51(ident *loc, int32_t gtid, int32_t condition,
 EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 {
     *work = ompjit_work;
-    return *work && plat_tid() < ompjit_size;
+    return *work && (!ompjit_size || plat_tid() < ompjit_size);
 }
 
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)

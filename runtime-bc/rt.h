@@ -42,7 +42,7 @@ enum { EXEC_GENERIC = 1, EXEC_SPMD = 2 };
 
 extern uint32_t IN_SHARED ompjit_mode;  /* EXEC_GENERIC or EXEC_SPMD          */
 extern uint32_t IN_SHARED ompjit_level; /* 1 while a parallel region runs     */
-extern uint32_t IN_SHARED ompjit_size;  /* its threads; 0: the whole block    */
+extern uint32_t IN_SHARED ompjit_size;  /* its threads; 0: all there are      */
 extern uint32_t IN_SHARED ompjit_nthreads_var; /* 0: as many as there are     */
 extern uint32_t IN_SHARED ompjit_sched_var;    /* omp_sched_t                 */
 extern int32_t IN_SHARED ompjit_chunk_var;
@@ -74,17 +74,23 @@ thread_state *ompjit_thread_state(void);
 int8_t __kmpc_is_spmd_exec_mode(void);
 INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }
 
-/* Threads that a parallel region can have. In generic mode the last warp is
- * the main thread's. */
-INLINE uint32_t max_threads(void)
-{
-    uint32_t n = plat_ntid();
-    if (is_spmd())
-        return n;
-    return n > PLAT_WARP ? n - PLAT_WARP : 1;
-}
 /* The thread that runs a generic kernel's sequential part. */
 INLINE uint32_t main_tid(void) { return (plat_ntid() - 1) & ~(PLAT_WARP - 1); }
+
+/* Threads that a parallel region can have. In generic mode the last warp is
+ * the main thread's, and a block of one warp has no other. */
+INLINE uint32_t max_threads(void)
+{
+    if (is_spmd())
+        return plat_ntid();
+    return plat_ntid() > PLAT_WARP ? main_tid() : 1;
+}
+/* Those of the team's region: a kernel without num_threads and the like never
+ * stores a size, so that this is what the hardware says. */
+INLINE uint32_t team_threads(void)
+{
+    return ompjit_size ? ompjit_size : max_threads();
+}
 
 /* ------------------------------------------------------------ contexts */
 
@@ -92,7 +98,7 @@ enum {
     CONTEXT_TAG = 1 << 30,
     CONTEXT_KIND = 3 << 16,
     CONTEXT_SEQUENTIAL = 0 << 16, /* outside of parallel regions           */
-    CONTEXT_BLOCK = 1 << 16,      /* in a region of all threads of a block */
+    CONTEXT_ALL = 1 << 16,        /* in a region of all threads there are  */
     CONTEXT_TEAM = 2 << 16,       /* in a region of ompjit_size threads    */
     CONTEXT_ALONE = 3 << 16,      /* in a region of one thread             */
     CONTEXT_LEVEL = 0xffff        /* ALONE: the nesting level              */
@@ -107,7 +113,7 @@ INLINE uint32_t context_of_state(void)
         return CONTEXT_TAG | CONTEXT_ALONE | (1 + s->nested);
     uint32_t n = ompjit_size;
     if (n == 0)
-        return CONTEXT_TAG | CONTEXT_BLOCK;
+        return CONTEXT_TAG | CONTEXT_ALL;
     return CONTEXT_TAG | (n == 1 ? CONTEXT_ALONE | 1 : CONTEXT_TEAM);
 }
 
@@ -127,12 +133,12 @@ INLINE uint32_t context_level(uint32_t c)
 /* The threads of the innermost region, and the caller's number among them. */
 INLINE bool context_is_many(uint32_t c)
 {
-    return context_kind(c) == CONTEXT_BLOCK || context_kind(c) == CONTEXT_TEAM;
+    return context_kind(c) == CONTEXT_ALL || context_kind(c) == CONTEXT_TEAM;
 }
 INLINE uint32_t context_threads(uint32_t c)
 {
-    if (context_kind(c) == CONTEXT_BLOCK)
-        return plat_ntid();
+    if (context_kind(c) == CONTEXT_ALL)
+        return max_threads();
     return context_kind(c) == CONTEXT_TEAM ? ompjit_size : 1;
 }
 INLINE uint32_t context_thread(uint32_t c)
@@ -140,18 +146,50 @@ INLINE uint32_t context_thread(uint32_t c)
     return context_is_many(c) ? plat_tid() : 0;
 }
 
+/* The threads of the region the caller is in, without a context. */
+INLINE uint32_t threads_here(void)
+{
+    thread_state *s = thread_state_if_any();
+    return s && s->nested ? 1 : team_threads();
+}
+
+/* Waits for the first n threads, or all that a region can have. */
+enum { TEAM_BARRIER = 7 };
+void ompjit_team_barrier(uint32_t n);
+INLINE void all_barrier(void)
+{
+    if (is_spmd())
+        plat_barrier();
+    else if (max_threads() > 1)
+        plat_hw_barrier_some(TEAM_BARRIER, max_threads());
+}
+
 /* Waits for the threads of the context. Outside of regions an SPMD kernel's
  * threads do everything together, and wait for each other. */
-void ompjit_context_barrier(uint32_t context);
 void ompjit_barrier_init(void);
 void ompjit_share_init(bool spmd);
 INLINE void context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);
-    if (kind == CONTEXT_BLOCK || (kind == CONTEXT_SEQUENTIAL && is_spmd()))
-        plat_barrier();
+    if (kind == CONTEXT_ALL || (kind == CONTEXT_SEQUENTIAL && is_spmd()))
+        all_barrier();
     else if (kind == CONTEXT_TEAM)
-        ompjit_context_barrier(c);
+        ompjit_team_barrier(ompjit_size);
+}
+
+/* The same from the state, of which fewer words are asked than it takes to
+ * make a context: outside of regions the size is 0, and a generic kernel's
+ * main thread has nobody to wait for. */
+INLINE void barrier_here(void)
+{
+    thread_state *s = thread_state_if_any();
+    if ((s && s->nested) || (!is_spmd() && plat_tid() == main_tid()))
+        return;
+    uint32_t n = ompjit_size;
+    if (n == 0)
+        all_barrier();
+    else if (n > 1)
+        ompjit_team_barrier(n);
 }
 
 /* Lanes of the caller's warp among the first n threads of the block. */

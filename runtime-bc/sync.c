@@ -34,10 +34,8 @@ static void warps_barrier(uint32_t warps)
     plat_fence_team();
 }
 
-NOINLINE EXPORT void ompjit_context_barrier(uint32_t context)
+NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 {
-    enum { TEAM_BARRIER = 7 };
-    uint32_t n = context_threads(context);
     if (PLAT_COUNTS_THREADS || n % PLAT_WARP == 0) {
         plat_hw_barrier_some(TEAM_BARRIER, n);
         return;
@@ -53,7 +51,10 @@ NOINLINE EXPORT void ompjit_context_barrier(uint32_t context)
 
 EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
 {
-    context_barrier(context_of(gtid));
+    if (gtid & CONTEXT_TAG)
+        context_barrier((uint32_t)gtid);
+    else
+        barrier_here();
 }
 
 EXPORT int32_t __kmpc_cancel_barrier(ident *loc, int32_t gtid)

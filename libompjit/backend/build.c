@@ -122,7 +122,9 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. */
+ * when the runtime's small functions are gone by then. Not for generic kernels:
+ * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
+ * removes them. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
 /* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
@@ -146,7 +148,8 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%sdefault<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->host ? "" : PRESIMPLIFY, b->unit->opt_level);
+                       b->spmd && !b->host ? PRESIMPLIFY : "",
+                       b->unit->opt_level);
 }
 
 static ompjit_status optimize(struct build *b, ompjit_error *err)
