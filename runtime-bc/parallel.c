@@ -67,25 +67,29 @@ INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
                 (n == 1 ? CONTEXT_ALONE | 1 : (uint32_t)CONTEXT_TEAM);
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 1;
-    ompjit_size = all ? 0 : n;
+    if (!all)
+        ompjit_size = n;
     if (all || plat_tid() < n) {
         call_microtask(inner, fn, args, nargs);
         drop_own_icv();
     }
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 0;
+    if (!all)
+        ompjit_size = 0;
 }
 
 /* The main thread of a generic kernel alone. */
 INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 {
     ompjit_level = 1;
-    ompjit_size = !all;
+    if (!all)
+        ompjit_size = 1;
     call_microtask(CONTEXT_TAG | CONTEXT_ALONE | 1, fn, args, nargs);
     drop_own_icv();
     ompjit_level = 0;
-    ompjit_size = 0;
+    if (!all)
+        ompjit_size = 0;
 }
 
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
@@ -98,13 +102,15 @@ INLINE void run_workers(uint32_t n, bool all, void *wrapper, void **args, int64_
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
     for (int64_t i = 0; i < nargs; i++)
         shared[i] = args[i];
-    ompjit_size = all ? 0 : n;
+    if (!all)
+        ompjit_size = n;
     ompjit_work = wrapper;
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 0;
+    if (!all)
+        ompjit_size = 0;
     __kmpc_end_sharing_variables();
 }
 

@@ -94,6 +94,7 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
+    ompjit__barriers_without_number(b->m);
     LLVMModuleRef runtime;
     ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
