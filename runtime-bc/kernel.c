@@ -66,7 +66,8 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         return -1;
     }
     /* The main thread's warp has no workers, and blocks of one warp none. */
-    if (env->use_generic_state_machine && plat_tid() < main_tid())
+    if (env->use_generic_state_machine && plat_ntid() > PLAT_WARP &&
+        plat_tid() < max_threads())
         run_worker();
     return (int32_t)plat_tid();
 }

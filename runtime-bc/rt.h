@@ -81,9 +81,10 @@ INLINE uint32_t main_tid(void) { return (plat_ntid() - 1) & ~(PLAT_WARP - 1); }
  * the main thread's, and a block of one warp has no other. */
 INLINE uint32_t max_threads(void)
 {
+    uint32_t n = plat_ntid();
     if (is_spmd())
-        return plat_ntid();
-    return plat_ntid() > PLAT_WARP ? main_tid() : 1;
+        return n;
+    return n > PLAT_WARP ? n - PLAT_WARP : 1;
 }
 /* Those of the team's region: a kernel without num_threads and the like never
  * stores a size, so that this is what the hardware says. */
@@ -154,14 +155,13 @@ INLINE uint32_t threads_here(void)
 }
 
 /* Waits for the first n threads, or all that a region can have. */
-enum { TEAM_BARRIER = 7 };
 void ompjit_team_barrier(uint32_t n);
 INLINE void all_barrier(void)
 {
     if (is_spmd())
         plat_barrier();
     else if (max_threads() > 1)
-        plat_hw_barrier_some(TEAM_BARRIER, max_threads());
+        ompjit_team_barrier(max_threads());
 }
 
 /* Waits for the threads of the context. Outside of regions an SPMD kernel's

@@ -36,6 +36,7 @@ static void warps_barrier(uint32_t warps)
 
 NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 {
+    enum { TEAM_BARRIER = 7 };
     if (PLAT_COUNTS_THREADS || n % PLAT_WARP == 0) {
         plat_hw_barrier_some(TEAM_BARRIER, n);
         return;
