@@ -28,6 +28,9 @@ enum {
     SCHEDULE_MODIFIERS = 1 << 29 | 1 << 30
 };
 
+/* Up to here, the chunks of all threads are no more than any type holds. */
+enum { SHORT_CHUNK = 1 << 16 };
+
 /* One of `n` that share a loop. */
 typedef struct share {
     uint32_t id, n;
