@@ -27,9 +27,9 @@ typedef struct solo_loop {
 enum { TEAM_DYNAMIC, TEAM_GUIDED, TEAM_ORDERED, TEAM_STATIC };
 
 static SHARED loop team_loop;
-static SHARED uint64_t team_chunks;
+static SHARED uint32_t team_chunks, team_drawn; /* dynamic   */
 static SHARED uint32_t team_kind;
-static SHARED uint64_t team_next; /* chunk; guided: iteration */
+static SHARED uint64_t team_next; /* guided: iteration */
 
 /* The last iteration of the chunk at `from`. */
 INLINE uint64_t chunk_end(uint64_t from, uint64_t chunk, uint64_t count)
@@ -94,16 +94,29 @@ static void solo_end(void)
 
 /* ------------------------------------------------------- loops of a team */
 
+/* A counter of 32 bits is what a GPU's shared memory adds to fast. A loop with
+ * more chunks than those count, and each thread may draw one too many, gets
+ * larger ones. */
+INLINE void begin_dynamic(loop *l)
+{
+    const uint64_t most = UINT32_MAX - 4096;
+    if (l->count / l->chunk >= most)
+        l->chunk = l->count / most + 1;
+    team_chunks = (uint32_t)(l->count / l->chunk + (l->count % l->chunk != 0));
+    team_drawn = 0;
+}
+
 /* Every thread of the team comes with the same loop. */
 INLINE void team_begin(uint32_t context, loop l, uint32_t kind)
 {
     context_barrier(context);
     if (context_thread(context) == 0) {
+        if (kind == TEAM_DYNAMIC)
+            begin_dynamic(&l);
         team_loop.lower = l.lower;
         team_loop.count = l.count;
         team_loop.step = l.step;
         team_loop.chunk = l.chunk;
-        team_chunks = l.count / l.chunk + (l.count % l.chunk != 0);
         team_kind = kind;
         team_next = 0;
     }
@@ -111,25 +124,22 @@ INLINE void team_begin(uint32_t context, loop l, uint32_t kind)
 }
 
 /* The lanes that come here together draw their numbers at once. */
-INLINE uint64_t draw(void)
+INLINE uint32_t draw(void)
 {
-    uint32_t lanes = plat_together();
+    uint32_t lanes = plat_together(), first = 0;
     uint32_t below = lanes & ((1u << plat_lane()) - 1);
-    uint64_t first = 0;
     if (!below)
         first = __scoped_atomic_fetch_add(
-            &team_next, (uint64_t)__builtin_popcount(lanes), __ATOMIC_RELAXED,
+            &team_drawn, (uint32_t)__builtin_popcount(lanes), __ATOMIC_RELAXED,
             __MEMORY_SCOPE_WRKGRP);
     uint32_t leader = (uint32_t)__builtin_ctz(lanes);
-    uint32_t low = (uint32_t)plat_shuffle_from(lanes, (int32_t)first, leader);
-    uint32_t high =
-        (uint32_t)plat_shuffle_from(lanes, (int32_t)(first >> 32), leader);
-    return ((uint64_t)high << 32 | low) + (uint32_t)__builtin_popcount(below);
+    first = (uint32_t)plat_shuffle_from(lanes, (int32_t)first, leader);
+    return first + (uint32_t)__builtin_popcount(below);
 }
 
 INLINE bool dynamic_next(uint64_t *from, uint64_t *to)
 {
-    uint64_t number = draw();
+    uint32_t number = draw();
     if (number >= team_chunks)
         return false;
     *from = number * team_loop.chunk;

@@ -2,12 +2,12 @@
  *
  * A reduction over all teams.
  */
-double dot(long n, const double *x, const double *y)
+double dot(int n, const double *x, const double *y)
 {
     double sum = 0;
     #pragma omp target teams distribute parallel for reduction(+ : sum) \
         map(to : x[:n], y[:n]) map(tofrom : sum)
-    for (long i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         sum += x[i] * y[i];
     return sum;
 }
