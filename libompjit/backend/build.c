@@ -123,10 +123,23 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. Not for generic kernels:
- * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
- * removes them. */
+ * when the runtime's small functions are gone by then. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
+
+/* In generic kernels it has to see the calls of these: it takes workers for
+ * idle otherwise, and removes them. LLVM's inliner then decides. */
+static void keep_parallel_calls(LLVMModuleRef m)
+{
+    static const char *const names[] = {"__kmpc_parallel_60",
+                                        "__kmpc_parallel_51"};
+    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
+        if (f)
+            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                           kind);
+    }
+}
 
 /* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
  * that the host reaches by name. */
@@ -149,13 +162,14 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%sdefault<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->spmd && !b->host ? PRESIMPLIFY : "",
-                       b->unit->opt_level);
+                       b->host ? "" : PRESIMPLIFY, b->unit->opt_level);
 }
 
 static ompjit_status optimize(struct build *b, ompjit_error *err)
 {
     ompjit__buf passes = {0};
+    if (!b->host && !b->spmd)
+        keep_parallel_calls(b->m);
     pass_pipeline(b, &passes);
     ompjit_status status =
         passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)

@@ -73,13 +73,18 @@ static void choose_cuda(const ompjit__kernel_desc *k,
 }
 
 /* In generic mode the main thread has a warp of its own behind the workers;
- * a team of one on the host is main thread and worker in one. */
-static void add_main_warp(const ompjit__kernel_desc *k, bool host,
+ * a team of one on the host is main thread and worker in one. A GPU's bound on
+ * the kernel's threads counts that warp, which then comes out of the workers'
+ * unless their number was asked for. */
+static void add_main_warp(const ompjit__kernel_desc *k,
+                          const ompjit__request *r, bool host,
                           ompjit__geometry *g)
 {
     if (k->mode != OMPJIT_MODE_GENERIC || (host && g->threads[0] == 1))
         return;
     g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
+    if (!host && !r->threads_fixed)
+        g->threads[0] = least(g->threads[0], positive(k->max_threads));
 }
 
 static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
@@ -97,7 +102,7 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
         choose_host(k, r, &dev->limits, g);
     else
         choose_cuda(k, r, &dev->limits, g);
-    add_main_warp(k, host, g);
+    add_main_warp(k, r, host, g);
 }
 
 /* ------------------------------------------------------------- variants */
