@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# figures.sh FILE.ptx: what a file of one kernel costs on sm_90, in a line:
-#   registers, bytes of static shared memory, of stack, of spill stores, PTX
-#   instructions, SASS instructions
+# figures.sh [--ptx] FILE.ptx: what a file of one kernel costs on sm_90, in a
+# line: registers, bytes of static shared memory, of stack, of spill stores, PTX
+# instructions, SASS instructions; with --ptx the PTX instructions only.
 # SASS is counted in the cubin: 16 bytes each, without the NOPs (operation
 # 0x918) that fill the code's last 128 bytes. PTXAS names the assembler.
 set -eu
 : "${PTXAS:=ptxas}"
+only=
+if [ "$1" = --ptx ]; then only=ptx; shift; fi
 ptx=$1
 cubin=$(mktemp)
 trap 'rm -f "$cubin"' EXIT
@@ -41,6 +43,10 @@ resources() {
         awk '{ n += $1 } END { print n + 0 }'
 }
 
+if [ -n "$only" ]; then
+    ptx_instructions
+    exit 0
+fi
 said=$("$PTXAS" -v -arch=sm_90 -o "$cubin" "$ptx" 2>&1) || {
     printf '%s\n' "$said" >&2
     exit 1
