@@ -38,6 +38,30 @@ throughput() {
     done
 }
 
+# The best of so many runs in a process; specialized is compiled before them.
+special() { # special POLICY KERNEL
+    OMPJIT_SPECIALIZE=$1 "$ompjit" run "$srcdir/bench/special.c" "$2" 15
+}
+
+specialization() {
+    note "specialized kernels against generic ones, and against C with constants"
+    native "$out/special" "$srcdir/bench/special.c" -DBY_HAND -lm
+    for _ in $(seq "$rounds"); do
+        for kernel in stencil products4 products8 products32 polynomial push \
+            sparse; do
+            ours=$(special now $kernel)
+            generic=$(special off $kernel)
+            hand=$("$out/special" $kernel 15)
+            group="specialized, against generic"
+            add "$group" $kernel ours "$(milliseconds "$ours")" ms
+            add "$group" $kernel generic "$(milliseconds "$generic")" ms
+            group="specialized, against by hand"
+            add "$group" $kernel ours "$(milliseconds "$ours")" ms
+            add "$group" $kernel "by hand" "$(milliseconds "$hand")" ms
+        done
+    done
+}
+
 find_nvrtc() {
     for file in "${CUDA_DIR:-/nonexistent}"/lib64/libnvrtc.so.1[0-9] \
         "$builddir"/cuda-wheels/nvidia/*/lib/libnvrtc.so.1[0-9]; do
@@ -104,6 +128,7 @@ starts() {
 # Other work on the machine spoils figures, and ratios less: it is told.
 load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
+specialization
 cubins
 launches
 starts

@@ -120,6 +120,17 @@ typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
 } ompjit_host_memory;
 
+/* When the values of a launch are compiled into its kernel. */
+typedef enum ompjit_specialize {
+    OMPJIT_SPECIALIZE_DEFAULT = 0, /* a launch's: the context's. A context's:
+                                      OMPJIT_SPECIALIZE=off|auto|now, else off */
+    OMPJIT_SPECIALIZE_NOW,  /* before it runs, once for each set of values  */
+    OMPJIT_SPECIALIZE_AUTO, /* in the background, for values that come back;
+                               the generic kernel runs meanwhile. Arguments
+                               that keep changing are left alone            */
+    OMPJIT_SPECIALIZE_OFF   /* never: one kernel for all values             */
+} ompjit_specialize;
+
 /* Told of a target construct that failed inside a function of
  * ompjit_module_function, which has no way to return an error. Any thread may
  * call it. It may end the process or jump out; if it returns, the function goes
@@ -140,6 +151,14 @@ typedef struct ompjit_context_options {
     void *log_data;
     ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
     void *on_failure_data;
+    int profile;             /* 1: launches are timed too; 0: only where
+                                OMPJIT_PROFILE=1                           */
+    ompjit_specialize specialize; /* for launches that do not say          */
+    unsigned sightings;      /* AUTO: launches with the same values before a
+                                variant is built for them; 0: 3            */
+    unsigned max_variants;   /* specialized variants that a kernel keeps on
+                                a device, the least recently used is
+                                unloaded for another; 0: 64                */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -155,7 +174,8 @@ void ompjit_context_destroy(ompjit_context *ctx);
 ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err);
 
 /* Nanoseconds that each stage took in this context so far, all threads
- * together, and how often it ran. */
+ * together, and how often it ran. Launches are counted where the context has
+ * `profile` set. */
 typedef struct ompjit_times {
     uint64_t ns[OMPJIT_STAGE_COUNT];
     uint64_t count[OMPJIT_STAGE_COUNT];
@@ -347,15 +367,34 @@ typedef struct ompjit_arg {
     } value;
 } ompjit_arg;
 
+/* What specialization folds; of a launch. */
+enum {
+    OMPJIT_FOLD_LITERALS = 1, /* values of scalar arguments  */
+    OMPJIT_FOLD_TEAMS = 2,    /* the number of teams         */
+    OMPJIT_FOLD_THREADS = 4,  /* the number of threads       */
+    OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
+    OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
+    OMPJIT_FOLD_ALL = 31
+};
+
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
     uint32_t teams;           /* 0: the device's choice                    */
     uint32_t threads;         /* in a team; 0: the device's choice         */
     uint32_t dynamic_shared;  /* bytes a team                              */
     uint64_t tripcount;       /* iterations of the loop, 0: unknown        */
-    int specialize;           /* 1: fold the launch's geometry and literal
-                                 scalars into the kernel (compiled once for
-                                 each set of values); 0: geometry only     */
+    ompjit_specialize specialize;
+    unsigned fold;            /* OMPJIT_FOLD_... together; 0: all          */
+    uint64_t literals;        /* bit i: fold parameter i; those that cannot
+                                 be are left alone. 0: all that can be     */
+    uint64_t noalias;         /* bit i: the caller promises that what the
+                                 kernel reaches through pointer i it reaches
+                                 by nothing else. Regions that map their own
+                                 data find that out by themselves           */
+    uint32_t limit_ms;        /* NOW: milliseconds that compiling may take;
+                                 after that the generic kernel runs and the
+                                 variant is ready for a later launch. 0: as
+                                 long as it takes                          */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
 
@@ -364,6 +403,53 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
                                    ompjit_error *err);
+
+/* Has the variant that such a launch would run compiled and loaded in the
+ * background (where `specialize` says AUTO or NOW, the one for these values;
+ * else the generic one), and returns at once. A failure shows at the launch. */
+ompjit_status ompjit_kernel_prepare(ompjit_kernel *kernel, ompjit_device *dev,
+                                    const ompjit_launch *launch,
+                                    const ompjit_arg *args, unsigned nargs,
+                                    ompjit_error *err);
+/* Whether that variant is ready: 1 or 0. */
+ompjit_status ompjit_kernel_ready(ompjit_kernel *kernel, ompjit_device *dev,
+                                  const ompjit_launch *launch,
+                                  const ompjit_arg *args, unsigned nargs,
+                                  int *ready, ompjit_error *err);
+/* Gives up the kernel's background compiles that have not begun. */
+void ompjit_kernel_cancel(ompjit_kernel *kernel);
+
+/* A prepared launch: kernel, device, geometry, variant and arguments, chosen
+ * once and run many times for a few nanoseconds. */
+typedef struct ompjit_bound ompjit_bound;
+
+/* Compiles what is missing (AUTO is as NOW here). The module must outlive the
+ * bound launch, whose variant is never evicted. */
+ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
+                                 const ompjit_launch *launch,
+                                 const ompjit_arg *args, unsigned nargs,
+                                 ompjit_bound **bound, ompjit_error *err);
+/* Runs it and waits for it. Several threads may, at the same time. */
+ompjit_status ompjit_bound_run(ompjit_bound *bound, ompjit_error *err);
+/* Changes parameter `i`, or the one that arg names. ARGUMENT error where its
+ * value is folded. Not while another thread runs it. */
+ompjit_status ompjit_bound_set(ompjit_bound *bound, unsigned i,
+                               const ompjit_arg *arg, ompjit_error *err);
+void ompjit_bound_destroy(ompjit_bound *bound);
+
+/* What has become of a module's variants, on all devices together. */
+typedef struct ompjit_variant_stats {
+    size_t size;          /* sizeof(ompjit_variant_stats)        */
+    uint64_t live;        /* loaded now                          */
+    uint64_t builds;      /* made so far, from cache or compiled */
+    uint64_t failures;    /* that did not compile or load        */
+    uint64_t evictions;   /* unloaded for others                 */
+    uint64_t pending;     /* being built or waiting for that     */
+} ompjit_variant_stats;
+#define OMPJIT_VARIANT_STATS_INIT { .size = sizeof(ompjit_variant_stats) }
+ompjit_status ompjit_module_variants(ompjit_module *mod,
+                                     ompjit_variant_stats *stats,
+                                     ompjit_error *err);
 
 /* What the last launch of the kernel on the device ran with. */
 typedef struct ompjit_launch_info {

@@ -65,6 +65,7 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    struct ompjit__templates *templates; /* backend/template.h              */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -93,6 +94,8 @@ ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
 
 /* ------------------------------------------------------ specialization */
 
+enum { OMPJIT__ALIGNMENT = 64 };
+
 /* What is folded into a build. Zero-initialised: nothing. */
 typedef struct ompjit__spec {
     uint32_t threads;       /* in a team; 0: not folded                    */
@@ -101,6 +104,10 @@ typedef struct ompjit__spec {
     uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
                                must be given                               */
     const uint64_t *literals;
+    uint64_t aligned;       /* bit i: pointer i is a multiple of
+                               OMPJIT__ALIGNMENT                           */
+    uint64_t noalias;       /* bit i: what the kernel reaches through
+                               pointer i it reaches by nothing else        */
     bool import_globals;    /* mutable variables are another image's       */
 } ompjit__spec;
 
@@ -159,6 +166,10 @@ struct ompjit_context {
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
     bool separate_host_memory;
+    bool profile;              /* launches are timed                       */
+    ompjit_specialize specialize; /* never DEFAULT                         */
+    unsigned sightings;        /* AUTO: launches before a variant is built */
+    unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     ompjit_log_fn *log;
     void *log_data;
 
@@ -168,6 +179,7 @@ struct ompjit_context {
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
+    struct ompjit__background *background; /* offload/background.c         */
 
     _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];
     _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];

@@ -344,6 +344,7 @@ static void formats(void)
 int main(void)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    o.profile = 1;
     o.devices = "host";
     if (ompjit_context_create(&o, &ctx, &err) ||
         ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||

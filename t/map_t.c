@@ -233,6 +233,8 @@ static void note_values(const uint64_t *values, unsigned n)
     memcpy(seen, values, n * sizeof *values);
 }
 
+static const ompjit__request any; /* the device's choice */
+
 /* target map(tofrom: x[2:4]) with literals around it, as clang emits it. */
 static void kernel_values(bool shares)
 {
@@ -246,7 +248,7 @@ static void kernel_values(bool shares)
     add(&a, NULL, NULL, 0, TOFROM | PARAM);
     add(&a, x + 7, x + 7, 0, IMPLICIT | PARAM);
     fake_kernel_fn = note_values;
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) && nseen == 4,
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) && nseen == 4,
        "four parameters");
     ok(seen[0] == 42, "a literal");
     if (shares)
@@ -284,7 +286,7 @@ static void privates(bool shares)
     add(&a, pr, pr, 64, PRIVATE | PARAM);
     add(&a, &p, x, 8, PRIVATE | ATTACH | PARAM);
     fake_kernel_fn = write_privates;
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) && nseen == 4,
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) && nseen == 4,
        "four parameters");
     ok(seen[20] == 4007 && fp[0] == 4 && fp[1] == 7 && pr[5] == 0,
        "initialised, and not written back");
@@ -327,7 +329,7 @@ static void struct_members(bool shares)
     arrays a = {0};
     thing_maps(&a, &t);
     fake_kernel_fn = use_thing;
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL), "run");
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL), "run");
     ok(t.b == 11 && x[1] == 13 && t.p == x && t.a == 1 && t.c == 3,
        "the members came back, the pointer as it was");
     if (!shares) {
@@ -342,7 +344,7 @@ static void struct_members(bool shares)
     ok(!ompjit__map_begin(dev, &a.m, NULL) && count_of(dev, &t.b) == 1 &&
            count_of(dev, x) == 1, "enter data: members count once");
     fake_reset(dev);
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) && f->to == 0 &&
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) && f->to == 0 &&
            f->from == 0 && f->allocs == 0, "a region inside moves nothing");
     ok(t.b == (shares ? 12 : 11), "b is%s written back",
        shares ? "" : " not");
@@ -438,7 +440,7 @@ static void captures(void)
     fake_kernel_fn = NULL;
     fake *f = dev->state;
     fake_reset(dev);
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) && f->to == 2,
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) && f->to == 2,
        "the lambda and one pointer are copied");
     ok(!one(dev, ompjit__map_end, &x, 4, NONE, NULL), "end");
     ok(!fake_delete(dev), "nothing leaked");
@@ -489,7 +491,7 @@ static void mappers(bool shares)
     a.mappers[0] = (void *)(uintptr_t)thing_mapper;
     add(&a, t, t, sizeof t, TOFROM | PARAM);
     fake_kernel_fn = use_things;
-    ok(!ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) && t[0].b == 6 &&
+    ok(!ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) && t[0].b == 6 &&
            t[1].b == 7 && x[0] == 1 && y[1] == 1 && t[1].p == y,
        "an array of two with a mapper");
     ok(!dev->present->count, "all is gone");
@@ -620,7 +622,7 @@ static ompjit_status perform(ompjit_device *dev, enum op op, world *w,
     case BEGIN: return ompjit__map_begin(dev, &w->a.m, err);
     case END: return ompjit__map_end(dev, &w->a.m, err);
     case UPDATE: return ompjit__map_update(dev, &w->a.m, err);
-    default: return ompjit__map_run(dev, &w->a.m, NULL, 0, NULL, err);
+    default: return ompjit__map_run(dev, &w->a.m, NULL, 0, &any, err);
     }
 }
 
@@ -672,7 +674,7 @@ static void kernel_failure(void)
     world_init(&w, dev);
     fake_reset(dev);
     fake_run_status = OMPJIT_ERR_DEVICE;
-    ok(ompjit__map_run(dev, &w.a.m, NULL, 0, NULL, &err) ==
+    ok(ompjit__map_run(dev, &w.a.m, NULL, 0, &any, &err) ==
            OMPJIT_ERR_DEVICE, "the kernel's failure is returned");
     fake_run_status = OMPJIT_OK;
     ok(f->from == 0, "and nothing is copied back");
@@ -694,7 +696,7 @@ static void *hammer(void *arg)
         add(&a, own, own, 64, TOFROM | PARAM);
         add(&a, shared, shared, 64, TO | PARAM);
         memset(own, i, sizeof own);
-        bad += ompjit__map_run(dev, &a.m, NULL, 0, NULL, NULL) != 0;
+        bad += ompjit__map_run(dev, &a.m, NULL, 0, &any, NULL) != 0;
         bad += ompjit__map_begin(dev, &a.m, NULL) != 0;
         bad += ompjit__present_lookup(dev, shared) == NULL;
         bad += ompjit__map_end(dev, &a.m, NULL) != 0;

@@ -163,6 +163,7 @@ int session_open(const struct options *o, const char *devices,
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.on_failure = end_program;
+    options.profile = o->time;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();

@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "offload/offload.h"
+#include "offload/variant.h"
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
@@ -66,7 +67,12 @@ static ompjit_status set_choices(ompjit_context *ctx,
     static const struct choice memories[] = {
         {"shared", OMPJIT_HOST_MEMORY_SHARED},
         {"separate", OMPJIT_HOST_MEMORY_SEPARATE}};
+    static const struct choice policies[] = {
+        {"off", OMPJIT_SPECIALIZE_OFF},
+        {"auto", OMPJIT_SPECIALIZE_AUTO},
+        {"now", OMPJIT_SPECIALIZE_NOW}};
     int assembler = (int)o->assembler, memory = (int)o->host_memory;
+    int specialize = (int)o->specialize;
     ompjit_status status = OMPJIT_OK;
     if (assembler == OMPJIT_ASSEMBLER_AUTO)
         status = choose("OMPJIT_ASSEMBLER", assemblers,
@@ -74,6 +80,12 @@ static ompjit_status set_choices(ompjit_context *ctx,
     if (!status && memory == OMPJIT_HOST_MEMORY_DEFAULT)
         status = choose("OMPJIT_HOST_MEMORY", memories,
                         OMPJIT__COUNT(memories), &memory, err);
+    if (!status && specialize == OMPJIT_SPECIALIZE_DEFAULT) {
+        specialize = OMPJIT_SPECIALIZE_OFF;
+        status = choose("OMPJIT_SPECIALIZE", policies, OMPJIT__COUNT(policies),
+                        &specialize, err);
+    }
+    ctx->specialize = (ompjit_specialize)specialize;
     ctx->assembler = (ompjit_assembler)assembler;
     ctx->separate_host_memory = memory == OMPJIT_HOST_MEMORY_SEPARATE;
     return status;
@@ -86,7 +98,11 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
     const char *log = getenv("OMPJIT_LOG");
+    const char *profile = getenv("OMPJIT_PROFILE");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    ctx->profile = o->profile || (profile && !strcmp(profile, "1"));
+    ctx->sightings = o->sightings ? o->sightings : 3;
+    ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && log && !strcmp(log, "1"))
@@ -118,7 +134,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
-    if (!status && !(ctx->tgt = ompjit__tgt_new(ctx)))
+    if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
+                    !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
         ompjit_context_destroy(ctx);
@@ -134,6 +151,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
 {
     if (!ctx)
         return;
+    ompjit__background_free(ctx->background);
     ompjit__tgt_free(ctx->tgt);
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);

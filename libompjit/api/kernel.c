@@ -228,48 +228,55 @@ static ompjit_status check_type(const ompjit__kernel_desc *k,
                           arg_types[arg->type].name, size);
 }
 
-/* values[i]: the bytes of parameter i in the low end. */
-static ompjit_status bind(const ompjit__kernel_desc *k, const ompjit_arg *args,
-                          unsigned nargs, uint64_t *values, ompjit_error *err)
+ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
+                                   unsigned *at, uint64_t *value,
+                                   ompjit_error *err)
 {
+    const ompjit__kernel_desc *k = desc(kernel);
+    ompjit_status status = find_param(k, arg, *at, at, err);
+    if (!status)
+        status = check_type(k, &k->params[*at], arg, err);
+    if (status)
+        return status;
+    *value = 0;
+    memcpy(value, &arg->value, arg_types[arg->type].size);
+    return OMPJIT_OK;
+}
+
+/* values[i]: the bytes of parameter i in the low end. */
+ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
+                                    const ompjit_arg *args, unsigned nargs,
+                                    uint64_t *values, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
     bool given[k->nparams + 1];
     memset(given, 0, sizeof given);
     if (nargs != k->nparams)
         return argument_error(k, err, "takes %u arguments, got %u", k->nparams,
                               nargs);
     for (unsigned i = 0; i < nargs; i++) {
-        unsigned at;
-        ompjit_status status = find_param(k, &args[i], i, &at, err);
-        if (!status)
-            status = check_type(k, &k->params[at], &args[i], err);
+        unsigned at = i;
+        uint64_t value;
+        ompjit_status status =
+            ompjit__kernel_value(kernel, &args[i], &at, &value, err);
         if (status)
             return status;
         if (given[at])
             return argument_error(k, err, "%s is given twice",
                                   k->params[at].name);
         given[at] = true;
-        values[at] = 0;
-        memcpy(&values[at], &args[i].value, arg_types[args[i].type].size);
+        values[at] = value;
     }
     return OMPJIT_OK;
 }
 
 /* ----------------------------------------------------------------- launch */
 
-/* All scalars; pointers differ from launch to launch. */
-static uint64_t literal_mask(const ompjit__kernel_desc *k)
+ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
+                                     const ompjit_launch *launch,
+                                     ompjit__request *r, ompjit_error *err)
 {
-    uint64_t mask = 0;
-    for (unsigned i = 0; i < k->nparams && i < 64; i++)
-        if (k->params[i].kind != OMPJIT__PARAM_POINTER)
-            mask |= UINT64_C(1) << i;
-    return mask;
-}
-
-static ompjit_status make_request(const ompjit__kernel_desc *k,
-                                  const ompjit_launch *launch,
-                                  ompjit__request *r, ompjit_error *err)
-{
+    const ompjit__kernel_desc *k = desc(kernel);
     *r = (ompjit__request){0};
     if (!launch)
         return OMPJIT_OK;
@@ -278,6 +285,12 @@ static ompjit_status make_request(const ompjit__kernel_desc *k,
                             "ompjit_launch: size is %zu, expected %zu; "
                             "initialise with OMPJIT_LAUNCH_INIT",
                             launch->size, sizeof *launch);
+    if ((unsigned)launch->specialize > OMPJIT_SPECIALIZE_OFF ||
+        launch->fold & ~(unsigned)OMPJIT_FOLD_ALL)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_launch: specialize %d, fold %#x: values "
+                            "that are not known",
+                            (int)launch->specialize, launch->fold);
     uint32_t most = bound(k->max_threads);
     if (most && launch->threads > most)
         return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
@@ -290,10 +303,11 @@ static ompjit_status make_request(const ompjit__kernel_desc *k,
     r->threads_fixed = launch->threads != 0;
     r->dynamic_shared = launch->dynamic_shared;
     r->tripcount = launch->tripcount;
-    if (launch->specialize) {
-        r->literal_mask = literal_mask(k);
-        r->fold_geometry = true;
-    }
+    r->policy = launch->specialize;
+    r->fold = launch->fold;
+    r->literals = launch->literals;
+    r->noalias = launch->noalias;
+    r->limit_ms = launch->limit_ms;
     return OMPJIT_OK;
 }
 
@@ -306,12 +320,11 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_launch: kernel, device and "
                             "arguments are needed");
-    const ompjit__kernel_desc *k = desc(kernel);
-    uint64_t values[k->nparams + 1];
+    uint64_t values[desc(kernel)->nparams + 1];
     ompjit__request request;
-    ompjit_status status = make_request(k, launch, &request, err);
+    ompjit_status status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
-        status = bind(k, args, nargs, values, err);
+        status = ompjit__kernel_values(kernel, args, nargs, values, err);
     if (status)
         return status;
     return ompjit__run(kernel->mod, kernel->index, dev, &request, values, nargs,
@@ -327,11 +340,13 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_last_launch: kernel, device and a "
                             "place for the result are needed");
-    pthread_mutex_lock(&kernel->lock);
+    while (atomic_flag_test_and_set_explicit(&kernel->last_lock,
+                                             memory_order_acquire))
+        ;
     bool known = kernel->last_device == dev;
     if (known)
         *info = kernel->last;
-    pthread_mutex_unlock(&kernel->lock);
+    atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
     if (known)
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,

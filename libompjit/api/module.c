@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "backend/template.h"
 
 static ompjit_status check_options(const ompjit_module_options *o,
                                    ompjit_error *err)
@@ -33,7 +34,9 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
-    if (!mod || !kernels) {
+    if (!unit->templates)
+        unit->templates = ompjit__templates_new();
+    if (!mod || !kernels || !unit->templates) {
         free(mod);
         free(kernels);
         ompjit__unit_free(unit);
@@ -43,10 +46,12 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
     mod->unit = *unit;
     mod->kernels = kernels;
     pthread_mutex_init(&mod->lock, NULL);
+    ompjit__variants_init(&mod->variants);
     for (unsigned i = 0; i < unit->nkernels; i++) {
         kernels[i].mod = mod;
         kernels[i].index = i;
-        pthread_mutex_init(&kernels[i].lock, NULL);
+        kernels[i].eligible = ompjit__eligible(&unit->kernels[i]);
+        atomic_flag_clear(&kernels[i].last_lock);
     }
     *out = mod;
     return OMPJIT_OK;
@@ -99,7 +104,7 @@ void ompjit_module_destroy(ompjit_module *mod)
     ompjit__tgt_remove(mod->ctx, mod);
     ompjit__variants_free(mod);
     for (unsigned i = 0; i < mod->unit.nkernels; i++)
-        pthread_mutex_destroy(&mod->kernels[i].lock);
+        free(atomic_load(&mod->kernels[i].sightings));
     free(mod->kernels);
     ompjit__unit_free(&mod->unit);
     pthread_mutex_destroy(&mod->lock);

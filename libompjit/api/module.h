@@ -1,46 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A module: a unit, and what of it is loaded where. A variant is the unit
- * compiled with certain things folded, on one device. Variants are only added,
- * so that a launch finds one without a lock.
+ * A module: a unit, and what of it is loaded where.
  */
 #ifndef OMPJIT_MODULE_H
 #define OMPJIT_MODULE_H
 
 #include "offload/offload.h"
+#include "offload/variant.h"
 
-/* What distinguishes variants of one device. */
-typedef struct ompjit__variant_key {
-    uint32_t threads, teams; /* folded; 0: not            */
-    uint32_t kernel;         /* index; UINT32_MAX: all    */
-    uint64_t literal_mask;   /* folded parameters         */
-    uint64_t literals;       /* digest of their values    */
-} ompjit__variant_key;
-
-typedef struct ompjit__variant {
-    struct ompjit__variant *next;
-    ompjit_device *dev;
-    ompjit__variant_key key;
-    uint64_t *values;        /* nparams literals, where any is folded */
-    ompjit__loaded *loaded;
-    ompjit__function *_Atomic functions[]; /* one for each kernel */
-} ompjit__variant;
+/* What the automatic policy has seen of a kernel's launches. */
+typedef struct ompjit__sightings {
+    _Atomic uint32_t launches;     /* that found no variant */
+    _Atomic uint64_t given_up;     /* arguments that keep changing */
+    struct ompjit__sighting {
+        _Atomic uint64_t hash;
+        _Atomic uint32_t count;
+    } seen[64];
+    _Atomic uint64_t last[64];     /* values, by parameter */
+    _Atomic uint32_t changes[64];  /* how often they were others */
+} ompjit__sightings;
 
 struct ompjit_kernel {
     ompjit_module *mod;
     unsigned index;
-    pthread_mutex_t lock;    /* last */
-    ompjit_launch_info last; /* and the device it ran on */
+    uint64_t eligible;             /* parameters that can be folded */
+    ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
+    atomic_flag last_lock;
+    ompjit_launch_info last;       /* and the device it ran on      */
     ompjit_device *last_device;
 };
 
 struct ompjit_module {
     ompjit_context *ctx;
     ompjit__unit unit;
-    pthread_mutex_t lock;    /* building variants, the host half */
-    ompjit__variant *_Atomic variants;
+    pthread_mutex_t lock;          /* the host half */
+    ompjit__variants variants;
     ompjit_kernel *kernels;
     ompjit__hostjit *hostjit;
 };
+
+/* Parameters whose values can be folded: policy.c */
+uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
+/* Made on first use; NULL where memory runs out. policy.c */
+ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
+
+/* The request and the values, by parameter, of a launch by the API: kernel.c */
+ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
+                                     const ompjit_launch *launch,
+                                     ompjit__request *request,
+                                     ompjit_error *err);
+ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
+                                    const ompjit_arg *args, unsigned nargs,
+                                    uint64_t *values, ompjit_error *err);
+/* One argument for parameter *at, or the one it names. */
+ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
+                                   unsigned *at, uint64_t *value,
+                                   ompjit_error *err);
 
 #endif

@@ -4,18 +4,24 @@
  *
  *   device bitcode
  *     -> read         into an LLVM context of its own
- *     -> specialize   literals of one kernel
+ *     -> narrow       to one kernel, where the spec names one
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
- *     -> link         runtime-bc, geometry folded into it; math (math.c)
+ *     -> link         runtime-bc; math (math.c)
+ *     -> simplify     for a template (template.c): LLVM's simplifications
+ *     -> fold         literals of the kernel, geometry into the runtime
  *     -> optimize     everything but entries internal, then LLVM's pipeline
  *     -> finish       host only: team-shared variables (host_lower.c)
  *     -> generate     PTX text, or a host object
  *     -> assemble     PTX to cubin (assemble.c)
  *
+ * A variant of one kernel starts at `fold`, from the kernel's template; what
+ * has all kernels is not simplified first.
+ *
  * Nothing outside the image survives, so builds may run on many threads.
  */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
@@ -23,6 +29,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/template.h"
 #include "ir/ir.h"
 
 struct build {
@@ -32,6 +39,7 @@ struct build {
     ompjit_format format;
     const ompjit__spec *spec;
     bool host;
+    bool is_template; /* ends simplified, not optimized */
     bool spmd; /* all kernels are; known once the runtime is linked */
     ompjit__image *image;
     ompjit__buf messages;
@@ -47,24 +55,37 @@ static void done(struct build *b, ompjit_stage stage)
     b->stage_start = ompjit__now();
 }
 
-static ompjit_status read_unit(struct build *b, ompjit_error *err)
+static ompjit_status start(struct build *b, ompjit_error *err)
 {
     b->context = ompjit__llvm_context(&b->messages);
+    return b->host
+               ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
+               : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
+                                       err);
+}
+
+static void end(struct build *b)
+{
+    if (b->m)
+        LLVMDisposeModule(b->m);
+    if (b->tm)
+        LLVMDisposeTargetMachine(b->tm);
+    LLVMContextDispose(b->context);
+}
+
+static ompjit_status read_bitcode(struct build *b, const ompjit__buf *bc,
+                                  ompjit_error *err)
+{
     ompjit_status status =
-        b->host ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
-                : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
-                                        err);
-    if (!status)
-        status = ompjit__parse_ir(b->context, b->unit->device_bc.data,
-                                  b->unit->device_bc.size, b->unit->name,
-                                  &b->messages, &b->m, err);
+        ompjit__parse_ir(b->context, bc->data, bc->size, b->unit->name,
+                         &b->messages, &b->m, err);
     done(b, OMPJIT_STAGE_READ);
     return status;
 }
 
-static ompjit_status specialize(struct build *b, ompjit_error *err)
+static ompjit_status lower(struct build *b, ompjit_error *err)
 {
-    ompjit_status status = ompjit__specialize(b->m, b->unit, b->spec, err);
+    ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
@@ -105,12 +126,43 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
                             "%s does not link with the device runtime: %s",
                             b->unit->name,
                             b->messages.data ? b->messages.data + mark : "");
-    ompjit__fold_constant(b->m, "ompjit_fold_threads", b->spec->threads);
-    ompjit__fold_constant(b->m, "ompjit_fold_teams", b->spec->teams);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
     done(b, OMPJIT_STAGE_LINK);
+    return status;
+}
+
+/* A host kernel must not disappear in its entry: its parameters are what
+ * literals replace, and what is known of pointers is said of them. */
+static void keep_kernel_apart(struct build *b)
+{
+    static const char *const drop[] = {"alwaysinline", "inlinehint"};
+    LLVMValueRef f = LLVMGetNamedFunction(b->m, b->spec->kernel);
+    if (!b->host || !f)
+        return;
+    LLVMSetLinkage(f, LLVMExternalLinkage);
+    for (size_t i = 0; i < OMPJIT__COUNT(drop); i++)
+        LLVMRemoveEnumAttributeAtIndex(
+            f, LLVMAttributeFunctionIndex,
+            LLVMGetEnumAttributeKindForName(drop[i], strlen(drop[i])));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            b->context, LLVMGetEnumAttributeKindForName("noinline", 8), 0));
+}
+
+static ompjit_status fold(struct build *b, ompjit_error *err)
+{
+    ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS, b->spec->threads);
+    ompjit__fold_constant(b->m, OMPJIT__FOLD_TEAMS, b->spec->teams);
+    if (b->spec->kernel)
+        keep_kernel_apart(b);
+    ompjit_status status =
+        ompjit__fold_literals(b->m, b->unit, b->spec, err);
+    if (!status)
+        ompjit__annotate(b->m, b->unit, b->spec);
+    done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
 
@@ -141,31 +193,46 @@ static void keep_parallel_calls(LLVMModuleRef m)
     }
 }
 
+static void preserve_kernel(struct build *b, ompjit__buf *passes,
+                            const char *symbol)
+{
+    char *entry = ompjit__format("%s.entry", symbol);
+    if (!b->host || b->is_template)
+        preserve(passes, symbol);
+    if (b->host && entry)
+        preserve(passes, entry);
+    free(entry);
+}
+
 /* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
  * that the host reaches by name. */
 static void pass_pipeline(struct build *b, ompjit__buf *passes)
 {
     ompjit__buf_printf(passes, "internalize<");
-    for (unsigned i = 0; i < b->unit->nkernels; i++) {
-        const char *symbol = b->unit->kernels[i].symbol;
-        if (b->spec->kernel && strcmp(symbol, b->spec->kernel))
-            continue;
-        char *entry =
-            ompjit__format("%s%s", symbol, b->host ? ".entry" : "");
-        preserve(passes, entry ? entry : symbol);
-        free(entry);
-    }
+    for (unsigned i = 0; i < b->unit->nkernels; i++)
+        if (!b->spec->kernel ||
+            !strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
+            preserve_kernel(b, passes, b->unit->kernels[i].symbol);
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
+    if (b->is_template) {
+        preserve(passes, OMPJIT__FOLD_THREADS);
+        preserve(passes, OMPJIT__FOLD_TEAMS);
+    }
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
-    ompjit__buf_printf(passes, ">,%s%sdefault<O%u>",
+    ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->host ? "" : PRESIMPLIFY, b->unit->opt_level);
+                       b->host ? "" : PRESIMPLIFY,
+                       b->is_template ? "thinlto-pre-link" : "default",
+                       b->unit->opt_level);
+    /* What only functions that are gone by now have read. */
+    if (b->host && !b->is_template)
+        ompjit__buf_printf(passes, ",globalopt,globaldce");
 }
 
-static ompjit_status optimize(struct build *b, ompjit_error *err)
+static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
 {
     ompjit__buf passes = {0};
     if (!b->host && !b->spmd)
@@ -176,10 +243,122 @@ static ompjit_status optimize(struct build *b, ompjit_error *err)
                       : ompjit__run_passes(b->m, b->tm, passes.data,
                                            OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__buf_free(&passes);
+    return status;
+}
+
+static ompjit_status optimize(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
     done(b, OMPJIT_STAGE_OPTIMIZE);
     return status;
+}
+
+/* ------------------------------------------------------------- template */
+
+static ompjit_status from_unit(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = read_bitcode(b, &b->unit->device_bc, err);
+    if (!status)
+        status = lower(b, err);
+    if (!status)
+        status = link_runtime(b, err);
+    return status;
+}
+
+static ompjit_status compile_template(void *arg, ompjit_error *err)
+{
+    struct build *b = arg;
+    ompjit_status status = start(b, err);
+    if (!status)
+        status = from_unit(b, err);
+    if (!status) {
+        if (b->spec->threads)
+            ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS,
+                                  b->spec->threads);
+        keep_kernel_apart(b);
+        status = run_pipeline(b, err);
+        done(b, OMPJIT_STAGE_OPTIMIZE);
+    }
+    if (!status) {
+        LLVMMemoryBufferRef bc = LLVMWriteBitcodeToMemoryBuffer(b->m);
+        ompjit__buf_add(&b->image->bytes, LLVMGetBufferStart(bc),
+                        LLVMGetBufferSize(bc));
+        LLVMDisposeMemoryBuffer(bc);
+        if (b->image->bytes.failed)
+            status = ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+    }
+    end(b);
+    return status;
+}
+
+/* For a build `like`, but with nothing folded except a team of one thread. */
+static ompjit_status make_template(void *arg, ompjit__template *t,
+                                   ompjit_error *err)
+{
+    struct build *like = arg;
+    ompjit__image image = {0};
+    ompjit__spec spec = {.kernel = t->kernel,
+                         .threads = t->alone ? 1 : 0,
+                         .import_globals = t->import_globals};
+    struct build b = {.ctx = like->ctx,
+                      .unit = like->unit,
+                      .arch = like->arch,
+                      .spec = &spec,
+                      .host = like->host,
+                      .is_template = true,
+                      .image = &image,
+                      .stage_start = ompjit__now()};
+    ompjit_status status =
+        ompjit__guard(compile_template, &b, OMPJIT_STAGE_LINK, err);
+    ompjit__buf_free(&b.messages);
+    like->stage_start = ompjit__now();
+    if (status) {
+        ompjit__image_free(&image);
+        return status;
+    }
+    t->spmd = b.spmd;
+    t->bc = image.bytes;
+    t->globals = image.globals;
+    t->nglobals = image.nglobals;
+    return OMPJIT_OK;
+}
+
+static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
+                                  ompjit_error *err)
+{
+    ompjit__image *image = b->image;
+    image->imports_globals = t->import_globals;
+    image->globals = calloc(t->nglobals + 1, sizeof *image->globals);
+    for (unsigned i = 0; image->globals && i < t->nglobals; i++) {
+        image->globals[i] = (ompjit__variable){
+            ompjit__strdup(t->globals[i].name), t->globals[i].size};
+        if (!image->globals[i].name)
+            return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+        image->nglobals++;
+    }
+    return image->globals ? OMPJIT_OK
+                          : ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+}
+
+static ompjit_status from_template(struct build *b, ompjit_error *err)
+{
+    ompjit__template key = {.kernel = (char *)b->spec->kernel,
+                            .arch = (char *)b->arch,
+                            .alone = b->spec->threads == 1,
+                            .import_globals = b->spec->import_globals};
+    const ompjit__template *t;
+    ompjit_status status = ompjit__template_get(b->unit->templates, &key,
+                                                make_template, b, &t, err);
+    if (!status)
+        status = read_bitcode(b, &t->bc, err);
+    if (!status && b->host)
+        status = copy_globals(b, t, err);
+    if (status)
+        return status;
+    b->spmd = t->spmd;
+    return OMPJIT_OK;
 }
 
 /* ------------------------------------------------------------- generate */
@@ -234,20 +413,18 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
 static ompjit_status compile(void *arg, ompjit_error *err)
 {
     struct build *b = arg;
-    ompjit_status status = read_unit(b, err);
+    bool templated =
+        b->spec->kernel && b->unit->templates && b->unit->opt_level;
+    ompjit_status status = start(b, err);
     if (!status)
-        status = specialize(b, err);
+        status = templated ? from_template(b, err) : from_unit(b, err);
     if (!status)
-        status = link_runtime(b, err);
+        status = fold(b, err);
     if (!status)
         status = optimize(b, err);
     if (!status)
         status = generate(b, err);
-    if (b->m)
-        LLVMDisposeModule(b->m);
-    if (b->tm)
-        LLVMDisposeTargetMachine(b->tm);
-    LLVMContextDispose(b->context);
+    end(b);
     return status;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "backend/template.h"
 #include "core.h"
 
 static void kernel_free(ompjit__kernel_desc *k)
@@ -21,6 +22,7 @@ void ompjit__unit_free(ompjit__unit *unit)
         kernel_free(&unit->kernels[i]);
     for (unsigned i = 0; i < unit->nglobals; i++)
         free(unit->globals[i].symbol);
+    ompjit__templates_free(unit->templates);
     free(unit->kernels);
     free(unit->globals);
     free(unit->name);

@@ -9,11 +9,26 @@
 
 #include "core.h"
 
-/* Folds the literals of spec->kernel, and makes the other kernels removable.
- * Requires the inner dialect; the kernel's ABI stays as it is.
- * ir/specialize.c */
-ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
-                                 const ompjit__spec *spec, ompjit_error *err);
+/* Makes the kernels other than spec->kernel removable; NOT_FOUND where there is
+ * no such kernel. Requires the inner dialect. ir/specialize.c */
+ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
+                             const ompjit__spec *spec, ompjit_error *err);
+
+/* Writes the literals over spec->kernel's parameters, which stay in its ABI.
+ * Requires that the kernel is a function of its own yet. ir/specialize.c */
+ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
+                                    const ompjit__spec *spec,
+                                    ompjit_error *err);
+
+/* Says of spec->kernel's pointers what is known of them, and to the assembler
+ * how many threads a team has. ir/specialize.c */
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec);
+
+/* Weak constants of the runtime (runtime-bc/plat.h): threads of a block and
+ * teams of the launch, 0 where they are not known. */
+#define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
+#define OMPJIT__FOLD_TEAMS "ompjit_fold_teams"
 
 /* Removes the module flags that make openmp-opt treat the module as OpenMP
  * device code. ir/flags.cc */

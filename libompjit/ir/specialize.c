@@ -4,6 +4,7 @@
  * kernel, and the launch's geometry. The optimizer does the rest.
  */
 #include <llvm-c/Core.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/ir.h"
@@ -36,10 +37,14 @@ static LLVMValueRef literal(LLVMTypeRef type, uint64_t bits)
     }
 }
 
-static ompjit_status fold_literals(LLVMValueRef f,
-                                   const ompjit__kernel_desc *k,
-                                   const ompjit__spec *spec, ompjit_error *err)
+ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
+                                    const ompjit__spec *spec,
+                                    ompjit_error *err)
 {
+    if (!spec->literal_mask)
+        return OMPJIT_OK;
+    const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
+    LLVMValueRef f = LLVMGetNamedFunction(m, spec->kernel);
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
         if (!(spec->literal_mask >> i & 1))
             continue;
@@ -55,8 +60,49 @@ static ompjit_status fold_literals(LLVMValueRef f,
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
-                                 const ompjit__spec *spec, ompjit_error *err)
+static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
+                     uint64_t value)
+{
+    unsigned kind =
+        LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
+    LLVMRemoveEnumAttributeAtIndex(f, param + 1, kind);
+    LLVMAddAttributeAtIndex(f, param + 1,
+                            LLVMCreateEnumAttribute(c, kind, value));
+}
+
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec)
+{
+    const ompjit__kernel_desc *k =
+        spec->kernel ? find_kernel(unit, spec->kernel) : NULL;
+    LLVMValueRef f = k ? LLVMGetNamedFunction(m, spec->kernel) : NULL;
+    if (!f)
+        return;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++) {
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER)
+            continue;
+        if (spec->aligned >> i & 1)
+            annotate(f, i + k->launch_env, "align", OMPJIT__ALIGNMENT);
+        if (spec->noalias >> i & 1)
+            annotate(f, i + k->launch_env, "noalias", 0);
+    }
+    /* A bare kernel's threads may have three dimensions. */
+    char threads[16];
+    int n = snprintf(threads, sizeof threads, "%u", spec->threads);
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    if (!spec->threads || k->mode == OMPJIT_MODE_BARE ||
+        LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
+        return;
+    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                     "nvvm.maxntid", 12);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(c, "nvvm.reqntid", 12,
+                                                      threads, (unsigned)n));
+}
+
+ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
+                             const ompjit__spec *spec, ompjit_error *err)
 {
     if (!spec->kernel)
         return OMPJIT_OK;
@@ -67,12 +113,11 @@ ompjit_status ompjit__specialize(LLVMModuleRef m, const ompjit__unit *unit,
         LLVMSetVisibility(f, LLVMDefaultVisibility);
         LLVMSetLinkage(f, LLVMInternalLinkage);
     }
-    const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
-    LLVMValueRef f = k ? LLVMGetNamedFunction(m, k->symbol) : NULL;
-    if (!f)
-        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_SPECIALIZE,
-                            "%s has no kernel %s", unit->name, spec->kernel);
-    return fold_literals(f, k, spec, err);
+    if (find_kernel(unit, spec->kernel) &&
+        LLVMGetNamedFunction(m, spec->kernel))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_SPECIALIZE,
+                        "%s has no kernel %s", unit->name, spec->kernel);
 }
 
 /* Every call of the function becomes the constant. */

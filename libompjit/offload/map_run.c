@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/module.h"
 #include "offload/construct.h"
 
 #define PRIVATE_ALIGNMENT 64
@@ -248,6 +249,53 @@ static ompjit_status leave(ompjit__construct *c, ompjit_status st,
     return st;
 }
 
+/* Does the entry stand for storage? Those that only set pointers do not. */
+static bool has_storage(uint64_t type)
+{
+    return !(type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_ATTACH));
+}
+
+/* Is entry i's section apart from every other entry's? */
+static bool stands_alone(const ompjit__maps *m, int32_t i)
+{
+    const char *begin = m->begins[i], *end = begin + m->sizes[i];
+    for (int32_t j = 0; j < m->n; j++) {
+        const char *other = m->begins[j];
+        if (j != i && has_storage((uint64_t)m->types[j]) && other < end &&
+            begin < other + m->sizes[j])
+            return false;
+    }
+    return true;
+}
+
+/* The pointer arguments whose storage the kernel reaches by nothing else. None
+ * where there may be more than the sections tell: a section of no length
+ * stands for whatever is present there, a pointer passed by value for
+ * anything, and a module's variables are reached by their names. */
+static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
+                              const ompjit_module *mod, unsigned kernel)
+{
+    const ompjit__kernel_desc *k = &mod->unit.kernels[kernel];
+    uint64_t unshared = 0;
+    unsigned param = 0;
+    if (mod->unit.nglobals || a->n != k->nparams)
+        return 0;
+    for (int32_t i = 0; i < m->n; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        if (has_storage(type) && !m->sizes[i])
+            return 0;
+        if (!(type & OMPJIT__MAP_TARGET_PARAM))
+            continue;
+        if (type & OMPJIT__MAP_LITERAL &&
+            k->params[param].kind == OMPJIT__PARAM_POINTER)
+            return 0;
+        if (has_storage(type) && param < 64 && stands_alone(m, i))
+            unshared |= UINT64_C(1) << param;
+        param++;
+    }
+    return unshared;
+}
+
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,
@@ -260,7 +308,11 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         return st;
     st = table ? enter(c, &a, err) : make_arguments(&a, c, err);
     if (!st) {
-        st = ompjit__run(mod, kernel, c->dev, request, a.values, a.n, NULL,
+        ompjit__request asked = *request;
+        if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
+            asked.policy == OMPJIT_SPECIALIZE_AUTO)
+            asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+        st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
         if (table)
             st = leave(c, st, err);

@@ -17,8 +17,11 @@ typedef struct ompjit__request {
     bool threads_fixed;  /* likewise; else threads is an upper bound      */
     uint32_t dynamic_shared;
     uint64_t tripcount;
-    uint64_t literal_mask; /* fold these parameters' values               */
-    bool fold_geometry;    /* fold teams and threads                      */
+    ompjit_specialize policy; /* DEFAULT: the context's                    */
+    unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
+    uint64_t literals;     /* parameters to fold; 0: all that can be      */
+    uint64_t noalias;      /* pointers that share no storage with others  */
+    uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
 } ompjit__request;
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
@@ -28,9 +31,6 @@ ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
                           ompjit_device *dev, const ompjit__request *request,
                           const uint64_t *values, unsigned nvalues,
                           ompjit__queue *queue, ompjit_error *err);
-
-/* Unloads all that ompjit__run has built of the module. */
-void ompjit__variants_free(ompjit_module *mod);
 
 /* Loads the module on the device (where it is not yet), without a launch, and
  * gives the device address of a declare-target variable. */

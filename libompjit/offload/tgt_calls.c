@@ -204,7 +204,8 @@ int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, int32_t teams, int32_t threads,
                                 void *key, ompjit__kernel_args *args)
 {
-    ompjit__request request = {.tripcount = args->tripcount};
+    ompjit__request request = {.tripcount = args->tripcount,
+                               .policy = ctx->specialize};
     ompjit__maps maps = {(int32_t)args->num_args, args->bases, args->begins,
                          args->sizes, args->types, args->names,
                          args->mappers};

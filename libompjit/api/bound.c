@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Launches ahead of time: variants asked for before they are needed, and
+ * prepared launches, whose choices are made once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/launch.h"
+
+/* One launch as asked for, with room for its values behind it. */
+struct asked {
+    ompjit__call call;
+    ompjit__request request;
+    ompjit__geometry geometry;
+    uint64_t values[];
+};
+
+static ompjit_status ask(const char *who, ompjit_kernel *kernel,
+                         ompjit_device *dev, const ompjit_launch *launch,
+                         const ompjit_arg *args, unsigned nargs,
+                         struct asked **out, ompjit_error *err)
+{
+    if (!kernel || !dev || (nargs && !args))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "%s: kernel, device and arguments are needed", who);
+    const ompjit__kernel_desc *k = &kernel->mod->unit.kernels[kernel->index];
+    struct asked *a =
+        calloc(1, sizeof *a + k->nparams * sizeof a->values[0]);
+    if (!a)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    a->call = (ompjit__call){kernel->mod, kernel->index, dev, &a->request,
+                             a->values};
+    ompjit_status status =
+        ompjit__kernel_request(kernel, launch, &a->request, err);
+    if (!status)
+        status = ompjit__kernel_values(kernel, args, nargs, a->values, err);
+    if (!status)
+        status = ompjit__device_ready(dev, err);
+    if (status) {
+        free(a);
+        return status;
+    }
+    ompjit__choose_geometry(k, dev, &a->request, &a->geometry);
+    *out = a;
+    return OMPJIT_OK;
+}
+
+static ompjit_specialize policy_of(const struct asked *a)
+{
+    return a->request.policy ? a->request.policy : a->call.mod->ctx->specialize;
+}
+
+static void key_of(const struct asked *a, ompjit__variant_key *key)
+{
+    if (policy_of(a) == OMPJIT_SPECIALIZE_OFF)
+        ompjit__generic_key(&a->call, &a->geometry, key);
+    else
+        ompjit__special_key(&a->call, &a->geometry, key);
+}
+
+/* ---------------------------------------------------------- ahead of time */
+
+ompjit_status ompjit_kernel_prepare(ompjit_kernel *kernel, ompjit_device *dev,
+                                    const ompjit_launch *launch,
+                                    const ompjit_arg *args, unsigned nargs,
+                                    ompjit_error *err)
+{
+    struct asked *a;
+    ompjit__variant_key key;
+    ompjit_status status = ask("ompjit_kernel_prepare", kernel, dev, launch,
+                               args, nargs, &a, err);
+    if (status)
+        return status;
+    key_of(a, &key);
+    status = ompjit__variant_request(kernel->mod, &key, err);
+    free(a);
+    return status;
+}
+
+ompjit_status ompjit_kernel_ready(ompjit_kernel *kernel, ompjit_device *dev,
+                                  const ompjit_launch *launch,
+                                  const ompjit_arg *args, unsigned nargs,
+                                  int *ready, ompjit_error *err)
+{
+    struct asked *a;
+    ompjit__variant_key key;
+    if (!ready)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_ready: no place for the answer");
+    ompjit_status status = ask("ompjit_kernel_ready", kernel, dev, launch, args,
+                               nargs, &a, err);
+    if (status)
+        return status;
+    key_of(a, &key);
+    ompjit__variant *v = ompjit__variant_find(kernel->mod, &key);
+    *ready = v != NULL;
+    if (v)
+        ompjit__variant_release(kernel->mod, v);
+    free(a);
+    return OMPJIT_OK;
+}
+
+void ompjit_kernel_cancel(ompjit_kernel *kernel)
+{
+    if (kernel)
+        ompjit__variant_cancel(kernel->mod, kernel->index);
+}
+
+ompjit_status ompjit_module_variants(ompjit_module *mod,
+                                     ompjit_variant_stats *stats,
+                                     ompjit_error *err)
+{
+    if (!mod || !stats || stats->size != sizeof *stats)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_variants: a module and "
+                            "OMPJIT_VARIANT_STATS_INIT are needed");
+    ompjit__variants_stats(mod, stats);
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------ prepared launches */
+
+struct ompjit_bound {
+    struct asked *asked;
+    ompjit__variant *variant;
+    ompjit__function *function;
+    ompjit__environment environment;
+    atomic_flag busy; /* the environment is in use */
+    unsigned nargs;
+    void **args;      /* of the ABI: addresses of values */
+};
+
+/* The ABI's arguments, the environment's before the kernel's own. */
+static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
+                               ompjit_error *err)
+{
+    b->args = calloc(k->nparams + 1, sizeof *b->args);
+    if (!b->args)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (k->launch_env)
+        b->args[b->nargs++] = &b->environment.device;
+    for (unsigned i = 0; i < k->nparams; i++)
+        b->args[b->nargs++] = &b->asked->values[i];
+    return OMPJIT_OK;
+}
+
+static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
+{
+    const ompjit__call *call = &b->asked->call;
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    ompjit__variant_key key;
+    key_of(b->asked, &key);
+    ompjit_status status =
+        ompjit__variant_get(call->mod, &key, 0, &b->variant, err);
+    if (!status)
+        status = ompjit__variant_function(call->mod, b->variant, call->index,
+                                          &b->function, err);
+    if (!status)
+        status = ompjit__environment_new(k, call->dev, &b->asked->geometry,
+                                         &b->environment, err);
+    return status ? status : make_args(b, k, err);
+}
+
+ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
+                                 const ompjit_launch *launch,
+                                 const ompjit_arg *args, unsigned nargs,
+                                 ompjit_bound **bound, ompjit_error *err)
+{
+    struct asked *a;
+    if (!bound)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_bind: no place for the launch");
+    ompjit_status status = ask("ompjit_kernel_bind", kernel, dev, launch, args,
+                               nargs, &a, err);
+    if (status)
+        return status;
+    ompjit_bound *b = calloc(1, sizeof *b);
+    if (!b) {
+        free(a);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    b->asked = a;
+    atomic_flag_clear(&b->busy);
+    status = choose(b, err);
+    if (status)
+        ompjit_bound_destroy(b);
+    else
+        *bound = b;
+    return status;
+}
+
+static ompjit_status launch(ompjit_bound *b, void **args, ompjit_error *err)
+{
+    ompjit_device *dev = b->asked->call.dev;
+    return dev->ops->launch(dev, b->function, &b->asked->geometry, args,
+                            b->nargs, NULL, err);
+}
+
+/* With an environment of its own. */
+static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
+{
+    const ompjit__call *call = &b->asked->call;
+    ompjit__environment own;
+    void *args[b->nargs];
+    ompjit_status status = ompjit__environment_new(
+        &call->mod->unit.kernels[call->index], call->dev, &b->asked->geometry,
+        &own, err);
+    if (status)
+        return status;
+    memcpy(args, b->args, sizeof args);
+    args[0] = &own.device;
+    status = launch(b, args, err);
+    ompjit__environment_free(call->dev, &own);
+    return status;
+}
+
+/* The kernel's teams count themselves in the environment: two launches at once
+ * need two, and one that fails leaves it in the middle, busy for good. */
+static ompjit_status run_counted(ompjit_bound *b, ompjit_error *err)
+{
+    if (atomic_flag_test_and_set_explicit(&b->busy, memory_order_acquire))
+        return run_apart(b, err);
+    ompjit_status status = launch(b, b->args, err);
+    if (!status)
+        atomic_flag_clear_explicit(&b->busy, memory_order_release);
+    return status;
+}
+
+ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
+{
+    if (!b)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_bound_run: no bound launch");
+    if (b->environment.buffer)
+        return run_counted(b, err);
+    return launch(b, b->args, err);
+}
+
+ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
+                               const ompjit_arg *arg, ompjit_error *err)
+{
+    if (!b || !arg)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_bound_set: a bound launch and an argument "
+                            "are needed");
+    const ompjit__call *call = &b->asked->call;
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    if (!arg->name && i >= k->nparams)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "kernel %s has %u parameters, none is number %u",
+                            k->name, k->nparams, i);
+    uint64_t value;
+    ompjit_status status = ompjit__kernel_value(
+        &call->mod->kernels[call->index], arg, &i, &value, err);
+    if (status)
+        return status;
+    uint64_t folded = ompjit__variant_key_of(b->variant)->literal_mask;
+    if (i < 64 && folded >> i & 1 && value != b->asked->values[i])
+        return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
+                            "kernel %s: %s is compiled into the bound launch",
+                            k->name, k->params[i].name);
+    b->asked->values[i] = value;
+    return OMPJIT_OK;
+}
+
+void ompjit_bound_destroy(ompjit_bound *b)
+{
+    if (!b)
+        return;
+    ompjit__environment_free(b->asked->call.dev, &b->environment);
+    if (b->variant)
+        ompjit__variant_release(b->asked->call.mod, b->variant);
+    free(b->args);
+    free(b->asked);
+    free(b);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Templates: one kernel of a unit, lowered for a target, linked with the
+ * runtime and simplified, but with nothing folded yet. A specialized variant
+ * starts there: what is left to do is in proportion to the kernel, not to the
+ * runtime.
+ */
+#ifndef OMPJIT_TEMPLATE_H
+#define OMPJIT_TEMPLATE_H
+
+#include "core.h"
+
+typedef struct ompjit__template {
+    struct ompjit__template *next;
+    char *kernel, *arch;
+    bool alone;          /* for teams of one thread              */
+    bool import_globals;
+    bool spmd;           /* the kernel is, by its configuration  */
+    ompjit__buf bc;
+    ompjit__variable *globals; /* as an image's                  */
+    unsigned nglobals;
+} ompjit__template;
+
+/* A unit's, made with it. */
+typedef struct ompjit__templates ompjit__templates;
+ompjit__templates *ompjit__templates_new(void);
+void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
+
+/* The template for the key's kernel, arch, alone and import_globals, made by
+ * make(arg, template) where it is missing; one thread at a time makes one. It
+ * lives as long as the unit. */
+ompjit_status ompjit__template_get(
+    ompjit__templates *all, const ompjit__template *key,
+    ompjit_status (*make)(void *arg, ompjit__template *t, ompjit_error *err),
+    void *arg, const ompjit__template **out, ompjit_error *err);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How many teams of how many threads a launch gets: what the program says,
+ * within what the kernel was compiled for, and the device's choice elsewhere.
+ */
+#include "offload/launch.h"
+
+enum {
+    WARP = 32,
+    CUDA_THREADS = 128,      /* a team gets where nobody says            */
+    CUDA_TEAMS_PER_SM = 16,  /* where neither clause nor tripcount tells */
+    MAX_TEAMS = 65535
+};
+
+/* ------------------------------------------------------------- geometry */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return b && b < a ? b : a;
+}
+
+static uint32_t positive(int32_t n)
+{
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+/* The host: teams over the cores, one thread in each unless more are asked
+ * for, so that loops vectorize. */
+static void choose_host(const ompjit__kernel_desc *k,
+                        const ompjit__request *r,
+                        const ompjit__device_limits *limits,
+                        ompjit__geometry *g)
+{
+    uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
+    g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
+    uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
+    if (r->teams[0] || k->teams)
+        teams = r->teams[0] ? r->teams[0] : k->teams;
+    else if (r->tripcount && r->tripcount < teams)
+        teams = (uint32_t)r->tripcount;
+    g->teams[0] = r->teams_fixed ? teams : least(teams, positive(k->max_teams));
+}
+
+static void choose_cuda(const ompjit__kernel_desc *k,
+                        const ompjit__request *r,
+                        const ompjit__device_limits *limits,
+                        ompjit__geometry *g)
+{
+    uint32_t threads = limits->threads ? limits->threads : CUDA_THREADS;
+    if (r->threads[0])
+        threads = r->threads[0];
+    if (!r->threads_fixed)
+        threads = least(threads, positive(k->max_threads));
+    uint64_t teams = r->teams[0] ? r->teams[0] : k->teams;
+    if (!teams)
+        teams = limits->teams;
+    if (!teams && r->tripcount && k->mode != OMPJIT_MODE_GENERIC)
+        teams = (r->tripcount + threads - 1) / threads;
+    if (!teams && r->tripcount)
+        teams = r->tripcount;
+    if (!teams)
+        teams = (uint64_t)limits->multiprocessors * CUDA_TEAMS_PER_SM;
+    if (!r->teams[0] && teams > MAX_TEAMS)
+        teams = MAX_TEAMS;
+    g->threads[0] = threads;
+    g->teams[0] = r->teams_fixed ? (uint32_t)teams
+                                 : least((uint32_t)teams,
+                                         positive(k->max_teams));
+}
+
+/* In generic mode the main thread has a warp of its own behind the workers;
+ * a team of one on the host is main thread and worker in one. A GPU's bound on
+ * the kernel's threads counts that warp, which then comes out of the workers'
+ * unless their number was asked for. */
+static void add_main_warp(const ompjit__kernel_desc *k,
+                          const ompjit__request *r, bool host,
+                          ompjit__geometry *g)
+{
+    if (k->mode != OMPJIT_MODE_GENERIC || (host && g->threads[0] == 1))
+        return;
+    g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
+    if (!host && !r->threads_fixed)
+        g->threads[0] = least(g->threads[0], positive(k->max_threads));
+}
+
+void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
+                             const ompjit__request *r, ompjit__geometry *g)
+{
+    bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
+    *g = (ompjit__geometry){.teams = {1, 1, 1},
+                            .threads = {1, 1, 1},
+                            .dynamic_shared = r->dynamic_shared};
+    for (int d = 1; d < 3; d++) {
+        g->teams[d] = r->teams[d] ? r->teams[d] : 1;
+        g->threads[d] = r->threads[d] ? r->threads[d] : 1;
+    }
+    if (host)
+        choose_host(k, r, &dev->limits, g);
+    else
+        choose_cuda(k, r, &dev->limits, g);
+    add_main_warp(k, r, host, g);
+}

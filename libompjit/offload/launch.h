@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The parts of a launch, for launch.c, which makes one at once, and bound.c,
+ * which prepares one and makes it many times.
+ */
+#ifndef OMPJIT_LAUNCH_H
+#define OMPJIT_LAUNCH_H
+
+#include "api/module.h"
+#include "offload/abi.h"
+
+/* One launch of a kernel, as it was asked for. */
+typedef struct ompjit__call {
+    ompjit_module *mod;
+    uint32_t index;                 /* of the kernel */
+    ompjit_device *dev;
+    const ompjit__request *request;
+    const uint64_t *values;         /* one for each parameter */
+} ompjit__call;
+
+/* geometry.c */
+void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
+                             const ompjit__request *r, ompjit__geometry *g);
+
+/* Which variant a launch runs, by the policy asked for: found, awaited, built
+ * or, where the policy says so, a generic one in place of one that is not ready.
+ * It is held. policy.c */
+ompjit_status ompjit__choose_variant(const ompjit__call *call,
+                                     const ompjit__geometry *g,
+                                     ompjit__variant **out, ompjit_error *err);
+/* The key of the specialized variant that the call asks for, and of the
+ * generic one. */
+void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
+                         ompjit__variant_key *key);
+void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
+                         ompjit__variant_key *key);
+
+/* KernelLaunchEnvironmentTy and its reduction buffer on the device, where the
+ * kernel takes one. The buffer has a record for each team, so that no team
+ * ever waits for another to free one (runtime-bc relies on it). A launch that
+ * ends well leaves it ready for the next. launch.c */
+typedef struct ompjit__environment {
+    void *device; /* the kernel's argument; ~0 where none is needed */
+    void *buffer; /* to free                                        */
+} ompjit__environment;
+
+ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
+                                      ompjit_device *dev,
+                                      const ompjit__geometry *g,
+                                      ompjit__environment *env,
+                                      ompjit_error *err);
+void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env);
+
+#endif

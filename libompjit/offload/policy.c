@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Which variant a launch runs. OFF: the generic one. NOW: the one for its very
+ * values, compiled first where it is missing. AUTO: the one for its values
+ * where it is ready; values that keep coming back get one, compiled in the
+ * background, while the generic one runs; arguments that keep changing are
+ * given up.
+ */
+#include <stdlib.h>
+
+#include "offload/launch.h"
+
+/* --------------------------------------------------------------- eligible */
+
+uint64_t ompjit__eligible(const ompjit__kernel_desc *k)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++)
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER)
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+/* A GPU's modules cannot share variables, so one that has any stays generic. */
+static bool can_specialize(const ompjit__call *call)
+{
+    return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
+           !call->mod->unit.nglobals;
+}
+
+static uint32_t volume(const uint32_t n[3])
+{
+    return n[0] * n[1] * n[2];
+}
+
+/* ------------------------------------------------------------------- keys */
+
+/* The host's teams of one thread are always compiled as that. */
+void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
+                         ompjit__variant_key *key)
+{
+    bool alone = call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
+                 volume(g->threads) == 1;
+    *key = (ompjit__variant_key){.dev = call->dev,
+                                 .kernel = OMPJIT__ALL_KERNELS,
+                                 .threads = alone ? 1 : 0};
+    key->hash = ompjit__variant_hash(key);
+}
+
+static uint64_t pointers_of(const ompjit__call *call)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    uint64_t all = k->nparams < 64 ? (UINT64_C(1) << k->nparams) - 1 : ~0ull;
+    return all & ~call->mod->kernels[call->index].eligible;
+}
+
+static uint64_t aligned_pointers(const ompjit__call *call)
+{
+    uint64_t aligned = 0;
+    for (uint64_t rest = pointers_of(call); rest; rest &= rest - 1)
+        if (call->values[__builtin_ctzll(rest)] % OMPJIT__ALIGNMENT == 0)
+            aligned |= rest & -rest;
+    return aligned;
+}
+
+void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
+                         ompjit__variant_key *key)
+{
+    const ompjit__request *r = call->request;
+    const ompjit_kernel *kernel = &call->mod->kernels[call->index];
+    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
+    ompjit__generic_key(call, g, key);
+    if (!can_specialize(call))
+        return;
+    key->kernel = call->index;
+    if (fold & OMPJIT_FOLD_THREADS)
+        key->threads = volume(g->threads);
+    if (fold & OMPJIT_FOLD_TEAMS)
+        key->teams = volume(g->teams);
+    if (fold & OMPJIT_FOLD_LITERALS)
+        key->literal_mask = r->literals ? r->literals & kernel->eligible
+                                        : kernel->eligible;
+    if (fold & OMPJIT_FOLD_ALIGNMENT)
+        key->aligned = aligned_pointers(call);
+    if (fold & OMPJIT_FOLD_NOALIAS)
+        key->noalias = r->noalias & pointers_of(call);
+    key->values = call->values;
+    key->hash = ompjit__variant_hash(key);
+}
+
+/* -------------------------------------------------------------- automatic */
+
+ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel)
+{
+    ompjit__sightings *s = atomic_load_explicit(&kernel->sightings,
+                                                memory_order_acquire);
+    if (s)
+        return s;
+    ompjit__sightings *made = calloc(1, sizeof *made);
+    if (made && !atomic_compare_exchange_strong(&kernel->sightings, &s, made))
+        free(made);
+    else
+        s = made;
+    return s;
+}
+
+/* Notes which arguments differ from the last launch's, and gives up those that
+ * do so most of the time. */
+static void watch_arguments(ompjit__sightings *s, uint64_t mask,
+                            const uint64_t *values)
+{
+    enum { ENOUGH = 16 };
+    uint32_t seen = 1 + atomic_fetch_add_explicit(&s->launches, 1,
+                                                  memory_order_relaxed);
+    for (; mask; mask &= mask - 1) {
+        int i = __builtin_ctzll(mask);
+        if (atomic_exchange_explicit(&s->last[i], values[i],
+                                     memory_order_relaxed) == values[i])
+            continue;
+        uint32_t changes = 1 + atomic_fetch_add_explicit(
+                                   &s->changes[i], 1, memory_order_relaxed);
+        if (changes >= ENOUGH && changes > seen / 2)
+            atomic_fetch_or_explicit(&s->given_up, UINT64_C(1) << i,
+                                     memory_order_relaxed);
+    }
+}
+
+/* Counts a sighting of the key; how many there were. Few keys are watched at
+ * once, each in the one place that its hash says. */
+static uint32_t sight(ompjit__sightings *s, uint64_t hash)
+{
+    struct ompjit__sighting *at =
+        &s->seen[hash / OMPJIT__BUCKETS % OMPJIT__COUNT(s->seen)];
+    if (atomic_exchange_explicit(&at->hash, hash, memory_order_relaxed) != hash)
+        atomic_store_explicit(&at->count, 0, memory_order_relaxed);
+    return 1 + atomic_fetch_add_explicit(&at->count, 1, memory_order_relaxed);
+}
+
+/* The variant if it is ready; else NULL, and it may be on its way. */
+static ompjit__variant *try_special(const ompjit__call *call,
+                                    const ompjit__geometry *g)
+{
+    ompjit_context *ctx = call->mod->ctx;
+    ompjit_kernel *kernel = &call->mod->kernels[call->index];
+    ompjit__sightings *s = ompjit__sightings_of(kernel);
+    ompjit__variant_key key;
+    if (!s || !can_specialize(call))
+        return NULL;
+    ompjit__request request = *call->request;
+    ompjit__call watched = *call;
+    uint64_t wanted = request.literals ? request.literals : kernel->eligible;
+    request.literals =
+        wanted & ~atomic_load_explicit(&s->given_up, memory_order_relaxed);
+    if (!request.literals)
+        request.fold = (request.fold ? request.fold : OMPJIT_FOLD_ALL) &
+                       ~(unsigned)OMPJIT_FOLD_LITERALS;
+    watched.request = &request;
+    ompjit__special_key(&watched, g, &key);
+    ompjit__variant *v = ompjit__variant_find(call->mod, &key);
+    if (v)
+        return v;
+    watch_arguments(s, key.literal_mask, call->values);
+    if (sight(s, key.hash) == ctx->sightings)
+        ompjit__variant_request(call->mod, &key, NULL);
+    return NULL;
+}
+
+/* ----------------------------------------------------------------- choose */
+
+ompjit_status ompjit__choose_variant(const ompjit__call *call,
+                                     const ompjit__geometry *g,
+                                     ompjit__variant **out, ompjit_error *err)
+{
+    const ompjit__request *r = call->request;
+    ompjit_specialize policy =
+        r->policy ? r->policy : call->mod->ctx->specialize;
+    ompjit__variant_key key;
+    if (policy == OMPJIT_SPECIALIZE_NOW) {
+        ompjit__special_key(call, g, &key);
+        ompjit_status status =
+            ompjit__variant_get(call->mod, &key, r->limit_ms, out, err);
+        if (status != OMPJIT_ERR_TIMEOUT)
+            return status;
+    }
+    if (policy == OMPJIT_SPECIALIZE_AUTO && (*out = try_special(call, g)))
+        return OMPJIT_OK;
+    ompjit__generic_key(call, g, &key);
+    return ompjit__variant_get(call->mod, &key, 0, out, err);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What specialization writes into the code: literals, geometry, alignment and
+ * non-aliasing of pointers, launch bounds, on both targets; with and without
+ * a template.
+ */
+#include "api/module.h"
+#include "backend/template.h"
+#include "tap.h"
+
+static const char source[] =
+    "void axpby(int n, double a, double *x, double *y, double *z) {\n"
+    "#pragma omp target teams distribute parallel for map(to: x[:n], y[:n]) "
+    "map(from: z[:n])\n"
+    "  for (int i = 0; i < n; i++) z[i] = a * x[i] + y[i];\n"
+    "}\n"
+    "void other(int *p) {\n"
+    "#pragma omp target map(p[:1])\n"
+    "  p[0]++;\n"
+    "}\n";
+
+static ompjit_error err;
+static ompjit_context *ctx;
+static ompjit_module *mod;
+static ompjit__kernel_desc *axpby;
+
+/* Parameters by name; 64: none of that name. */
+static unsigned param(const char *name)
+{
+    for (unsigned i = 0; i < axpby->nparams; i++)
+        if (!strcmp(axpby->params[i].name, name))
+            return i;
+    return 64;
+}
+
+static uint64_t bit(const char *name)
+{
+    return UINT64_C(1) << param(name);
+}
+
+/* The text of a build, or its error's; the caller frees. */
+static char *text_of(const char *arch, ompjit_format format,
+                     const ompjit__spec *spec)
+{
+    ompjit__image image = {0};
+    if (ompjit__build(ctx, &mod->unit, arch, format, spec, &image, &err))
+        return strdup(err.text);
+    char *text = strdup(image.bytes.data);
+    ompjit__image_free(&image);
+    return text;
+}
+
+static void has(const char *arch, ompjit_format format,
+                const ompjit__spec *spec, const char *words, int wanted,
+                const char *what)
+{
+    char *text = text_of(arch, format, spec);
+    ok(!!strstr(text, words) == wanted, "%s: %s%s", what,
+       wanted ? "" : "no ", words);
+    free(text);
+}
+
+static void targets(const char *how)
+{
+    uint64_t values[64] = {0};
+    double a = 7.25;
+    memcpy(&values[param("a")], &a, sizeof a);
+    values[param("n")] = 4096;
+    ompjit__spec plain = {.kernel = axpby->symbol};
+    ompjit__spec spec = {.kernel = axpby->symbol,
+                         .threads = 128,
+                         .teams = 32,
+                         .literals = values,
+                         .literal_mask = bit("a") | bit("n")};
+    printf("# %s\n", how);
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".reqntid 128", 1, "128 threads");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".maxntid", 0, "128 threads");
+    has("sm_90", OMPJIT_FORMAT_PTX, &plain, ".reqntid", 0, "any threads");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, "0d401D000000000000", 1,
+        "the literal 7.25");
+    has("sm_90", OMPJIT_FORMAT_PTX, &plain, "0d401D000000000000", 0,
+        "the generic kernel");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, "%nctaid", 0, "32 teams");
+
+    spec.threads = 1;
+    spec.teams = 0;
+    plain.threads = 1;
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "7.250000e+00", 1,
+        "host, the literal");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "vector.memcheck", 1,
+        "host, pointers that may alias");
+    spec.noalias = bit("x") | bit("y") | bit("z");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "vector.memcheck", 0,
+        "host, pointers that do not");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
+    spec.aligned = bit("x");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 1, "host, aligned");
+}
+
+static void templates(void)
+{
+    ompjit__spec spec = {.kernel = axpby->symbol, .threads = 1};
+    ompjit__spec unknown = {.kernel = "nobody", .threads = 1};
+    ompjit__image image;
+    ompjit_times before, after;
+    ompjit_context_times(ctx, &before);
+    for (spec.teams = 1; spec.teams < 5; spec.teams++)
+        if (!ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &spec,
+                           &image, &err))
+            ompjit__image_free(&image);
+    ompjit_context_times(ctx, &after);
+    ok(after.count[OMPJIT_STAGE_LINK] == before.count[OMPJIT_STAGE_LINK],
+       "four more variants: the runtime is not linked again");
+    ok(ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &unknown,
+                     &image, &err) == OMPJIT_ERR_NOT_FOUND,
+       "no such kernel: %s", err.text);
+    ok(!ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &spec,
+                      &image, &err),
+       "and the next build is as ever");
+    ompjit__image_free(&image);
+}
+
+int main(void)
+{
+    ompjit_kernel *kernel;
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    options.devices = "host";
+    if (ompjit_context_create(&options, &ctx, &err) ||
+        ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
+        ompjit_module_kernel(mod, "axpby", &kernel, &err)) {
+        printf("Bail out! %s\n", err.text);
+        return 1;
+    }
+    axpby = &mod->unit.kernels[kernel->index];
+    targets("from a template");
+    templates();
+    ompjit__templates_free(mod->unit.templates);
+    mod->unit.templates = NULL;
+    targets("from the unit itself");
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    done_testing();
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Variants of kernels on the host device: policies, prepared launches, the
+ * bound on their number, builds by several threads, the background, fork.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ompjit.h"
+#include "tap.h"
+
+static const char source[] =
+    "void axpy(int n, double a, double *x, double *y) {\n"
+    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
+    "map(y[:n])\n"
+    "  for (int i = 0; i < n; i++) y[i] += a * x[i];\n"
+    "}\n"
+    "void sum(int n, double *x, double *s) {\n"
+    "  double t = 0;\n"
+    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
+    "map(tofrom: t) reduction(+: t)\n"
+    "  for (int i = 0; i < n; i++) t += x[i];\n"
+    "  *s = t;\n"
+    "}\n";
+
+enum { N = 100 };
+/* As aligned as it is asked for, so that all launches agree. */
+#define ALIGNED _Alignas(64)
+static ompjit_error err;
+static ompjit_context *ctx;
+static ompjit_device *dev;
+static ompjit_module *mod;
+static ompjit_kernel *axpy;
+
+static void open_module(unsigned max_variants)
+{
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    options.devices = "host";
+    options.max_variants = max_variants;
+    if (ompjit_context_create(&options, &ctx, &err) ||
+        ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
+        ompjit_module_kernel(mod, "axpy", &axpy, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+}
+
+static void close_module(void)
+{
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
+static ompjit_variant_stats stats(void)
+{
+    ompjit_variant_stats s = OMPJIT_VARIANT_STATS_INIT;
+    ompjit_module_variants(mod, &s, &err);
+    return s;
+}
+
+/* y = 1 + a * i for each of N elements? */
+static int launch(ompjit_specialize policy, double a, uint32_t limit_ms)
+{
+    ALIGNED double x[N];
+    ALIGNED double y[N];
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
+                         {"a", OMPJIT_ARG_F64, {.f64 = a}},
+                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    l.teams = l.threads = 1;
+    l.specialize = policy;
+    l.limit_ms = limit_ms;
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        y[i] = 1;
+    }
+    if (ompjit_kernel_launch(axpy, dev, &l, args, 4, &err))
+        return 0;
+    for (int i = 0; i < N; i++)
+        if (y[i] != 1 + a * i)
+            return 0;
+    return 1;
+}
+
+static unsigned folded_args(void)
+{
+    ompjit_launch_info info = {0};
+    ompjit_kernel_last_launch(axpy, dev, &info, &err);
+    return info.folded_args;
+}
+
+static int is_ready(double a)
+{
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
+                         {"a", OMPJIT_ARG_F64, {.f64 = a}},
+                         {"x", OMPJIT_ARG_POINTER, {.p = (void *)64}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = (void *)64}}};
+    int ready = -1;
+    l.teams = l.threads = 1;
+    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    ompjit_kernel_ready(axpy, dev, &l, args, 4, &ready, &err);
+    return ready;
+}
+
+/* Until nothing is being built any more. */
+static int settle(void)
+{
+    for (int i = 0; i < 3000 && stats().pending; i++)
+        usleep(10000);
+    return stats().pending == 0;
+}
+
+/* ---------------------------------------------------------------- policies */
+
+static void policies(void)
+{
+    open_module(0);
+    ok(launch(OMPJIT_SPECIALIZE_DEFAULT, 2, 0) && folded_args() == 0,
+       "by default nothing is folded");
+    ok(launch(OMPJIT_SPECIALIZE_OFF, 3, 0) && stats().builds == 1,
+       "off: one kernel for all values");
+    ok(launch(OMPJIT_SPECIALIZE_NOW, 3, 0) && folded_args() == 2 &&
+           stats().builds == 2,
+       "now: a kernel for these values");
+    ok(launch(OMPJIT_SPECIALIZE_NOW, 3, 0) && stats().builds == 2,
+       "built once");
+    ok(is_ready(3) == 1 && is_ready(4) == 0, "readiness can be asked for");
+
+    for (int i = 0; i < 2; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 5, 0);
+    ok(settle() && stats().builds == 2 && folded_args() == 0,
+       "auto: two sightings build nothing");
+    ok(launch(OMPJIT_SPECIALIZE_AUTO, 5, 0) && settle() && is_ready(5) == 1,
+       "the third does, in the background");
+    ok(launch(OMPJIT_SPECIALIZE_AUTO, 5, 0) && folded_args() == 2,
+       "the next launch runs it");
+
+    int right = 1;
+    for (int i = 0; i < 100; i++)
+        right &= launch(OMPJIT_SPECIALIZE_AUTO, i + 0.5, 0);
+    ok(right && settle() && stats().builds <= 5,
+       "an argument that changes each time is given up");
+    launch(OMPJIT_SPECIALIZE_AUTO, 1234, 0);
+    ok(settle() && launch(OMPJIT_SPECIALIZE_AUTO, 77.5, 0) && folded_args() == 1,
+       "the other is folded all the same");
+    close_module();
+}
+
+static void limits(void)
+{
+    open_module(0);
+    launch(OMPJIT_SPECIALIZE_OFF, 2, 0);
+    ok(launch(OMPJIT_SPECIALIZE_NOW, 9, 1) && folded_args() == 0,
+       "a compile past its limit: the generic kernel runs");
+    ok(settle() && launch(OMPJIT_SPECIALIZE_NOW, 9, 1) && folded_args() == 2,
+       "and the variant when it is done");
+    close_module();
+}
+
+static void bad_requests(void)
+{
+    open_module(0);
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    l.specialize = (ompjit_specialize)17;
+    ok(ompjit_kernel_launch(axpy, dev, &l, NULL, 0, &err) ==
+           OMPJIT_ERR_INVALID, "an unknown policy: %s", err.text);
+    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    l.fold = 0x80;
+    ok(ompjit_kernel_launch(axpy, dev, &l, NULL, 0, &err) ==
+           OMPJIT_ERR_INVALID, "an unknown thing to fold: %s", err.text);
+    close_module();
+}
+
+/* --------------------------------------------------------------- the bound */
+
+static void eviction(void)
+{
+    enum { CAP = 4, VALUES = 12 };
+    open_module(CAP);
+    launch(OMPJIT_SPECIALIZE_OFF, 0, 0);
+    int right = 1;
+    for (int i = 1; i <= VALUES; i++) {
+        right &= launch(OMPJIT_SPECIALIZE_NOW, i, 0);
+        right &= launch(OMPJIT_SPECIALIZE_NOW, 1, 0);
+    }
+    ompjit_variant_stats s = stats();
+    ok(right && s.live == CAP + 1 && s.evictions == VALUES - CAP,
+       "%d values under a bound of %d: %d live, %d evicted", VALUES, CAP,
+       (int)s.live, (int)s.evictions);
+    ok(is_ready(1) == 1 && is_ready(2) == 0 && is_ready(VALUES) == 1,
+       "the least recently used went, the most used stayed");
+    close_module();
+}
+
+struct racer {
+    pthread_t thread;
+    int seed, right;
+};
+
+static void *race(void *arg)
+{
+    struct racer *r = arg;
+    r->right = 1;
+    for (int i = 0; i < 300; i++)
+        r->right &= launch(i % 3 ? OMPJIT_SPECIALIZE_NOW
+                                 : OMPJIT_SPECIALIZE_AUTO,
+                           (r->seed + i / 20) % 7, 0);
+    return NULL;
+}
+
+/* More values than variants, so that some are evicted while others use them. */
+static void racing(unsigned cap)
+{
+    struct racer racers[4];
+    int right = 1;
+    open_module(cap);
+    for (int i = 0; i < 4; i++) {
+        racers[i].seed = i;
+        pthread_create(&racers[i].thread, NULL, race, &racers[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(racers[i].thread, NULL);
+        right &= racers[i].right;
+    }
+    settle();
+    ompjit_variant_stats s = stats();
+    ok(right, "4 threads over 7 values, %u variants kept: all right", cap);
+    ok(s.live <= cap + 2, "%d live", (int)s.live);
+    if (cap >= 14)
+        ok(s.builds == s.live && !s.evictions && s.builds <= 15,
+           "none is built twice");
+    else
+        ok(s.evictions > 0, "%d evicted meanwhile", (int)s.evictions);
+    close_module();
+}
+
+/* -------------------------------------------------------- prepared launches */
+
+static void bound(void)
+{
+    double x[N], y[N], t = 0;
+    ompjit_bound *b;
+    ompjit_kernel *sum;
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    open_module(2);
+    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
+                         {"a", OMPJIT_ARG_F64, {.f64 = 2}},
+                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        y[i] = 0;
+    }
+    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "bound");
+    int failed = 0, wrong = 0;
+    for (int i = 0; i < 5; i++)
+        failed += ompjit_bound_run(b, &err) != 0;
+    for (int i = 0; i < N; i++)
+        wrong += y[i] != 10.0 * i;
+    ok(!failed && !wrong, "run five times");
+    for (int a = 10; a < 16; a++)
+        launch(OMPJIT_SPECIALIZE_NOW, a, 0);
+    ok(!ompjit_bound_run(b, &err) && y[3] == 36,
+       "its variant outlives its place among the kernel's");
+    ompjit_arg other = {"a", OMPJIT_ARG_F64, {.f64 = 3}};
+    ok(ompjit_bound_set(b, 0, &other, &err) == OMPJIT_ERR_ARGUMENT,
+       "a folded value cannot change: %s", err.text);
+    ompjit_arg moved = {"y", OMPJIT_ARG_POINTER, {.p = x}};
+    ok(!ompjit_bound_set(b, 0, &moved, &err) && !ompjit_bound_run(b, &err) &&
+           x[5] == 15,
+       "a pointer can");
+    ompjit_bound_destroy(b);
+    ompjit_bound_destroy(NULL);
+
+    for (int i = 0; i < N; i++)
+        x[i] = i;
+    l.teams = 3;
+    ompjit_module_kernel(mod, "sum", &sum, &err);
+    ompjit_arg sums[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
+                         {"t", OMPJIT_ARG_POINTER, {.p = &t}},
+                         {"x", OMPJIT_ARG_POINTER, {.p = x}}};
+    ok(!ompjit_kernel_bind(sum, dev, &l, sums, 3, &b, &err), "a reduction");
+    for (int i = 0; i < 4; i++)
+        ompjit_bound_run(b, &err);
+    ok(t == 4 * (N * (N - 1) / 2), "run four times: %g", t);
+    ompjit_bound_destroy(b);
+    close_module();
+}
+
+/* ------------------------------------------------------------------- fork */
+
+static void forked(void)
+{
+    open_module(0);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 2, 0); /* the thread is there now */
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fine = launch(OMPJIT_SPECIALIZE_NOW, 8, 0);
+        for (int i = 0; i < 3; i++)
+            fine &= launch(OMPJIT_SPECIALIZE_AUTO, 9, 0);
+        for (int i = 0; i < 3000 && is_ready(9) != 1; i++)
+            usleep(10000);
+        _exit(fine && is_ready(9) == 1 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    ok(status == 0, "the child of a fork compiles, also in the background");
+    ok(settle() && launch(OMPJIT_SPECIALIZE_AUTO, 2, 0), "so does the parent");
+    close_module();
+}
+
+int main(void)
+{
+    policies();
+    limits();
+    bad_requests();
+    eviction();
+    racing(64);
+    racing(2);
+    bound();
+    forked();
+    done_testing();
+}
