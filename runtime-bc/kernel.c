@@ -27,7 +27,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
 {
     ompjit_mode = mode;
     ompjit_level = 0;
-    ompjit_size = 1;
+    ompjit_size = 0;
     ompjit_nthreads_var = 0;
     ompjit_sched_var = SCHED_STATIC;
     ompjit_chunk_var = 0;
@@ -54,10 +54,8 @@ INLINE void run_worker(void)
         bool mine = __kmpc_kernel_parallel(&work);
         if (!work)
             return;
-        if (mine) {
-            ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_TEAM);
-            __kmpc_kernel_end_parallel();
-        }
+        if (mine)
+            ompjit_run_work(work);
         __kmpc_barrier_simple_generic(NULL, 0);
     }
 }
@@ -77,9 +75,8 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         return -1;
     }
     /* A main thread's warp has no workers, and blocks of that warp alone none. */
-    if (env->use_generic_state_machine &&
-        (PLAT_MAIN_WORKS || (plat_ntid() > PLAT_WARP &&
-                             plat_tid() < plat_ntid() - PLAT_WARP)))
+    if (env->use_generic_state_machine && max_threads() > 1 &&
+        plat_tid() < max_threads())
         run_worker();
     return (int32_t)plat_tid();
 }

@@ -37,6 +37,11 @@ enum {
     SCHEDULE_MODIFIERS = 1 << 29 | 1 << 30
 };
 
+
+/* Up to here, the chunks of a block's threads are fewer iterations than any
+ * type counts. */
+enum { LARGEST_PLAIN_CHUNK = 1 << 16 };
+
 /* One of `n` that share a loop. */
 typedef struct share {
     uint32_t id, n;

@@ -137,6 +137,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     ompjit__define_invoke(b->m);
     if (!b->host)
         ompjit__prepare_math(b->m);
+    ompjit__barriers_without_number(b->m);
     LLVMModuleRef runtime;
     ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
@@ -199,7 +200,23 @@ static void preserve(ompjit__buf *passes, const char *name)
  * when the runtime's small functions are gone by then. Not for generic kernels:
  * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
  * removes them. */
-#define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
+#define PRESIMPLIFY                                                            \
+    "always-inline,function(sroa,early-cse,simplifycfg),globalopt,"
+
+/* In generic kernels it has to see the calls of these: it takes workers for
+ * idle otherwise, and removes them. LLVM's inliner then decides. */
+static void keep_parallel_calls(LLVMModuleRef m)
+{
+    static const char *const names[] = {"__kmpc_parallel_60",
+                                        "__kmpc_parallel_51"};
+    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
+        if (f)
+            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                           kind);
+    }
+}
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)

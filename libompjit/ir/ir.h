@@ -40,6 +40,10 @@ void ompjit__drop_openmp_flags(LLVMModuleRef m);
  * ir/invoke.c */
 void ompjit__define_invoke(LLVMModuleRef m);
 
+/* Barriers of clang's helper functions no longer ask for a thread number.
+ * Before the runtime is linked. ir/barrier.c */
+void ompjit__barriers_without_number(LLVMModuleRef m);
+
 /* Writes the execution mode into the runtime's question for it, where all
  * kernels of the unit that are built (spec->kernel) are of one mode that stays:
  * SPMD, or generic where openmp-opt will not run. True: all are SPMD. After the
