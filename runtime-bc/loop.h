@@ -38,9 +38,8 @@ enum {
 };
 
 
-/* Up to here, the chunks of a block's threads are fewer iterations than any
- * type counts. */
-enum { LARGEST_PLAIN_CHUNK = 1 << 16 };
+/* Up to here, a chunk for each is fewer iterations than any type counts. */
+enum { THREAD_SHORT_CHUNK = 1 << 16, TEAM_SHORT_CHUNK = 1024 };
 
 /* One of `n` that share a loop. */
 typedef struct share {

@@ -45,10 +45,7 @@ static NOINLINE void enter_nested(thread_state *saved)
 }
 static NOINLINE void leave_nested(const thread_state *saved)
 {
-    thread_state *s = ompjit_thread_state();
-    struct solo_loop *loop = s->loop;
-    *s = *saved;
-    s->loop = loop;
+    *ompjit_thread_state() = *saved;
 }
 
 INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)

@@ -53,8 +53,9 @@ extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
 /* generic: the threads of a region that __kmpc_kernel_prepare_parallel began */
 extern uint32_t IN_SHARED ompjit_prepared;
 
-/* What one thread has for itself, which only nested regions, settings changed
- * inside a region and loops of a single thread need. */
+/* What one thread has for itself, which only nested regions and settings changed
+ * inside a region need. Nobody needs it outside of regions: there, in an SPMD
+ * kernel, a thread may go on before another has begun. */
 typedef struct thread_state {
     uint32_t nested;       /* regions inside the team's, all of one thread  */
     uint32_t own_icv;      /* those below replace the team's                */
@@ -63,13 +64,14 @@ typedef struct thread_state {
     int32_t chunk_var;
     uint32_t levels_var;
     uint64_t allocator_var;
-    struct solo_loop *loop; /* the innermost dispatched loop run alone      */
 } thread_state;
 
 /* One for each thread of the block, allocated when the first needs it. */
 extern thread_state *IN_SHARED ompjit_states;
 
-/* Likewise, how far each thread is in the team's dispatched loop. */
+/* Likewise, the innermost dispatched loop that each thread runs alone, and how
+ * far it is in the team's. */
+extern struct solo_loop **IN_SHARED ompjit_solo_loops;
 typedef struct loop_cursor loop_cursor;
 extern loop_cursor *IN_SHARED ompjit_cursors;
 
@@ -80,6 +82,10 @@ INLINE thread_state *thread_state_if_any(void)
     return all ? all + plat_tid() : NULL;
 }
 thread_state *ompjit_thread_state(void);
+
+/* The caller's element of an array for all threads, *array, which is allocated
+ * and cleared for whoever comes first; nobody is told of a failure. */
+void *ompjit_own_element(void *IN_SHARED *array, size_t size);
 
 int8_t __kmpc_is_spmd_exec_mode(void);
 INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }

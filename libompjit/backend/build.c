@@ -132,6 +132,13 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
     return OMPJIT_OK;
 }
 
+/* Is there a kernel that wants to know what task it is in? */
+static bool asks_for_tasks(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "omp_in_final") ||
+           LLVMGetNamedFunction(m, "omp_in_explicit_task");
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
@@ -143,11 +150,14 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     if (status)
         return status;
     size_t mark = b->messages.size;
+    bool asks = asks_for_tasks(b->m);
     if (LLVMLinkModules2(b->m, runtime))
         return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                             "%s does not link with the device runtime: %s",
                             b->unit->name,
                             b->messages.data ? b->messages.data + mark : "");
+    if (!asks)
+        ompjit__fold_constant(b->m, OMPJIT__FOLD_TASK_KINDS, 1);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
@@ -200,23 +210,7 @@ static void preserve(ompjit__buf *passes, const char *name)
  * when the runtime's small functions are gone by then. Not for generic kernels:
  * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
  * removes them. */
-#define PRESIMPLIFY                                                            \
-    "always-inline,function(sroa,early-cse,simplifycfg),globalopt,"
-
-/* In generic kernels it has to see the calls of these: it takes workers for
- * idle otherwise, and removes them. LLVM's inliner then decides. */
-static void keep_parallel_calls(LLVMModuleRef m)
-{
-    static const char *const names[] = {"__kmpc_parallel_60",
-                                        "__kmpc_parallel_51"};
-    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-    for (unsigned i = 0; i < 2; i++) {
-        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
-        if (f)
-            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                           kind);
-    }
-}
+#define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
@@ -259,7 +253,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
     /* What only functions that are gone by now have read. */
-    if (b->host && !b->is_template)
+    if (!b->is_template)
         ompjit__buf_printf(passes, ",globalopt,globaldce");
 }
 

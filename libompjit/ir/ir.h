@@ -29,6 +29,7 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
  * teams of the launch, 0 where they are not known. */
 #define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
 #define OMPJIT__FOLD_TEAMS "ompjit_fold_teams"
+#define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 
 /* Removes the module flags that make openmp-opt treat the module as OpenMP
  * device code. ir/flags.cc */
