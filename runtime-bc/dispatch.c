@@ -421,7 +421,7 @@ INLINE uint32_t kind_of(int32_t schedule, loop *l, uint32_t n)
     bool given = l->chunk != 0;
     if (!given)
         l->chunk = 1;
-    if (l->chunk > l->count && l->count)
+    if (l->chunk > THREAD_SHORT_CHUNK && l->chunk > l->count && l->count)
         l->chunk = l->count;
     switch (schedule) {
     case STATIC:

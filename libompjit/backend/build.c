@@ -212,6 +212,9 @@ static void preserve(ompjit__buf *passes, const char *name)
  * removes them. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
+/* What has become dead when shared variables have become constants. */
+#define AFTER_SHARED "function(instcombine,simplifycfg),globalopt,globaldce"
+
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
@@ -253,7 +256,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
     /* What only functions that are gone by now have read. */
-    if (!b->is_template)
+    if (b->host && !b->is_template)
         ompjit__buf_printf(passes, ",globalopt,globaldce");
 }
 
@@ -270,6 +273,9 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
                       : ompjit__run_passes(b->m, b->tm, passes.data,
                                            OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__buf_free(&passes);
+    if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))
+        status = ompjit__run_passes(b->m, b->tm, AFTER_SHARED,
+                                    OMPJIT_STAGE_OPTIMIZE, err);
     return status;
 }
 

@@ -41,6 +41,10 @@ void ompjit__drop_openmp_flags(LLVMModuleRef m);
  * ir/invoke.c */
 void ompjit__define_invoke(LLVMModuleRef m);
 
+/* Shared variables that hold one constant become it; false: there are none. For
+ * NVPTX, when the runtime is part of the kernel. ir/shared.c */
+bool ompjit__fold_shared(LLVMModuleRef m);
+
 /* Barriers of clang's helper functions no longer ask for a thread number.
  * Before the runtime is linked. ir/barrier.c */
 void ompjit__barriers_without_number(LLVMModuleRef m);
