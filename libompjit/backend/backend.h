@@ -127,6 +127,31 @@ void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);
 
+/* ------------------------- the optimizer for simple variants (lean.c) */
+
+/* Is nothing left in a template's module but its kernel (and entry)? */
+bool ompjit__is_lean(LLVMModuleRef m, bool host);
+/* In place of default<O2> or <O3> then; what is external stays. */
+ompjit_status ompjit__optimize_lean(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    bool host, ompjit_error *err);
+
+/* -------------------------------- a context's target machines (machine.c) */
+
+typedef struct ompjit__machine {
+    struct ompjit__machine *next; /* among those that nobody uses */
+    const ompjit__arch *arch;
+    unsigned opt_level;
+    LLVMTargetMachineRef tm;
+} ompjit__machine;
+
+/* One for an architecture's images, the caller's until it gives it back. One
+ * that an error of LLVM's has interrupted is not given back. */
+ompjit_status ompjit__machine_take(ompjit_context *ctx,
+                                   const ompjit__arch *arch,
+                                   unsigned opt_level, ompjit__machine **out,
+                                   ompjit_error *err);
+void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
+
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 
 /* The device runtime's bitcode for a triple that there is a machine for. */
