@@ -6,6 +6,7 @@
 #ifndef OMPJIT_BACKEND_H
 #define OMPJIT_BACKEND_H
 
+#include <llvm-c/Error.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
@@ -127,13 +128,12 @@ void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);
 
-/* ------------------------- the optimizer for simple variants (lean.c) */
-
-/* Is nothing left in a template's module but its kernel (and entry)? */
-bool ompjit__is_lean(LLVMModuleRef m, bool host);
-/* In place of default<O2> or <O3> then; what is external stays. */
-ompjit_status ompjit__optimize_lean(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    bool host, ompjit_error *err);
+/* The passes for a variant whose template is nothing but its kernel (and entry),
+ * in place of default<O2> or <O3>; what is external stays. lean.cc, llvm.c */
+LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 bool host);
+ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                      bool host, ompjit_error *err);
 
 /* -------------------------------- a context's target machines (machine.c) */
 

@@ -281,22 +281,32 @@ static void find_environment(struct build *b)
                             LLVMGetFirstUse(environment);
 }
 
+/* Is nothing left in a template's module but its kernel and, on the host, the
+ * entry? */
+static bool is_simple(const struct build *b)
+{
+    unsigned defined = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
+         f = LLVMGetNextFunction(f))
+        defined += !LLVMIsDeclaration(f);
+    return b->templated && b->unit->opt_level > 1 &&
+           defined <= (b->host ? 2 : 1);
+}
+
 /* What a template's module has is internal already, but for the kernel. */
 static ompjit_status run_lean(struct build *b, ompjit_error *err)
 {
     if (b->host)
         LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
                        LLVMInternalLinkage);
-    return ompjit__optimize_lean(b->m, b->tm, b->host, err);
+    return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
 }
 
 static ompjit_status optimize(struct build *b, ompjit_error *err)
 {
     find_environment(b);
-    ompjit_status status = b->templated && b->unit->opt_level > 1 &&
-                                   ompjit__is_lean(b->m, b->host)
-                               ? run_lean(b, err)
-                               : run_pipeline(b, err);
+    ompjit_status status =
+        is_simple(b) ? run_lean(b, err) : run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
     done(b, OMPJIT_STAGE_OPTIMIZE);

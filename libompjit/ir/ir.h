@@ -34,10 +34,6 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
  * device code. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 
-/* Tells the unroller to leave alone the loops that have been vectorized, and
- * with them what is left over of such loops. ir/loops.cc */
-void ompjit__keep_vectorized(LLVMModuleRef m);
-
 /* Defines ompjit_invoke, which the runtime calls outlined regions through, for
  * the numbers of arguments that the module's regions have. Before the runtime
  * is linked; where a number is not constant the runtime's own stays.
