@@ -87,10 +87,10 @@ static void targets(const char *how)
     plain.threads = 1;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "7.250000e+00", 1,
         "host, the literal");
-    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "%bound0", 1,
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 1,
         "host, pointers that may alias");
     spec.noalias = bit("x") | bit("y") | bit("z");
-    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "%bound0", 0,
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
         "host, pointers that do not");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
     spec.aligned = bit("x");
