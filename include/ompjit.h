@@ -240,6 +240,12 @@ typedef struct ompjit_context_options {
                                 there, and removed with the context; what is
                                 not a kernel's fault goes to the handler that
                                 was there before                           */
+    uint64_t device_heap;    /* bytes that malloc in kernels has on each GPU;
+                                0: OMPJIT_DEVICE_HEAP, else the driver's
+                                choice. Of the GPU's primary context, which
+                                the application may share                  */
+    uint64_t device_stack;   /* bytes of stack of each GPU thread; 0:
+                                OMPJIT_DEVICE_STACK, else the driver's     */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 

@@ -137,7 +137,7 @@ ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
                                     const char *symbol, void **address,
                                     size_t *size, ompjit_error *err)
 {
-    static const ompjit__geometry one = {{1, 1, 1}, {1, 1, 1}, 0};
+    static const ompjit__geometry one = {{1, 1, 1}, {1, 1, 1}, 0, false};
     ompjit__call call = {.mod = mod, .dev = dev};
     ompjit__variant_key key;
     ompjit__variant *v;
