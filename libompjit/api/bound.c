@@ -211,7 +211,7 @@ static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
     memcpy(args, b->args, sizeof args);
     args[0] = &own.device;
     status = launch(b, args, err);
-    ompjit__environment_free(call->dev, &own);
+    ompjit__environment_free(call->dev, &own, !status);
     return status;
 }
 
@@ -232,7 +232,7 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     if (!b)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_bound_run: no bound launch");
-    if (b->environment.buffer)
+    if (b->environment.block)
         return run_counted(b, err);
     return launch(b, b->args, err);
 }
@@ -268,7 +268,8 @@ void ompjit_bound_destroy(ompjit_bound *b)
 {
     if (!b)
         return;
-    ompjit__environment_free(b->asked->call.dev, &b->environment);
+    ompjit__environment_free(b->asked->call.dev, &b->environment,
+                             !atomic_flag_test_and_set(&b->busy));
     if (b->variant)
         ompjit__variant_release(b->asked->call.mod, b->variant);
     free(b->args);

@@ -157,6 +157,8 @@ typedef struct ompjit__device_limits {
                                 OMP_TEAMS_THREAD_LIMIT); 0: none */
 } ompjit__device_limits;
 
+enum { OMPJIT__ENVIRONMENTS = 8 };
+
 struct ompjit_device {
     const ompjit__device_ops *ops;
     ompjit_context *ctx;
@@ -169,6 +171,8 @@ struct ompjit_device {
     pthread_mutex_t lock; /* the operations' own, as is state             */
     void *state;
     struct ompjit__present *present; /* offload/present.c                 */
+    _Atomic(struct ompjit__environment_block *)
+        environments[OMPJIT__ENVIRONMENTS]; /* offload/environment.c      */
 };
 
 /* Adds devices of one kind to the context's list, `ordinal` -1 for all there
