@@ -21,6 +21,7 @@ typedef struct ompjit__request {
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t literals;     /* parameters to fold; 0: all that can be      */
     uint64_t noalias;      /* pointers that share no storage with others  */
+    bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
 } ompjit__request;
 
