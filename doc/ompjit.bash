@@ -20,7 +20,7 @@ _ompjit() {
     else
         case $prev in
         --device) words="host cuda" ;;
-        --host-memory) words="shared separate" ;;
+        --host-memory) words="shared separate auto" ;;
         --assembler) words="nvjitlink ptxas driver" ;;
         --emit) words="ll bc opt-ll host-ll ptx cubin obj" ;;
         --dump) words="source-ir host-ir opt ptx cubin: info" ;;

@@ -120,7 +120,10 @@ typedef enum ompjit_assembler {
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
-    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but what a target construct
+                                       alone maps from or tofrom stays where
+                                       it is: no program can tell           */
 } ompjit_host_memory;
 
 /* When the values of a launch are compiled into its kernel. */
@@ -359,9 +362,14 @@ typedef enum ompjit_format {
     OMPJIT_FORMAT_COUNT
 } ompjit_format;
 
-/* Compiles the module for `arch` ("sm_75" ... "sm_120", or "host") and returns
- * the bytes; text ends in NUL, not counted in *size. Needs no such device.
- * `arch` may be NULL for LL, BC and HOST_LL. Free with ompjit_bytes_free. */
+/* Compiles the module for `arch` and returns the bytes; text ends in NUL, not
+ * counted in *size. Needs no such device. Architectures are "sm_75" ...
+ * "sm_120", "host" (the CPU of this process), and for objects that run elsewhere
+ * "x86-64", "x86-64-v3", "aarch64" and "neoverse-v2"; UNAVAILABLE where the
+ * library was built without LLVM's back end. C text was compiled with this
+ * machine's types: those of the others differ from it in `long double`, and in
+ * plain `char`, which is unsigned on AArch64. `arch` may be NULL for LL, BC and
+ * HOST_LL. Free with ompjit_bytes_free. */
 ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err);

@@ -66,6 +66,7 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* backend/template.h              */
     uint8_t digest[32];      /* of all that images depend on               */
     uint8_t host_digest[32]; /* of host_bc                                 */
@@ -174,7 +175,7 @@ struct ompjit_context {
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
-    bool separate_host_memory;
+    ompjit_host_memory host_memory; /* not DEFAULT                        */
     struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */

@@ -37,6 +37,9 @@ static void end_checked(void)
  * obeys. */
 static int set_geometry(const struct options *o)
 {
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     const struct {
         const char *name;
         unsigned value;

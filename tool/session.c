@@ -178,7 +178,8 @@ int session_open(const struct options *o, const char *devices,
 {
     static const char *const assemblers[] = {"", "nvjitlink", "ptxas",
                                              "driver", NULL};
-    static const char *const memories[] = {"", "shared", "separate", NULL};
+    static const char *const memories[] = {"", "shared", "separate",
+                                           "auto", NULL};
     int assembler, memory;
     int status = choose("--assembler", o->assembler, assemblers, &assembler);
     if (!status)
@@ -203,6 +204,7 @@ int session_open(const struct options *o, const char *devices,
         options.log = log_message;
     use_wheels_beside();
     setenv("OMPJIT_WARM", "0", 0); /* one compile: no next one to prepare */
+    setenv("OMPJIT_HOST_MEMORY", "auto", 0); /* what a GPU would compute */
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;

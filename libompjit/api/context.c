@@ -68,7 +68,8 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"driver", OMPJIT_ASSEMBLER_DRIVER}};
     static const struct choice memories[] = {
         {"shared", OMPJIT_HOST_MEMORY_SHARED},
-        {"separate", OMPJIT_HOST_MEMORY_SEPARATE}};
+        {"separate", OMPJIT_HOST_MEMORY_SEPARATE},
+        {"auto", OMPJIT_HOST_MEMORY_AUTO}};
     static const struct choice policies[] = {
         {"off", OMPJIT_SPECIALIZE_OFF},
         {"auto", OMPJIT_SPECIALIZE_AUTO},
@@ -89,8 +90,11 @@ static ompjit_status set_choices(ompjit_context *ctx,
     }
     ctx->specialize = (ompjit_specialize)specialize;
     ctx->assembler = (ompjit_assembler)assembler;
-    ctx->separate_host_memory =
-        o->check || memory == OMPJIT_HOST_MEMORY_SEPARATE;
+    if (o->check)
+        memory = OMPJIT_HOST_MEMORY_SEPARATE;
+    else if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
+        memory = OMPJIT_HOST_MEMORY_SHARED;
+    ctx->host_memory = (ompjit_host_memory)memory;
     return status;
 }
 

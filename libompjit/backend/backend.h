@@ -10,6 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
+#include "backend/arch.h"
 #include "backend/jit.h"
 #include "core.h"
 
@@ -114,6 +115,12 @@ ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    LLVMTargetMachineRef *out,
                                    ompjit_error *err);
+/* The machine of an architecture that host objects are made for. UNAVAILABLE
+ * where this build has no back end for it. */
+ompjit_status ompjit__object_machine(const ompjit__arch *arch,
+                                     unsigned opt_level,
+                                     LLVMTargetMachineRef *out,
+                                     ompjit_error *err);
 /* Thread-local variables by __emutls_get_address. emutls.cc */
 void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 /* Module to object bytes. */
@@ -122,7 +129,7 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 
-/* The device runtime's bitcode, nvptx64 or host. */
-const void *ompjit__runtime_bc(bool host, size_t *size);
+/* The device runtime's bitcode for a triple that there is a machine for. */
+const void *ompjit__runtime_bc(const char *triple, size_t *size);
 
 #endif

@@ -39,7 +39,7 @@
 struct build {
     ompjit_context *ctx;
     const ompjit__unit *unit;
-    const char *arch;
+    const ompjit__arch *arch;
     ompjit_format format;
     const ompjit__spec *spec;
     bool host;
@@ -62,10 +62,10 @@ static void done(struct build *b, ompjit_stage stage)
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     b->context = ompjit__llvm_context(&b->messages);
-    return b->host
-               ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
-               : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
-                                       err);
+    return b->host ? ompjit__object_machine(b->arch, b->unit->opt_level,
+                                            &b->tm, err)
+                   : ompjit__nvptx_machine(b->arch->name, b->unit->opt_level,
+                                           &b->tm, err);
 }
 
 static void end(struct build *b)
@@ -118,7 +118,8 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                                   ompjit_error *err)
 {
     size_t size;
-    const void *bc = ompjit__runtime_bc(b->host, &size);
+    const char *triple = LLVMGetTarget(b->m);
+    const void *bc = ompjit__runtime_bc(triple, &size);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc, size, "device runtime", false);
     if (LLVMGetBitcodeModuleInContext2(b->context, memory, out)) {
@@ -127,6 +128,7 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                             "the device runtime does not load: %s",
                             b->messages.data ? b->messages.data : "");
     }
+    LLVMSetTarget(*out, triple); /* where vendor or system differ */
     return OMPJIT_OK;
 }
 
@@ -194,7 +196,9 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. */
+ * when the runtime's small functions are gone by then. Not for generic kernels:
+ * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
+ * removes them. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
@@ -234,7 +238,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->host ? "" : PRESIMPLIFY,
+                       b->spmd && !b->host ? PRESIMPLIFY : "",
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
     /* What only functions that are gone by now have read. */
@@ -357,7 +361,7 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
 static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
-                            .arch = (char *)b->arch,
+                            .arch = (char *)b->arch->name,
                             .alone = b->spec->threads == 1,
                             .import_globals = b->spec->import_globals};
     const ompjit__template *t;
@@ -453,7 +457,7 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     ompjit__buf ptx = b->image->bytes;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
-        ompjit__assemble(b->ctx, b->arch, &ptx, b->image, err);
+        ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -487,7 +491,7 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
     if (fits)
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "no such format for %s: %s", b->arch,
+                        "no such format for %s: %s", b->arch->name,
                         b->host ? "the host takes objects and optimized IR"
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
@@ -500,15 +504,15 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     ompjit__image image = {0};
     struct build b = {.ctx = ctx,
                       .unit = unit,
-                      .arch = arch,
                       .format = format,
                       .spec = spec,
-                      .host = !strcmp(arch, "host"),
                       .image = &image,
                       .stage_start = ompjit__now()};
-    ompjit_status status = ompjit__arch_check(arch, err);
-    if (!status)
-        status = check_format(&b, err);
+    ompjit_status status = ompjit__arch_find(arch, &b.arch, err);
+    if (status)
+        return status;
+    b.host = b.arch->triple != NULL;
+    status = check_format(&b, err);
     if (status)
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);

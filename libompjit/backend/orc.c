@@ -361,19 +361,26 @@ ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
 /* -------------------------------------------------------- code generation */
 
 /* opt_level is 0 to 3 as in -O0 to -O3. */
-static LLVMTargetMachineRef machine_of(LLVMTargetRef t, const char *triple,
-                                       unsigned opt_level)
+static ompjit_status machine_of(const char *triple, const char *cpu,
+                                const char *features, unsigned opt_level,
+                                LLVMTargetMachineRef *out, ompjit_error *err)
 {
     static const LLVMCodeGenOptLevel levels[] = {
         LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
         LLVMCodeGenLevelAggressive};
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
+    char *text = NULL;
+    LLVMTargetRef t;
+    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
+        ompjit_status status = ompjit__fail(
+            err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_CODEGEN,
+            "this libompjit has no back end for %s: %s", triple, text);
+        LLVMDisposeMessage(text);
+        return status;
+    }
+    *out = LLVMCreateTargetMachine(
         t, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
         LLVMRelocPIC, LLVMCodeModelDefault);
-    LLVMDisposeMessage(cpu);
-    LLVMDisposeMessage(features);
-    return tm;
+    return OMPJIT_OK;
 }
 
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
@@ -381,21 +388,27 @@ ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    ompjit_error *err)
 {
     ompjit__llvm_init();
-    char *triple = LLVMGetDefaultTargetTriple(), *text = NULL;
-    ompjit_status status = OMPJIT_OK;
-    LLVMTargetRef t;
-    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
-        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
-                              OMPJIT_STAGE_CODEGEN,
-                              "LLVM has no target for %s: %s", triple, text);
-        LLVMDisposeMessage(text);
-    } else {
-        *out = machine_of(t, triple, opt_level);
-        if (emulated_tls)
-            ompjit__emulate_tls(*out);
-    }
+    char *triple = LLVMGetDefaultTargetTriple();
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    ompjit_status status =
+        machine_of(triple, cpu, features, opt_level, out, err);
+    if (!status && emulated_tls)
+        ompjit__emulate_tls(*out);
+    LLVMDisposeMessage(features);
+    LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(triple);
     return status;
+}
+
+ompjit_status ompjit__object_machine(const ompjit__arch *arch,
+                                     unsigned opt_level,
+                                     LLVMTargetMachineRef *out,
+                                     ompjit_error *err)
+{
+    if (!*arch->triple)
+        return ompjit__host_machine(opt_level, false, out, err);
+    ompjit__llvm_init();
+    return machine_of(arch->triple, arch->cpu, "", opt_level, out, err);
 }
 
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,

@@ -45,7 +45,7 @@ void ompjit__check_unify(ompjit_context *ctx)
         return;
     atomic_store(&ctx->check->unified, true);
     pthread_mutex_lock(&ctx->lock);
-    ctx->separate_host_memory = false;
+    ctx->host_memory = OMPJIT_HOST_MEMORY_SHARED;
     for (unsigned i = 0; i < ctx->ndevices; i++)
         ctx->devices[i]->shares_memory = true;
     pthread_mutex_unlock(&ctx->lock);

@@ -164,7 +164,9 @@ struct ompjit_device {
     ompjit_context *ctx;
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
-    bool shares_memory; /* host pointers are device pointers              */
+    bool shares_memory; /* mapped data is the original                    */
+    bool reads_host;    /* host pointers are valid on the device          */
+    bool borrows; /* does not share, but a construct's own data may stay  */
     ompjit__device_limits limits; /* kind always; the rest once ready     */
     _Atomic bool ready;
     pthread_mutex_t open_lock; /* of ready                                */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Stacks that one OS thread runs in turn. A switch saves the callee-saved
- * registers and exchanges stack pointers; no system call. fiber_switch.S and
- * fiber.c are what each architecture needs.
+ * registers and exchanges stack pointers; no system call. fiber_<CPU>.c does it,
+ * of which all are compiled and one is not empty.
  */
 #ifndef OMPJIT_FIBER_H
 #define OMPJIT_FIBER_H
@@ -21,14 +21,7 @@ void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
                             void *arg);
 
 /* In a loop that waits for another processor. */
-static inline void ompjit__fiber_relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb" ::: "memory");
-#endif
-}
+void ompjit__fiber_relax(void);
 
 /* A signal handler's `context` (ucontext_t): where the thread was and its
  * stack pointer; the address that a function without a frame would return to,

@@ -621,7 +621,10 @@ ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
     ompjit_status status = ompjit__device_add(ctx, &host_ops,
                                               OMPJIT_DEVICE_HOST, 0, NULL, &dev,
                                               err);
-    if (!status)
-        dev->shares_memory = !ctx->separate_host_memory;
-    return status;
+    if (status)
+        return status;
+    dev->reads_host = true;
+    dev->shares_memory = ctx->host_memory == OMPJIT_HOST_MEMORY_SHARED;
+    dev->borrows = ctx->host_memory == OMPJIT_HOST_MEMORY_AUTO;
+    return OMPJIT_OK;
 }

@@ -470,6 +470,8 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     if (!status)
         out->own_lines = !ompjit__lines_wanted(options);
     ompjit__recall_end(&recall);
+    if (!status)
+        out->from_source = true;
     /* Nothing follows what did not compile, but another try. */
     if (status == OMPJIT_ERR_SOURCE)
         ompjit__frontend_rest(ctx);

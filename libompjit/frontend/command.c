@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "frontend/frontend.h"
 
 /* ------------------------------------------------------------- arguments */
@@ -199,19 +200,38 @@ static void add_source(ompjit__command *command, const char *name)
 
 /* ------------------------------------------------------------ everything */
 
+static void add_cpu(const char *triple, ompjit__command *command)
+{
+    static const struct {
+        const char *name, *cpu, *feature, *types;
+    } cpus[] = {
+#define CPU(name, llvm, cpu, feature, types) {#name, cpu, feature, types},
+#include "base/cpu.def"
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(cpus); i++) {
+        if (!ompjit__cpu_is(triple, cpus[i].name))
+            continue;
+        ompjit__args_add(&command->host, "-target-cpu");
+        ompjit__args_add(&command->host, cpus[i].cpu);
+        if (cpus[i].feature) {
+            ompjit__args_add(&command->host, "-target-feature");
+            ompjit__args_add(&command->host, cpus[i].feature);
+        }
+        if (cpus[i].types)
+            add_both(command, cpus[i].types);
+    }
+}
+
 static void add_start(const ompjit__clang *clang, ompjit__command *command)
 {
     add_both(command, clang->path);
     add_both(command, "-cc1");
     add_both(command, "-triple");
     ompjit__args_add(&command->host, clang->triple);
-    if (!strncmp(clang->triple, "x86_64", 6)) {
-        ompjit__args_add(&command->host, "-target-cpu");
-        ompjit__args_add(&command->host, "x86-64");
-    }
     ompjit__args_add(&command->device, "nvptx64-nvidia-cuda");
     ompjit__args_add(&command->device, "-aux-triple");
     ompjit__args_add(&command->device, clang->triple);
+    add_cpu(clang->triple, command);
     add_all(&command->host, host_args);
     add_all(&command->device, device_args);
     add_all(&command->host, both_args);

@@ -40,6 +40,7 @@ typedef struct ompjit__construct {
     size_t n, capacity;
     uint64_t number;         /* of this construct, in the table             */
     ompjit__attached *log;   /* attachments made so far                     */
+    bool borrows;            /* some of its data may stay where it is       */
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
@@ -110,6 +111,12 @@ void ompjit__construct_arrived(ompjit__construct *c);
 /* Gives the queue back. All was waited for, or has failed. Not under the
  * lock; construct_free calls it. */
 void ompjit__construct_close(ompjit__construct *c);
+
+/* What a construct that waits for its kernel maps `from` may be the original,
+ * if the device can use that: nobody sees the difference until its end, and
+ * then there is none. Not where a device pointer would be written into it. For
+ * constructs whose items are known and not entered yet. */
+void ompjit__construct_borrow(ompjit__construct *c);
 
 /* attach.c: all attachments of a construct whose items are entered; then
  * either of the others. The lock is held. */

@@ -531,6 +531,8 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
 {
     ompjit_status status = adopt_target(m, tm, err);
     if (!status)
+        ompjit__host_repair(m);
+    if (!status)
         status = bind_all(m, out, err);
     if (!status)
         status = each_function(m, tm, out, err);

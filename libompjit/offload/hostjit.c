@@ -159,9 +159,9 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 
 static bool is_openmp(const char *name)
 {
-    static const char *const prefixes[] = {"omp_",  "ompx_", "__kmpc_", "kmp_",
-                                           "kmpc_", "GOMP_", "__kmp_",
-                                           "__gomp_", ".gomp_"};
+    static const char *const prefixes[] = {
+        "omp_",  "ompc_", "ompx_",  "__kmpc_", "kmp_",
+        "kmpc_", "GOMP_", "__kmp_", "__gomp_", ".gomp_"};
     for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
         if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
             return true;
@@ -240,6 +240,9 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 
 /* ---------------------------------------------------------------- register */
 
+/* A metadirective or variant may make clang see a region in one half alone:
+ * then the region's host version is all there is. Halves that are no pair are
+ * an error. */
 static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
                                 const void *key, ompjit_error *err)
 {
@@ -247,6 +250,9 @@ static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
     for (unsigned i = 0; i < mod->unit.nkernels; i++)
         if (!strcmp(mod->unit.kernels[i].symbol, symbol))
             return ompjit__tgt_add_kernel(mod->ctx, key, mod, i, err);
+    if (mod->unit.from_source)
+        return ompjit__tgt_add_kernel(mod->ctx, key, mod, OMPJIT__NO_KERNEL,
+                                      err);
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
                         "%s: the host half has target region %s, the device "
                         "half has no such kernel",

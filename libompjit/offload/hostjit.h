@@ -45,6 +45,8 @@ enum {
  * `out` is filled also on failure, for ompjit__host_half_free. host_half.c */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
+/* Puts right what clang gets wrong; before anything else. host_repair.c */
+void ompjit__host_repair(LLVMModuleRef m);
 void ompjit__host_half_free(ompjit__host_half *half);
 
 /* A host half that is compiled, and not linked yet. */
