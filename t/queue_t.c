@@ -196,6 +196,7 @@ static void graph(const struct gpu *g)
     ompjit_launch launch = in_queue(NULL);
     double zero = 0, got = -1;
     scale_args(g, 3, args);
+    memset(out, 0, sizeof out);
     ok(!ompjit_queue_create(g->dev, &queue, &err) &&
            !ompjit_kernel_bind(g->scale, g->dev, &launch, args, 3, &b, &err),
        "a queue and a bound launch");
@@ -380,8 +381,8 @@ static void faults(void)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     static const char *const functions[] = {
-        "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
-        "cuStreamSynchronize", "cuCtxPushCurrent_v2", "cuMemAllocHost_v2",
+        "cuMemAllocHost_v2", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuCtxPushCurrent_v2",
         "cuStreamWaitEvent", "cuEventRecord", "cuGraphLaunch",
         "cuStreamEndCapture", "cuGraphInstantiateWithFlags"};
     struct gpu g;

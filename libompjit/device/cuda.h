@@ -58,6 +58,7 @@ typedef struct ompjit__gpu {
 struct ompjit__queue {
     cu_stream stream;
     bool foreign;             /* the stream is the caller's          */
+    bool spoiled;             /* it may still be recording           */
     _Atomic bool recording;   /* between graph_begin and graph_end   */
     ompjit__queue *next;      /* of queues                           */
     ompjit__queue *next_idle; /* of more_idle                        */

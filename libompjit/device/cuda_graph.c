@@ -92,6 +92,7 @@ ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
         return status;
     cu_result r = gpu->cu->cuStreamEndCapture(queue->stream, &captured);
     atomic_store(&queue->recording, false);
+    queue->spoiled = r != 0;
     if (r)
         status = fail(gpu, "cuStreamEndCapture", r, err);
     else

@@ -174,17 +174,22 @@ static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
     free(queue);
 }
 
-/* The staging of a lent stream goes with the queue: what reads it ends first. */
-static void end_foreign(ompjit__gpu *gpu, ompjit__queue *queue)
+/* For streams that are lent or spoiled. What reads the staging ends first. */
+static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     ompjit_error err;
-    bool driver = queue->staging && !ompjit__gpu_enter(gpu, &err);
-    cu_result r = driver ? ompjit__gpu_finish(gpu, queue) : OMPJIT_OK;
+    if (ompjit__gpu_enter(gpu, &err)) { /* it is left to close */
+        ompjit__log(gpu->ctx, "%s", err.text);
+        return;
+    }
+    cu_result r = queue->staging && !queue->spoiled
+                      ? ompjit__gpu_finish(gpu, queue)
+                      : OMPJIT_OK;
     if (r)
         ompjit__gpu_log(gpu, "cuStreamSynchronize", r, "leaving a stream");
     unlink_queue(gpu, queue);
-    free_queue(gpu, queue, driver);
-    if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
+    free_queue(gpu, queue, true);
+    if (ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);
 }
 
@@ -198,8 +203,8 @@ void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
     if (atomic_load(&queue->recording) &&
         !ompjit__gpu_graph_end(dev, queue, &graph, NULL))
         ompjit__gpu_graph_destroy(dev, graph);
-    if (queue->foreign)
-        end_foreign(gpu, queue);
+    if (queue->foreign || queue->spoiled)
+        end_queue(gpu, queue);
     else
         ompjit__gpu_give_back(gpu, queue);
 }
