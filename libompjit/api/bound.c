@@ -41,7 +41,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
         free(a);
         return status;
     }
-    ompjit__choose_geometry(k, dev, &a->request, &a->geometry);
+    ompjit__geometry_of(&a->call, &a->geometry);
     *out = a;
     return OMPJIT_OK;
 }
@@ -190,6 +190,8 @@ ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
         bound->asked, sizeof *a + k->nparams * sizeof a->values[0]);
     if (!a)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    a->request.ncontents = 0; /* these are the caller's, and may be gone */
+    a->request.contents = NULL;
     a->call.request = &a->request;
     a->call.values = a->values;
     return bind(a, out, err);

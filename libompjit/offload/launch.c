@@ -59,7 +59,7 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     ompjit__geometry g;
     ompjit__function *f;
     *inflight = (ompjit__inflight){.mod = mod, .dev = call->dev};
-    ompjit__choose_geometry(k, call->dev, call->request, &g);
+    ompjit__geometry_of(call, &g);
     ompjit_status status =
         ompjit__choose_variant(call, &g, &inflight->variant, err);
     if (status)

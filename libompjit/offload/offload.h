@@ -23,6 +23,10 @@ typedef struct ompjit__request {
     uint64_t noalias;      /* pointers that share no storage with others  */
     bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
+    bool tuned;            /* the geometry is one to try: none remembered */
+    uint32_t ncontents;    /* what pointers point to                      */
+    const ompjit_contents *contents;
+    uint32_t residents;    /* teams that shall fit on a multiprocessor    */
 } ompjit__request;
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
