@@ -101,6 +101,8 @@ typedef struct ompjit_context ompjit_context;
 typedef struct ompjit_device ompjit_device;
 typedef struct ompjit_module ompjit_module;
 typedef struct ompjit_kernel ompjit_kernel;
+typedef struct ompjit_queue ompjit_queue;
+typedef struct ompjit_graph ompjit_graph;
 
 /* Receives one message without a final newline; `data` is log_data below. Any
  * thread may call it. */
@@ -254,6 +256,12 @@ typedef struct ompjit_context_options {
                                 there, and removed with the context; what is
                                 not a kernel's fault goes to the handler that
                                 was there before                           */
+    uint64_t device_heap;    /* bytes that malloc in kernels has on each GPU;
+                                0: OMPJIT_DEVICE_HEAP, else the driver's
+                                choice. Of the GPU's primary context, which
+                                the application may share                  */
+    uint64_t device_stack;   /* bytes of stack of each GPU thread; 0:
+                                OMPJIT_DEVICE_STACK, else the driver's     */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -505,6 +513,10 @@ typedef struct ompjit_launch {
                                  after that the generic kernel runs and the
                                  variant is ready for a later launch. 0: as
                                  long as it takes                          */
+    ompjit_queue *queue;      /* the launch is put into it, and the call may
+                                 return before it has ended. NULL: waits   */
+    int cooperative;          /* 1: all teams must run at the same time;
+                                 GEOMETRY error where that cannot be       */
     uint32_t residents;       /* teams that shall fit on a multiprocessor at
                                  once: a specialized kernel whose threads are
                                  folded uses no more registers than that
@@ -527,7 +539,8 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
                                           const char *param,
                                           ompjit_error *err);
 
-/* Runs a kernel and waits for it. `launch` may be NULL: all defaults. */
+/* Runs a kernel and waits for it, unless the launch has a queue of the device.
+ * `launch` may be NULL: all defaults. */
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
@@ -560,11 +573,71 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
                                  ompjit_bound **bound, ompjit_error *err);
 /* Runs it and waits for it. Several threads may, at the same time. */
 ompjit_status ompjit_bound_run(ompjit_bound *bound, ompjit_error *err);
+/* The same in a queue, which must be waited for before the bound launch is
+ * changed or destroyed. */
+ompjit_status ompjit_bound_start(ompjit_bound *bound, ompjit_queue *queue,
+                                 ompjit_error *err);
 /* Changes parameter `i`, or the one that arg names. ARGUMENT error where its
  * value is folded. Not while another thread runs it. */
 ompjit_status ompjit_bound_set(ompjit_bound *bound, unsigned i,
                                const ompjit_arg *arg, ompjit_error *err);
 void ompjit_bound_destroy(ompjit_bound *bound);
+
+/* ---------------------------------------------------------------- queues */
+
+/* Work that a device does in order, while the caller goes on. On a GPU a queue
+ * is a CUDA stream that waits for no other; the host device does everything at
+ * once. A failure of what is in a queue is returned by the call that finds it,
+ * at the latest ompjit_queue_wait. Queues are destroyed before their context. */
+ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
+                                  ompjit_error *err);
+/* A queue on the application's own CUstream of the device's primary context,
+ * which stays the application's and must live as long. UNAVAILABLE on the host
+ * device. */
+ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
+                                 ompjit_queue **queue, ompjit_error *err);
+/* The queue's CUstream; NULL on the host device. */
+ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
+                                  ompjit_error *err);
+/* Waits until all that was put into the queue is done. */
+ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err);
+/* What is put into `queue` from now on comes after what `other`, of the same
+ * device, has now. Nobody waits. */
+ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
+                                 ompjit_error *err);
+/* Copies `size` bytes. Host memory stays as it is until the queue was waited
+ * for; page-locked memory lets copies and kernels overlap. `copy` is within the
+ * device. */
+ompjit_status ompjit_queue_upload(ompjit_queue *queue, void *device_dst,
+                                  const void *host_src, size_t size,
+                                  ompjit_error *err);
+ompjit_status ompjit_queue_download(ompjit_queue *queue, void *host_dst,
+                                    const void *device_src, size_t size,
+                                    ompjit_error *err);
+ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
+                                const void *device_src, size_t size,
+                                ompjit_error *err);
+/* Waits first; a failure is only logged. Accepts NULL. */
+void ompjit_queue_destroy(ompjit_queue *queue);
+
+/* Launches and copies that are put into a queue, recorded once and done many
+ * times, on a GPU as one CUDA graph. From begin on they are recorded and not
+ * done, with the arguments of that moment; copies read host memory each time
+ * they are done. No waiting in between; other threads leave the queue alone.
+ * UNAVAILABLE where the CUDA driver is older than 11.4. */
+ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err);
+/* Ends the recording, also where it fails. */
+ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
+                               ompjit_error *err);
+/* Does what was recorded, in a queue of the same device; NULL: and waits. One
+ * run at a time. */
+ompjit_status ompjit_graph_run(ompjit_graph *graph, ompjit_queue *queue,
+                               ompjit_error *err);
+/* After its last run has ended, and before the modules that it runs kernels of.
+ * Accepts NULL. */
+void ompjit_graph_destroy(ompjit_graph *graph);
+
+/* -------------------------------------------------------------- variants */
 
 /* What has become of a module's variants, on all devices together. */
 typedef struct ompjit_variant_stats {

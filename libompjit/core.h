@@ -185,6 +185,7 @@ struct ompjit_context {
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
+    uint64_t device_heap, device_stack; /* bytes; 0: the driver's choice    */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     bool explain;              /* ompjit_context_options                   */
     bool tune;

@@ -34,6 +34,12 @@ int main(void)
     ok(sizeof(CUdeviceptr) == sizeof(cu_pointer), "size of CUdeviceptr");
     ok(sizeof(CUdevice) == sizeof(cu_device), "size of CUdevice");
     ok(sizeof(CUresult) == sizeof(cu_result), "size of CUresult");
+    ok(sizeof(CUmemPoolProps) == sizeof(ompjit__cuda_pool_properties) &&
+           offsetof(CUmemPoolProps, location) ==
+               offsetof(ompjit__cuda_pool_properties, location) &&
+           offsetof(CUmemPoolProps, maxSize) ==
+               offsetof(ompjit__cuda_pool_properties, max_size),
+       "layout of CUmemPoolProps");
     return done_testing();
 }
 #else

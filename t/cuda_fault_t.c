@@ -66,10 +66,13 @@ static void faults(void)
     };
     /* Only where something else failed, and when the driver is loaded. */
     static const char *const elsewhere[] = {
-        "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", NULL};
+        "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress",
+        "cuMemPoolTrimTo", NULL};
     /* Refusing these leaks: see leak_*. */
-    static const char *const leaks[] = {"cuStreamDestroy",
-                                        "cuDevicePrimaryCtxRelease", NULL};
+    static const char *const leaks[] = {
+        "cuStreamDestroy", "cuDevicePrimaryCtxRelease", "cuMemFreeHost",
+        "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
+        "cuMemPoolDestroy", NULL};
     for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
         const char *name = functions[i][0];
         if (one_of(name, elsewhere) || one_of(name, leaks))
@@ -103,6 +106,14 @@ static void leak(const char *function, const char *symbol)
     ok(fault(function, symbol, 1), "%s: the failure is logged", function);
 }
 static void leak_stream(void) { leak("cuStreamDestroy", "cuStreamDestroy_v2"); }
+static void leak_pinned(void) { leak("cuMemFreeHost", "cuMemFreeHost"); }
+static void leak_event(void) { leak("cuEventDestroy", "cuEventDestroy_v2"); }
+static void leak_graph(void) { leak("cuGraphDestroy", "cuGraphDestroy"); }
+static void leak_exec(void)
+{
+    leak("cuGraphExecDestroy", "cuGraphExecDestroy");
+}
+static void leak_pool(void) { leak("cuMemPoolDestroy", "cuMemPoolDestroy"); }
 static void leak_primary(void)
 {
     leak("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2");
@@ -184,6 +195,11 @@ static const struct scenario scenarios[] = {
     {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"memory", memory, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"leaked stream", leak_stream, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked memory", leak_pinned, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked event", leak_event, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked graph", leak_graph, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked exec", leak_exec, {0}, "exit: 1 leaks", EMULATED},
+    {"leaked pool", leak_pool, {0}, "exit: 1 leaks", EMULATED},
     {"leaked context", leak_primary, {0}, "exit: 1 leaks", EMULATED},
 };
 

@@ -420,20 +420,20 @@ static void geometry(void)
         ompjit__geometry g;
         const char *words;
     } rows[] = {
-        {"bounded", {{1, 1, 1}, {64, 1, 1}, 0}, NULL},
-        {"bounded", {{1, 1, 1}, {8, 8, 1}, 0}, NULL},
-        {"bounded", {{1, 1, 1}, {65, 1, 1}, 0}, "at most 64 can run"},
-        {"bounded", {{1, 1, 1}, {8, 8, 2}, 0}, "128 threads in a team"},
-        {"fails", {{1, 1, 1}, {1025, 1, 1}, 0},
+        {"bounded", {{1, 1, 1}, {64, 1, 1}, 0, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {8, 8, 1}, 0, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {65, 1, 1}, 0, 0}, "at most 64 can run"},
+        {"bounded", {{1, 1, 1}, {8, 8, 2}, 0, 0}, "128 threads in a team"},
+        {"fails", {{1, 1, 1}, {1025, 1, 1}, 0, 0},
          "fails on cuda:0: 1025 threads in dimension x, where 1 to 1024"},
-        {"fails", {{1, 1, 1}, {1, 1, 65}, 0}, "dimension z, where 1 to 64"},
-        {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0}, "67108864 threads"},
-        {"fails", {{1, 65536, 1}, {1, 1, 1}, 0}, "65536 teams in dimension y"},
-        {"fails", {{1u << 31, 1, 1}, {1, 1, 1}, 0}, "2147483648 teams"},
-        {"fails", {{0, 1, 1}, {1, 1, 1}, 0}, "0 teams in dimension x"},
-        {"fails", {{1, 1, 1}, {1, 0, 1}, 0}, "0 threads in dimension y"},
-        {"fails", {{1, 1, 1}, {1, 1, 1}, 232449}, "232449 dynamic bytes"},
-        {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX}, "a team can have 232448"},
+        {"fails", {{1, 1, 1}, {1, 1, 65}, 0, 0}, "dimension z, where 1 to 64"},
+        {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0, 0}, "67108864 threads"},
+        {"fails", {{1, 65536, 1}, {1, 1, 1}, 0, 0}, "65536 teams in dimension y"},
+        {"fails", {{1u << 31, 1, 1}, {1, 1, 1}, 0, 0}, "2147483648 teams"},
+        {"fails", {{0, 1, 1}, {1, 1, 1}, 0, 0}, "0 teams in dimension x"},
+        {"fails", {{1, 1, 1}, {1, 0, 1}, 0, 0}, "0 threads in dimension y"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, 232449, 0}, "232449 dynamic bytes"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX, 0}, "a team can have 232448"},
     };
     ompjit_context *ctx;
     ompjit_device *dev = open_gpu(&ctx);
@@ -603,6 +603,120 @@ static void forked(void)
     ompjit_context_destroy(ctx);
 }
 
+/* From one GPU to another, each of which has the image for itself. */
+static void two_gpus(void)
+{
+    DRIVER(long, ptxi_driver_live, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_device *devs[2] = {open_gpu(&ctx)};
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    void *from, *to;
+    ok(!ompjit_context_device(ctx, 1, &devs[1], &err), "two GPUs");
+    ok(!work(devs[1], &image, &err) && results_right(), "work on the second");
+    ok(ptxi_driver_live("primary contexts") == 1, "makes no other context");
+    ok(!ompjit_device_alloc(devs[1], sizeof x, &from, &err) &&
+           !ompjit_device_upload(devs[1], from, x, sizeof x, &err) &&
+           !ompjit_device_alloc(devs[0], sizeof x, &to, &err) &&
+           !devs[0]->ops->copy_peer(devs[0], to, devs[1], from, sizeof x,
+                                    &err) &&
+           !ompjit_device_download(devs[0], y, to, sizeof x, &err),
+       "a copy from one to the other");
+    ok(!memcmp(x, y, sizeof x) && ptxi_driver_calls("cuMemcpyPeerAsync"),
+       "by the driver");
+    ok(!work(devs[0], &image, &err) && results_right(), "work on the first");
+    image_drop(&image);
+    ompjit_context_destroy(ctx);
+}
+
+/* Memory that the pool keeps is given back where it is missing. */
+static void trimmed(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    void *p;
+    ok(!work(dev, &image, &err), "the pool was used");
+    image_drop(&image);
+    ptxi_driver_fail("cuMemAlloc_v2:1:2");
+    ok(!ompjit_device_alloc(dev, 100, &p, &err), "memory is found");
+    ok(ptxi_driver_calls("cuMemPoolTrimTo") == 1, "in the pool");
+    ompjit_context_destroy(ctx);
+}
+
+static void no_pools(void)
+{
+    DRIVER(int, ptxi_driver_calls, const char *);
+    results();
+    ok(!ptxi_driver_calls("cuMemAllocFromPoolAsync"), "without a pool");
+}
+
+static void limits(void)
+{
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuCtxGetLimit, size_t *, unsigned);
+    ompjit_context *ctx;
+    cu_context primary;
+    size_t heap = 0, stack = 0;
+    setenv("OMPJIT_DEVICE_STACK", "20480", 1);
+    ompjit_device *dev = open_gpu(&ctx);
+    void *p;
+    ok(!ompjit_device_alloc(dev, 1, &p, NULL) &&
+           !cuDevicePrimaryCtxRetain(&primary, 0) &&
+           !cuCtxSetCurrent(primary) &&
+           !cuCtxGetLimit(&heap, OMPJIT__CU_LIMIT_MALLOC_HEAP_SIZE) &&
+           !cuCtxGetLimit(&stack, OMPJIT__CU_LIMIT_STACK_SIZE),
+       "the GPU's limits");
+    ok(heap == HEAP, "the heap is that of the option");
+    ok(stack == 20480, "the stack is that of the environment");
+    ok(!cuCtxSetCurrent(NULL) && !cuDevicePrimaryCtxRelease_v2(0), "the end");
+    ompjit_context_destroy(ctx);
+}
+
+/* Is the driver in this process? */
+static bool driver_loaded(void)
+{
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return handle && !dlclose(handle);
+}
+
+/* Nothing of CUDA is touched before a device is asked for; and the device is
+ * found without a context. */
+static void untouched(void)
+{
+    static const char source[] =
+        "void f(int *p) {\n#pragma omp target map(tofrom: p[:1])\n"
+        "  p[0]++; }\n";
+    ompjit_error err = {0};
+    ompjit_module *mod;
+    void *ptx;
+    size_t size;
+    unsigned n;
+    ompjit_context *ctx = context("auto");
+    ok(!ompjit_module_from_c(ctx, source, NULL, &mod, &err) &&
+           !ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, "sm_90", &ptx, &size,
+                               &err),
+       "source becomes PTX");
+    ok(!driver_loaded(), "without the driver");
+    ok(!ompjit_context_device_count(ctx, &n, &err) && n == 1 && driver_loaded(),
+       "which is loaded to count the GPUs");
+    DRIVER(long, ptxi_driver_live, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    ok(ptxi_driver_calls("cuInit") == 1 &&
+           !ptxi_driver_calls("cuDevicePrimaryCtxRetain") &&
+           !ptxi_driver_live("primary contexts"),
+       "and makes no context");
+    ompjit_bytes_free(ptx);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
 /* ----------------------------------------------------------- the scenarios */
 
 static const struct scenario scenarios[] = {
@@ -635,6 +749,11 @@ static const struct scenario scenarios[] = {
     {"current context", current_context, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
     {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"threads, lazy", threads, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"two GPUs", two_gpus, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"trimmed pool", trimmed, {0}, CLEAN, EMULATED},
+    {"no pools", no_pools, {"PTXI_HIDE=cuMemPoolCreate"}, CLEAN, EMULATED},
+    {"limits", limits, {0}, CLEAN, EMULATED},
+    {"untouched", untouched, {0}, CLEAN, EMULATED},
     {"fork", forked, {0}, CLEAN, EMULATED},
 };
 

@@ -11,6 +11,8 @@
 #include "device/device.h"
 #include "tap.h"
 
+enum { HEAP = 16 << 20 };
+
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static char logged[8192]; /* since the newest context was made */
 
@@ -30,6 +32,7 @@ static inline ompjit_context *context_with(const char *devices,
     options.devices = devices;
     options.assembler = assembler;
     options.log = take_log;
+    options.device_heap = HEAP;
     logged[0] = 0;
     if (ompjit_context_create(&options, &ctx, NULL)) {
         puts("Bail out! no context");
@@ -63,17 +66,20 @@ static inline void image_drop(ompjit__image *image)
 }
 
 enum { N = 200, TEAM = 64, BIG = 60 * 1024 };
-static const ompjit__geometry one_team = {{1, 1, 1}, {TEAM, 1, 1}, 0};
+static const ompjit__geometry one_team = {{1, 1, 1}, {TEAM, 1, 1}, 0, false};
 
 /* Copies in a queue may still read and write these after a failure. */
-static float x[N], y[N], z[N];
+static float x[N], y[N], z[N], again[N];
 static uint32_t ids[TEAM];
 
 /* What a run holds, so that a failure anywhere lets go of it all. */
 struct run {
     void *dx, *dy, *dz;
+    void *pooled;          /* in queue */
     ompjit__loaded *loaded;
-    ompjit__queue *queue;
+    ompjit__queue *queue, *other;
+    ompjit__event *event;
+    ompjit__graph *graph;
 };
 
 #define TRY(call)                     \
@@ -86,7 +92,8 @@ struct run {
 static inline ompjit_status launch_saxpy(ompjit_device *dev, struct run *run,
                                   ompjit_error *err)
 {
-    const ompjit__geometry g = {{(N + TEAM - 1) / TEAM, 1, 1}, {TEAM, 1, 1}, 0};
+    const ompjit__geometry g = {
+        {(N + TEAM - 1) / TEAM, 1, 1}, {TEAM, 1, 1}, 0, false};
     ompjit__function *f;
     float a = 2;
     uint32_t n = N;
@@ -103,9 +110,38 @@ static inline ompjit_status launch_shared(ompjit_device *dev, struct run *run,
     uint32_t at = BIG - sizeof ids;
     void *args[] = {&run->dz, &at};
     g.dynamic_shared = BIG;
+    g.cooperative = true;
+    TRY(dev->ops->fill(dev, run->dz, 0xff, sizeof ids, err));
     TRY(dev->ops->function(dev, run->loaded, "shared", &f, err));
     TRY(dev->ops->launch(dev, f, &g, args, 2, NULL, err));
     return ompjit_device_download(dev, ids, run->dz, sizeof ids, err);
+}
+
+/* x goes to pooled memory in two pieces, by a recorded copy to dy, and from
+ * there by another queue to `again`. */
+static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
+                                     ompjit_error *err)
+{
+    const ompjit__device_ops *ops = dev->ops;
+    const size_t half = sizeof x / 2;
+    TRY(ops->alloc_queued(dev, sizeof x, run->queue, &run->pooled, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_TO, run->pooled, x, half, run->queue, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_TO, (char *)run->pooled + half, x + N / 2,
+                  half, run->queue, err));
+    TRY(ops->graph_begin(dev, run->queue, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_ON, run->dy, run->pooled, sizeof x,
+                  run->queue, err));
+    TRY(ops->graph_end(dev, run->queue, &run->graph, err));
+    TRY(ops->graph_run(dev, run->graph, run->queue, err));
+    TRY(ops->event_record(dev, run->queue, &run->event, err));
+    TRY(ops->queue_create(dev, &run->other, err));
+    TRY(ops->queue_after(dev, run->other, run->event, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_FROM, again, run->dy, sizeof again,
+                  run->other, err));
+    TRY(ops->queue_wait(dev, run->other, err));
+    TRY(ops->free_queued(dev, run->pooled, run->queue, err));
+    run->pooled = NULL;
+    return OMPJIT_OK;
 }
 
 /* y += 2x twice, once without and once with a queue; z becomes a copy. */
@@ -121,7 +157,8 @@ static inline ompjit_status compute(ompjit_device *dev, struct run *run,
     TRY(ops->load(dev, image, NULL, &run->loaded, err));
     TRY(ops->symbol(dev, run->loaded, "answer", &answer, &size, err));
     TRY(launch_shared(dev, run, err));
-    TRY(ompjit_device_upload(dev, run->dx, x, sizeof x, err));
+    TRY(ompjit_device_upload(dev, run->dz, x, sizeof x, err));
+    TRY(ops->copy_peer(dev, run->dx, dev, run->dz, sizeof x, err));
     TRY(ompjit_device_upload(dev, run->dy, y, sizeof y, err));
     TRY(launch_saxpy(dev, run, err));
 
@@ -131,7 +168,8 @@ static inline ompjit_status compute(ompjit_device *dev, struct run *run,
                   err));
     TRY(ops->copy(dev, OMPJIT__COPY_FROM, z, run->dz, sizeof z, run->queue,
                   err));
-    return ops->queue_wait(dev, run->queue, err);
+    TRY(ops->queue_wait(dev, run->queue, err));
+    return go_round(dev, run, err);
 }
 
 /* The first failure of the run and of letting go. */
@@ -142,14 +180,17 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
     for (int i = 0; i < N; i++) {
         x[i] = (float)i;
         y[i] = 1;
-        z[i] = 0;
+        z[i] = again[i] = 0;
     }
     memset(ids, 0, sizeof ids);
     ompjit_status status = compute(dev, &run, image, err);
     dev->ops->queue_destroy(dev, run.queue);
+    dev->ops->queue_destroy(dev, run.other);
+    dev->ops->event_destroy(dev, run.event);
+    dev->ops->graph_destroy(dev, run.graph);
     dev->ops->unload(dev, run.loaded);
-    void *blocks[] = {run.dx, run.dy, run.dz};
-    for (int i = 0; i < 3; i++) {
+    void *blocks[] = {run.dx, run.dy, run.dz, run.pooled};
+    for (int i = 0; i < 4; i++) {
         ompjit_error ignored;
         ompjit_status freed =
             ompjit_device_free(dev, blocks[i], status ? &ignored : err);
@@ -161,7 +202,7 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
 static inline bool results_right(void)
 {
     for (int i = 0; i < N; i++)
-        if (z[i] != 1 + 4 * x[i])
+        if (z[i] != 1 + 4 * x[i] || again[i] != x[i])
             return false;
     for (uint32_t i = 0; i < TEAM; i++)
         if (ids[i] != i)

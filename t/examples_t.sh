@@ -36,16 +36,28 @@ on_host() {
     same "$1 through the API" "$builddir/examples/${1}_api" $size
 }
 
-# Cubins cannot be interpreted: the driver gets PTX.
+# emulated MODE SCHEDULE COMMAND...: on the emulated driver. Cubins cannot be
+# interpreted: it gets PTX.
+emulated() {
+    mode=$1 schedule=$2
+    shift 2
+    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
+        PTXI_STREAM="$mode" "$schedule" PTXI_LOG="$tmp/ptxi.log" \
+        OMPJIT_TEAMS=3 OMPJIT_THREADS=64 "$@"
+}
+
+# A program that destroys its context leaves nothing in the driver; `ompjit
+# run` never does.
 as_ptx() {
-    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 PTXI_SEED=2; do
-        emulated="env LD_LIBRARY_PATH=$PTXI OMPJIT_DEVICE=cuda
-            OMPJIT_ASSEMBLER=driver $schedule PTXI_LOG=$tmp/ptxi.log"
-        same "$1 as PTX, $schedule" $emulated "$ompjit" run \
-            --teams=3 --threads=64 "$examples/$1.c" $size
-        same "$1 through the API as PTX, $schedule" $emulated \
-            OMPJIT_TEAMS=3 OMPJIT_THREADS=64 \
-            "$builddir/examples/${1}_api" $size
+    for mode in sync async lazy; do
+        for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 \
+            PTXI_SEED=2; do
+            same "$1 through the API as PTX, $mode, $schedule" emulated \
+                $mode $schedule "$builddir/examples/${1}_api" $size
+            is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
+        done
+        same "$1 as PTX, $mode" emulated $mode PTXI_SLICE=4 \
+            "$ompjit" run "$examples/$1.c" $size
     done
 }
 

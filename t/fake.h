@@ -124,6 +124,8 @@ static const ompjit__device_ops fake_ops = {
     .name = "fake", .alloc = fake_alloc, .free = fake_free, .copy = fake_copy,
 };
 
+static struct ompjit_context fake_context;
+
 static inline ompjit_device *fake_new(bool shares_memory)
 {
     ompjit_device *dev = calloc(1, sizeof *dev);
@@ -131,6 +133,7 @@ static inline ompjit_device *fake_new(bool shares_memory)
     pthread_mutex_init(&f->lock, NULL);
     dev->ops = &fake_ops;
     dev->state = f;
+    dev->ctx = &fake_context;
     dev->shares_memory = shares_memory;
     dev->present = ompjit__present_new();
     return dev;

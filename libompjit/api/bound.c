@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/launch.h"
+#include "api/queue.h"
 
 /* One launch as asked for, with room for its values behind it. */
 struct asked {
@@ -162,10 +162,45 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
                                          &b->environment, err);
     if (!status)
         status = make_args(b, k, err);
-    if (status || b->environment.buffer || !call->dev->ops->prepare)
+    if (status || b->environment.block || !call->dev->ops->prepare)
         return status;
     return call->dev->ops->prepare(call->dev, b->function, &b->asked->geometry,
                                    b->args, &b->prepared, err);
+}
+
+/* Takes `a`, also on failure. */
+static ompjit_status bind(struct asked *a, ompjit_bound **out,
+                          ompjit_error *err)
+{
+    ompjit_bound *b = calloc(1, sizeof *b);
+    if (!b) {
+        free(a);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    b->asked = a;
+    atomic_flag_clear(&b->busy);
+    ompjit_status status = choose(b, err);
+    if (status)
+        ompjit_bound_destroy(b);
+    else
+        *out = b;
+    return status;
+}
+
+ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
+                                 ompjit_error *err)
+{
+    const ompjit__call *call = &bound->asked->call;
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    struct asked *a = ompjit__memdup(
+        bound->asked, sizeof *a + k->nparams * sizeof a->values[0]);
+    if (!a)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    a->request.ncontents = 0; /* these are the caller's, and may be gone */
+    a->request.contents = NULL;
+    a->call.request = &a->request;
+    a->call.values = a->values;
+    return bind(a, out, err);
 }
 
 ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
@@ -181,43 +216,43 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
                                nargs, &a, err);
     if (status)
         return status;
-    ompjit_bound *b = calloc(1, sizeof *b);
-    if (!b) {
-        free(a);
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    }
-    b->asked = a;
-    atomic_flag_clear(&b->busy);
-    status = choose(b, err);
-    if (status)
-        ompjit_bound_destroy(b);
-    else
-        *bound = b;
-    return status;
+    return bind(a, bound, err);
 }
 
-static ompjit_status launch(ompjit_bound *b, void **args, ompjit_error *err)
+static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
+                            ompjit_error *err)
 {
     ompjit_device *dev = b->asked->call.dev;
     return dev->ops->launch(dev, b->function, &b->asked->geometry, args,
-                            b->nargs, NULL, err);
+                            b->nargs, queue, err);
 }
 
-/* With an environment of its own. */
-static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
+/* With an environment of its own, which is used until the launch has ended. */
+static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
+                                 ompjit__inflight *inflight, ompjit_error *err)
 {
     const ompjit__call *call = &b->asked->call;
-    ompjit__environment own;
     void *args[b->nargs];
+    *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
     ompjit_status status = ompjit__environment_new(
         &call->mod->unit.kernels[call->index], call->dev, &b->asked->geometry,
-        &own, err);
+        &inflight->environment, err);
     if (status)
         return status;
     memcpy(args, b->args, sizeof args);
-    args[0] = &own.device;
-    status = launch(b, args, err);
-    ompjit__environment_free(call->dev, &own);
+    args[0] = &inflight->environment.device;
+    status = launch(b, args, queue, err);
+    if (status)
+        ompjit__inflight_end(inflight, false);
+    return status;
+}
+
+static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status status = start_apart(b, NULL, &inflight, err);
+    if (!status)
+        ompjit__inflight_end(&inflight, true);
     return status;
 }
 
@@ -227,7 +262,7 @@ static ompjit_status run_counted(ompjit_bound *b, ompjit_error *err)
 {
     if (atomic_flag_test_and_set_explicit(&b->busy, memory_order_acquire))
         return run_apart(b, err);
-    ompjit_status status = launch(b, b->args, err);
+    ompjit_status status = launch(b, b->args, NULL, err);
     if (!status)
         atomic_flag_clear_explicit(&b->busy, memory_order_release);
     return status;
@@ -240,9 +275,36 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
                             "ompjit_bound_run: no bound launch");
     if (b->prepared)
         return b->prepared->run(b->prepared, err);
-    if (b->environment.buffer)
+    if (b->environment.block)
         return run_counted(b, err);
-    return launch(b, b->args, err);
+    return launch(b, b->args, NULL, err);
+}
+
+static ompjit_status record(const ompjit_bound *b, ompjit_queue *queue,
+                            ompjit_error *err)
+{
+    ompjit__step step = {0};
+    ompjit_status status = ompjit__bound_copy(b, &step.bound, err);
+    return status ? status : ompjit__step_add(queue, step, err);
+}
+
+ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
+                                 ompjit_error *err)
+{
+    if (!b)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_bound_start: no bound launch");
+    ompjit__inflight inflight;
+    ompjit_status status =
+        ompjit__queue_check(__func__, queue, b->asked->call.dev, err);
+    if (status)
+        return status;
+    if (ompjit__records_steps(queue))
+        return record(b, queue, err);
+    if (!b->environment.block)
+        return launch(b, b->args, queue->queue, err);
+    status = start_apart(b, queue->queue, &inflight, err);
+    return status ? status : ompjit__queue_use(queue, &inflight, err);
 }
 
 ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
@@ -276,7 +338,8 @@ void ompjit_bound_destroy(ompjit_bound *b)
 {
     if (!b)
         return;
-    ompjit__environment_free(b->asked->call.dev, &b->environment);
+    ompjit__environment_free(b->asked->call.dev, &b->environment,
+                             !atomic_flag_test_and_set(&b->busy));
     if (b->variant)
         ompjit__variant_release(b->asked->call.mod, b->variant);
     free(b->prepared);

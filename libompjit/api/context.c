@@ -127,6 +127,14 @@ static ompjit_status set_check(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+/* The option, else the variable; 0 where that is no number. */
+static uint64_t bytes(uint64_t option, const char *variable)
+{
+    const char *text = getenv(variable);
+    long long n = !option && text ? strtoll(text, NULL, 10) : 0;
+    return option ? option : n > 0 ? (uint64_t)n : 0;
+}
+
 static ompjit_status set_options(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -139,6 +147,8 @@ static ompjit_status set_options(ompjit_context *ctx,
     ctx->profile = o->profile || is_one("OMPJIT_PROFILE");
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
+    ctx->device_heap = bytes(o->device_heap, "OMPJIT_DEVICE_HEAP");
+    ctx->device_stack = bytes(o->device_stack, "OMPJIT_DEVICE_STACK");
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "api/queue.h"
 #include "cache/cache.h"
 
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
@@ -373,6 +374,7 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->literals = launch->literals;
     r->noalias = launch->noalias;
     r->limit_ms = launch->limit_ms;
+    r->cooperative = launch->cooperative;
     r->residents = launch->residents;
     r->ncontents = launch->ncontents;
     r->contents = launch->contents;
@@ -395,6 +397,9 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
         status = ompjit__kernel_values(kernel, args, nargs, values, err);
     if (status)
         return status;
+    if (launch && launch->queue)
+        return ompjit__queue_launch(kernel, dev, launch, args, nargs, &request,
+                                    values, err);
     return ompjit__run(kernel->mod, kernel->index, dev, &request, values, nargs,
                        NULL, err);
 }

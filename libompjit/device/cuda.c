@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An NVIDIA GPU by the CUDA driver: its context, memory, copies and queues.
- * cuda_find.c finds it, cuda_kernel.c has images and launches.
+ * An NVIDIA GPU by the CUDA driver: its context and memory. cuda_find.c finds
+ * it, cuda_queue.c, cuda_copy.c and cuda_graph.c have streams, cuda_kernel.c
+ * images and launches.
  *
  * The library works in the GPU's primary context, which it shares with the
  * application's own use of CUDA, and pushes it for each operation alone, so
@@ -79,21 +80,60 @@ void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
 
 bool ompjit__gpu_usable(const ompjit__gpu *gpu)
 {
-    return gpu->pid == getpid();
+    return gpu->own_page ? *gpu->own_page : gpu->pid == getpid();
 }
 
-static cu_result retain(ompjit__gpu *gpu)
+/* The sizes that the user asks for. */
+static void set_limits(ompjit__gpu *gpu, cu_context context,
+                       ompjit__gpu_call *call)
 {
-    cu_context context = NULL;
-    cu_result r = 0;
+    const struct {
+        unsigned limit;
+        uint64_t size;
+    } rows[] = {
+        {OMPJIT__CU_LIMIT_MALLOC_HEAP_SIZE, gpu->ctx->device_heap},
+        {OMPJIT__CU_LIMIT_STACK_SIZE, gpu->ctx->device_stack},
+    };
+    call->function = "cuCtxPushCurrent";
+    call->code = gpu->cu->cuCtxPushCurrent(context);
+    if (call->code)
+        return;
+    call->function = "cuCtxSetLimit";
+    for (size_t i = 0; i < OMPJIT__COUNT(rows) && !call->code; i++)
+        if (rows[i].size)
+            call->code = gpu->cu->cuCtxSetLimit(rows[i].limit, rows[i].size);
+    cu_result r = gpu->cu->cuCtxPopCurrent(&context);
+    if (!r || call->code)
+        return;
+    call->function = "cuCtxPopCurrent";
+    call->code = r;
+}
+
+/* Under the lock. */
+static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    const ompjit__cuda *cu = gpu->cu;
+    cu_context context;
+    call->function = "cuDevicePrimaryCtxRetain";
+    call->code = cu->cuDevicePrimaryCtxRetain(&context, gpu->device);
+    if (call->code)
+        return;
+    if (gpu->ctx->device_heap || gpu->ctx->device_stack)
+        set_limits(gpu, context, call);
+    if (call->code)
+        cu->cuDevicePrimaryCtxRelease(gpu->device);
+    else
+        atomic_store_explicit(&gpu->context, context, memory_order_release);
+}
+
+static void retain(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    if (atomic_load_explicit(&gpu->context, memory_order_acquire))
+        return;
     pthread_mutex_lock(&gpu->lock);
-    if (!gpu->context) {
-        r = gpu->cu->cuDevicePrimaryCtxRetain(&context, gpu->device);
-        if (!r)
-            gpu->context = context;
-    }
+    if (!atomic_load(&gpu->context))
+        first_use(gpu, call);
     pthread_mutex_unlock(&gpu->lock);
-    return r;
 }
 
 ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err)
@@ -103,8 +143,8 @@ ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err)
                             "cuda:%u was found by process %ld: CUDA does not "
                             "work in %ld, forked from it afterwards",
                             gpu->ordinal, (long)gpu->pid, (long)getpid());
-    ompjit__gpu_call call = {OMPJIT_STAGE_API, "cuDevicePrimaryCtxRetain",
-                             retain(gpu)};
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_API};
+    retain(gpu, &call);
     if (call.code)
         return ompjit__gpu_fail(gpu, call, err, "making the context");
     call.function = "cuCtxPushCurrent";
@@ -123,104 +163,6 @@ ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
     if (status || !call.code)
         return status;
     return ompjit__gpu_fail(gpu, call, err, "leaving the context");
-}
-
-/* ----------------------------------------------------------------- queues */
-
-static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
-                               ompjit_error *err)
-{
-    ompjit__queue *queue = calloc(1, sizeof *queue);
-    if (!queue)
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    ompjit__gpu_call call = {
-        OMPJIT_STAGE_API, "cuStreamCreate",
-        gpu->cu->cuStreamCreate(&queue->stream,
-                                OMPJIT__CU_STREAM_NON_BLOCKING)};
-    if (call.code) {
-        free(queue);
-        return ompjit__gpu_fail(gpu, call, err, "making a stream");
-    }
-    pthread_mutex_lock(&gpu->lock);
-    queue->next = gpu->queues;
-    gpu->queues = queue;
-    pthread_mutex_unlock(&gpu->lock);
-    *out = queue;
-    return OMPJIT_OK;
-}
-
-ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
-                                 ompjit_error *err)
-{
-    pthread_mutex_lock(&gpu->lock);
-    ompjit__queue *queue = gpu->idle;
-    if (queue) {
-        gpu->idle = queue->next_idle;
-        queue->kernel[0] = 0;
-    }
-    pthread_mutex_unlock(&gpu->lock);
-    if (!queue)
-        return new_queue(gpu, out, err);
-    *out = queue;
-    return OMPJIT_OK;
-}
-
-void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue)
-{
-    pthread_mutex_lock(&gpu->lock);
-    queue->next_idle = gpu->idle;
-    gpu->idle = queue;
-    pthread_mutex_unlock(&gpu->lock);
-}
-
-static ompjit_status queue_create(ompjit_device *dev, ompjit__queue **out,
-                                  ompjit_error *err)
-{
-    ompjit__gpu *gpu = dev->state;
-    ompjit__queue *queue;
-    ompjit_status status = ompjit__gpu_enter(gpu, err);
-    if (status)
-        return status;
-    status = ompjit__gpu_borrow(gpu, &queue, err);
-    if (status)
-        return ompjit__gpu_leave(gpu, status, err);
-    status = ompjit__gpu_leave(gpu, OMPJIT_OK, err);
-    if (status)
-        ompjit__gpu_give_back(gpu, queue);
-    else
-        *out = queue;
-    return status;
-}
-
-static ompjit_status queue_wait(ompjit_device *dev, ompjit__queue *queue,
-                                ompjit_error *err)
-{
-    ompjit__gpu *gpu = dev->state;
-    ompjit_status status = ompjit__gpu_enter(gpu, err);
-    if (status)
-        return status;
-    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuStreamSynchronize",
-                             gpu->cu->cuStreamSynchronize(queue->stream)};
-    if (call.code) {
-        char kernel[sizeof queue->kernel];
-        pthread_mutex_lock(&gpu->lock);
-        memcpy(kernel, queue->kernel, sizeof kernel);
-        pthread_mutex_unlock(&gpu->lock);
-        status = ompjit__gpu_fail(gpu, call, err,
-                                  "waiting for a queue, whose last kernel is "
-                                  "%s,",
-                                  kernel[0] ? kernel : "none");
-    }
-    return ompjit__gpu_leave(gpu, status, err);
-}
-
-/* The stream is kept for whoever needs one next. What it still has to do goes
- * before that. */
-static void queue_destroy(ompjit_device *dev, ompjit__queue *queue)
-{
-    ompjit__gpu *gpu = dev->state;
-    if (queue && ompjit__gpu_usable(gpu))
-        ompjit__gpu_give_back(gpu, queue);
 }
 
 /* ----------------------------------------------------------------- memory */
@@ -246,17 +188,83 @@ static bool forget(ompjit__gpu *gpu, cu_pointer block)
     return done;
 }
 
+/* What is freed in the pool is kept for the next that ask, up to a part of the
+ * GPU's memory. NULL: this driver or GPU has no pools. */
+static cu_pool make_pool(ompjit__gpu *gpu)
+{
+    enum { KEPT = 8 };
+    const ompjit__cuda *cu = gpu->cu;
+    ompjit__cuda_pool_properties properties = {
+        .type = OMPJIT__CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {OMPJIT__CU_MEM_LOCATION_TYPE_DEVICE, gpu->device}};
+    uint64_t keep = gpu->info.memory / KEPT;
+    cu_pool pool;
+    if (!gpu->facts.pools || !cu->cuMemPoolCreate || !cu->cuMemFreeAsync)
+        return NULL;
+    cu_result r = cu->cuMemPoolCreate(&pool, (void *)&properties);
+    if (r) {
+        ompjit__gpu_log(gpu, "cuMemPoolCreate", r, "making a memory pool");
+        return NULL;
+    }
+    r = cu->cuMemPoolSetAttribute(
+        pool, OMPJIT__CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+    if (r)
+        ompjit__gpu_log(gpu, "cuMemPoolSetAttribute", r,
+                        "making a memory pool");
+    return pool;
+}
+
+static cu_pool pool_of(ompjit__gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->lock);
+    bool tried = gpu->pool_tried;
+    cu_pool pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (tried)
+        return pool;
+    cu_pool mine = make_pool(gpu); /* its failure's log takes the lock */
+    pthread_mutex_lock(&gpu->lock);
+    if (!gpu->pool_tried) {
+        gpu->pool_tried = true;
+        gpu->pool = mine;
+        mine = NULL;
+    }
+    pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (mine)
+        gpu->cu->cuMemPoolDestroy(mine);
+    return pool;
+}
+
+/* Memory that the pool keeps for itself may be what is missing. */
+static cu_result allocate(ompjit__gpu *gpu, size_t size, cu_pointer *block)
+{
+    cu_result r = gpu->cu->cuMemAlloc(block, size ? size : 1);
+    pthread_mutex_lock(&gpu->lock);
+    cu_pool pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (r == OMPJIT__CUDA_OUT_OF_MEMORY && pool &&
+        !gpu->cu->cuMemPoolTrimTo(pool, 0))
+        r = gpu->cu->cuMemAlloc(block, size ? size : 1);
+    return r;
+}
+
 /* A block whose allocation fails only in leave is left to close. */
-static ompjit_status gpu_alloc(ompjit_device *dev, size_t size, void **ptr,
-                               ompjit_error *err)
+static ompjit_status gpu_alloc_queued(ompjit_device *dev, size_t size,
+                                      ompjit__queue *queue, void **ptr,
+                                      ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     ompjit_status status = ompjit__gpu_enter(gpu, err);
     if (status)
         return status;
     cu_pointer block = 0;
-    ompjit__gpu_call call = {OMPJIT_STAGE_MAP, "cuMemAlloc",
-                             gpu->cu->cuMemAlloc(&block, size ? size : 1)};
+    cu_pool pool = queue ? pool_of(gpu) : NULL;
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+    call.function = pool ? "cuMemAllocFromPoolAsync" : "cuMemAlloc";
+    call.code = pool ? gpu->cu->cuMemAllocFromPoolAsync(
+                           &block, size ? size : 1, pool, queue->stream)
+                     : allocate(gpu, size, &block);
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "allocating %zu bytes", size);
     else if (!remember(gpu, block)) {
@@ -269,9 +277,16 @@ static ompjit_status gpu_alloc(ompjit_device *dev, size_t size, void **ptr,
     return status;
 }
 
+static ompjit_status gpu_alloc(ompjit_device *dev, size_t size, void **ptr,
+                               ompjit_error *err)
+{
+    return gpu_alloc_queued(dev, size, NULL, ptr, err);
+}
+
 /* The block is forgotten first: once the driver has freed it, another thread
  * may be given the same address. */
-static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
+static ompjit_status gpu_free_queued(ompjit_device *dev, void *ptr,
+                                     ompjit__queue *queue, ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     cu_pointer block = (uintptr_t)ptr;
@@ -287,8 +302,11 @@ static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
                               ptr, gpu->ordinal);
         return ompjit__gpu_leave(gpu, status, err);
     }
-    ompjit__gpu_call call = {OMPJIT_STAGE_MAP, "cuMemFree",
-                             gpu->cu->cuMemFree(block)};
+    bool pooled = queue && pool_of(gpu);
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+    call.function = pooled ? "cuMemFreeAsync" : "cuMemFree";
+    call.code = pooled ? gpu->cu->cuMemFreeAsync(block, queue->stream)
+                       : gpu->cu->cuMemFree(block);
     if (call.code) {
         remember(gpu, block);
         status = ompjit__gpu_fail(gpu, call, err, "freeing %p", ptr);
@@ -296,66 +314,9 @@ static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
     return ompjit__gpu_leave(gpu, status, err);
 }
 
-/* Starts a copy; the function's name goes to call->function. */
-static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
-                       uintptr_t dst, uintptr_t src, size_t size,
-                       cu_stream stream, ompjit__gpu_call *call)
+static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
 {
-    const ompjit__cuda *cu = gpu->cu;
-    switch (direction) {
-    case OMPJIT__COPY_TO:
-        call->function = "cuMemcpyHtoDAsync";
-        call->code = cu->cuMemcpyHtoDAsync(dst, (void *)src, size, stream);
-        break;
-    case OMPJIT__COPY_FROM:
-        call->function = "cuMemcpyDtoHAsync";
-        call->code = cu->cuMemcpyDtoHAsync((void *)dst, src, size, stream);
-        break;
-    case OMPJIT__COPY_ON:
-        call->function = "cuMemcpyDtoDAsync";
-        call->code = cu->cuMemcpyDtoDAsync(dst, src, size, stream);
-        break;
-    }
-}
-
-/* Without a queue too the copy goes through a stream: the driver's synchronous
- * copies may return before the data has arrived, and order nothing with the
- * streams in which kernels run. */
-static ompjit_status gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
-                              void *dst, const void *src, size_t size,
-                              ompjit__queue *queue, ompjit_error *err)
-{
-    static const char *const where[] = {
-        [OMPJIT__COPY_TO] = "the host's %p to the device's %p",
-        [OMPJIT__COPY_FROM] = "the device's %p to the host's %p",
-        [OMPJIT__COPY_ON] = "the device's %p to the device's %p",
-    };
-    ompjit__gpu *gpu = dev->state;
-    if (!size)
-        return OMPJIT_OK;
-    ompjit_status status = ompjit__gpu_enter(gpu, err);
-    if (status)
-        return status;
-    ompjit__queue *q = queue;
-    if (!q && (status = ompjit__gpu_borrow(gpu, &q, err)))
-        return ompjit__gpu_leave(gpu, status, err);
-
-    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
-    start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size, q->stream,
-               &call);
-    if (!call.code && !queue) {
-        call.function = "cuStreamSynchronize";
-        call.code = gpu->cu->cuStreamSynchronize(q->stream);
-    }
-    if (!queue)
-        ompjit__gpu_give_back(gpu, q);
-    if (call.code) {
-        char ends[96];
-        snprintf(ends, sizeof ends, where[direction], src, dst);
-        status = ompjit__gpu_fail(gpu, call, err, "copying %zu bytes from %s",
-                                  size, ends);
-    }
-    return ompjit__gpu_leave(gpu, status, err);
+    return gpu_free_queued(dev, ptr, NULL, err);
 }
 
 /* ------------------------------------------------------------ the device */
@@ -397,19 +358,6 @@ static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
     return status;
 }
 
-static void close_queues(ompjit__gpu *gpu, bool driver)
-{
-    while (gpu->queues) {
-        ompjit__queue *queue = gpu->queues;
-        gpu->queues = queue->next;
-        cu_result r =
-            driver ? gpu->cu->cuStreamDestroy(queue->stream) : OMPJIT_OK;
-        if (r)
-            ompjit__gpu_log(gpu, "cuStreamDestroy", r, "destroying a stream");
-        free(queue);
-    }
-}
-
 static void close_blocks(ompjit__gpu *gpu, bool driver)
 {
     while (gpu->blocks) {
@@ -419,6 +367,10 @@ static void close_blocks(ompjit__gpu *gpu, bool driver)
             ompjit__gpu_log(gpu, "cuMemFree", r, "freeing memory");
         tdelete(block, &gpu->blocks, compare);
     }
+    cu_result r =
+        driver && gpu->pool ? gpu->cu->cuMemPoolDestroy(gpu->pool) : OMPJIT_OK;
+    if (r)
+        ompjit__gpu_log(gpu, "cuMemPoolDestroy", r, "destroying a memory pool");
 }
 
 /* Work that is still under way ends before what it uses is freed. */
@@ -441,17 +393,17 @@ static void gpu_close(ompjit_device *dev)
         ompjit__log(gpu->ctx, "%s", err.text);
     if (driver)
         finish(gpu);
+    ompjit__gpu_close_graphs(gpu, driver);
     ompjit__gpu_drop_images(gpu, driver);
     close_blocks(gpu, driver);
-    close_queues(gpu, driver);
+    ompjit__gpu_close_queues(gpu, driver);
     if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);
     cu_result r =
         usable ? gpu->cu->cuDevicePrimaryCtxRelease(gpu->device) : OMPJIT_OK;
     if (r)
         ompjit__gpu_log(gpu, "cuDevicePrimaryCtxRelease", r, "closing");
-    pthread_mutex_destroy(&gpu->lock);
-    free(gpu);
+    ompjit__gpu_free(gpu);
 }
 
 const ompjit__device_ops ompjit__cuda_ops = {
@@ -460,15 +412,27 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .info = gpu_info,
     .alloc = gpu_alloc,
     .free = gpu_free,
-    .copy = gpu_copy,
+    .alloc_queued = gpu_alloc_queued,
+    .free_queued = gpu_free_queued,
+    .copy = ompjit__gpu_copy,
+    .copy_peer = ompjit__gpu_copy_peer,
+    .fill = ompjit__gpu_fill,
     .target = gpu_target,
     .load = ompjit__gpu_load,
     .unload = ompjit__gpu_unload,
     .symbol = ompjit__gpu_symbol,
     .function = ompjit__gpu_function,
     .launch = ompjit__gpu_launch,
-    .queue_create = queue_create,
-    .queue_wait = queue_wait,
-    .queue_destroy = queue_destroy,
+    .queue_create = ompjit__gpu_queue_create,
+    .queue_wait = ompjit__gpu_queue_wait,
+    .queue_destroy = ompjit__gpu_queue_destroy,
+    .queue_adopt = ompjit__gpu_queue_adopt,
+    .event_record = ompjit__gpu_event_record,
+    .queue_after = ompjit__gpu_queue_after,
+    .event_destroy = ompjit__gpu_event_destroy,
+    .graph_begin = ompjit__gpu_graph_begin,
+    .graph_end = ompjit__gpu_graph_end,
+    .graph_run = ompjit__gpu_graph_run,
+    .graph_destroy = ompjit__gpu_graph_destroy,
     .native = gpu_native,
 };

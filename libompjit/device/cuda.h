@@ -20,7 +20,10 @@ typedef struct ompjit__gpu_facts {
     int max_threads;          /* of a team                               */
     int shared;               /* bytes a team has without asking for more */
     int shared_optin;         /* and with                                */
+    int cooperative, pools;   /* 1: it can launch so, and has these      */
 } ompjit__gpu_facts;
+
+enum { OMPJIT__IDLE_QUEUES = 16 };
 
 /* The state of a CUDA device. What stands before the lock is set when the
  * device is found and never changes. */
@@ -33,27 +36,55 @@ typedef struct ompjit__gpu {
     ompjit__gpu_facts facts;
     ompjit_device_info info;
 
+    const volatile unsigned char *own_page; /* 1 in this process, 0 in a child;
+                                               NULL: compare pid           */
+    _Atomic(cu_context) context; /* the primary one; NULL: not yet retained */
+    _Atomic(ompjit__queue *) idle[OMPJIT__IDLE_QUEUES]; /* used by nobody   */
+
     pthread_mutex_t lock;    /* of all that follows; taken last           */
-    cu_context context;      /* the primary one; NULL: not yet retained   */
     void *blocks;            /* live allocations, a tree of tsearch's     */
     ompjit__queue *queues;   /* every queue there is                      */
-    ompjit__queue *idle;     /* those that nobody uses                    */
+    ompjit__queue *more_idle; /* for which `idle` had no room             */
+    ompjit__event *events;   /* those that nobody uses                    */
+    ompjit__graph *graphs;   /* every graph there is                      */
     ompjit__loaded *loaded;  /* every image there is                      */
+    struct ompjit__kernel_name *names; /* of kernels, kept to the end     */
+    cu_pool pool;            /* NULL: not yet made, or not to be had      */
+    bool pool_tried;
     char lost[256];          /* what was being done when the context was
                                 found lost; "": it is not                 */
 } ompjit__gpu;
 
 struct ompjit__queue {
     cu_stream stream;
+    bool foreign;             /* the stream is the caller's          */
+    bool spoiled;             /* it may still be recording           */
+    _Atomic bool recording;   /* between graph_begin and graph_end   */
     ompjit__queue *next;      /* of queues                           */
-    ompjit__queue *next_idle; /* of idle                             */
-    char kernel[128];         /* the last one launched, for messages */
+    ompjit__queue *next_idle; /* of more_idle                        */
+    _Atomic(const char *) kernel; /* the last one launched, for messages */
+    pthread_mutex_t lock;     /* of what follows; before the GPU's   */
+    char *staging;            /* page-locked; NULL: not yet needed   */
+    _Atomic size_t staged;    /* bytes of it that copies may read    */
+};
+
+struct ompjit__kernel_name {
+    struct ompjit__kernel_name *next;
+    char name[];
+};
+
+struct ompjit__event {
+    ompjit__event *next; /* of events */
+    cu_event event;
 };
 
 extern const ompjit__device_ops ompjit__cuda_ops;
 
 /* Whether this process may use the GPU: not where it is a forked child. */
 bool ompjit__gpu_usable(const ompjit__gpu *gpu);
+
+/* Frees what has no more to do with the driver. cuda_find.c */
+void ompjit__gpu_free(ompjit__gpu *gpu);
 
 /* Makes the GPU's context the thread's current one, retaining it on first use.
  * Each success is followed by one leave. */
@@ -81,10 +112,50 @@ void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
 void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            ompjit__buf *text);
 
-/* A queue that nobody else uses, and its way back. Between enter and leave. */
+/* cuda_queue.c: a queue that nobody else uses, and its way back. Between enter
+ * and leave. */
 ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
                                  ompjit_error *err);
 void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
+/* Waits for a queue. Between enter and leave. */
+cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue);
+/* Frees all queues and events; with `driver` also there. */
+void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver);
+ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,
+                                       ompjit_error *err);
+ompjit_status ompjit__gpu_queue_adopt(ompjit_device *dev, void *stream,
+                                      ompjit__queue **out, ompjit_error *err);
+ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
+                                     ompjit_error *err);
+void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue);
+ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
+                                       ompjit__queue *queue,
+                                       ompjit__event **out, ompjit_error *err);
+ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
+                                      ompjit__event *event, ompjit_error *err);
+void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
+
+/* cuda_copy.c */
+ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
+                               void *dst, const void *src, size_t size,
+                               ompjit__queue *queue, ompjit_error *err);
+ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
+                                    ompjit_device *from, const void *src,
+                                    size_t size, ompjit_error *err);
+ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
+                               size_t size, ompjit_error *err);
+
+/* cuda_graph.c */
+ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
+                                      ompjit_error *err);
+ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
+                                    ompjit__graph **out, ompjit_error *err);
+ompjit_status ompjit__gpu_graph_run(ompjit_device *dev, ompjit__graph *graph,
+                                    ompjit__queue *queue, ompjit_error *err);
+void ompjit__gpu_graph_destroy(ompjit_device *dev, ompjit__graph *graph);
+void ompjit__gpu_close_graphs(ompjit__gpu *gpu, bool driver);
+
+/* cuda_kernel.c */
 
 /* The operations on images and kernels, as device.h describes them. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,

@@ -3,6 +3,7 @@
  * Loads the CUDA driver, once in a process, and says what its codes mean.
  */
 #include <pthread.h>
+#include <string.h>
 
 #include "device/cuda_driver.h"
 
@@ -39,15 +40,14 @@ static void **slot(size_t i)
 }
 
 /* Drivers since 12.0 tell by release which form of a function they give, which
- * is surer than a symbol's suffix. Not asked for what is optional: that is the
- * asking itself. */
+ * is surer than a symbol's suffix. */
 static void ask(const ompjit__cuda *cu)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(entries); i++) {
         const struct entry *e = &entries[i];
         void *function = NULL;
         unsigned found = OMPJIT__CU_GET_PROC_ADDRESS_SUCCESS;
-        if (!e->required)
+        if (!strcmp(e->name, "cuGetProcAddress"))
             continue;
         cu_result r =
             cu->cuGetProcAddress(e->name, &function, e->version,

@@ -15,6 +15,23 @@ typedef struct CUctx_st *cu_context;
 typedef struct CUmod_st *cu_module;
 typedef struct CUfunc_st *cu_function;
 typedef struct CUstream_st *cu_stream;
+typedef struct CUevent_st *cu_event;
+typedef struct CUgraph_st *cu_graph;
+typedef struct CUgraphExec_st *cu_graph_exec;
+typedef struct CUmemPoolHandle_st *cu_pool;
+
+/* CUmemPoolProps. */
+struct CUmemPoolProps_st;
+typedef struct ompjit__cuda_pool_properties {
+    unsigned type, handles;
+    struct {
+        unsigned type;
+        int id;
+    } location;
+    void *security;
+    size_t max_size; /* 0: the system's */
+    unsigned char reserved[56];
+} ompjit__cuda_pool_properties;
 
 enum {
 #define CU_NUMBER(name, value) OMPJIT__CU_##name = value,

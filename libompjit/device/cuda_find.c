@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "device/cuda.h"
@@ -52,6 +53,8 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
         FACT(max_threads, MAX_THREADS_PER_BLOCK),
         FACT(shared, MAX_SHARED_MEMORY_PER_BLOCK),
         FACT(shared_optin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        FACT(cooperative, COOPERATIVE_LAUNCH),
+        FACT(pools, MEMORY_POOLS_SUPPORTED),
     };
 #undef FACT
     for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
@@ -117,6 +120,37 @@ static ompjit_status read_info(ompjit__gpu *gpu, ompjit_error *err)
     return choose_arch(gpu, err);
 }
 
+/* A page that a forked child finds empty: asking for the process's number is a
+ * system call, too much for each launch. */
+static void *own_page(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    if (madvise(page, size, MADV_WIPEONFORK)) {
+        munmap(page, size);
+        return NULL;
+    }
+    *page = 1;
+    return page;
+}
+
+void ompjit__gpu_free(ompjit__gpu *gpu)
+{
+    if (gpu->own_page)
+        munmap((void *)(uintptr_t)gpu->own_page,
+               (size_t)sysconf(_SC_PAGESIZE));
+    while (gpu->names) {
+        struct ompjit__kernel_name *name = gpu->names;
+        gpu->names = name->next;
+        free(name);
+    }
+    pthread_mutex_destroy(&gpu->lock);
+    free(gpu);
+}
+
 static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
                          unsigned ordinal, ompjit_error *err)
 {
@@ -127,6 +161,7 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     gpu->ctx = ctx;
     gpu->ordinal = ordinal;
     gpu->pid = getpid();
+    gpu->own_page = own_page();
     pthread_mutex_init(&gpu->lock, NULL);
 
     ompjit_device *dev;
@@ -138,10 +173,8 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     else if (!(status = read_info(gpu, err)))
         status = ompjit__device_add(ctx, &ompjit__cuda_ops, OMPJIT_DEVICE_CUDA, ordinal,
                                     gpu, &dev, err);
-    if (status) {
-        pthread_mutex_destroy(&gpu->lock);
-        free(gpu);
-    }
+    if (status)
+        ompjit__gpu_free(gpu);
     return status;
 }
 

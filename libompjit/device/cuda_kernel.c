@@ -15,9 +15,9 @@ struct ompjit__function {
     int max_threads;  /* of a team, with the registers that it uses        */
     int registers;    /* of a thread                                       */
     int shared;       /* static bytes                                      */
-    int dynamic;      /* bytes that the driver lets a launch ask for; grows,
-                         under gpu->lock                                   */
-    char name[];
+    _Atomic int dynamic; /* bytes that the driver lets a launch ask for;
+                            grows, under gpu->lock                         */
+    const char *name; /* kept by the GPU                                   */
 };
 
 struct ompjit__loaded {
@@ -202,6 +202,7 @@ ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
 static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
                                      ompjit_error *err)
 {
+    int dynamic = 0;
     const struct {
         int *value;
         unsigned attribute;
@@ -209,7 +210,7 @@ static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
         {&f->max_threads, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
         {&f->registers, OMPJIT__CU_FUNC_ATTRIBUTE_NUM_REGS},
         {&f->shared, OMPJIT__CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES},
-        {&f->dynamic, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+        {&dynamic, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
     };
     for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
         ompjit__gpu_call call = {
@@ -221,18 +222,39 @@ static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
                                     "reading attribute %u of kernel %s",
                                     table[i].attribute, f->name);
     }
+    atomic_init(&f->dynamic, dynamic);
     return OMPJIT_OK;
+}
+
+/* The name, for as long as the GPU is open: messages may come after the image
+ * has gone. NULL: out of memory. */
+static const char *keep_name(ompjit__gpu *gpu, const char *name)
+{
+    pthread_mutex_lock(&gpu->lock);
+    struct ompjit__kernel_name *n = gpu->names;
+    while (n && strcmp(n->name, name))
+        n = n->next;
+    size_t length = strlen(name) + 1;
+    if (!n && (n = calloc(1, sizeof *n + length))) {
+        memcpy(n->name, name, length);
+        n->next = gpu->names;
+        gpu->names = n;
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    return n ? n->name : NULL;
 }
 
 static ompjit_status new_function(ompjit__gpu *gpu, cu_module module,
                                   const char *symbol, ompjit__function **out,
                                   ompjit_error *err)
 {
-    size_t length = strlen(symbol) + 1;
-    ompjit__function *f = calloc(1, sizeof *f + length);
-    if (!f)
+    ompjit__function *f = calloc(1, sizeof *f);
+    if (f)
+        f->name = keep_name(gpu, symbol);
+    if (!f || !f->name) {
+        free(f);
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    memcpy(f->name, symbol, length);
+    }
     ompjit_status status;
     ompjit__gpu_call call = {
         OMPJIT_STAGE_LOAD, "cuModuleGetFunction",
@@ -332,6 +354,11 @@ static ompjit_status check_geometry(const ompjit__gpu *gpu,
                             "can have %d",
                             f->name, gpu->ordinal, f->shared, g->dynamic_shared,
                             gpu->facts.shared_optin);
+    if (g->cooperative && !gpu->facts.cooperative)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s on cuda:%u: this GPU has no cooperative "
+                            "launches",
+                            f->name, gpu->ordinal);
     return OMPJIT_OK;
 }
 
@@ -341,6 +368,9 @@ static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
                                   uint32_t bytes, ompjit_error *err)
 {
     ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuFuncSetAttribute", 0};
+    if (bytes <= (uint32_t)atomic_load_explicit(&f->dynamic,
+                                                memory_order_relaxed))
+        return OMPJIT_OK;
     pthread_mutex_lock(&gpu->lock);
     if (bytes > (uint32_t)f->dynamic) {
         call.code = gpu->cu->cuFuncSetAttribute(
@@ -358,14 +388,21 @@ static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
                             f->name, bytes);
 }
 
-static cu_result submit(ompjit__gpu *gpu, const ompjit__function *f,
-                        const ompjit__geometry *g, void **args,
-                        ompjit__queue *queue)
+static void submit(ompjit__gpu *gpu, const ompjit__function *f,
+                   const ompjit__geometry *g, void **args,
+                   ompjit__queue *queue, ompjit__gpu_call *call)
 {
-    pthread_mutex_lock(&gpu->lock);
-    snprintf(queue->kernel, sizeof queue->kernel, "%s", f->name);
-    pthread_mutex_unlock(&gpu->lock);
-    return gpu->cu->cuLaunchKernel(
+    atomic_store_explicit(&queue->kernel, f->name, memory_order_relaxed);
+    if (g->cooperative) {
+        call->function = "cuLaunchCooperativeKernel";
+        call->code = gpu->cu->cuLaunchCooperativeKernel(
+            f->handle, g->teams[0], g->teams[1], g->teams[2], g->threads[0],
+            g->threads[1], g->threads[2], g->dynamic_shared, queue->stream,
+            args);
+        return;
+    }
+    call->function = "cuLaunchKernel";
+    call->code = gpu->cu->cuLaunchKernel(
         f->handle, g->teams[0], g->teams[1], g->teams[2], g->threads[0],
         g->threads[1], g->threads[2], g->dynamic_shared, queue->stream, args,
         NULL);
@@ -382,8 +419,8 @@ static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
         status = ompjit__gpu_borrow(gpu, &q, err);
     if (status)
         return status;
-    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuLaunchKernel",
-                             submit(gpu, f, g, args, q)};
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_LAUNCH};
+    submit(gpu, f, g, args, q, &call);
     if (!call.code && !queue) {
         call.function = "cuStreamSynchronize";
         call.code = gpu->cu->cuStreamSynchronize(q->stream);

@@ -50,6 +50,7 @@ void ompjit__devices_free(ompjit_context *ctx)
     for (unsigned i = 0; i < ctx->ndevices; i++) {
         ompjit_device *dev = ctx->devices[i];
         ompjit__present_free(dev, dev->present);
+        ompjit__environments_free(dev);
         dev->ops->close(dev);
         pthread_mutex_destroy(&dev->lock);
         pthread_mutex_destroy(&dev->open_lock);

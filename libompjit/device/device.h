@@ -14,6 +14,8 @@ typedef struct ompjit__loaded ompjit__loaded;     /* an image on a device    */
 typedef struct ompjit__function ompjit__function; /* a kernel in one         */
 typedef struct ompjit__queue ompjit__queue;       /* ordered asynchronous
                                                      work; NULL: synchronous */
+typedef struct ompjit__event ompjit__event;       /* a point in a queue      */
+typedef struct ompjit__graph ompjit__graph;       /* recorded work           */
 
 /* A launch that is made again and again, on memory of malloc's. */
 typedef struct ompjit__prepared {
@@ -24,7 +26,11 @@ typedef struct ompjit__prepared {
 typedef struct ompjit__geometry {
     uint32_t teams[3], threads[3]; /* at least 1 each */
     uint32_t dynamic_shared;       /* bytes           */
+    bool cooperative;              /* all teams run at the same time */
 } ompjit__geometry;
+
+/* A copy to the device of so many bytes has read them when it returns. */
+enum { OMPJIT__SMALL_COPY = 4096 };
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
@@ -65,11 +71,30 @@ typedef struct ompjit__device_ops {
                            ompjit_error *err);
     ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit_error *err);
 
+    /* The same for work in `queue` and what is ordered after it: memory may be
+     * given that is free only when the queue comes to this point, and freed
+     * memory be used before it does. NULL: the two above, and whoever maps data
+     * need not gather it into few allocations and copies. */
+    ompjit_status (*alloc_queued)(ompjit_device *dev, size_t size,
+                                  ompjit__queue *queue, void **ptr,
+                                  ompjit_error *err);
+    ompjit_status (*free_queued)(ompjit_device *dev, void *ptr,
+                                 ompjit__queue *queue, ompjit_error *err);
+
     /* Copies; with a queue the call may return before the copy is done, and
-     * the host memory must stay as it is until the queue was waited for. */
+     * the host memory must stay as it is until the queue was waited for (but
+     * see OMPJIT__SMALL_COPY). */
     ompjit_status (*copy)(ompjit_device *dev, enum ompjit__copy direction,
                           void *dst, const void *src, size_t size,
                           ompjit__queue *queue, ompjit_error *err);
+
+    /* From another device of this kind. NULL: through the host. */
+    ompjit_status (*copy_peer)(ompjit_device *dev, void *dst,
+                               ompjit_device *from, const void *src,
+                               size_t size, ompjit_error *err);
+    /* Fills with a byte. NULL: by copies. */
+    ompjit_status (*fill)(ompjit_device *dev, void *dst, int value,
+                          size_t size, ompjit_error *err);
 
     /* What build's format the device wants ("host" -> OBJECT). */
     void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
@@ -106,7 +131,32 @@ typedef struct ompjit__device_ops {
                                   ompjit_error *err);
     ompjit_status (*queue_wait)(ompjit_device *dev, ompjit__queue *queue,
                                 ompjit_error *err);
+    /* What the queue still has to do is done before anything that is put into
+     * a queue made later. */
     void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
+    /* A queue that is other software's (native.stream) and stays so. NULL: the
+     * device has none. */
+    ompjit_status (*queue_adopt)(ompjit_device *dev, void *stream,
+                                 ompjit__queue **out, ompjit_error *err);
+
+    /* Where the queue is now; `queue` goes on when another's event has come.
+     * All NULL: work is done when a call returns. */
+    ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
+                                  ompjit__event **out, ompjit_error *err);
+    ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
+                                 ompjit__event *event, ompjit_error *err);
+    void (*event_destroy)(ompjit_device *dev, ompjit__event *event);
+
+    /* From begin on launches and copies of this queue are recorded, not done,
+     * until end. Then they are done by each graph_run. All NULL: that cannot be
+     * had; UNAVAILABLE where only this driver cannot. */
+    ompjit_status (*graph_begin)(ompjit_device *dev, ompjit__queue *queue,
+                                 ompjit_error *err);
+    ompjit_status (*graph_end)(ompjit_device *dev, ompjit__queue *queue,
+                               ompjit__graph **out, ompjit_error *err);
+    ompjit_status (*graph_run)(ompjit_device *dev, ompjit__graph *graph,
+                               ompjit__queue *queue, ompjit_error *err);
+    void (*graph_destroy)(ompjit_device *dev, ompjit__graph *graph);
 
     /* `queue` may be NULL. NULL operation: no other software knows it. */
     ompjit_status (*native)(ompjit_device *dev, ompjit__queue *queue,
@@ -123,6 +173,8 @@ typedef struct ompjit__device_limits {
                                 OMP_TEAMS_THREAD_LIMIT); 0: none */
 } ompjit__device_limits;
 
+enum { OMPJIT__ENVIRONMENTS = 8 };
+
 struct ompjit_device {
     const ompjit__device_ops *ops;
     ompjit_context *ctx;
@@ -137,6 +189,8 @@ struct ompjit_device {
     pthread_mutex_t lock; /* the operations' own, as is state             */
     void *state;
     struct ompjit__present *present; /* offload/present.c                 */
+    _Atomic(struct ompjit__environment_block *)
+        environments[OMPJIT__ENVIRONMENTS]; /* offload/environment.c      */
 };
 
 /* Adds devices of one kind to the context's list, `ordinal` -1 for all there

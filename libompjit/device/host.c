@@ -463,6 +463,11 @@ static ompjit_status check_geometry(const ompjit__function *f,
         return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
                             "kernel %s: %llu teams are more than 2^32 - 1",
                             f->symbol, (unsigned long long)teams);
+    if (g->cooperative && teams > 1)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: %llu teams at the same time, the host "
+                            "device runs them one after the other",
+                            f->symbol, (unsigned long long)teams);
     return OMPJIT_OK;
 }
 

@@ -54,8 +54,8 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     *made = (ompjit__attached){.host = at, .device = device, .size = size};
     memcpy(made->value, at, size);
     memcpy(made->value, &value, OMPJIT__POINTER_SIZE);
-    ompjit_status st = c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, device,
-                                         made->value, size, NULL, err);
+    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_TO, device,
+                                              made->value, size, err);
     if (st || (a && a->size == size && logged(c, a))) {
         if (!st) /* twice in one construct */
             memcpy(a->value, made->value, size);
@@ -86,9 +86,9 @@ void ompjit__attach_undo(ompjit__construct *c)
     for (ompjit__attached *a = c->log, *log; a; a = log) {
         ompjit__attached *old = a->replaced;
         log = a->log;
-        c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, a->device,
-                          old ? (void *)old->value : a->host, a->size, NULL,
-                          NULL);
+        ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
+                               old ? (void *)old->value : a->host, a->size,
+                               NULL);
         if (old)
             old->next = a->next;
         relink(a->owner, a, old ? old : a->next);
@@ -103,7 +103,8 @@ static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
                                  ompjit_error *err)
 {
     ompjit__mapped *pointer, *pointee;
-    if (it->size < (int64_t)OMPJIT__POINTER_SIZE || it->size > UINT32_MAX)
+    if (it->size < (int64_t)OMPJIT__POINTER_SIZE ||
+        it->size > OMPJIT__SMALL_COPY)
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                             "attach entry for a pointer of %" PRId64 " bytes "
                             "at %p", it->size, (void *)it->base);

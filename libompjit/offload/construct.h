@@ -31,6 +31,9 @@ typedef struct ompjit__item {
 
 typedef struct ompjit__construct {
     ompjit_device *dev;
+    ompjit__queue *queue;    /* of all its copies; NULL: each is waited for */
+    ompjit__arrival *arrival; /* of what it copied to the device            */
+    bool copying;            /* the queue has copies that nobody awaited    */
     ompjit__present *table;
     const ompjit__maps *maps;
     ompjit__item *items;     /* `few` or malloc'd */
@@ -76,6 +79,39 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
 
 #define OMPJIT__POINTER_SIZE sizeof(void *)
 
+/* queued.c: the construct's device operations, in its queue where it has one.
+ * Host memory that is copied from stays as it is until wait, unless it is small
+ * (OMPJIT__SMALL_COPY). */
+ompjit_status ompjit__construct_copy(ompjit__construct *c,
+                                     enum ompjit__copy direction, void *dst,
+                                     const void *src, size_t size,
+                                     ompjit_error *err);
+ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
+                                      void **ptr, ompjit_error *err);
+ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
+                                            ompjit_error *err);
+
+/* What another construct copies into the entry comes before what this one does
+ * next. For this and the next two the lock is held. */
+ompjit_status ompjit__construct_after(ompjit__construct *c,
+                                      ompjit__mapped *entry,
+                                      ompjit_error *err);
+/* Marks the entry as one that this construct's copies fill. */
+ompjit_status ompjit__construct_fills(ompjit__construct *c,
+                                      ompjit__mapped *entry,
+                                      ompjit_error *err);
+/* All copies have been put into the queue, with the result `st`: others may
+ * wait for them. After a failure, which is returned, nothing is under way. */
+ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
+                                        ompjit_error *err);
+/* Waits for all copies so far. */
+ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err);
+/* The queue was waited for. */
+void ompjit__construct_arrived(ompjit__construct *c);
+/* Gives the queue back. All was waited for, or has failed. Not under the
+ * lock; construct_free calls it. */
+void ompjit__construct_close(ompjit__construct *c);
+
 /* What a construct that waits for its kernel maps `from` may be the original,
  * if the device can use that: nobody sees the difference until its end, and
  * then there is none. Not where a device pointer would be written into it. For
@@ -90,6 +126,11 @@ void ompjit__attach_undo(ompjit__construct *c);
 
 /* Enters, copies, attaches; all or nothing. The lock is held. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
+
+/* After begin, which returned `st`, and without the lock: waits for its copies,
+ * and takes it back where they fail. map.c */
+ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
+                                       ompjit_error *err);
 
 /* Takes counts back, copies where `copy`, frees what nothing refers to.
  * `entered`: the items are those that begin counted; else they are looked up

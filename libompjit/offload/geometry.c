@@ -93,7 +93,8 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
     bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
     *g = (ompjit__geometry){.teams = {1, 1, 1},
                             .threads = {1, 1, 1},
-                            .dynamic_shared = r->dynamic_shared};
+                            .dynamic_shared = r->dynamic_shared,
+                            .cooperative = r->cooperative};
     for (int d = 1; d < 3; d++) {
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;
         g->threads[d] = r->threads[d] ? r->threads[d] : 1;

@@ -90,6 +90,9 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     c->dev = dev;
     c->table = dev->present;
     c->maps = maps;
+    c->queue = NULL;
+    c->arrival = NULL;
+    c->copying = false;
     c->items = c->few;
     c->n = c->number = 0;
     c->log = NULL;
@@ -121,6 +124,7 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
 
 void ompjit__construct_free(ompjit__construct *c)
 {
+    ompjit__construct_close(c);
     if (c->items != c->few)
         free(c->items);
 }

@@ -3,77 +3,24 @@
  * One kernel launch: choose the geometry and the variant, pass the launch
  * environment and the arguments, run.
  */
-#include "device/check.h"
 #include "offload/launch.h"
-
-/* --------------------------------------------------- launch environment */
-
-static size_t positive(int32_t n)
-{
-    return n > 0 ? (size_t)n : 0;
-}
-
-ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
-                                      ompjit_device *dev,
-                                      const ompjit__geometry *g,
-                                      ompjit__environment *env,
-                                      ompjit_error *err)
-{
-    *env = (ompjit__environment){.device = (void *)UINTPTR_MAX};
-    if (!k->launch_env || k->reduction_size <= 0)
-        return OMPJIT_OK;
-    size_t records = (size_t)g->teams[0] * g->teams[1] * g->teams[2];
-    if (records < positive(k->reduction_length))
-        records = positive(k->reduction_length);
-    ompjit__launch_environment host = {0};
-    void *block;
-    size_t at = (sizeof host + 127) / 128 * 128;
-    ompjit_status status = dev->ops->alloc(
-        dev, at + records * (size_t)k->reduction_size, &block, err);
-    if (status)
-        return status;
-    if (dev->ctx->check) /* clang's own code, not checked, writes the records */
-        ompjit__memory_written(&dev->ctx->check->memory, block, 0);
-    host.reduction_buffer = (char *)block + at;
-    status = dev->ops->copy(dev, OMPJIT__COPY_TO, block, &host, sizeof host,
-                            NULL, err);
-    if (status) {
-        dev->ops->free(dev, block, NULL);
-        return status;
-    }
-    env->device = env->buffer = block;
-    return OMPJIT_OK;
-}
-
-void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env)
-{
-    if (env->buffer)
-        dev->ops->free(dev, env->buffer, NULL);
-}
 
 /* ----------------------------------------------------------------- launch */
 
-static ompjit_status start(const ompjit__kernel_desc *k, ompjit_device *dev,
-                           ompjit__function *f, const ompjit__geometry *g,
-                           const uint64_t *values, ompjit__queue *queue,
-                           ompjit_error *err)
+/* The ABI's arguments: the environment before the kernel's own. */
+static ompjit_status submit(const ompjit__kernel_desc *k, ompjit_device *dev,
+                            ompjit__function *f, const ompjit__geometry *g,
+                            const uint64_t *values, void **environment,
+                            ompjit__queue *queue, ompjit_error *err)
 {
-    ompjit__environment env;
-    ompjit_status status = ompjit__environment_new(k, dev, g, &env, err);
-    if (status)
-        return status;
     void *args[k->nparams + 1];
     unsigned n = 0;
     if (k->launch_env)
-        args[n++] = &env.device;
+        args[n++] = environment;
     for (unsigned i = 0; i < k->nparams; i++)
         args[n++] = (void *)&values[i];
-    status = dev->ops->launch(dev, f, g, args, n, env.buffer ? NULL : queue,
-                              err);
-    ompjit__environment_free(dev, &env);
-    return status;
+    return dev->ops->launch(dev, f, g, args, n, queue, err);
 }
-
 
 /* Of launches that end at the same time any one is the last. */
 static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
@@ -94,27 +41,55 @@ static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
     atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
 }
 
-static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
-                              ompjit_error *err)
+void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
+{
+    ompjit__environment_free(inflight->dev, &inflight->environment, well);
+    if (inflight->begin)
+        ompjit__stage_done(inflight->mod->ctx, OMPJIT_STAGE_LAUNCH,
+                           inflight->begin);
+    if (inflight->variant)
+        ompjit__variant_release(inflight->mod, inflight->variant);
+}
+
+ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
+                            ompjit__inflight *inflight, ompjit_error *err)
 {
     ompjit_module *mod = call->mod;
     const ompjit__kernel_desc *k = &mod->unit.kernels[call->index];
     ompjit__geometry g;
-    ompjit__variant *v;
     ompjit__function *f;
+    *inflight = (ompjit__inflight){.mod = mod, .dev = call->dev};
     ompjit__geometry_of(call, &g);
-    ompjit_status status = ompjit__choose_variant(call, &g, &v, err);
+    ompjit_status status =
+        ompjit__choose_variant(call, &g, &inflight->variant, err);
     if (status)
         return status;
-    status = ompjit__variant_function(mod, v, call->index, &f, err);
-    uint64_t begin = mod->ctx->profile ? ompjit__now() : 0;
+    status = ompjit__variant_function(mod, inflight->variant, call->index, &f,
+                                      err);
+    inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
     if (!status)
-        status = start(k, call->dev, f, &g, call->values, queue, err);
-    if (begin)
-        ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LAUNCH, begin);
+        status = ompjit__environment_new(k, call->dev, &g,
+                                         &inflight->environment, err);
     if (!status)
-        remember(&mod->kernels[call->index], &g, v);
-    ompjit__variant_release(mod, v);
+        status = submit(k, call->dev, f, &g, call->values,
+                        &inflight->environment.device, queue, err);
+    if (status)
+        ompjit__inflight_end(inflight, false);
+    else
+        remember(&mod->kernels[call->index], &g, inflight->variant);
+    return status;
+}
+
+static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
+                              ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status status = ompjit__start(call, queue, &inflight, err);
+    if (!status) {
+        if (queue)
+            status = call->dev->ops->queue_wait(call->dev, queue, err);
+        ompjit__inflight_end(&inflight, !status);
+    }
     return status;
 }
 
@@ -137,7 +112,7 @@ ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
                                     const char *symbol, void **address,
                                     size_t *size, ompjit_error *err)
 {
-    static const ompjit__geometry one = {{1, 1, 1}, {1, 1, 1}, 0};
+    static const ompjit__geometry one = {{1, 1, 1}, {1, 1, 1}, 0, false};
     ompjit__call call = {.mod = mod, .dev = dev};
     ompjit__variant_key key;
     ompjit__variant *v;

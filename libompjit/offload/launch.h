@@ -38,10 +38,11 @@ void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
 /* KernelLaunchEnvironmentTy and its reduction buffer on the device, where the
  * kernel takes one. The buffer has a record for each team, so that no team
  * ever waits for another to free one (runtime-bc relies on it). A launch that
- * ends well leaves it ready for the next. launch.c */
+ * ends well leaves it ready for the next, of any kernel: the device keeps a
+ * few. environment.c */
 typedef struct ompjit__environment {
     void *device; /* the kernel's argument; ~0 where none is needed */
-    void *buffer; /* to free                                        */
+    struct ompjit__environment_block *block; /* NULL: none */
 } ompjit__environment;
 
 ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
@@ -49,6 +50,24 @@ ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       const ompjit__geometry *g,
                                       ompjit__environment *env,
                                       ompjit_error *err);
-void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env);
+/* `ready`: no launch uses it, and the last one that did ended well. */
+void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
+                              bool ready);
+
+/* What a launch needs until it has ended. */
+typedef struct ompjit__inflight {
+    ompjit_module *mod;
+    ompjit_device *dev;
+    ompjit__variant *variant; /* held; NULL: by somebody else */
+    ompjit__environment environment;
+    uint64_t begin; /* where launches are timed */
+} ompjit__inflight;
+
+/* As ompjit__run, but the launch may go on in `queue` when this returns. The
+ * caller ends *inflight when it has waited. */
+ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
+                            ompjit__inflight *inflight, ompjit_error *err);
+/* `well`: the queue was waited for without an error. */
+void ompjit__inflight_end(ompjit__inflight *inflight, bool well);
 
 #endif

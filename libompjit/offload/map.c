@@ -72,17 +72,16 @@ static bool touches(const ompjit__attached *a, const char *host, size_t size)
 static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
                              char *host, size_t size, ompjit_error *err)
 {
-    ompjit_device *dev = c->dev;
     char *device = ompjit__present_device(entry, host);
     if (device == host || !size)
         return OMPJIT_OK;
-    ompjit_status st = dev->ops->copy(dev, OMPJIT__COPY_TO, device, host, size,
-                                      NULL, err);
+    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_TO, device, host,
+                                              size, err);
     for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
         if (touches(a, host, size))
-            st = dev->ops->copy(dev, OMPJIT__COPY_TO, a->device, a->value,
-                                a->size, NULL, err);
-    return st;
+            st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
+                                        a->value, a->size, err);
+    return st ? st : ompjit__construct_fills(c, entry, err);
 }
 
 /* Puts the host's attached pointers back after a copy overwrote them with the
@@ -90,7 +89,6 @@ static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
 static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
                                char *host, size_t size, ompjit_error *err)
 {
-    ompjit_device *dev = c->dev;
     char *device = ompjit__present_device(entry, host);
     if (device == host || !size)
         return OMPJIT_OK;
@@ -102,8 +100,10 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
         ompjit__buf_free(&saved);
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     }
-    ompjit_status st = dev->ops->copy(dev, OMPJIT__COPY_FROM, host, device,
-                                      size, NULL, err);
+    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_FROM, host,
+                                              device, size, err);
+    if (!st && saved.size)
+        st = ompjit__construct_wait(c, err);
     size_t at = 0;
     for (ompjit__attached *a = entry->attached; a; a = a->next)
         if (touches(a, host, size)) {
@@ -174,17 +174,22 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     void *allocation = NULL;
     char *device = (char *)host;
     if (!stays(c, it)) {
-        ompjit_status st = dev->ops->alloc(dev, pad + size, &allocation, err);
+        ompjit_status st =
+            ompjit__construct_alloc(c, pad + size, &allocation, err);
         if (st)
             return st;
         device = (char *)allocation + pad;
     }
     ompjit__mapped *entry = ompjit__present_add(c->table, host, size, device,
                                                 it->name);
-    if (!entry) {
+    ompjit_status st = entry ? ompjit__construct_fills(c, entry, err)
+                             : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    if (st) {
         if (allocation)
-            dev->ops->free(dev, allocation, NULL);
-        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+            ompjit__construct_free_memory(c, allocation, NULL);
+        if (entry)
+            ompjit__present_remove(c->table, entry);
+        return st;
     }
     entry->allocation = allocation;
     entry->construct = c->number;
@@ -230,6 +235,10 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
         if (host == it->begin && it->base < it->begin)
             entry->base = (uintptr_t)it->base;
         wanted = true;
+    } else {
+        ompjit_status st = ompjit__construct_after(c, entry, err);
+        if (st)
+            return st;
     }
     if (wanted)
         count_up(entry, it);
@@ -265,7 +274,7 @@ static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
 static void discard(ompjit__construct *c, ompjit__mapped *entry)
 {
     if (entry->allocation)
-        c->dev->ops->free(c->dev, entry->allocation, NULL);
+        ompjit__construct_free_memory(c, entry->allocation, NULL);
     ompjit__present_remove(c->table, entry);
 }
 
@@ -322,7 +331,10 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         undo(c);
     else
         ompjit__attach_keep(c);
-    return st;
+    ompjit_status arrives = ompjit__construct_arrives(c, st, err);
+    if (!st && arrives)
+        ompjit__construct_end(c, true, false, NULL);
+    return arrives;
 }
 
 char *ompjit__translate(ompjit__present *table, char *base, char *begin,
@@ -334,6 +346,20 @@ char *ompjit__translate(ompjit__present *table, char *base, char *begin,
         return base;
     return (char *)((uintptr_t)ompjit__present_device(entry, begin) +
                     ((uintptr_t)base - (uintptr_t)begin));
+}
+
+ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
+                                       ompjit_error *err)
+{
+    if (st)
+        return st;
+    st = ompjit__construct_wait(c, err);
+    if (st) {
+        ompjit__present_lock(c->table);
+        ompjit__construct_end(c, true, false, NULL);
+        ompjit__present_unlock(c->table);
+    }
+    return st;
 }
 
 /* use_device_ptr and use_device_addr: the caller reads the device address
@@ -360,6 +386,7 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
         if (!st)
             return_params(&c);
         ompjit__present_unlock(c.table);
+        st = ompjit__construct_settle(&c, st, err);
     }
     ompjit__construct_free(&c);
     return st;
@@ -402,6 +429,10 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
     }
     if (!it->entry && it->type & OMPJIT__MAP_PRESENT && !entered)
         return absent(c, it, err);
+    ompjit_status st =
+        it->entry ? ompjit__construct_after(c, it->entry, err) : OMPJIT_OK;
+    if (st)
+        return st;
     if (it->entry && counts)
         it->taken = count_down(it->entry, it,
                                it->type & OMPJIT__MAP_DELETE);
@@ -431,8 +462,8 @@ static void release(ompjit__construct *c, ompjit__mapped *entry,
     ompjit__present_remove(c->table, entry);
     if (!allocation)
         return;
-    ompjit_status freed = c->dev->ops->free(c->dev, allocation,
-                                            *st ? NULL : err);
+    ompjit_status freed =
+        ompjit__construct_free_memory(c, allocation, *st ? NULL : err);
     if (!*st)
         *st = freed;
 }
@@ -495,6 +526,8 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
             st = copy_from(c, it->entry, host, size, err);
         }
     }
+    if (!st)
+        st = ompjit__construct_wait(c, err);
     if (st) {
         untake(c, done);
         return st;
@@ -532,9 +565,9 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     if (found == OMPJIT__ABSENT)
         return it->type & OMPJIT__MAP_PRESENT ? absent(c, it, err)
                                               : OMPJIT_OK;
-    ompjit_status st = OMPJIT_OK;
+    ompjit_status st = ompjit__construct_after(c, entry, err);
     size_t size = (size_t)it->size;
-    if (it->type & OMPJIT__MAP_TO)
+    if (!st && it->type & OMPJIT__MAP_TO)
         st = copy_to(c, entry, it->begin, size, err);
     if (!st && it->type & OMPJIT__MAP_FROM)
         st = copy_from(c, entry, it->begin, size, err);
@@ -604,7 +637,10 @@ ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
                      ? update_section(&c, it, err)
                      : update_piece(&c, it, err);
         }
+        st = ompjit__construct_arrives(&c, st, err);
         ompjit__present_unlock(c.table);
+        if (!st)
+            st = ompjit__construct_wait(&c, err);
     }
     ompjit__construct_free(&c);
     return st;

@@ -47,12 +47,12 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
 }
 
 /* Frees the private copies too; the first error counts. */
-static ompjit_status arguments_free(arguments *a, ompjit_device *dev,
+static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
     if (a->storage)
-        st = dev->ops->free(dev, a->storage, err);
+        st = ompjit__construct_free_memory(c, a->storage, err);
     if (a->values != a->few_values)
         free(a->values);
     if (a->at != a->few_at)
@@ -109,19 +109,18 @@ static void fill_one(const ompjit__construct *c, int32_t i, char *to)
     memcpy(to, &pointer, sizeof pointer);
 }
 
-static ompjit_status make_privates(arguments *a, const ompjit__construct *c,
+static ompjit_status make_privates(arguments *a, ompjit__construct *c,
                                    ompjit_error *err)
 {
     const ompjit__maps *m = c->maps;
-    ompjit_device *dev = c->dev;
     lay_out(a, m);
     if (!a->total)
         return OMPJIT_OK;
     char *staging = malloc(a->filled ? a->filled : 1);
     if (!staging)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    ompjit_status st = dev->ops->alloc(dev, a->total, (void **)&a->storage,
-                                       err);
+    ompjit_status st =
+        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
     for (int32_t i = 0; i < m->n && !st; i++) {
         uint64_t type = (uint64_t)m->types[i];
         if (!is_private(type))
@@ -131,8 +130,12 @@ static ompjit_status make_privates(arguments *a, const ompjit__construct *c,
         a->at[i] = a->storage + (uintptr_t)a->at[i];
     }
     if (!st && a->filled)
-        st = dev->ops->copy(dev, OMPJIT__COPY_TO, a->storage, staging,
-                            a->filled, NULL, err);
+        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage, staging,
+                                    a->filled, err);
+    if (a->filled > OMPJIT__SMALL_COPY) {
+        ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
+        st = st ? st : waited;
+    }
     free(staging);
     return st;
 }
@@ -168,9 +171,8 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
 
 /* Variables that a lambda captured by reference: the device's copy of the
  * lambda, entry `parent`, gets their device addresses. */
-static ompjit_status add_capture(const arguments *a,
-                                 const ompjit__construct *c, int32_t i,
-                                 ompjit_error *err)
+static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
+                                 int32_t i, ompjit_error *err)
 {
     const ompjit__maps *m = c->maps;
     int parent = ompjit__map_parent((uint64_t)m->types[i]);
@@ -186,11 +188,11 @@ static ompjit_status add_capture(const arguments *a,
     if (!captured || field == m->bases[i])
         return OMPJIT_OK;
     char *value = ompjit__present_device(captured, m->begins[i]);
-    return c->dev->ops->copy(c->dev, OMPJIT__COPY_TO, field, &value,
-                             sizeof value, NULL, err);
+    return ompjit__construct_copy(c, OMPJIT__COPY_TO, field, &value,
+                                  sizeof value, err);
 }
 
-static ompjit_status make_arguments(arguments *a, const ompjit__construct *c,
+static ompjit_status make_arguments(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
     const uint64_t capture = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_LITERAL |
@@ -246,6 +248,7 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
 static ompjit_status leave(ompjit__construct *c, ompjit_status st,
                            ompjit_error *err)
 {
+    ompjit__construct_wait(c, NULL);
     ompjit__present_lock(c->table);
     if (!st)
         st = ompjit__construct_end(c, true, true, err);
@@ -382,14 +385,18 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                      : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
-        if (tunes(c->dev))
+        if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
-        st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
-                         err);
+        if (!st)
+            st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
+                             c->queue, err);
+        if (c->copying && !st) /* the kernel has been waited for */
+            ompjit__construct_arrived(c);
         if (table)
             st = leave(c, st, err);
-    }
-    ompjit_status freed = arguments_free(&a, c->dev, st ? NULL : err);
+    } else
+        ompjit__construct_wait(c, NULL);
+    ompjit_status freed = arguments_free(&a, c, st ? NULL : err);
     return st ? st : freed;
 }
 

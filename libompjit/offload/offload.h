@@ -21,6 +21,7 @@ typedef struct ompjit__request {
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t literals;     /* parameters to fold; 0: all that can be      */
     uint64_t noalias;      /* pointers that share no storage with others  */
+    bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
     bool tuned;            /* the geometry is one to try: none remembered */
     uint32_t ncontents;    /* what pointers point to                      */
@@ -30,11 +31,15 @@ typedef struct ompjit__request {
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
  * parameter i (a pointer is a device pointer), in the low end. Compiles and
- * loads what is missing. `queue` NULL waits for the end. */
+ * loads what is missing. Waits for the end, and with `queue`, in which the
+ * kernel runs after what is there, for all of it. */
 ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
                           ompjit_device *dev, const ompjit__request *request,
                           const uint64_t *values, unsigned nvalues,
                           ompjit__queue *queue, ompjit_error *err);
+
+/* Frees what launches left to be used again. environment.c */
+void ompjit__environments_free(ompjit_device *dev);
 
 /* Loads the module on the device (where it is not yet), without a launch, and
  * gives the device address of a declare-target variable. */

@@ -23,6 +23,7 @@ ompjit__present *ompjit__present_new(void)
 
 static void mapped_free(ompjit__mapped *entry)
 {
+    ompjit__arrival_drop(entry->arrival);
     for (ompjit__attached *a = entry->attached, *next; a; a = next) {
         next = a->next;
         free(a);

@@ -23,6 +23,16 @@ typedef struct ompjit__attached {
     unsigned char value[]; /* what the device has there: `size` bytes    */
 } ompjit__attached;
 
+/* Copies to the device that may still be under way: a point in the queue of the
+ * construct that made them. Counted by the entries that wait for it and by that
+ * construct; the event comes before anybody else can see it. */
+typedef struct ompjit__arrival {
+    ompjit_device *dev;
+    ompjit__event *event;
+    unsigned refs;       /* under the table's lock */
+    _Atomic bool done;   /* known to be            */
+} ompjit__arrival;
+
 /* Host storage [begin, end) and its counterpart. */
 typedef struct ompjit__mapped {
     struct ompjit__mapped *left, *right;
@@ -34,6 +44,7 @@ typedef struct ompjit__mapped {
     uint64_t dynamic, hold;
     uint64_t construct;    /* number of the construct that made it       */
     ompjit__attached *attached;
+    ompjit__arrival *arrival; /* of its contents; NULL: they are there   */
     char *name;            /* ";x;file;line;column;;" or NULL            */
 } ompjit__mapped;
 
@@ -65,6 +76,8 @@ char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
                                     uint64_t size, char *device,
                                     const char *name);
+/* Counts down, and frees with the last; accepts NULL. */
+void ompjit__arrival_drop(ompjit__arrival *arrival);
 /* Takes it out and frees it, but not its device memory. */
 void ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
 

@@ -258,7 +258,10 @@ static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
         return OMPJIT_OK;
     }
     if (dst.dev && src.dev && dst.dev != src.dev)
-        return bounce(dst, src, size, err);
+        return dst.dev->ops == src.dev->ops && dst.dev->ops->copy_peer
+                   ? dst.dev->ops->copy_peer(dst.dev, dst.at, src.dev, src.at,
+                                             size, err)
+                   : bounce(dst, src, size, err);
     ompjit_device *dev = dst.dev ? dst.dev : src.dev;
     enum ompjit__copy direction = !src.dev ? OMPJIT__COPY_TO
                                 : !dst.dev ? OMPJIT__COPY_FROM
@@ -379,6 +382,8 @@ int ompjit__s_target_memcpy_rect(ompjit_context *ctx, void *dst,
 static ompjit_status fill(ompjit_device *dev, char *at, int value, size_t size,
                           ompjit_error *err)
 {
+    if (dev->ops->fill)
+        return dev->ops->fill(dev, at, value, size, err);
     size_t piece = size < (size_t)1 << 20 ? size : (size_t)1 << 20;
     char *buffer = malloc(piece);
     if (!buffer)

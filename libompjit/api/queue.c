@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Queues of the application: asynchronous launches and copies, and what these
+ * need until somebody has waited for them.
+ */
+#include <stdlib.h>
+
+#include "api/queue.h"
+
+/* Launches whose variants and buffers are kept for them; after so many the
+ * queue is waited for. */
+enum { MOST_USES = 1024, LOOKED_AT = 8 };
+
+static ompjit_status null(const char *who, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: an argument is NULL", who);
+}
+
+/* ---------------------------------------------------------------- lifetime */
+
+/* Around a device's queue, which it takes. */
+static ompjit_status wrap(ompjit_device *dev, ompjit__queue *inner,
+                          ompjit_queue **out, ompjit_error *err)
+{
+    ompjit_queue *queue = calloc(1, sizeof *queue);
+    if (!queue) {
+        dev->ops->queue_destroy(dev, inner);
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    queue->dev = dev;
+    queue->queue = inner;
+    pthread_mutex_init(&queue->lock, NULL);
+    *out = queue;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
+                                  ompjit_error *err)
+{
+    ompjit__queue *inner;
+    if (!dev || !queue)
+        return null(__func__, err);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    if (!status)
+        status = dev->ops->queue_create(dev, &inner, err);
+    return status ? status : wrap(dev, inner, queue, err);
+}
+
+ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
+                                 ompjit_queue **queue, ompjit_error *err)
+{
+    ompjit__queue *inner;
+    if (!dev || !queue)
+        return null(__func__, err);
+    if (!dev->ops->queue_adopt)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
+                            "ompjit_queue_adopt: device %u (%s) has no streams",
+                            dev->number, dev->ops->name);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    if (!status)
+        status = dev->ops->queue_adopt(dev, stream, &inner, err);
+    return status ? status : wrap(dev, inner, queue, err);
+}
+
+ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
+                                  ompjit_error *err)
+{
+    ompjit__native native = {0};
+    if (!queue || !stream)
+        return null(__func__, err);
+    ompjit_device *dev = queue->dev;
+    ompjit_status status =
+        dev->ops->native ? dev->ops->native(dev, queue->queue, &native, err)
+                         : OMPJIT_OK;
+    if (!status)
+        *stream = native.stream;
+    return status;
+}
+
+void ompjit_queue_destroy(ompjit_queue *queue)
+{
+    ompjit_error err;
+    ompjit_graph *graph;
+    if (!queue)
+        return;
+    if (queue->recording && !ompjit_graph_end(queue, &graph, &err))
+        ompjit_graph_destroy(graph);
+    if (ompjit_queue_wait(queue, &err))
+        ompjit__log(queue->dev->ctx, "destroying a queue: %s", err.text);
+    queue->dev->ops->queue_destroy(queue->dev, queue->queue);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+}
+
+/* --------------------------------------------------------------------- uses */
+
+void ompjit__uses_end(ompjit__use *uses, bool well)
+{
+    for (ompjit__use *next; uses; uses = next) {
+        next = uses->next;
+        ompjit__inflight_end(&uses->inflight, well);
+        free(uses);
+    }
+}
+
+/* Does a launch in the queue already hold all that this one needs? */
+static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
+{
+    if (inflight->environment.block || inflight->begin)
+        return false;
+    for (int i = 0; uses && i < LOOKED_AT; uses = uses->next, i++)
+        if (uses->inflight.variant == inflight->variant)
+            return true;
+    return false;
+}
+
+/* Under the lock. False: out of memory. */
+static bool add_use(ompjit_queue *queue, const ompjit__inflight *inflight)
+{
+    ompjit__use **list = queue->recording ? &queue->recording->uses
+                                          : &queue->uses;
+    if (covered(*list, inflight)) {
+        ompjit__inflight copy = *inflight;
+        ompjit__inflight_end(&copy, true);
+        return true;
+    }
+    ompjit__use *use = malloc(sizeof *use);
+    if (!use)
+        return false;
+    use->inflight = *inflight;
+    use->next = *list;
+    *list = use;
+    queue->nuses += !queue->recording;
+    return true;
+}
+
+ompjit_status ompjit__queue_use(ompjit_queue *queue,
+                                const ompjit__inflight *inflight,
+                                ompjit_error *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool added = add_use(queue, inflight);
+    bool many = !queue->recording && queue->nuses > MOST_USES;
+    pthread_mutex_unlock(&queue->lock);
+    if (added)
+        return many ? ompjit_queue_wait(queue, err) : OMPJIT_OK;
+    ompjit__inflight copy = *inflight;
+    queue->dev->ops->queue_wait(queue->dev, queue->queue, NULL);
+    ompjit__inflight_end(&copy, false);
+    return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+}
+
+/* What is added while this waits stays for the next wait. */
+ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
+{
+    if (!queue)
+        return null(__func__, err);
+    pthread_mutex_lock(&queue->lock);
+    bool recording = queue->recording;
+    ompjit__use *uses = recording ? NULL : queue->uses;
+    if (!recording) {
+        queue->uses = NULL;
+        queue->nuses = 0;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (recording)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_queue_wait: the queue is being recorded");
+    ompjit_status status =
+        queue->dev->ops->queue_wait(queue->dev, queue->queue, err);
+    ompjit__uses_end(uses, !status);
+    return status;
+}
+
+/* ------------------------------------------------------------------- work */
+
+ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
+                                  const ompjit_device *dev, ompjit_error *err)
+{
+    if (queue && queue->dev == dev)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        queue ? "%s: the queue is another device's"
+                              : "%s: no queue",
+                        who);
+}
+
+ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
+                                 ompjit_error *err)
+{
+    if (!queue || !other)
+        return null(__func__, err);
+    ompjit_device *dev = queue->dev;
+    ompjit__event *event;
+    ompjit_status status = ompjit__queue_check(__func__, other, dev, err);
+    if (status || !dev->ops->event_record)
+        return status;
+    status = dev->ops->event_record(dev, other->queue, &event, err);
+    if (status)
+        return status;
+    status = dev->ops->queue_after(dev, queue->queue, event, err);
+    dev->ops->event_destroy(dev, event);
+    return status;
+}
+
+static ompjit_status copy(const char *who, ompjit_queue *queue,
+                          ompjit__step step, ompjit_error *err)
+{
+    if (!queue || (step.size && (!step.dst || !step.src)))
+        return null(who, err);
+    if (ompjit__records_steps(queue))
+        return ompjit__step_add(queue, step, err);
+    return queue->dev->ops->copy(queue->dev, step.direction, step.dst,
+                                 step.src, step.size, queue->queue, err);
+}
+
+ompjit_status ompjit_queue_upload(ompjit_queue *queue, void *device_dst,
+                                  const void *host_src, size_t size,
+                                  ompjit_error *err)
+{
+    ompjit__step step = {.direction = OMPJIT__COPY_TO, .dst = device_dst,
+                         .src = host_src, .size = size};
+    return copy(__func__, queue, step, err);
+}
+
+ompjit_status ompjit_queue_download(ompjit_queue *queue, void *host_dst,
+                                    const void *device_src, size_t size,
+                                    ompjit_error *err)
+{
+    ompjit__step step = {.direction = OMPJIT__COPY_FROM, .dst = host_dst,
+                         .src = device_src, .size = size};
+    return copy(__func__, queue, step, err);
+}
+
+ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
+                                const void *device_src, size_t size,
+                                ompjit_error *err)
+{
+    ompjit__step step = {.direction = OMPJIT__COPY_ON, .dst = device_dst,
+                         .src = device_src, .size = size};
+    return copy(__func__, queue, step, err);
+}
+
+static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,
+                                   const ompjit_launch *launch,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   ompjit_error *err)
+{
+    ompjit_launch alone = *launch;
+    ompjit__step step = {0};
+    alone.queue = NULL;
+    ompjit_status status = ompjit_kernel_bind(kernel, dev, &alone, args, nargs,
+                                              &step.bound, err);
+    return status ? status : ompjit__step_add(launch->queue, step, err);
+}
+
+ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
+                                   const ompjit_launch *launch,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   const ompjit__request *request,
+                                   const uint64_t *values, ompjit_error *err)
+{
+    ompjit_queue *queue = launch->queue;
+    ompjit__call call = {kernel->mod, kernel->index, dev, request, values};
+    ompjit__inflight inflight;
+    ompjit_status status =
+        ompjit__queue_check("ompjit_kernel_launch", queue, dev, err);
+    if (status)
+        return status;
+    if (ompjit__records_steps(queue))
+        return record_launch(kernel, dev, launch, args, nargs, err);
+    status = ompjit__start(&call, queue->queue, &inflight, err);
+    return status ? status : ompjit__queue_use(queue, &inflight, err);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Queues of the application and what is recorded from them: queue.c, graph.c,
+ * and the launches of kernel.c and bound.c that go into one.
+ */
+#ifndef OMPJIT_QUEUE_H
+#define OMPJIT_QUEUE_H
+
+#include "offload/launch.h"
+
+/* What a launch in the queue uses until it has ended. */
+typedef struct ompjit__use {
+    struct ompjit__use *next;
+    ompjit__inflight inflight;
+} ompjit__use;
+
+/* One recorded launch or copy, for devices that record nothing themselves. */
+typedef struct ompjit__step {
+    struct ompjit__step *next;
+    ompjit_bound *bound; /* ours; NULL: a copy */
+    enum ompjit__copy direction;
+    void *dst;
+    const void *src;
+    size_t size;
+} ompjit__step;
+
+struct ompjit_graph {
+    ompjit_device *dev;
+    ompjit__graph *graph; /* the device's; NULL: steps */
+    ompjit__use *uses;
+    ompjit__step *first, **end;
+};
+
+struct ompjit_queue {
+    ompjit_device *dev;
+    ompjit__queue *queue;
+    pthread_mutex_t lock;    /* of what follows */
+    ompjit__use *uses;
+    unsigned nuses;
+    ompjit_graph *recording; /* NULL: not */
+};
+
+/* Puts a launch into launch->queue; `values` as ompjit__call has them. */
+ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
+                                   const ompjit_launch *launch,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   const ompjit__request *request,
+                                   const uint64_t *values, ompjit_error *err);
+
+/* INVALID where the queue is another device's or NULL. */
+ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
+                                  const ompjit_device *dev, ompjit_error *err);
+/* Keeps what a launch uses until the queue is waited for; ends it if that
+ * cannot be, after waiting here. */
+ompjit_status ompjit__queue_use(ompjit_queue *queue,
+                                const ompjit__inflight *inflight,
+                                ompjit_error *err);
+void ompjit__uses_end(ompjit__use *uses, bool well);
+
+/* True where the queue's work is recorded as steps, by the library. */
+bool ompjit__records_steps(const ompjit_queue *queue);
+/* Adds one; takes `step.bound`, also on failure. */
+ompjit_status ompjit__step_add(ompjit_queue *queue, ompjit__step step,
+                               ompjit_error *err);
+
+/* The same launch once more, with its arguments of now. bound.c */
+ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
+                                 ompjit_error *err);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Copies and fills on a GPU. All go through streams: the driver's synchronous
+ * copies may return before the data has arrived, and order nothing with the
+ * streams in which kernels run. Small pieces of pageable memory are put into
+ * page-locked memory of the queue first; from elsewhere the driver would wait
+ * for the stream before it reads them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda.h"
+
+enum { STAGING = 64 << 10 };
+
+static const char *const ends_format[] = {
+    [OMPJIT__COPY_TO] = "the host's %p to the device's %p",
+    [OMPJIT__COPY_FROM] = "the device's %p to the host's %p",
+    [OMPJIT__COPY_ON] = "the device's %p to the device's %p",
+};
+
+/* Starts a copy; the function's name goes to call->function. */
+static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
+                       uintptr_t dst, uintptr_t src, size_t size,
+                       cu_stream stream, ompjit__gpu_call *call)
+{
+    const ompjit__cuda *cu = gpu->cu;
+    switch (direction) {
+    case OMPJIT__COPY_TO:
+        call->function = "cuMemcpyHtoDAsync";
+        call->code = cu->cuMemcpyHtoDAsync(dst, (void *)src, size, stream);
+        break;
+    case OMPJIT__COPY_FROM:
+        call->function = "cuMemcpyDtoHAsync";
+        call->code = cu->cuMemcpyDtoHAsync((void *)dst, src, size, stream);
+        break;
+    case OMPJIT__COPY_ON:
+        call->function = "cuMemcpyDtoDAsync";
+        call->code = cu->cuMemcpyDtoDAsync(dst, src, size, stream);
+        break;
+    }
+}
+
+/* Room in the queue's staging, under its lock; waits for what it has where it
+ * is full. */
+static void *make_room(ompjit__gpu *gpu, ompjit__queue *queue, size_t size,
+                       ompjit__gpu_call *call)
+{
+    if (!queue->staging) {
+        void *memory = NULL;
+        call->function = "cuMemAllocHost";
+        call->code = gpu->cu->cuMemAllocHost(&memory, STAGING);
+        if (call->code)
+            return NULL;
+        queue->staging = memory;
+    }
+    if (queue->staged + size > STAGING) {
+        call->function = "cuStreamSynchronize";
+        call->code = gpu->cu->cuStreamSynchronize(queue->stream);
+        if (call->code)
+            return NULL;
+        queue->staged = 0;
+    }
+    void *room = queue->staging + queue->staged;
+    queue->staged += (size + 15) / 16 * 16;
+    return room;
+}
+
+static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
+                       size_t size, ompjit__queue *queue,
+                       ompjit__gpu_call *call)
+{
+    pthread_mutex_lock(&queue->lock);
+    void *room = make_room(gpu, queue, size, call);
+    if (room) {
+        memcpy(room, src, size);
+        start_copy(gpu, OMPJIT__COPY_TO, dst, (uintptr_t)room, size,
+                   queue->stream, call);
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Recorded copies read their source each time they are done. */
+static bool is_small(enum ompjit__copy direction, size_t size,
+                     ompjit__queue *queue)
+{
+    return queue && direction == OMPJIT__COPY_TO &&
+           size <= OMPJIT__SMALL_COPY &&
+           !atomic_load_explicit(&queue->recording, memory_order_relaxed);
+}
+
+static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
+                       ompjit__gpu_call *call)
+{
+    if (call->code)
+        return;
+    call->function = "cuStreamSynchronize";
+    call->code = gpu->cu->cuStreamSynchronize(queue->stream);
+}
+
+ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
+                               void *dst, const void *src, size_t size,
+                               ompjit__queue *queue, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    if (!size)
+        return OMPJIT_OK;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__queue *q = queue;
+    if (!q && (status = ompjit__gpu_borrow(gpu, &q, err)))
+        return ompjit__gpu_leave(gpu, status, err);
+
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+    if (is_small(direction, size, queue))
+        copy_small(gpu, (uintptr_t)dst, src, size, q, &call);
+    else
+        start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size,
+                   q->stream, &call);
+    if (!queue) {
+        wait_alone(gpu, q, &call);
+        ompjit__gpu_give_back(gpu, q);
+    }
+    if (call.code) {
+        char ends[96];
+        snprintf(ends, sizeof ends, ends_format[direction], src, dst);
+        status = ompjit__gpu_fail(gpu, call, err, "copying %zu bytes from %s",
+                                  size, ends);
+    }
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+/* The other GPU's context has to be there. */
+static ompjit_status wake(ompjit__gpu *gpu, ompjit_error *err)
+{
+    if (atomic_load(&gpu->context))
+        return OMPJIT_OK;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    return status ? status : ompjit__gpu_leave(gpu, OMPJIT_OK, err);
+}
+
+ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
+                                    ompjit_device *from, const void *src,
+                                    size_t size, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state, *other = from->state;
+    ompjit__queue *q;
+    ompjit_status status = size ? wake(other, err) : OMPJIT_OK;
+    if (status || !size || (status = ompjit__gpu_enter(gpu, err)))
+        return status;
+    if ((status = ompjit__gpu_borrow(gpu, &q, err)))
+        return ompjit__gpu_leave(gpu, status, err);
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_MAP, "cuMemcpyPeerAsync",
+        gpu->cu->cuMemcpyPeerAsync((uintptr_t)dst, gpu->context,
+                                   (uintptr_t)src, other->context, size,
+                                   q->stream)};
+    wait_alone(gpu, q, &call);
+    ompjit__gpu_give_back(gpu, q);
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err,
+                                  "copying %zu bytes from %p on cuda:%u to %p",
+                                  size, src, other->ordinal, dst);
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
+                               size_t size, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit__queue *q;
+    ompjit_status status = size ? ompjit__gpu_enter(gpu, err) : OMPJIT_OK;
+    if (status || !size)
+        return status;
+    if ((status = ompjit__gpu_borrow(gpu, &q, err)))
+        return ompjit__gpu_leave(gpu, status, err);
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_MAP, "cuMemsetD8Async",
+        gpu->cu->cuMemsetD8Async((uintptr_t)dst, (unsigned char)value, size,
+                                 q->stream)};
+    wait_alone(gpu, q, &call);
+    ompjit__gpu_give_back(gpu, q);
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err, "filling %zu bytes at %p",
+                                  size, dst);
+    return ompjit__gpu_leave(gpu, status, err);
+}

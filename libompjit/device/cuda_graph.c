@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * CUDA graphs: what is put into a queue between begin and end, captured from
+ * its stream, instantiated once and launched as one.
+ */
+#include <stdlib.h>
+
+#include "device/cuda.h"
+
+struct ompjit__graph {
+    ompjit__graph *next; /* of the GPU's */
+    cu_graph_exec exec;
+};
+
+static ompjit_status fail(ompjit__gpu *gpu, const char *function,
+                          cu_result code, ompjit_error *err)
+{
+    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, function, code};
+    return ompjit__gpu_fail(gpu, call, err, "recording a graph");
+}
+
+/* Other threads may go on calling what is not allowed in a capture, since this
+ * library's own streams are not the captured one. */
+ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
+                                      ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    if (!gpu->cu->cuStreamBeginCapture || !gpu->cu->cuGraphInstantiateWithFlags)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LAUNCH,
+                            "graphs on cuda:%u: this driver is older than "
+                            "CUDA 11.4",
+                            gpu->ordinal);
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    cu_result r = gpu->cu->cuStreamBeginCapture(
+        queue->stream, OMPJIT__CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (r)
+        status = fail(gpu, "cuStreamBeginCapture", r, err);
+    else
+        atomic_store(&queue->recording, true);
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+static ompjit_status instantiate(ompjit__gpu *gpu, cu_graph captured,
+                                 ompjit__graph **out, ompjit_error *err)
+{
+    ompjit__graph *graph = calloc(1, sizeof *graph);
+    if (!graph)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    cu_result r =
+        gpu->cu->cuGraphInstantiateWithFlags(&graph->exec, captured, 0);
+    if (r) {
+        free(graph);
+        return fail(gpu, "cuGraphInstantiateWithFlags", r, err);
+    }
+    pthread_mutex_lock(&gpu->lock);
+    graph->next = gpu->graphs;
+    gpu->graphs = graph;
+    pthread_mutex_unlock(&gpu->lock);
+    *out = graph;
+    return OMPJIT_OK;
+}
+
+static void unlink_graph(ompjit__gpu *gpu, ompjit__graph *graph)
+{
+    pthread_mutex_lock(&gpu->lock);
+    ompjit__graph **link = &gpu->graphs;
+    while (*link != graph)
+        link = &(*link)->next;
+    *link = graph->next;
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
+{
+    unlink_graph(gpu, graph);
+    cu_result r = driver ? gpu->cu->cuGraphExecDestroy(graph->exec) : 0;
+    if (r)
+        ompjit__gpu_log(gpu, "cuGraphExecDestroy", r, "destroying a graph");
+    free(graph);
+}
+
+ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
+                                    ompjit__graph **out, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_graph captured = NULL;
+    ompjit__graph *graph = NULL;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    cu_result r = gpu->cu->cuStreamEndCapture(queue->stream, &captured);
+    atomic_store(&queue->recording, false);
+    queue->spoiled = r != 0;
+    if (r)
+        status = fail(gpu, "cuStreamEndCapture", r, err);
+    else
+        status = instantiate(gpu, captured, &graph, err);
+    r = captured ? gpu->cu->cuGraphDestroy(captured) : OMPJIT_OK;
+    if (r)
+        ompjit__gpu_log(gpu, "cuGraphDestroy", r, "recording a graph");
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (!status)
+        *out = graph;
+    return status;
+}
+
+ompjit_status ompjit__gpu_graph_run(ompjit_device *dev, ompjit__graph *graph,
+                                    ompjit__queue *queue, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_LAUNCH, "cuGraphLaunch",
+        gpu->cu->cuGraphLaunch(graph->exec, queue->stream)};
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err, "running a graph");
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+/* One that cannot be destroyed now is left to close. */
+void ompjit__gpu_graph_destroy(ompjit_device *dev, ompjit__graph *graph)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_error err;
+    if (!graph || !ompjit__gpu_usable(gpu))
+        return;
+    ompjit_status status = ompjit__gpu_enter(gpu, &err);
+    if (!status) {
+        drop(gpu, graph, true);
+        status = ompjit__gpu_leave(gpu, OMPJIT_OK, &err);
+    }
+    if (status)
+        ompjit__log(gpu->ctx, "%s", err.text);
+}
+
+void ompjit__gpu_close_graphs(ompjit__gpu *gpu, bool driver)
+{
+    while (gpu->graphs)
+        drop(gpu, gpu->graphs, driver);
+}

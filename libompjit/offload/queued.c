@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A construct's work on a device that has queues: all copies go into one
+ * queue, taken with the first of them, and are waited for once. What the
+ * construct brings to the device has an arrival, by which other constructs'
+ * queues come after it, so that nobody holds the table's lock while data is
+ * under way. On devices without, all is done at once.
+ */
+#include <stdlib.h>
+
+#include "offload/construct.h"
+
+static ompjit_status open_queue(ompjit__construct *c, ompjit_error *err)
+{
+    const ompjit__device_ops *ops = c->dev->ops;
+    if (c->queue || !ops->alloc_queued || c->dev->shares_memory)
+        return OMPJIT_OK;
+    return ops->queue_create(c->dev, &c->queue, err);
+}
+
+ompjit_status ompjit__construct_copy(ompjit__construct *c,
+                                     enum ompjit__copy direction, void *dst,
+                                     const void *src, size_t size,
+                                     ompjit_error *err)
+{
+    ompjit_status st = open_queue(c, err);
+    if (!st)
+        st = c->dev->ops->copy(c->dev, direction, dst, src, size, c->queue,
+                               err);
+    c->copying |= c->queue != NULL;
+    return st;
+}
+
+ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
+                                      void **ptr, ompjit_error *err)
+{
+    ompjit_status st = open_queue(c, err);
+    if (st)
+        return st;
+    const ompjit__device_ops *ops = c->dev->ops;
+    return c->queue ? ops->alloc_queued(c->dev, size, c->queue, ptr, err)
+                    : ops->alloc(c->dev, size, ptr, err);
+}
+
+ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
+                                            ompjit_error *err)
+{
+    ompjit_status st = open_queue(c, err);
+    if (st)
+        return st;
+    const ompjit__device_ops *ops = c->dev->ops;
+    return c->queue ? ops->free_queued(c->dev, ptr, c->queue, err)
+                    : ops->free(c->dev, ptr, err);
+}
+
+void ompjit__construct_arrived(ompjit__construct *c)
+{
+    c->copying = false;
+    if (c->arrival)
+        atomic_store(&c->arrival->done, true);
+}
+
+ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err)
+{
+    if (!c->copying)
+        return OMPJIT_OK;
+    ompjit_status st = c->dev->ops->queue_wait(c->dev, c->queue, err);
+    if (!st)
+        ompjit__construct_arrived(c);
+    return st;
+}
+
+/* ---------------------------------------------------------------- arrivals */
+
+void ompjit__arrival_drop(ompjit__arrival *arrival)
+{
+    if (!arrival || --arrival->refs)
+        return;
+    if (arrival->event)
+        arrival->dev->ops->event_destroy(arrival->dev, arrival->event);
+    free(arrival);
+}
+
+ompjit_status ompjit__construct_fills(ompjit__construct *c,
+                                      ompjit__mapped *entry,
+                                      ompjit_error *err)
+{
+    if (!c->queue || (c->arrival && entry->arrival == c->arrival))
+        return OMPJIT_OK;
+    if (!c->arrival) {
+        c->arrival = calloc(1, sizeof *c->arrival);
+        if (!c->arrival)
+            return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+        c->arrival->dev = c->dev;
+        c->arrival->refs = 1;
+    }
+    ompjit__arrival_drop(entry->arrival);
+    entry->arrival = c->arrival;
+    c->arrival->refs++;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
+                                        ompjit_error *err)
+{
+    if (!st && c->arrival)
+        st = c->dev->ops->event_record(c->dev, c->queue, &c->arrival->event,
+                                       err);
+    if (st) {
+        ompjit__construct_wait(c, NULL);
+        ompjit__construct_arrived(c);
+    }
+    return st;
+}
+
+ompjit_status ompjit__construct_after(ompjit__construct *c,
+                                      ompjit__mapped *entry,
+                                      ompjit_error *err)
+{
+    ompjit__arrival *arrival = entry->arrival;
+    if (!arrival || arrival == c->arrival)
+        return OMPJIT_OK;
+    if (atomic_load(&arrival->done)) {
+        entry->arrival = NULL;
+        ompjit__arrival_drop(arrival);
+        return OMPJIT_OK;
+    }
+    ompjit_status st = open_queue(c, err);
+    if (st)
+        return st;
+    return c->dev->ops->queue_after(c->dev, c->queue, arrival->event, err);
+}
+
+void ompjit__construct_close(ompjit__construct *c)
+{
+    if (c->arrival) {
+        ompjit__present_lock(c->table);
+        ompjit__arrival_drop(c->arrival);
+        ompjit__present_unlock(c->table);
+    }
+    if (c->queue)
+        c->dev->ops->queue_destroy(c->dev, c->queue);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Queues and graphs by the API, on the host device and on ptxi's driver in its
+ * three modes and several schedules, with what the driver is asked counted.
+ */
+#include "cuda_work.h"
+#include "device/cuda_driver.h"
+#include "ptxi.h"
+
+static const char source[] =
+    "void scale(float *p, float a, int n) {\n"
+    "#pragma omp target teams distribute parallel for is_device_ptr(p)\n"
+    "  for (int i = 0; i < n; i++) p[i] = a * p[i] + 1; }\n"
+    "void sum(const float *p, double *s, int n) {\n"
+    "  double t = 0;\n"
+    "#pragma omp target teams distribute parallel for is_device_ptr(p) \\\n"
+    "    map(tofrom: t) reduction(+: t)\n"
+    "  for (int i = 0; i < n; i++) t += p[i];\n"
+    "  *s = t; }\n";
+
+struct gpu {
+    ompjit_context *ctx;
+    ompjit_device *dev;
+    ompjit_module *mod;
+    ompjit_kernel *scale, *sum;
+    void *p, *t;
+};
+
+static bool on_gpu;
+static float in[N], out[N];
+
+static void open_all(struct gpu *g)
+{
+    ompjit_error err = {0};
+    g->ctx = context_with(on_gpu ? "cuda" : "host", OMPJIT_ASSEMBLER_DRIVER);
+    bool done = !ompjit_context_device(g->ctx, 0, &g->dev, &err) &&
+                !ompjit_module_from_c(g->ctx, source, NULL, &g->mod, &err) &&
+                !ompjit_module_kernel(g->mod, "scale", &g->scale, &err) &&
+                !ompjit_module_kernel(g->mod, "sum", &g->sum, &err) &&
+                !ompjit_device_alloc(g->dev, sizeof in, &g->p, &err) &&
+                !ompjit_device_alloc(g->dev, sizeof(double), &g->t, &err);
+    if (!ok(done, "everything is there")) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    for (int i = 0; i < N; i++)
+        in[i] = (float)i;
+    memset(out, 0, sizeof out);
+}
+
+static void close_all(struct gpu *g)
+{
+    ompjit_error err = {0};
+    ok(!ompjit_device_free(g->dev, g->p, &err) &&
+           !ompjit_device_free(g->dev, g->t, &err),
+       "memory is freed");
+    ompjit_module_destroy(g->mod);
+    ompjit_context_destroy(g->ctx);
+}
+
+/* p = a * p + 1 */
+static void scale_args(const struct gpu *g, float a, ompjit_arg args[3])
+{
+    args[0] = (ompjit_arg){"p", OMPJIT_ARG_POINTER, {.p = g->p}};
+    args[1] = (ompjit_arg){"a", OMPJIT_ARG_F32, {.f32 = a}};
+    args[2] = (ompjit_arg){"n", OMPJIT_ARG_I32, {.i32 = N}};
+}
+
+static ompjit_launch in_queue(ompjit_queue *queue)
+{
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    launch.queue = queue;
+    launch.teams = 2;
+    launch.threads = 64;
+    return launch;
+}
+
+static ompjit_status start_scale(const struct gpu *g, ompjit_queue *queue,
+                                 float a, ompjit_error *err)
+{
+    ompjit_launch launch = in_queue(queue);
+    ompjit_arg args[3];
+    scale_args(g, a, args);
+    return ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, err);
+}
+
+static ompjit_status start_sum(const struct gpu *g, ompjit_queue *queue,
+                               ompjit_error *err)
+{
+    ompjit_launch launch = in_queue(queue);
+    ompjit_arg args[] = {{"p", OMPJIT_ARG_POINTER, {.p = g->p}},
+                         {"t", OMPJIT_ARG_POINTER, {.p = g->t}},
+                         {"n", OMPJIT_ARG_I32, {.i32 = N}}};
+    return ompjit_kernel_launch(g->sum, g->dev, &launch, args, 3, err);
+}
+
+/* How many of out[] are not ((in * a + 1) * b + 1) ... */
+static int wrong(const float *factors, int n)
+{
+    int bad = 0;
+    for (int i = 0; i < N; i++) {
+        float want = (float)i;
+        for (int k = 0; k < n; k++)
+            want = factors[k] * want + 1;
+        bad += out[i] != want;
+    }
+    return bad;
+}
+
+static const float two_three[] = {2, 3, 2, 3, 2, 3};
+
+static void in_order(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    double zero = 0, got = -1;
+    ok(!ompjit_queue_create(g->dev, &queue, &err), "a queue");
+    ok(!ompjit_queue_upload(queue, g->p, in, sizeof in, &err) &&
+           !start_scale(g, queue, 2, &err) && !start_scale(g, queue, 3, &err) &&
+           !ompjit_queue_download(queue, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(queue, &err),
+       "copies and launches");
+    ok(!wrong(two_three, 2), "are done in order");
+    bool summed = true;
+    for (int i = 0; i < 4; i++)
+        summed = summed &&
+                 !ompjit_queue_upload(queue, g->t, &zero, sizeof zero, &err) &&
+                 !start_sum(g, queue, &err);
+    ok(summed && !ompjit_queue_download(queue, &got, g->t, sizeof got, &err) &&
+           !ompjit_queue_wait(queue, &err),
+       "reductions, each with its own buffer");
+    ok(got == 6.0 * N * (N - 1) / 2 + 4.0 * N, "and the right sum: %g", got);
+    ompjit_queue_destroy(queue);
+}
+
+static void after_another(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *a, *b;
+    ok(!ompjit_queue_create(g->dev, &a, &err) &&
+           !ompjit_queue_create(g->dev, &b, &err) &&
+           !ompjit_queue_upload(a, g->p, in, sizeof in, &err) &&
+           !start_scale(g, a, 2, &err) && !ompjit_queue_after(b, a, &err) &&
+           !start_scale(g, b, 3, &err) &&
+           !ompjit_queue_download(b, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(b, &err),
+       "a queue after another");
+    ok(!wrong(two_three, 2), "sees its results");
+    ompjit_queue_destroy(a);
+    ompjit_queue_destroy(b);
+}
+
+static void bound(const struct gpu *g)
+{
+    enum { RUNS = 6 };
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    ompjit_bound *b;
+    ompjit_arg args[3];
+    ompjit_launch launch = in_queue(NULL);
+    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    scale_args(g, 2, args);
+    ok(!ompjit_queue_create(g->dev, &queue, &err) &&
+           !ompjit_kernel_bind(g->scale, g->dev, &launch, args, 3, &b, &err) &&
+           !ompjit_queue_upload(queue, g->p, in, sizeof in, &err),
+       "a bound launch");
+    int failed = 0;
+    if (on_gpu) {
+        DRIVER(cu_result, ptxi_driver_fail, const char *);
+        ptxi_driver_fail(NULL); /* counts from 0 */
+    }
+    for (int i = 0; i < RUNS; i++)
+        failed += ompjit_bound_start(b, queue, &err) != OMPJIT_OK;
+    if (on_gpu) {
+        DRIVER(int, ptxi_driver_calls, const char *);
+        ok(ptxi_driver_calls("cuLaunchKernel") == RUNS &&
+               ptxi_driver_calls("*") <= 3 * RUNS,
+           "each is one launch, in the GPU's context");
+    }
+    ok(!failed && !ompjit_queue_download(queue, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(queue, &err),
+       "runs in a queue");
+    ok(!wrong((float[]){2, 2, 2, 2, 2, 2}, RUNS), "with the right results");
+    ompjit_bound_destroy(b);
+    ompjit_queue_destroy(queue);
+}
+
+/* Three runs of: in goes to the device, two kernels, a sum, and back. */
+static void graph(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    ompjit_graph *graph;
+    ompjit_bound *b;
+    ompjit_arg args[3];
+    ompjit_launch launch = in_queue(NULL);
+    double zero = 0, got = -1;
+    scale_args(g, 3, args);
+    memset(out, 0, sizeof out);
+    ok(!ompjit_queue_create(g->dev, &queue, &err) &&
+           !ompjit_kernel_bind(g->scale, g->dev, &launch, args, 3, &b, &err),
+       "a queue and a bound launch");
+    ok(!ompjit_graph_begin(queue, &err) &&
+           !ompjit_queue_upload(queue, g->p, in, sizeof in, &err) &&
+           !ompjit_queue_upload(queue, g->t, &zero, sizeof zero, &err) &&
+           !start_scale(g, queue, 2, &err) &&
+           !ompjit_bound_start(b, queue, &err) && !start_sum(g, queue, &err) &&
+           !ompjit_queue_download(queue, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_download(queue, &got, g->t, sizeof got, &err),
+       "work is recorded: %s", err.text);
+    ok(ompjit_queue_wait(queue, &err) == OMPJIT_ERR_INVALID,
+       "nobody waits meanwhile");
+    args[1].value.f32 = 5;
+    ok(!ompjit_graph_end(queue, &graph, &err), "the end: %s", err.text);
+    ok(!ompjit_bound_set(b, 0, &args[1], &err), "arguments change");
+    ok(got == -1 && out[1] == 0, "nothing was done");
+    for (int run = 0; run < 3; run++) {
+        for (int i = 0; i < N; i++)
+            in[i] = (float)(i + run);
+        ok(!ompjit_graph_run(graph, run < 2 ? queue : NULL, &err) &&
+               (run == 2 || !ompjit_queue_wait(queue, &err)),
+           "run %d", run);
+        int bad = 0;
+        double sum = 0;
+        for (int i = 0; i < N; i++) {
+            float want = 3 * (2 * in[i] + 1) + 1;
+            sum += want;
+            bad += out[i] != want;
+        }
+        ok(!bad && got == sum, "run %d is as recorded, of the host's data", run);
+        in[0] = got = -1;
+    }
+    ompjit_graph_destroy(graph);
+    ompjit_bound_destroy(b);
+    ok(!ompjit_graph_begin(queue, &err) && !start_scale(g, queue, 2, &err),
+       "a recording that never ends");
+    ompjit_queue_destroy(queue);
+}
+
+static void errors(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    ompjit_graph *graph;
+    ompjit_context *other;
+    ompjit_device *host;
+    void *stream;
+    other = context("host");
+    ok(!ompjit_context_device(other, 0, &host, &err) &&
+           !ompjit_queue_create(host, &queue, &err),
+       "a queue elsewhere");
+    ok(start_scale(g, queue, 2, &err) == OMPJIT_ERR_INVALID,
+       "a queue of another device");
+    ok_contains(err.text, "another device's", "is told");
+    ok(ompjit_graph_end(queue, &graph, &err) == OMPJIT_ERR_INVALID,
+       "an end without a beginning");
+    ok(!ompjit_queue_stream(queue, &stream, &err) && !stream,
+       "no stream on the host");
+    ok(ompjit_queue_adopt(host, NULL, &queue, &err) == OMPJIT_ERR_UNAVAILABLE,
+       "none to adopt there");
+    ok_contains(err.text, "host) has no streams", "says so");
+    ompjit_queue_destroy(queue);
+    ompjit_context_destroy(other);
+    const ompjit_status rows[] = {
+        ompjit_queue_create(NULL, &queue, &err),
+        ompjit_queue_create(g->dev, NULL, &err),
+        ompjit_queue_adopt(NULL, NULL, &queue, &err),
+        ompjit_queue_stream(NULL, &stream, &err),
+        ompjit_queue_wait(NULL, &err),
+        ompjit_queue_after(NULL, NULL, &err),
+        ompjit_queue_upload(NULL, NULL, NULL, 0, &err),
+        ompjit_queue_download(NULL, NULL, NULL, 0, &err),
+        ompjit_queue_copy(NULL, NULL, NULL, 0, &err),
+        ompjit_bound_start(NULL, NULL, &err),
+        ompjit_graph_begin(NULL, &err),
+        ompjit_graph_end(NULL, &graph, &err),
+        ompjit_graph_run(NULL, NULL, &err),
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        ok(rows[i] == OMPJIT_ERR_INVALID, "NULL %zu", i);
+    ompjit_queue_destroy(NULL);
+    ompjit_graph_destroy(NULL);
+}
+
+static void cooperative(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_launch launch = in_queue(NULL);
+    ompjit_arg args[3];
+    scale_args(g, 2, args);
+    launch.cooperative = 1;
+    ompjit_status many =
+        ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, &err);
+    ok(many == (on_gpu ? OMPJIT_OK : OMPJIT_ERR_GEOMETRY),
+       "two teams at the same time");
+    launch.teams = 1 << 20;
+    ok(ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, &err) ==
+           OMPJIT_ERR_GEOMETRY,
+       "not a million");
+    if (on_gpu)
+        ok_contains(err.text, "cuLaunchCooperativeKernel: "
+                    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "in CUDA's words");
+}
+
+static void work_all(void)
+{
+    struct gpu g;
+    open_all(&g);
+    in_order(&g);
+    after_another(&g);
+    bound(&g);
+    graph(&g);
+    cooperative(&g);
+    errors(&g);
+    close_all(&g);
+}
+
+static void gpu_all(void)
+{
+    on_gpu = true;
+    work_all();
+}
+
+/* ------------------------------------------------------ the surroundings */
+
+/* The application's stream, in the primary context that it holds itself. */
+static void adopted(void)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuStreamCreate, cu_stream *, unsigned);
+    DRIVER(cu_result, cuStreamSynchronize, cu_stream);
+    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
+    struct gpu g;
+    cu_context mine;
+    cu_stream stream;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    void *same = NULL;
+    on_gpu = true;
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 0) &&
+           !cuCtxSetCurrent(mine) && !cuStreamCreate(&stream, 0),
+       "the application has a stream");
+    open_all(&g);
+    ok(!ompjit_queue_adopt(g.dev, stream, &queue, &err) &&
+           !ompjit_queue_stream(queue, &same, &err) && same == stream,
+       "it becomes a queue");
+    ok(!ompjit_queue_upload(queue, g.p, in, sizeof in, &err) &&
+           !start_scale(&g, queue, 2, &err) &&
+           !ompjit_queue_download(queue, out, g.p, sizeof out, &err) &&
+           !cuStreamSynchronize(stream),
+       "work is done when the stream was waited for");
+    ok(!wrong(two_three, 1), "with the right results");
+    ompjit_queue_destroy(queue);
+    close_all(&g);
+    ok(!cuStreamDestroy_v2(stream) && !cuDevicePrimaryCtxRelease_v2(0),
+       "the stream is still the application's");
+}
+
+static void no_graphs(void)
+{
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    on_gpu = true;
+    open_all(&g);
+    ok(!ompjit_queue_create(g.dev, &queue, &err) &&
+           ompjit_graph_begin(queue, &err) == OMPJIT_ERR_UNAVAILABLE,
+       "graphs of an old driver");
+    ok_contains(err.text, "older than CUDA 11.4", "are not to be had");
+    ompjit_queue_destroy(queue);
+    in_order(&g);
+    close_all(&g);
+}
+
+/* The n-th call of a driver function fails while work is in a queue: told, and
+ * the next launch works. */
+static void faults(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    static const char *const functions[] = {
+        "cuMemAllocHost_v2", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuCtxPushCurrent_v2",
+        "cuStreamWaitEvent", "cuEventRecord", "cuGraphLaunch",
+        "cuStreamEndCapture", "cuGraphInstantiateWithFlags"};
+    struct gpu g;
+    on_gpu = true;
+    open_all(&g);
+    for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
+        ompjit_error err = {0};
+        ompjit_queue *queue = NULL, *other = NULL;
+        ompjit_graph *graph = NULL;
+        char spec[64], name[64];
+        snprintf(spec, sizeof spec, "%s:1:999", functions[i]);
+        snprintf(name, sizeof name, "%.*s: CUDA_ERROR_UNKNOWN (999",
+                 (int)strcspn(functions[i], "_"), functions[i]);
+        ptxi_driver_fail(spec);
+        bool failed =
+            ompjit_queue_create(g.dev, &queue, &err) ||
+            ompjit_queue_create(g.dev, &other, &err) ||
+            ompjit_queue_upload(queue, g.p, in, sizeof in, &err) ||
+            start_scale(&g, queue, 2, &err) ||
+            ompjit_queue_after(other, queue, &err) ||
+            ompjit_queue_download(other, out, g.p, sizeof out, &err) ||
+            ompjit_queue_wait(other, &err) ||
+            ompjit_graph_begin(queue, &err) ||
+            start_scale(&g, queue, 2, &err) ||
+            ompjit_graph_end(queue, &graph, &err) ||
+            ompjit_graph_run(graph, queue, &err);
+        ptxi_driver_fail(NULL);
+        ok(failed && err.status == OMPJIT_ERR_DRIVER, "%s fails", functions[i]);
+        ok_contains(err.text, name, "%s is named", functions[i]);
+        ompjit_queue_destroy(other);
+        ompjit_queue_destroy(queue);
+        ompjit_graph_destroy(graph);
+        in_order(&g);
+    }
+    close_all(&g);
+}
+
+#define MODE(mode, schedule)                                     \
+    {mode ", " schedule, gpu_all,                                \
+     {"PTXI_STREAM=" mode, "PTXI_" schedule}, CLEAN, EMULATED}
+#define MODES(schedule) \
+    MODE("sync", schedule), MODE("async", schedule), MODE("lazy", schedule)
+
+static const struct scenario scenarios[] = {
+    {"host", work_all, {0}, NULL, EMULATED},
+    MODES("SLICE=4"),
+    MODES("SLICE=100000"),
+    MODES("SEED=1"),
+    MODES("SEED=2"),
+    {"adopted", adopted, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"no graphs", no_graphs,
+     {"PTXI_HIDE=cuGraphInstantiateWithFlags,cuMemPoolCreate"}, CLEAN,
+     EMULATED},
+    {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+};
+
+int main(int argc, char **argv)
+{
+    return run_scenarios(argc, argv, scenarios, OMPJIT__COUNT(scenarios));
+}
