@@ -150,6 +150,8 @@ typedef struct ompjit__image {
     bool imports_globals;
     bool environment; /* CUBIN, PTX: has OMPJIT__DEVICE_ENVIRONMENT, which whoever
                          loads it fills                              */
+    ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
+                          ompjit_mode that openmp-opt has left it in    */
     char arch[32];
 } ompjit__image;
 

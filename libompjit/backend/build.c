@@ -108,6 +108,8 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
+    if (!status && !b->host)
+        ompjit__bound_threads(b->m, b->unit);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -205,11 +207,15 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
     char *entry = ompjit__format("%s.entry", symbol);
+    char *environment = ompjit__format("%s_kernel_environment", symbol);
     if (!b->host || b->is_template)
         preserve(passes, symbol);
     if (b->host && entry)
         preserve(passes, entry);
+    if (!b->host && !b->spmd && environment)
+        preserve(passes, environment);
     free(entry);
+    free(environment);
 }
 
 /* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
@@ -262,11 +268,24 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* openmp-opt has decided which generic kernels are SPMD. */
+static ompjit_status settle_modes(struct build *b, ompjit_error *err)
+{
+    bool found = ompjit__take_modes(b->m, b->unit, &b->image->modes);
+    if (b->image->modes.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
+    return found ? ompjit__run_passes(b->m, b->tm, "globaldce",
+                                      OMPJIT_STAGE_OPTIMIZE, err)
+                 : OMPJIT_OK;
+}
+
 static ompjit_status optimize(struct build *b, ompjit_error *err)
 {
     ompjit_status status = run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
+    if (!status && !b->host)
+        status = settle_modes(b, err);
     done(b, OMPJIT_STAGE_OPTIMIZE);
     return status;
 }

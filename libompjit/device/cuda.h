@@ -97,6 +97,7 @@ ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
 ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
                                    const char *symbol, ompjit__function **out,
                                    ompjit_error *err);
+uint32_t ompjit__gpu_most_threads(const ompjit__function *function);
 ompjit_status ompjit__gpu_launch(ompjit_device *dev, ompjit__function *function,
                                  const ompjit__geometry *geometry, void **args,
                                  unsigned nargs, ompjit__queue *queue,

@@ -132,6 +132,7 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
         return status;
     ompjit__device_limits *limits = &dev->limits;
     limits->multiprocessors = info.multiprocessors;
+    limits->most_threads = info.max_threads;
     limits->parallelism = info.multiprocessors;
     if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
         limits->parallelism *= info.max_threads / info.warp_size;

@@ -107,6 +107,9 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
     if (status)
         return status;
     status = ompjit__variant_function(mod, v, call->index, &f, err);
+    if (!status)
+        ompjit__settle_geometry(call, f, ompjit__variant_mode(v, call->index),
+                                &g);
     uint64_t begin = mod->ctx->profile ? ompjit__now() : 0;
     if (!status)
         status = start(k, call->dev, f, &g, call->values, queue, err);

@@ -28,6 +28,7 @@ struct ompjit__variant {
     bool pinned; /* the device's first: its variables are everybody's */
     ompjit__variant_key key;
     ompjit__loaded *loaded;
+    ompjit__buf modes; /* as the image's */
     ompjit__function *_Atomic *functions; /* of the one kernel, or of all */
 };
 
@@ -143,6 +144,7 @@ ompjit__variant *ompjit__variant_find(ompjit_module *mod,
 static void unload(ompjit__variant *v)
 {
     v->key.dev->ops->unload(v->key.dev, v->loaded);
+    ompjit__buf_free(&v->modes);
     free(v->functions);
     free_key(&v->key);
 }
@@ -255,10 +257,11 @@ static ompjit_status load(ompjit_device *dev, const ompjit__image *image,
     return status;
 }
 
-static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
-                           ompjit__loaded *base, ompjit__loaded **out,
-                           ompjit_error *err)
+/* Loads what is built for v->key. */
+static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
+                           ompjit__loaded *base, ompjit_error *err)
 {
+    const ompjit__variant_key *key = &v->key;
     ompjit__spec spec = {.threads = key->threads,
                          .teams = key->teams,
                          .literal_mask = key->literal_mask,
@@ -277,8 +280,12 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
     if (status)
         return status;
     uint64_t start = ompjit__now();
-    status = load(key->dev, &image, base, out, err);
+    status = load(key->dev, &image, base, &v->loaded, err);
     ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LOAD, start);
+    if (!status) {
+        v->modes = image.modes;
+        image.modes = (ompjit__buf){0};
+    }
     ompjit__image_free(&image);
     return status;
 }
@@ -320,8 +327,7 @@ static ompjit_status make_variant(ompjit_module *mod,
     if (!copy_key(&v->key, key) || !v->functions)
         status = ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     if (!status)
-        status = build(mod, &v->key, base ? base->loaded : NULL, &v->loaded,
-                       err);
+        status = build(mod, v, base ? base->loaded : NULL, err);
     if (status)
         give_spare(&mod->variants, v);
     else
@@ -610,6 +616,11 @@ ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v)
 const ompjit__variant_key *ompjit__variant_key_of(const ompjit__variant *v)
 {
     return &v->key;
+}
+
+int ompjit__variant_mode(const ompjit__variant *v, uint32_t kernel)
+{
+    return kernel < v->modes.size ? v->modes.data[kernel] : OMPJIT_MODE_BARE;
 }
 
 ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,

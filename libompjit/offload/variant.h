@@ -76,6 +76,8 @@ ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,
                                        uint32_t kernel, ompjit__function **out,
                                        ompjit_error *err);
 ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v);
+/* The ompjit_mode that a kernel of a GPU's image has been compiled in. */
+int ompjit__variant_mode(const ompjit__variant *v, uint32_t kernel);
 const ompjit__variant_key *ompjit__variant_key_of(const ompjit__variant *v);
 
 /* ------------------------------------------------- background (background.c)
