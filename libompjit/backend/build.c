@@ -5,6 +5,7 @@
  *   device bitcode
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
+ *     -> translate    calls through pointers (ir/indirect.c)
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
  *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc; math (math.c)
@@ -101,6 +102,8 @@ static ompjit_status instrument(struct build *b, ompjit_error *err)
 static ompjit_status lower(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
+    if (!status)
+        ompjit__translate_calls(b->m, b->unit);
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
@@ -235,7 +238,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
-    if (b->image->environment)
+    if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (b->is_template) {
         preserve(passes, OMPJIT__FOLD_THREADS);
@@ -257,8 +260,7 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     ompjit__buf passes = {0};
     LLVMValueRef environment =
         LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
-    b->image->environment = !b->host && environment &&
-                            LLVMGetFirstUse(environment);
+    b->image->environment = environment && LLVMGetFirstUse(environment);
     pass_pipeline(b, &passes);
     ompjit_status status =
         passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)

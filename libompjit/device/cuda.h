@@ -20,6 +20,7 @@ typedef struct ompjit__gpu_facts {
     int max_threads;          /* of a team                               */
     int shared;               /* bytes a team has without asking for more */
     int shared_optin;         /* and with                                */
+    int pageable;             /* reads and writes ordinary host memory    */
 } ompjit__gpu_facts;
 
 /* The state of a CUDA device. What stands before the lock is set when the

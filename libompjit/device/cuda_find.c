@@ -52,6 +52,7 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
         FACT(max_threads, MAX_THREADS_PER_BLOCK),
         FACT(shared, MAX_SHARED_MEMORY_PER_BLOCK),
         FACT(shared_optin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        FACT(pageable, PAGEABLE_MEMORY_ACCESS),
     };
 #undef FACT
     for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
@@ -138,6 +139,8 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     else if (!(status = read_info(gpu, err)))
         status = ompjit__device_add(ctx, &ompjit__cuda_ops, OMPJIT_DEVICE_CUDA, ordinal,
                                     gpu, &dev, err);
+    if (!status)
+        dev->reads_host = gpu->facts.pageable;
     if (status) {
         pthread_mutex_destroy(&gpu->lock);
         free(gpu);

@@ -68,6 +68,11 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);
 
+/* Has calls through pointers look for the device's function first, in units
+ * that say that some are made so. After narrowing, before variables are shared
+ * and the runtime is linked. ir/indirect.c */
+void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
+
 /* Inserts the checker's calls into the module's code. After retargeting to the
  * host and sroa, before the runtime is linked. ir/instrument.c */
 ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);

@@ -25,6 +25,7 @@ struct ompjit__variant {
     _Atomic uint32_t last_use;     /* the module's tick */
     ompjit__variant *next_all;     /* under the lock */
     /* Constant while READY or held: */
+    bool environment; /* its images reads the device's */
     bool pinned; /* the device's first: its variables are everybody's */
     ompjit__variant_key key;
     ompjit__loaded *loaded;
@@ -224,14 +225,37 @@ static ompjit__variant *base_of(ompjit__variants *all, const ompjit_device *dev)
     return NULL;
 }
 
-/* Tells a GPU's image which device it is on. */
+/* Functions that a module's kernels call through pointers: a table in the
+ * device's memory. */
+struct ompjit__calls {
+    ompjit__calls *next;
+    ompjit_device *dev;
+    void *table;
+    uint64_t n;
+};
+
+static const ompjit__calls *calls_of(ompjit__variants *all,
+                                     const ompjit_device *dev)
+{
+    const ompjit__calls *c = all->calls;
+    while (c && c->dev != dev)
+        c = c->next;
+    return c;
+}
+
+/* Tells an image which device it is on, and what `calls` (or NULL) has. */
 static ompjit_status fill_environment(ompjit_device *dev,
                                       ompjit__loaded *loaded,
+                                      const ompjit__calls *calls,
                                       ompjit_error *err)
 {
     ompjit__device_environment env = ompjit__environment_of(dev);
     void *address;
     size_t size;
+    if (calls) {
+        env.indirect_call_table = (uintptr_t)calls->table;
+        env.indirect_call_table_size = calls->n;
+    }
     ompjit_status status = dev->ops->symbol(
         dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
     if (!status && size != sizeof env)
@@ -244,16 +268,21 @@ static ompjit_status fill_environment(ompjit_device *dev,
     return status;
 }
 
-static ompjit_status load(ompjit_device *dev, const ompjit__image *image,
-                          ompjit__loaded *base, ompjit__loaded **out,
+static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
+                          ompjit__variant *v, ompjit__loaded *base,
                           ompjit_error *err)
 {
-    ompjit_status status = dev->ops->load(dev, image, base, out, err);
-    if (!status && image->environment) {
-        status = fill_environment(dev, *out, err);
-        if (status)
-            dev->ops->unload(dev, *out);
-    }
+    ompjit_device *dev = v->key.dev;
+    ompjit_status status = dev->ops->load(dev, image, base, &v->loaded, err);
+    if (status || !image->environment)
+        return status;
+    v->environment = true;
+    pthread_mutex_lock(&mod->variants.lock);
+    const ompjit__calls *calls = calls_of(&mod->variants, dev);
+    pthread_mutex_unlock(&mod->variants.lock);
+    status = fill_environment(dev, v->loaded, calls, err);
+    if (status)
+        dev->ops->unload(dev, v->loaded);
     return status;
 }
 
@@ -280,7 +309,7 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     if (status)
         return status;
     uint64_t start = ompjit__now();
-    status = load(key->dev, &image, base, &v->loaded, err);
+    status = load(mod, &image, v, base, err);
     ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LOAD, start);
     if (!status) {
         v->modes = image.modes;
@@ -322,6 +351,7 @@ static ompjit_status make_variant(ompjit_module *mod,
     if (!v)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     v->pinned = !base;
+    v->environment = false;
     v->functions = calloc(n ? n : 1, sizeof *v->functions);
     ompjit_status status = OMPJIT_OK;
     if (!copy_key(&v->key, key) || !v->functions)
@@ -511,6 +541,56 @@ ompjit_status ompjit__variant_get(ompjit_module *mod,
     return status;
 }
 
+/* ------------------------------------------------ calls through pointers */
+
+static void free_calls(ompjit__calls *c)
+{
+    c->dev->ops->free(c->dev, c->table, NULL);
+    free(c);
+}
+
+static ompjit_status new_calls(ompjit_device *dev,
+                               const ompjit__indirect_call *calls, size_t n,
+                               ompjit__calls **out, ompjit_error *err)
+{
+    ompjit__calls *c = calloc(1, sizeof *c);
+    if (!c)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    *c = (ompjit__calls){.dev = dev, .n = n};
+    ompjit_status status =
+        dev->ops->alloc(dev, n * sizeof *calls, &c->table, err);
+    if (status) {
+        free(c);
+        return status;
+    }
+    status = dev->ops->copy(dev, OMPJIT__COPY_TO, c->table, calls,
+                            n * sizeof *calls, NULL, err);
+    if (status)
+        free_calls(c);
+    else
+        *out = c;
+    return status;
+}
+
+ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
+                                     const ompjit__indirect_call *calls,
+                                     size_t n, ompjit_error *err)
+{
+    ompjit__variants *all = &mod->variants;
+    ompjit__calls *c = NULL;
+    ompjit_status status = new_calls(dev, calls, n, &c, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&all->lock);
+    c->next = all->calls;
+    all->calls = c;
+    for (ompjit__variant *v = all->all; !status && v; v = v->next_all)
+        if (v->key.dev == dev && v->environment)
+            status = fill_environment(dev, v->loaded, c, err);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
 /* ------------------------------------------------------------- background */
 
 static void run_flight(void *arg)
@@ -586,6 +666,10 @@ void ompjit__variants_free(ompjit_module *mod)
     for (ompjit__variant *v = all->spare, *next; v; v = next) {
         next = v->next_all;
         free(v);
+    }
+    for (ompjit__calls *c = all->calls, *next; c; c = next) {
+        next = c->next;
+        free_calls(c);
     }
     pthread_cond_destroy(&all->landed);
     pthread_mutex_destroy(&all->lock);

@@ -25,6 +25,7 @@ typedef struct ompjit__variant_key {
 
 typedef struct ompjit__variant ompjit__variant;
 typedef struct ompjit__flight ompjit__flight;
+typedef struct ompjit__calls ompjit__calls;
 
 enum { OMPJIT__BUCKETS = 256 };
 
@@ -35,6 +36,7 @@ typedef struct ompjit__variants {
     ompjit__variant *_Atomic buckets[OMPJIT__BUCKETS];
     ompjit__variant *all, *spare;    /* ready ones; buried ones for reuse  */
     ompjit__flight *flights;         /* builds that run or are queued      */
+    ompjit__calls *calls;            /* on each device; the newest first   */
     _Atomic uint32_t tick;           /* counts builds: the LRU clock       */
     _Atomic uint64_t builds, failures, evictions;
 } ompjit__variants;
@@ -64,6 +66,13 @@ ompjit_status ompjit__variant_request(ompjit_module *mod,
 
 /* Gives up builds of the kernel that wait for the background thread. */
 void ompjit__variant_cancel(ompjit_module *mod, uint32_t kernel);
+
+/* Tells the module's images on the device, those there are and those to come,
+ * which device functions stand for which of the host's: n of them, copied.
+ * Before the program's own code can launch any. */
+ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
+                                     const ompjit__indirect_call *calls,
+                                     size_t n, ompjit_error *err);
 
 /* Counts, and what is on its way. */
 void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats);
