@@ -234,18 +234,27 @@ static bool covers(const struct cell *new, const struct cell *old)
             !(new->flags & OMPJIT__SITE_ATOMIC));
 }
 
+/* One loop over the bytes of a granule is one access of all of them. */
+static bool continues(const struct cell *new, const struct cell *old)
+{
+    return old->thread == new->thread && old->time == new->time &&
+           old->site == new->site && old->flags == new->flags;
+}
+
 /* True where the new access races with one in the cells. */
 static bool note(ompjit__shadow *s, struct cell cells[CELLS],
                  const struct cell *new, ompjit__conflict *other)
 {
-    struct cell *room = NULL;
+    struct cell *room = NULL, all = *new;
     bool race = false;
     for (int i = 0; i < CELLS; i++) {
         struct cell *c = &cells[i];
         if (!c->site) {
             room = room ? room : c;
         } else if (ordered(s, c, new->thread)) {
-            if (covers(new, c))
+            if (continues(new, c))
+                all.mask |= c->mask;
+            if (continues(new, c) || covers(new, c))
                 room = c;
         } else if (!race && conflict(c, new)) {
             *other = (ompjit__conflict){c->site, c->thread,
@@ -253,7 +262,7 @@ static bool note(ompjit__shadow *s, struct cell cells[CELLS],
             race = true;
         }
     }
-    *(room ? room : &cells[s->turn++ % CELLS]) = *new;
+    *(room ? room : &cells[s->turn++ % CELLS]) = all;
     return race;
 }
 

@@ -266,6 +266,8 @@ static const struct {
     {"omp_set_nest_lock", ACQUIRES, 0},
     {"omp_test_nest_lock", ACQUIRES, 0},
     {"omp_unset_nest_lock", RELEASES, 0},
+    {"__kmpc_ordered", FENCES, 0},
+    {"__kmpc_end_ordered", FENCES, 0},
     {"__kmpc_flush", FENCES, 0},
     {"__kmpc_doacross_post", FENCES, 0},
     {"__kmpc_doacross_wait", FENCES, 0},
