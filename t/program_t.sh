@@ -56,6 +56,22 @@ for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     on_host
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then as_ptx; fi
 done
+
+cat >"$tmp/constant.c" <<'EOF'
+static const int table[3] = {1, 2, 3};
+int main(void)
+{
+    int sum = 0, i = 1;
+#pragma omp target map(tofrom: sum, table)
+    sum += table[i];
+    return sum;
+}
+EOF
+fails_with '12 bytes at .* mapped `from`, but is read-only' \
+    "a constant that is mapped explicitly" \
+    timeout 120 "$ompjit" run --device=host --host-memory=separate \
+    "$tmp/constant.c"
+
 if [ ! -e "${PTXI:-}/libcuda.so.1" ]; then
     pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi
