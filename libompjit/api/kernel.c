@@ -273,6 +273,55 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
 
 /* ----------------------------------------------------------------- launch */
 
+static ompjit_status check_contents(const ompjit__kernel_desc *k,
+                                    const ompjit_launch *launch,
+                                    ompjit_error *err)
+{
+    enum { MOST = 16 };
+    if (launch->ncontents > MOST || (launch->ncontents && !launch->contents))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_launch: contents of %u pointers, %s",
+                            launch->ncontents,
+                            launch->contents ? "16 can be" : "and no list");
+    for (uint32_t i = 0; i < launch->ncontents; i++) {
+        const ompjit_contents *c = &launch->contents[i];
+        if (c->param >= k->nparams || c->param >= 64 ||
+            k->params[c->param].kind != OMPJIT__PARAM_POINTER)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_launch: contents of parameter %u of "
+                                "kernel %s, which is no pointer",
+                                c->param, k->name);
+        if (!c->bytes || !c->size || c->size > OMPJIT_CONTENTS_MAX)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_launch: %u bytes of contents of %s; 1 "
+                                "to %d can be", c->size,
+                                k->params[c->param].name, OMPJIT_CONTENTS_MAX);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
+                                          const char *param,
+                                          ompjit_error *err)
+{
+    if (!kernel || !param)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_fold_contents: kernel and the "
+                            "parameter's name are needed");
+    const ompjit__kernel_desc *k = desc(kernel);
+    unsigned at;
+    ompjit_status status =
+        find_param(k, &(ompjit_arg){.name = param}, 0, &at, err);
+    if (status)
+        return status;
+    if (at >= 64 || k->params[at].kind != OMPJIT__PARAM_POINTER)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "kernel %s: %s is no pointer among the first 64 "
+                            "parameters", k->name, param);
+    atomic_fetch_or(&kernel->contents, UINT64_C(1) << at);
+    return OMPJIT_OK;
+}
+
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *r, ompjit_error *err)
@@ -292,6 +341,9 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                             "ompjit_launch: specialize %d, fold %#x: values "
                             "that are not known",
                             (int)launch->specialize, launch->fold);
+    ompjit_status status = check_contents(k, launch, err);
+    if (status)
+        return status;
     uint32_t most = bound(k->max_threads);
     if (most && launch->threads > most)
         return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
@@ -309,6 +361,9 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->literals = launch->literals;
     r->noalias = launch->noalias;
     r->limit_ms = launch->limit_ms;
+    r->residents = launch->residents;
+    r->ncontents = launch->ncontents;
+    r->contents = launch->contents;
     return OMPJIT_OK;
 }
 

@@ -71,6 +71,26 @@ static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                             LLVMCreateEnumAttribute(c, kind, value));
 }
 
+static void annotate_function(LLVMValueRef f, const char *name, uint32_t value)
+{
+    char text[16];
+    int n = snprintf(text, sizeof text, "%u", value);
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(c, name, (unsigned)strlen(name), text,
+                                  (unsigned)n));
+}
+
+static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
+{
+    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                     "nvvm.maxntid", 12);
+    annotate_function(f, "nvvm.reqntid", spec->threads);
+    if (spec->residents)
+        annotate_function(f, "nvvm.minctasm", spec->residents);
+}
+
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec)
 {
@@ -88,17 +108,9 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
             annotate(f, i + k->launch_env, "noalias", 0);
     }
     /* A bare kernel's threads may have three dimensions. */
-    char threads[16];
-    int n = snprintf(threads, sizeof threads, "%u", spec->threads);
-    LLVMContextRef c = LLVMGetModuleContext(m);
-    if (!spec->threads || k->mode == OMPJIT_MODE_BARE ||
-        LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
-        return;
-    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                     "nvvm.maxntid", 12);
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(c, "nvvm.reqntid", 12,
-                                                      threads, (unsigned)n));
+    if (spec->threads && k->mode != OMPJIT_MODE_BARE &&
+        LLVMGetFunctionCallConv(f) == LLVMPTXKernelCallConv)
+        bound_launches(f, spec);
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,

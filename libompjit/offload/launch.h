@@ -18,9 +18,9 @@ typedef struct ompjit__call {
     const uint64_t *values;         /* one for each parameter */
 } ompjit__call;
 
-/* geometry.c */
-void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
-                             const ompjit__request *r, ompjit__geometry *g);
+/* The geometry that the call runs with, by what it asks for, what is known to be
+ * best (tune.h), and the device. geometry.c */
+void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g);
 
 /* What is left to say of the geometry when the kernel is compiled, in `mode`
  * (ompjit_mode), and loaded. geometry.c */

@@ -21,6 +21,21 @@ uint64_t ompjit__eligible(const ompjit__kernel_desc *k)
     return mask;
 }
 
+/* Structs of at most 8 bytes of which the region has a private copy: values,
+ * though they are passed by address. */
+uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++) {
+        const ompjit__param *p = &k->params[i];
+        if (p->kind == OMPJIT__PARAM_POINTER && p->size && p->size <= 8 &&
+            p->map_type & OMPJIT__MAP_PRIVATE &&
+            !(p->map_type & OMPJIT__MAP_LITERAL))
+            mask |= UINT64_C(1) << i;
+    }
+    return mask;
+}
+
 /* A GPU's modules cannot share variables, so one that has any stays generic. */
 static bool can_specialize(const ompjit__call *call)
 {
@@ -83,6 +98,8 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
         key->threads = volume(g->threads);
+    if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
+        key->residents = r->residents;
     if (fold & OMPJIT_FOLD_TEAMS)
         key->teams = volume(g->teams);
     if (fold & OMPJIT_FOLD_LITERALS)
@@ -92,6 +109,10 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         key->aligned = aligned_pointers(call);
     if (fold & OMPJIT_FOLD_NOALIAS)
         key->noalias = r->noalias & pointers_of(call);
+    if (fold & OMPJIT_FOLD_CONTENTS) {
+        key->ncontents = r->ncontents;
+        key->contents = r->contents;
+    }
     key->values = call->values;
     key->hash = ompjit__variant_hash(key);
 }
