@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Calls through pointers that may have come from the host. clang 22 registers
- * the functions of `declare target indirect` and calls what a pointer says; here
- * every such call asks the runtime first, which knows the device's function
- * for the host's. Only in units that have such functions.
+ * the functions of `declare target indirect` and calls what a pointer says;
+ * here every such call asks the runtime first, which knows the device's
+ * function for the host's. Only in units that have such functions.
  */
 #include <llvm-c/Core.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static void translate_calls(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     LLVMValueRef to = lookup_function(m);
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: 4 4 4
-// Bounds on a team's threads hold, in kernels that openmp-opt makes SPMD and in
-// those that it cannot, and one above what a device can do is no error. The host
+// Bounds on a team's threads hold, in kernels that openmp-opt makes SPMD and
+// in those that it cannot, and one above what a device can do is no error. The host
 // may give less than was asked for.
 #include <omp.h>
 #include <stdio.h>
