@@ -105,6 +105,7 @@ launches() {
             "clang-tools-22 and lld-22): ours alone"
     fi
     for _ in $(seq "$rounds"); do
+        "$out/dispatch" 100 >>"$samples"
         "$out/launch" 20000 >>"$samples" || note "  launch failed"
         [ $peer = yes ] || continue
         "$out/empty" 20000 | while read -r what seconds; do
@@ -129,9 +130,12 @@ starts() {
     note "process start"
     printf 'int main(void) { return 0; }\n' >"$out/nothing.c"
     "$CLANG" -o "$out/nothing" "$out/nothing.c"
+    cp "$out/nothing" "$out/empty_program"
     for _ in $(seq $((rounds * 4))); do
         start "ompjit version" ours "$ompjit" version
         start "ompjit version" "/bin/true" /bin/true
+        start "linked to the library" ours "$out/calls"
+        start "linked to the library" "empty program" "$out/empty_program"
         start "ompjit run nothing.c" ours "$ompjit" run "$out/nothing.c"
         start "ompjit run nothing.c" "clang and run" sh -c \
             "'$CLANG' -fopenmp -O3 -o '$out/nothing' '$out/nothing.c' \

@@ -40,6 +40,7 @@ AC_DEFINE_UNQUOTED([$3], [$have], [the back end for $1 is there])
 # Of LLVM's system libraries only what the used components need is linked, so
 # that neither z3 nor libxml2 has to be there.
 AC_DEFUN([OMPJIT_LLVM_LINK], [
+LIBSTDCXX=-lstdc++
 llvm_libdir=`$LLVM_CONFIG --libdir`
 llvm_components="nvptx orcjit passes bitreader bitwriter irreader linker analysis ipo"
 RT_CPUS=
@@ -66,7 +67,35 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
     LLVM_LDFLAGS="-Wl,--gc-sections"
     LLVM_TEST_LIBS=
+    OMPJIT_FAST_START
 ])
+])
+
+# OMPJIT_SHARED_FLAG(VARIABLE, WHAT, FLAG, FLAG IN MAKE): appends it where a
+# shared library links with it.
+AC_DEFUN([OMPJIT_SHARED_FLAG], [
+AC_MSG_CHECKING([for $2])
+ompjit_saved_ldflags=$LDFLAGS ompjit_saved_cflags=$CFLAGS
+CFLAGS="$CFLAGS -fPIC" LDFLAGS="$LDFLAGS -shared $3"
+AC_LINK_IFELSE([AC_LANG_SOURCE([[extern int x; int *p = &x; int x = 1;]])],
+    [$1="$$1 $4"; AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+LDFLAGS=$ompjit_saved_ldflags CFLAGS=$ompjit_saved_cflags
+])
+
+# OMPJIT_FAST_START: what makes a process start fast that LLVM is linked to:
+# its constructors run later, its relocations are packed, and the 2,000 symbols
+# that it takes from libstdc++ are not looked up.
+AC_DEFUN([OMPJIT_FAST_START], [
+OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [constructors that wait],
+    [-Wl,-T,$srcdir/libompjit/ir/llvm_start.ld],
+    [-Wl,-T,\$(top_srcdir)/libompjit/ir/llvm_start.ld])
+OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [packed relative relocations],
+    [-Wl,-z,pack-relative-relocs], [-Wl,-z,pack-relative-relocs])
+ompjit_stdcxx=
+OMPJIT_SHARED_FLAG([ompjit_stdcxx], [a static libstdc++],
+    [-Wl,--whole-archive,-l:libstdc++.a,--no-whole-archive],
+    [-Wl,-l:libstdc++.a])
+AS_IF([test -n "$ompjit_stdcxx"], [LIBSTDCXX=$ompjit_stdcxx])
 ])
 
 # OMPJIT_CLANG: the C front end. It runs at run time too: `clang` of the library's
@@ -103,7 +132,7 @@ OMPJIT_LLVM_LINK
 OMPJIT_CLANG
 OMPJIT_LIBOMP
 AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS])
-AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
+AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LIBSTDCXX]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LLVM], ["$llvm_version"], [LLVM's version])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_CLANG], ["$CLANG"], [clang found at configure time])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LIBOMP], ["$LIBOMP"], [libomp found at configure time])

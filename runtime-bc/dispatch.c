@@ -68,16 +68,21 @@ INLINE bool teams_are_one(void)
 
 /* ---------------------------------------------------- loops of one thread */
 
+/* The caller's records, innermost first; NULL before there was one. */
+INLINE solo_loop **solo_records(void)
+{
+    return ompjit_solo_loops ? ompjit_solo_loops + plat_tid() : NULL;
+}
+
 /* The record of the caller's loop; NULL if that is over. Records of deeper
  * levels are of loops that were left without a call that says so. */
 static solo_loop *solo_of(uint32_t level)
 {
-    thread_state *state = thread_state_if_any();
-    solo_loop *solo = state ? state->loop : NULL;
+    solo_loop **records = solo_records(), *solo = records ? *records : NULL;
     while (solo && solo->level > level) {
-        state->loop = solo->outer;
+        *records = solo->outer;
         free(solo);
-        solo = state->loop;
+        solo = *records;
     }
     return solo && solo->level == level ? solo : NULL;
 }
@@ -87,20 +92,21 @@ static void solo_end(uint32_t level)
     solo_loop *solo = solo_of(level);
     if (!solo)
         return;
-    ompjit_thread_state()->loop = solo->outer;
+    *solo_records() = solo->outer;
     free(solo);
 }
 
 static NOINLINE void solo_begin(const loop *l, uint32_t level)
 {
-    thread_state *state = ompjit_thread_state();
+    solo_loop **records = ompjit_own_element(
+        (void *IN_SHARED *)&ompjit_solo_loops, sizeof *records);
     solo_loop *solo = solo_of(level);
     if (!solo) {
         solo = malloc(sizeof *solo);
         if (!solo)
             plat_fail("out of device memory for a dispatched loop");
-        solo->outer = state->loop;
-        state->loop = solo;
+        solo->outer = *records;
+        *records = solo;
     }
     solo->l = *l;
     solo->level = level;
@@ -415,7 +421,7 @@ INLINE uint32_t kind_of(int32_t schedule, loop *l, uint32_t n)
     bool given = l->chunk != 0;
     if (!given)
         l->chunk = 1;
-    if (l->chunk > l->count && l->count)
+    if (l->chunk > THREAD_SHORT_CHUNK && l->chunk > l->count && l->count)
         l->chunk = l->count;
     switch (schedule) {
     case STATIC:

@@ -15,7 +15,7 @@ EXPORT int32_t omp_get_level(void)
 }
 EXPORT int32_t omp_get_active_level(void)
 {
-    return ompjit_level && ompjit_size != 1;
+    return ompjit_level && team_threads() != 1;
 }
 EXPORT int32_t omp_in_parallel(void)
 {
@@ -35,7 +35,7 @@ EXPORT int32_t omp_get_ancestor_thread_num(int32_t level)
 {
     if (level < 0 || level > omp_get_level())
         return -1;
-    return level == 1 && ompjit_size != 1 ? (int32_t)plat_tid() : 0;
+    return level == 1 && team_threads() != 1 ? (int32_t)plat_tid() : 0;
 }
 EXPORT int32_t omp_get_team_size(int32_t level)
 {
@@ -43,7 +43,7 @@ EXPORT int32_t omp_get_team_size(int32_t level)
         return -1;
     if (level != 1)
         return 1;
-    return (int32_t)(ompjit_size ? ompjit_size : plat_ntid());
+    return (int32_t)team_threads();
 }
 EXPORT int32_t omp_get_thread_limit(void)
 {

@@ -18,6 +18,7 @@ uint64_t SHARED ompjit_allocator_var;
 launch_environment *SHARED ompjit_launch;
 void *SHARED ompjit_work;
 thread_state *SHARED ompjit_states;
+struct solo_loop **SHARED ompjit_solo_loops;
 
 /* In an SPMD kernel every thread stores the same values and so can go on
  * without a barrier: it reads what it stored, and the first parallel region
@@ -27,7 +28,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
 {
     ompjit_mode = mode;
     ompjit_level = 0;
-    ompjit_size = 1;
+    ompjit_size = 0;
     ompjit_nthreads_var = 0;
     ompjit_sched_var = SCHED_STATIC;
     ompjit_chunk_var = 0;
@@ -35,8 +36,9 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
     ompjit_allocator_var = ALLOCATOR_DEFAULT;
     ompjit_launch = launch;
     ompjit_work = NULL;
+    ompjit_states = NULL;
     if (mode == EXEC_GENERIC || plat_tid() == 0) {
-        ompjit_states = NULL;
+        ompjit_solo_loops = NULL;
         ompjit_cursors = NULL;
         ompjit_pool_init();
         ompjit_teams_init();
@@ -54,10 +56,8 @@ INLINE void run_worker(void)
         bool mine = __kmpc_kernel_parallel(&work);
         if (!work)
             return;
-        if (mine) {
-            ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_TEAM);
-            __kmpc_kernel_end_parallel();
-        }
+        if (mine)
+            ompjit_run_work(work);
         __kmpc_barrier_simple_generic(NULL, 0);
     }
 }
@@ -77,9 +77,8 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         return -1;
     }
     /* A main thread's warp has no workers, and blocks of that warp alone none. */
-    if (env->use_generic_state_machine &&
-        (PLAT_MAIN_WORKS || (plat_ntid() > PLAT_WARP &&
-                             plat_tid() < plat_ntid() - PLAT_WARP)))
+    if (env->use_generic_state_machine && max_threads() > 1 &&
+        plat_tid() < max_threads())
         run_worker();
     return (int32_t)plat_tid();
 }
@@ -92,6 +91,8 @@ EXPORT void __kmpc_target_deinit(void)
     if (!spmd || plat_tid() == 0) {
         if (ompjit_states)
             free(ompjit_states);
+        if (ompjit_solo_loops)
+            free(ompjit_solo_loops);
         if (ompjit_cursors)
             free(ompjit_cursors);
     }
@@ -107,21 +108,26 @@ EXPORT NOINLINE int8_t __kmpc_is_spmd_exec_mode(void)
     return ompjit_mode == EXEC_SPMD;
 }
 
-NOINLINE EXPORT thread_state *ompjit_thread_state(void)
+NOINLINE EXPORT void *ompjit_own_element(void *IN_SHARED *array, size_t size)
 {
-    thread_state *all = __atomic_load_n(&ompjit_states, __ATOMIC_ACQUIRE);
+    char *all = __atomic_load_n(array, __ATOMIC_ACQUIRE);
     if (!all) {
-        size_t size = plat_ntid() * sizeof *all;
-        thread_state *none = NULL;
-        all = malloc(size);
+        void *none = NULL;
+        all = malloc(plat_ntid() * size);
         if (!all)
-            plat_fail("out of device memory for nested parallelism");
-        __builtin_memset(all, 0, size);
-        if (!__atomic_compare_exchange_n(&ompjit_states, &none, all, false,
+            plat_fail("out of device memory for what each thread has");
+        __builtin_memset(all, 0, plat_ntid() * size);
+        if (!__atomic_compare_exchange_n(array, &none, (void *)all, false,
                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             free(all);
             all = none;
         }
     }
-    return all + plat_tid();
+    return all + plat_tid() * size;
+}
+
+EXPORT thread_state *ompjit_thread_state(void)
+{
+    return ompjit_own_element((void *IN_SHARED *)&ompjit_states,
+                              sizeof *ompjit_states);
 }

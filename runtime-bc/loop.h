@@ -37,6 +37,10 @@ enum {
     SCHEDULE_MODIFIERS = 1 << 29 | 1 << 30
 };
 
+
+/* Up to here, a chunk for each is fewer iterations than any type counts. */
+enum { THREAD_SHORT_CHUNK = 1 << 16, TEAM_SHORT_CHUNK = 1024 };
+
 /* One of `n` that share a loop. */
 typedef struct share {
     uint32_t id, n;

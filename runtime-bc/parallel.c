@@ -45,10 +45,7 @@ static NOINLINE void enter_nested(thread_state *saved)
 }
 static NOINLINE void leave_nested(const thread_state *saved)
 {
-    thread_state *s = ompjit_thread_state();
-    struct solo_loop *loop = s->loop;
-    *s = *saved;
-    s->loop = loop;
+    *ompjit_thread_state() = *saved;
 }
 
 INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
@@ -64,32 +61,37 @@ INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
  * values, and reads only what it stored; the barrier before keeps them from
  * threads that are still before the region, the one at its end from those
  * that are still in it. */
-INLINE void run_spmd(uint32_t n, void *fn, void **args, int64_t nargs)
+INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
 {
-    bool all = n == plat_ntid();
-    uint32_t inner = CONTEXT_TAG | CONTEXT_BLOCK;
+    uint32_t inner = CONTEXT_TAG | CONTEXT_ALL;
     if (!all)
         inner = CONTEXT_TAG |
                 (n == 1 ? CONTEXT_ALONE | 1 : (uint32_t)CONTEXT_TEAM);
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 1;
-    ompjit_size = all ? 0 : n;
+    if (!all)
+        ompjit_size = n;
     if (all || plat_tid() < n) {
         call_microtask(inner, fn, args, nargs);
         drop_own_icv();
     }
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 1;
+    if (!all)
+        ompjit_size = 0;
 }
 
 /* The main thread of a generic kernel alone. */
-INLINE void run_alone(void *fn, void **args, int64_t nargs)
+INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 {
     ompjit_level = 1;
+    if (!all)
+        ompjit_size = 1;
     call_microtask(CONTEXT_TAG | CONTEXT_ALONE | 1, fn, args, nargs);
     drop_own_icv();
     ompjit_level = 0;
+    if (!all)
+        ompjit_size = 0;
 }
 
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
@@ -97,24 +99,27 @@ void __kmpc_end_sharing_variables(void);
 
 /* The main thread wakes the workers, is one of them where it works, and waits
  * for the others. */
-INLINE void run_workers(uint32_t n, void *fn, void *wrapper, void **args,
-                        int64_t nargs)
+INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
+                        void **args, int64_t nargs)
 {
     void **shared;
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
     for (int64_t i = 0; i < nargs; i++)
         shared[i] = args[i];
-    ompjit_size = n;
+    if (!all)
+        ompjit_size = n;
     ompjit_work = wrapper;
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
     if (PLAT_MAIN_WORKS) {
-        call_microtask(CONTEXT_TAG | CONTEXT_TEAM, fn, args, nargs);
+        call_microtask(CONTEXT_TAG | (all ? CONTEXT_ALL : CONTEXT_TEAM), fn,
+                       args, nargs);
         drop_own_icv();
     }
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
-    ompjit_size = 1;
+    if (!all)
+        ompjit_size = 0;
     __kmpc_end_sharing_variables();
 }
 
@@ -133,12 +138,13 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     uint32_t n = condition ? wanted_threads(num_threads) : 1;
     if (strict && condition && num_threads > 0 && n < (uint32_t)num_threads)
         plat_fail("num_threads(strict) asks for more threads than the team's");
+    bool all = n == max_threads();
     if (is_spmd())
-        run_spmd(n, fn, args, nargs);
+        run_spmd(n, all, fn, args, nargs);
     else if (n > 1 && wrapper)
-        run_workers(n, fn, wrapper, args, nargs);
+        run_workers(n, all, fn, wrapper, args, nargs);
     else
-        run_alone(fn, args, nargs);
+        run_alone(all && wrapper, fn, args, nargs);
 }
 
 /* The call of clang 15 to 21. */
@@ -161,38 +167,42 @@ EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
                        NULL, args, nargs, 0);
 }
 
-/* The main thread's half of a region before clang 13: what the workers run from
- * the next barrier to the one after that. The last worker to end the region
- * brings the main thread back to its own state. Without workers it runs here. */
-static SHARED uint32_t prepared, ended;
+/* The main thread's half of a region before clang 13: what the threads run
+ * between the main thread's next two barriers. The last to end the region
+ * brings the main thread back to its own state. Without workers it runs here,
+ * and where the main thread works, in its barrier. */
+SHARED uint32_t ompjit_prepared;
+static SHARED uint32_t ended;
 
 EXPORT void ompjit_prepared_init(void)
 {
-    prepared = 0;
+    ompjit_prepared = 0;
 }
 
 EXPORT void __kmpc_kernel_prepare_parallel(void *work)
 {
     ompjit_level = 1;
-    if (plat_ntid() <= PLAT_WARP) {
+    if (!PLAT_MAIN_WORKS && max_threads() == 1) {
         ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_ALONE | 1);
         ompjit_level = 0;
         return;
     }
-    prepared = 1;
+    uint32_t n = wanted_threads(0);
+    ompjit_prepared = n;
     ended = 0;
-    ompjit_size = wanted_threads(0);
+    if (n < max_threads())
+        ompjit_size = n;
     ompjit_work = work;
 }
 
 static void end_prepared(void)
 {
-    uint32_t n = ompjit_size;
     if (__scoped_atomic_fetch_add(&ended, 1, __ATOMIC_ACQ_REL,
-                                  __MEMORY_SCOPE_WRKGRP) == n - 1) {
-        prepared = 0;
+                                  __MEMORY_SCOPE_WRKGRP) ==
+        ompjit_prepared - 1) {
+        ompjit_prepared = 0;
         ompjit_level = 0;
-        ompjit_size = 1;
+        ompjit_size = 0;
     }
 }
 
@@ -200,14 +210,21 @@ static void end_prepared(void)
 EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 {
     *work = ompjit_work;
-    return *work && plat_tid() < ompjit_size;
+    return *work && (!ompjit_size || plat_tid() < ompjit_size);
 }
 
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
     drop_own_icv();
-    if (prepared)
+    if (ompjit_prepared)
         end_prepared();
+}
+
+EXPORT void ompjit_run_work(void *work)
+{
+    uint32_t kind = ompjit_size ? CONTEXT_TEAM : CONTEXT_ALL;
+    ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | kind);
+    __kmpc_kernel_end_parallel();
 }
 
 EXPORT void __kmpc_push_num_teams(ident *loc, int32_t gtid, int32_t teams,

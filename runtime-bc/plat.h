@@ -28,6 +28,8 @@
  * else 0: it replaces the initializers and makes them internal constants. */
 extern const uint32_t ompjit_fold_threads WEAK;
 extern const uint32_t ompjit_fold_teams WEAK;
+/* 1: no kernel asks what task it is in. */
+extern const uint32_t ompjit_fold_task_kinds WEAK;
 
 void *malloc(size_t size);
 void free(void *p);

@@ -12,15 +12,10 @@ typedef void (*shuffle_fn)(void *data, int16_t lane, int16_t offset,
 typedef void (*gather_fn)(void *data, int32_t warps);
 typedef void (*record_fn)(void *buffer, int32_t index, void *data);
 
-/* The first algorithm combines in every lane, the second only in lanes below
- * `offset`: for lanes 0 to n - 1 where n is no power of two. */
-enum { WHOLE_WARP = 0, FIRST_LANES = 1 };
+/* This algorithm of clang's combines only in lanes below `offset`, so that it
+ * serves for any number of lanes: those from 0 to n - 1. */
+enum { FIRST_LANES = 1 };
 
-INLINE void reduce_whole_warp(void *data, shuffle_fn shuffle)
-{
-    for (uint32_t offset = PLAT_WARP / 2; offset; offset /= 2)
-        shuffle(data, 0, (int16_t)offset, WHOLE_WARP);
-}
 INLINE void reduce_lanes(void *data, shuffle_fn shuffle, uint32_t n)
 {
     for (; n > 1; n = (n + 1) / 2)
@@ -33,10 +28,9 @@ INLINE int32_t reduce_block(void *data, uint32_t n, shuffle_fn shuffle,
                             gather_fn gather)
 {
     uint32_t lanes = n - (plat_tid() & ~(PLAT_WARP - 1));
-    if (n % PLAT_WARP == 0 || lanes >= PLAT_WARP)
-        reduce_whole_warp(data, shuffle);
-    else
-        reduce_lanes(data, shuffle, lanes);
+    if (n % PLAT_WARP == 0 || lanes > PLAT_WARP)
+        lanes = PLAT_WARP;
+    reduce_lanes(data, shuffle, lanes);
     if (n > PLAT_WARP) {
         uint32_t warps = (n + PLAT_WARP - 1) / PLAT_WARP;
         gather(data, (int32_t)warps);
@@ -50,7 +44,7 @@ EXPORT ALWAYS_INLINE int32_t
 __kmpc_nvptx_parallel_reduce_nowait_v2(ident *loc, uint64_t size, void *data,
                                        shuffle_fn shuffle, gather_fn gather)
 {
-    uint32_t n = context_threads(context_of_state());
+    uint32_t n = threads_here();
     return n == 1 ? 1 : reduce_block(data, n, shuffle, gather);
 }
 
@@ -83,8 +77,10 @@ INLINE bool record_team(void *buffer, void *data, record_fn store, bool spmd)
 }
 
 /* No team waits for another: the one that comes last combines the records of
- * all, always in the order of the teams. In generic mode only the main thread
- * comes here. */
+ * all, always in the same order. First each thread combines every n-th, and
+ * leaves what it has in a record that no other read; then the first warp
+ * combines those, and its lanes' values. Blocks of less than a warp, and generic
+ * mode, where only the main thread comes here, have one thread for it all. */
 EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
     ident *loc, void *buffer, uint32_t records, uint64_t size, void *data,
     shuffle_fn shuffle, gather_fn gather, record_fn store, record_fn store_add,
@@ -97,26 +93,30 @@ EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
     if (!record_team(buffer, data, store, spmd))
         return 0;
     plat_fence_device();
-    uint32_t n = spmd ? plat_ntid() : 1;
-    if (n > teams)
-        n = teams < PLAT_WARP ? 1 : teams & ~(PLAT_WARP - 1);
-    else if (n > PLAT_WARP)
-        n &= ~(PLAT_WARP - 1);
-    else if (n < PLAT_WARP)
-        n = 1;
-    if (tid < n) {
-        load(buffer, (int32_t)tid, data);
-        for (uint32_t i = tid + n; i < teams; i += n)
+    uint32_t n = spmd && plat_ntid() >= PLAT_WARP ? plat_ntid() : 1;
+    for (uint32_t count = teams;; count = n, n = PLAT_WARP) {
+        if (n > count)
+            n = count;
+        if (tid < n)
+            load(buffer, (int32_t)tid, data);
+        for (uint32_t i = tid + n; tid < n && i < count; i += n)
             load_add(buffer, (int32_t)i, data);
+        if (n <= PLAT_WARP)
+            break;
+        if (tid < n)
+            store(buffer, (int32_t)tid, data);
+        plat_barrier();
     }
-    return n == 1 ? tid == 0 : reduce_block(data, n, shuffle, gather);
+    if (tid < PLAT_WARP)
+        reduce_lanes(data, shuffle, n);
+    return tid == 0;
 }
 
 /* Lanes that shuffle: a warp's threads in the region, or all of the block. */
 INLINE uint32_t shuffle_mask(void)
 {
     uint32_t n = ompjit_size;
-    return ompjit_level && n > 1 ? lanes_below(n) : ~0u;
+    return n > 1 ? lanes_below(n) : ~0u;
 }
 
 EXPORT int32_t __kmpc_shuffle_int32(int32_t value, int16_t delta, int16_t width)

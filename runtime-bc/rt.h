@@ -42,7 +42,7 @@ enum { EXEC_GENERIC = 1, EXEC_SPMD = 2 };
 
 extern uint32_t IN_SHARED ompjit_mode;  /* EXEC_GENERIC or EXEC_SPMD          */
 extern uint32_t IN_SHARED ompjit_level; /* 1 while a parallel region runs     */
-extern uint32_t IN_SHARED ompjit_size;  /* its threads; 0: the whole block    */
+extern uint32_t IN_SHARED ompjit_size;  /* its threads; 0: all there are      */
 extern uint32_t IN_SHARED ompjit_nthreads_var; /* 0: as many as there are     */
 extern uint32_t IN_SHARED ompjit_sched_var;    /* omp_sched_t                 */
 extern int32_t IN_SHARED ompjit_chunk_var;
@@ -50,9 +50,12 @@ extern uint32_t IN_SHARED ompjit_levels_var;     /* max-active-levels, 0 or 1 */
 extern uint64_t IN_SHARED ompjit_allocator_var;  /* omp_allocator_handle_t    */
 extern launch_environment *IN_SHARED ompjit_launch;
 extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
+/* generic: the threads of a region that __kmpc_kernel_prepare_parallel began */
+extern uint32_t IN_SHARED ompjit_prepared;
 
-/* What one thread has for itself, which only nested regions, settings changed
- * inside a region and loops of a single thread need. */
+/* What one thread has for itself, which only nested regions and settings changed
+ * inside a region need. Nobody needs it outside of regions: there, in an SPMD
+ * kernel, a thread may go on before another has begun. */
 typedef struct thread_state {
     uint32_t nested;       /* regions inside the team's, all of one thread  */
     uint32_t own_icv;      /* those below replace the team's                */
@@ -61,13 +64,14 @@ typedef struct thread_state {
     int32_t chunk_var;
     uint32_t levels_var;
     uint64_t allocator_var;
-    struct solo_loop *loop; /* the innermost dispatched loop run alone      */
 } thread_state;
 
 /* One for each thread of the block, allocated when the first needs it. */
 extern thread_state *IN_SHARED ompjit_states;
 
-/* Likewise, how far each thread is in the team's dispatched loop. */
+/* Likewise, the innermost dispatched loop that each thread runs alone, and how
+ * far it is in the team's. */
+extern struct solo_loop **IN_SHARED ompjit_solo_loops;
 typedef struct loop_cursor loop_cursor;
 extern loop_cursor *IN_SHARED ompjit_cursors;
 
@@ -79,11 +83,22 @@ INLINE thread_state *thread_state_if_any(void)
 }
 thread_state *ompjit_thread_state(void);
 
+/* The caller's element of an array for all threads, *array, which is allocated
+ * and cleared for whoever comes first; nobody is told of a failure. */
+void *ompjit_own_element(void *IN_SHARED *array, size_t size);
+
 int8_t __kmpc_is_spmd_exec_mode(void);
 INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }
 
+/* The thread that runs a generic kernel's sequential part. */
+INLINE uint32_t main_tid(void)
+{
+    return PLAT_MAIN_WORKS ? 0 : (plat_ntid() - 1) & ~(PLAT_WARP - 1);
+}
+
 /* Threads that a parallel region can have. In generic mode the last warp is
- * the main thread's where that does not work with the others. */
+ * the main thread's where that does not work with the others, and a block of
+ * one warp has no other. */
 INLINE uint32_t max_threads(void)
 {
     uint32_t n = plat_ntid();
@@ -91,10 +106,11 @@ INLINE uint32_t max_threads(void)
         return n;
     return n > PLAT_WARP ? n - PLAT_WARP : 1;
 }
-/* The thread that runs a generic kernel's sequential part. */
-INLINE uint32_t main_tid(void)
+/* Those of the team's region: a kernel without num_threads and the like never
+ * stores a size, so that this is what the hardware says. */
+INLINE uint32_t team_threads(void)
 {
-    return PLAT_MAIN_WORKS ? 0 : (plat_ntid() - 1) & ~(PLAT_WARP - 1);
+    return ompjit_size ? ompjit_size : max_threads();
 }
 
 /* ------------------------------------------------------------ contexts */
@@ -103,7 +119,7 @@ enum {
     CONTEXT_TAG = 1 << 30,
     CONTEXT_KIND = 3 << 16,
     CONTEXT_SEQUENTIAL = 0 << 16, /* outside of parallel regions           */
-    CONTEXT_BLOCK = 1 << 16,      /* in a region of all threads of a block */
+    CONTEXT_ALL = 1 << 16,        /* in a region of all threads there are  */
     CONTEXT_TEAM = 2 << 16,       /* in a region of ompjit_size threads    */
     CONTEXT_ALONE = 3 << 16,      /* in a region of one thread             */
     CONTEXT_LEVEL = 0xffff        /* ALONE: the nesting level              */
@@ -118,7 +134,7 @@ INLINE uint32_t context_of_state(void)
         return CONTEXT_TAG | CONTEXT_ALONE | (1 + s->nested);
     uint32_t n = ompjit_size;
     if (n == 0)
-        return CONTEXT_TAG | CONTEXT_BLOCK;
+        return CONTEXT_TAG | CONTEXT_ALL;
     return CONTEXT_TAG | (n == 1 ? CONTEXT_ALONE | 1 : CONTEXT_TEAM);
 }
 
@@ -138,12 +154,12 @@ INLINE uint32_t context_level(uint32_t c)
 /* The threads of the innermost region, and the caller's number among them. */
 INLINE bool context_is_many(uint32_t c)
 {
-    return context_kind(c) == CONTEXT_BLOCK || context_kind(c) == CONTEXT_TEAM;
+    return context_kind(c) == CONTEXT_ALL || context_kind(c) == CONTEXT_TEAM;
 }
 INLINE uint32_t context_threads(uint32_t c)
 {
-    if (context_kind(c) == CONTEXT_BLOCK)
-        return plat_ntid();
+    if (context_kind(c) == CONTEXT_ALL)
+        return max_threads();
     return context_kind(c) == CONTEXT_TEAM ? ompjit_size : 1;
 }
 INLINE uint32_t context_thread(uint32_t c)
@@ -151,22 +167,62 @@ INLINE uint32_t context_thread(uint32_t c)
     return context_is_many(c) ? plat_tid() : 0;
 }
 
+/* The threads of the region the caller is in, without a context. */
+INLINE uint32_t threads_here(void)
+{
+    thread_state *s = thread_state_if_any();
+    return s && s->nested ? 1 : team_threads();
+}
+
+/* Waits for the first n threads, or all that a region can have. */
+void ompjit_team_barrier(uint32_t n);
+INLINE void all_barrier(void)
+{
+    if (is_spmd())
+        plat_barrier();
+    else if (max_threads() > 1)
+        ompjit_team_barrier(max_threads());
+}
+
 /* Waits for the threads of the context. Outside of regions an SPMD kernel's
  * threads do everything together, and wait for each other. */
-void ompjit_context_barrier(uint32_t context);
 void ompjit_barrier_init(void);
 void ompjit_share_init(bool spmd);
 void ompjit_pool_init(void);
 void ompjit_task_init(void);
 void ompjit_teams_init(void);
 void ompjit_prepared_init(void);
+void ompjit_run_work(void *work);
 INLINE void context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);
-    if (kind == CONTEXT_BLOCK || (kind == CONTEXT_SEQUENTIAL && is_spmd()))
-        plat_barrier();
+    if (kind == CONTEXT_ALL || (kind == CONTEXT_SEQUENTIAL && is_spmd()))
+        all_barrier();
     else if (kind == CONTEXT_TEAM)
-        ompjit_context_barrier(c);
+        ompjit_team_barrier(ompjit_size);
+}
+
+/* A generic kernel's main thread, in its sequential part. */
+INLINE bool is_sequential(void)
+{
+    if (is_spmd())
+        return false;
+    return PLAT_MAIN_WORKS ? !ompjit_level : plat_tid() == main_tid();
+}
+
+/* The same from the state, of which fewer words are asked than it takes to
+ * make a context: outside of regions the size is 0, and a generic kernel's
+ * main thread has nobody to wait for there. */
+INLINE void barrier_here(void)
+{
+    thread_state *s = thread_state_if_any();
+    if ((s && s->nested) || is_sequential())
+        return;
+    uint32_t n = ompjit_size;
+    if (n == 0)
+        all_barrier();
+    else if (n > 1)
+        ompjit_team_barrier(n);
 }
 
 /* Lanes of the caller's warp among the first n threads of the block. */

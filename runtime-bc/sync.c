@@ -34,10 +34,9 @@ static void warps_barrier(uint32_t warps)
     plat_fence_team();
 }
 
-NOINLINE EXPORT void ompjit_context_barrier(uint32_t context)
+NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 {
     enum { TEAM_BARRIER = 7 };
-    uint32_t n = context_threads(context);
     if (PLAT_COUNTS_THREADS || n % PLAT_WARP == 0) {
         plat_hw_barrier_some(TEAM_BARRIER, n);
         return;
@@ -53,7 +52,10 @@ NOINLINE EXPORT void ompjit_context_barrier(uint32_t context)
 
 EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
 {
-    context_barrier(context_of(gtid));
+    if (gtid & CONTEXT_TAG)
+        context_barrier((uint32_t)gtid);
+    else
+        barrier_here();
 }
 
 EXPORT int32_t __kmpc_cancel_barrier(ident *loc, int32_t gtid)
@@ -70,6 +72,8 @@ EXPORT NOINLINE void __kmpc_barrier_simple_spmd(ident *loc, int32_t gtid)
 EXPORT NOINLINE void __kmpc_barrier_simple_generic(ident *loc, int32_t gtid)
 {
     plat_barrier_apart();
+    if (PLAT_MAIN_WORKS && ompjit_prepared && plat_tid() == main_tid())
+        ompjit_run_work(ompjit_work);
 }
 
 EXPORT void __kmpc_syncwarp(uint64_t mask)

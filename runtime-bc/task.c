@@ -19,7 +19,7 @@ struct task {
 
 /* Before the task. Its size is a multiple of the alignment of malloc. */
 typedef struct task_header {
-    uint32_t flags;
+    _Alignas(16) uint32_t flags;
     uint32_t shareds_at;
     uint64_t size;
     thread_state saved; /* the thread's settings outside of the task */
@@ -31,13 +31,25 @@ enum { TASK_FINAL = 2, TASK_DESTRUCTORS = 8 };
 _Static_assert(sizeof(task_header) % 16 == 0, "what follows is aligned");
 
 /* The explicit task that each thread is in: its kind, and the level of the
- * region that it belongs to. A region inside it is of another level. */
+ * region that it belongs to. A region inside it is of another level. The
+ * pipeline sets ompjit_fold_task_kinds where no kernel asks. */
+const uint32_t ompjit_fold_task_kinds = 0;
 enum { MAX_THREADS = 1024, IN_TASK = 1, IN_FINAL = 2, KIND_BITS = 2 };
 static SHARED unsigned char task_kinds[MAX_THREADS];
 
+INLINE uint32_t own_task_kind(void)
+{
+    return ompjit_fold_task_kinds ? 0 : task_kinds[plat_tid()];
+}
+INLINE void set_task_kind(uint32_t kind)
+{
+    if (!ompjit_fold_task_kinds)
+        task_kinds[plat_tid()] = (unsigned char)kind;
+}
+
 EXPORT void ompjit_task_init(void)
 {
-    task_kinds[plat_tid()] = 0;
+    set_task_kind(0);
 }
 
 INLINE task_header *header_of(task *t)
@@ -80,7 +92,7 @@ EXPORT task *__kmpc_omp_task_alloc(ident *loc, int32_t gtid, int32_t flags,
 /* IN_TASK and IN_FINAL of the innermost region's task. */
 static uint32_t task_kind(void)
 {
-    uint32_t kind = task_kinds[plat_tid()];
+    uint32_t kind = own_task_kind();
     uint32_t level = context_level(context_of_state());
     return kind >> KIND_BITS == level ? kind : 0;
 }
@@ -93,11 +105,10 @@ static void enter_task(task_header *h)
     h->had_state = s != NULL;
     if (s)
         h->saved = *s;
-    h->outside = task_kinds[plat_tid()];
+    h->outside = own_task_kind();
     if (h->flags & TASK_FINAL)
         kind |= IN_FINAL;
-    task_kinds[plat_tid()] =
-        (unsigned char)(context_level(context_of_state()) << KIND_BITS | kind);
+    set_task_kind(context_level(context_of_state()) << KIND_BITS | kind);
 }
 static void leave_task(task_header *h)
 {
@@ -106,7 +117,7 @@ static void leave_task(task_header *h)
         *s = h->saved;
     else if (s)
         s->own_icv = 0;
-    task_kinds[plat_tid()] = (unsigned char)h->outside;
+    set_task_kind(h->outside);
 }
 
 EXPORT int32_t __kmpc_omp_task(ident *loc, int32_t gtid, task *t)

@@ -31,4 +31,13 @@ fi
 is "$(readelf -d "$builddir/.libs/libompjit.so" | grep NEEDED |
     grep -E "$foreign")" "" \
     "neither CUDA nor libomp nor anything of LLVM's is linked"
+
+# 400 constructors of LLVM's would take most of a process's start.
+if readelf -SW "$builddir/.libs/libompjit.so" | grep -q ompjit_llvm_start; then
+    bytes=$(readelf -d "$builddir/.libs/libompjit.so" |
+        sed -n 's/.*(INIT_ARRAYSZ) *\([0-9]*\) .*/\1/p')
+    is "$((bytes < 256))" 1 "LLVM's constructors do not run at the start"
+else
+    pass "LLVM's constructors # SKIP this linker cannot make them wait"
+fi
 done_testing

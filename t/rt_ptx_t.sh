@@ -7,7 +7,7 @@
 . "${srcdir:-.}/t/tap.sh"
 . "$srcdir/t/rt_build.sh"
 : "${PTXI:=$builddir/ptxi}"
-export PTXI_MAXINSTR=100000000
+export PTXI_MAXINSTR=2000000000
 [ -e "$PTXI/libptxi.so" ] || skip_all "no PTX interpreter in $PTXI"
 
 succeeds "device IR of the kernels" \

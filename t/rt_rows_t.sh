@@ -35,7 +35,7 @@ done
 # machine of its own.
 succeeds "device IR of the kernels" rt_compile_kernels "$tmp/kernels.bc"
 succeeds "a kernel with its own state machine" rt_link "$tmp/kernels.bc" \
-    rt_state_machine "$RT_OBJECTS/ompjit_rt_nvptx.bc" \
+    rt_state_machine "$RT_OBJECTS/ompjit_rt_nvptx64.bc" \
     'internalize,openmp-opt' "$tmp/machine.bc"
 "$LLVM_BINDIR/llvm-dis" "$tmp/machine.bc" -o "$tmp/machine.ll"
 like "$(sed -n '/^define.*_rt_state_machine_l/,/^}/p' "$tmp/machine.ll")" \
@@ -70,7 +70,7 @@ done
 version=$("$LLVM_BINDIR/llc" --version | sed -n 's/.*LLVM version //p')
 case $version in
 22.*)
-    sh "$srcdir/runtime-bc/size.sh" "$RT_OBJECTS/ompjit_rt_nvptx.bc" \
+    sh "$srcdir/runtime-bc/size.sh" "$RT_OBJECTS/ompjit_rt_nvptx64.bc" \
         >"$tmp/size.def"
     is "$(diff "$srcdir/libompjit/table/size.def" "$tmp/size.def")" "" \
         "the sizes are right (else: make update-sizes)"

@@ -122,6 +122,7 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 /* ------------------------------------------------------ prepared launches */
 
 struct ompjit_bound {
+    ompjit__prepared *prepared; /* the device's own way, or NULL */
     struct asked *asked;
     ompjit__variant *variant;
     ompjit__function *function;
@@ -163,7 +164,12 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
     if (!status)
         status = ompjit__environment_new(k, call->dev, &b->asked->geometry,
                                          &b->environment, err);
-    return status ? status : make_args(b, k, err);
+    if (!status)
+        status = make_args(b, k, err);
+    if (status || b->environment.buffer || !call->dev->ops->prepare)
+        return status;
+    return call->dev->ops->prepare(call->dev, b->function, &b->asked->geometry,
+                                   b->args, &b->prepared, err);
 }
 
 ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
@@ -236,6 +242,8 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     if (!b)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_bound_run: no bound launch");
+    if (b->prepared)
+        return b->prepared->run(b->prepared, err);
     if (b->environment.buffer)
         return run_counted(b, err);
     return launch(b, b->args, err);
@@ -275,6 +283,7 @@ void ompjit_bound_destroy(ompjit_bound *b)
     ompjit__environment_free(b->asked->call.dev, &b->environment);
     if (b->variant)
         ompjit__variant_release(b->asked->call.mod, b->variant);
+    free(b->prepared);
     free(b->args);
     free(b->asked);
     free(b);

@@ -229,6 +229,19 @@ static ompjit_status check_type(const ompjit__kernel_desc *k,
                           arg_types[arg->type].name, size);
 }
 
+/* The member that the type names; each size by itself is a plain load. */
+static uint64_t low_bytes(const ompjit_arg *arg)
+{
+    uint64_t value = 0;
+    switch (arg_types[arg->type].size) {
+    case 1: memcpy(&value, &arg->value, 1); break;
+    case 2: memcpy(&value, &arg->value, 2); break;
+    case 4: memcpy(&value, &arg->value, 4); break;
+    default: memcpy(&value, &arg->value, 8); break;
+    }
+    return value;
+}
+
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err)
@@ -239,8 +252,7 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
         status = check_type(k, &k->params[*at], arg, err);
     if (status)
         return status;
-    *value = 0;
-    memcpy(value, &arg->value, arg_types[arg->type].size);
+    *value = low_bytes(arg);
     return OMPJIT_OK;
 }
 

@@ -138,21 +138,32 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
     return OMPJIT_OK;
 }
 
+/* Is there a kernel that wants to know what task it is in? */
+static bool asks_for_tasks(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "omp_in_final") ||
+           LLVMGetNamedFunction(m, "omp_in_explicit_task");
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
     if (!b->host)
         ompjit__prepare_math(b->m);
+    ompjit__barriers_without_number(b->m);
     LLVMModuleRef runtime;
     ompjit_status status = read_runtime(b, &runtime, err);
     if (status)
         return status;
     size_t mark = b->messages.size;
+    bool asks = asks_for_tasks(b->m);
     if (LLVMLinkModules2(b->m, runtime))
         return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                             "%s does not link with the device runtime: %s",
                             b->unit->name,
                             b->messages.data ? b->messages.data + mark : "");
+    if (!asks)
+        ompjit__fold_constant(b->m, OMPJIT__FOLD_TASK_KINDS, 1);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
@@ -206,11 +217,8 @@ static void preserve(ompjit__buf *passes, const char *name)
     ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
-/* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. Not for generic kernels:
- * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
- * removes them. */
-#define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
+/* What has become dead when shared variables have become constants. */
+#define AFTER_SHARED "function(instcombine,simplifycfg),globalopt,globaldce"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
@@ -227,9 +235,9 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
     free(environment);
 }
 
-/* "internalize<preserve-gv=A;preserve-gv=B>,...": kernels stay, and variables
- * that the host reaches by name. */
-static void pass_pipeline(struct build *b, ompjit__buf *passes)
+/* "internalize<preserve-gv=A;preserve-gv=B>": kernels stay, and variables that
+ * the host reaches by name. */
+static void internalize_pass(struct build *b, ompjit__buf *passes)
 {
     ompjit__buf_printf(passes, "internalize<");
     for (unsigned i = 0; i < b->unit->nkernels; i++)
@@ -250,15 +258,37 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         preserve(passes, OMPJIT__FOLD_THREADS);
         preserve(passes, OMPJIT__FOLD_TEAMS);
     }
-    /* Only for generic kernels does openmp-opt call what nobody calls yet. */
-    ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
-                       b->host || b->spmd ? "globaldce," : "",
-                       b->spmd && !b->host ? PRESIMPLIFY : "",
-                       b->is_template ? "thinlto-pre-link" : "default",
-                       b->unit->opt_level);
-    /* What only functions that are gone by now have read. */
-    if (b->host && !b->is_template)
-        ompjit__buf_printf(passes, ",globalopt,globaldce");
+    ompjit__buf_printf(passes, ">");
+}
+
+#define CLEAN "function(sroa,early-cse,simplifycfg)"
+
+/* Before LLVM's pipeline, whose own calls of openmp-opt do no more then: they
+ * take most of the time of a module of several kernels. Where a kernel is
+ * generic, it has to see all of the runtime: the calls of __kmpc_parallel_60, or
+ * it takes the workers for idle and removes them, and functions that nobody
+ * calls before it does. For SPMD kernels the small functions may be gone. */
+static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
+{
+    const char *passes =
+        b->spmd ? "globaldce,always-inline," CLEAN ",openmp-opt"
+                : CLEAN ",openmp-opt,globaldce,always-inline," CLEAN
+                        ",openmp-opt";
+    ompjit_status status =
+        ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__drop_openmp_flags(b->m);
+    return status;
+}
+
+/* In the end what only functions that are gone have read goes. */
+static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
+{
+    char passes[80];
+    snprintf(passes, sizeof passes, "%s%s<O%u>%s", b->host ? "globaldce," : "",
+             b->is_template ? "thinlto-pre-link" : "default",
+             b->unit->opt_level,
+             b->is_template ? "" : ",globalopt,globaldce");
+    return ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
 }
 
 static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
@@ -267,12 +297,19 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     LLVMValueRef environment =
         LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
     b->image->environment = environment && LLVMGetFirstUse(environment);
-    pass_pipeline(b, &passes);
+    internalize_pass(b, &passes);
     ompjit_status status =
         passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)
                       : ompjit__run_passes(b->m, b->tm, passes.data,
                                            OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__buf_free(&passes);
+    if (!status && !b->host && b->unit->opt_level)
+        status = run_openmp_opt(b, err);
+    if (!status)
+        status = run_llvm_pipeline(b, err);
+    if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))
+        status = ompjit__run_passes(b->m, b->tm, AFTER_SHARED,
+                                    OMPJIT_STAGE_OPTIMIZE, err);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The plain linker. One mapping holds the object's sections by what may be done
- * with them: code and stubs, constants and slots for addresses, variables.
+ * with them: what nobody writes (code and stubs, constants and slots for
+ * addresses, which for most kernels fit in one page together), and variables.
  * Starting ORC and linking with it costs a millisecond of a process's first
  * call, and half of one of each later call; this a few dozen microseconds.
  */
@@ -14,7 +15,7 @@
 
 #include "backend/elf.h"
 
-enum part { CODE, CONSTANTS, VARIABLES, PARTS };
+enum part { FIXED, VARIABLES, PARTS };
 
 struct symbol {
     char *name; /* into names */
@@ -131,9 +132,7 @@ static bool read_sections(struct link *l)
 
 static enum part part_of(const Elf64_Shdr *s)
 {
-    return s->sh_flags & SHF_EXECINSTR ? CODE
-           : s->sh_flags & SHF_WRITE   ? VARIABLES
-                                       : CONSTANTS;
+    return s->sh_flags & SHF_WRITE ? VARIABLES : FIXED;
 }
 
 static size_t align(size_t n, size_t to)
@@ -171,11 +170,10 @@ static void lay_out(struct link *l, size_t *at)
                 *at += sizeof(uint32_t);
             }
         }
-        if (part == CODE) {
+        if (part == FIXED) {
             *at = l->stubs = align(*at, OMPJIT__ELF_STUB);
             *at += l->nsymbols * OMPJIT__ELF_STUB;
-        } else if (part == CONSTANTS) {
-            *at = l->slots = align(*at, sizeof(uint64_t));
+            l->slots = *at;
             *at += l->nsymbols * sizeof(uint64_t);
         }
     }
@@ -299,23 +297,17 @@ static bool relocate_all(const struct link *l)
  * function below, wants them one by one: ORC knows how. */
 static bool finish(const struct link *l)
 {
-    static const int access[PARTS] = {PROT_READ | PROT_EXEC, PROT_READ,
-                                      PROT_READ | PROT_WRITE};
     ompjit__elf *out = l->out;
     if (out->frames && dlsym(RTLD_DEFAULT, "__unw_add_dynamic_fde")) {
         out->frames = NULL;
         return false;
     }
-    for (int part = 0; part < PARTS; part++) {
-        char *from = out->memory + out->start[part];
-        size_t size = out->start[part + 1] - out->start[part];
-        if (size && part != VARIABLES && mprotect(from, size, access[part])) {
-            out->frames = NULL;
-            return false;
-        }
+    size_t size = out->start[VARIABLES];
+    if (size && mprotect(out->memory, size, PROT_READ | PROT_EXEC)) {
+        out->frames = NULL;
+        return false;
     }
-    __builtin___clear_cache(out->memory,
-                            out->memory + out->start[CONSTANTS]);
+    __builtin___clear_cache(out->memory, out->memory + size);
     if (out->frames)
         __register_frame(out->frames);
     return true;

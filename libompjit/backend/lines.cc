@@ -17,6 +17,7 @@ extern "C" {
 #include <llvm-c/Core.h>
 
 #include "backend/jit.h"
+void ompjit__llvm_init(void);
 void ompjit__line_tables(LLVMModuleRef m);
 void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
                          LLVMValueRef call);
@@ -103,6 +104,7 @@ extern "C" void ompjit__object_line(const void *object, size_t size,
                                     const char *symbol, uint64_t offset,
                                     ompjit__buf *text)
 {
+    ompjit__llvm_init();
     std::unique_ptr<ObjectFile> file = read_object(object, size);
     SectionRef section;
     uint64_t unused;

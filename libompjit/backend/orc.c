@@ -26,6 +26,8 @@ struct ompjit__jit {
     ompjit__elf *plain;     /* and then, where elf.c could link it       */
     ompjit__absolute *defs; /* names are copies                          */
     size_t ndefs;
+    const ompjit__absolute *shared; /* more, of a table that stays       */
+    size_t nshared;
     LLVMOrcLLJITRef lljit;  /* NULL until needed                         */
     LLVMOrcExecutionSessionRef session;
     LLVMOrcJITDylibRef library;
@@ -97,6 +99,9 @@ static void *find_definition(const ompjit__jit *jit, const char *name)
     for (size_t i = 0; i < jit->ndefs; i++)
         if (!strcmp(jit->defs[i].name, name))
             return jit->defs[i].address;
+    for (size_t i = 0; i < jit->nshared; i++)
+        if (!strcmp(jit->shared[i].name, name))
+            return jit->shared[i].address;
     return NULL;
 }
 
@@ -184,6 +189,12 @@ ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
     return OMPJIT_OK;
 }
 
+void ompjit__jit_share(ompjit__jit *jit, const ompjit__absolute *defs, size_t n)
+{
+    jit->shared = defs;
+    jit->nshared = n;
+}
+
 void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data)
 {
     jit->find = find;
@@ -232,7 +243,8 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
     LLVMOrcJITDylibAddGenerator(
         jit->library,
         LLVMOrcCreateCustomCAPIDefinitionGenerator(generate, jit, NULL));
-    return define_all(jit, jit->defs, jit->ndefs, err);
+    ompjit_status status = define_all(jit, jit->shared, jit->nshared, err);
+    return status ? status : define_all(jit, jit->defs, jit->ndefs, err);
 }
 
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,

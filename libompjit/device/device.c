@@ -120,22 +120,37 @@ static uint32_t env_number(const char *variable)
 /* A team of one has no races. */
 enum { CHECKED_THREADS = 8 };
 
-static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
+/* How much runs at the same time. */
+static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
 {
+    ompjit__device_limits *limits = &dev->limits;
     ompjit_device_info info;
-    ompjit_status status = OMPJIT_OK;
-    if (dev->ops->open && !dev->state)
-        status = dev->ops->open(dev, err);
-    if (!status)
-        status = dev->ops->info(dev, &info, err);
+    if (dev->ops->multiprocessors) {
+        limits->multiprocessors = dev->ops->multiprocessors(dev);
+        limits->parallelism = limits->multiprocessors;
+        return OMPJIT_OK;
+    }
+    ompjit_status status = dev->ops->info(dev, &info, err);
     if (status)
         return status;
-    ompjit__device_limits *limits = &dev->limits;
     limits->multiprocessors = info.multiprocessors;
     limits->most_threads = info.max_threads;
     limits->parallelism = info.multiprocessors;
     if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
         limits->parallelism *= info.max_threads / info.warp_size;
+    return OMPJIT_OK;
+}
+
+static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    if (dev->ops->open && !dev->state)
+        status = dev->ops->open(dev, err);
+    if (!status)
+        status = measure(dev, err);
+    if (status)
+        return status;
+    ompjit__device_limits *limits = &dev->limits;
     limits->teams = env_number("OMPJIT_TEAMS");
     if (!limits->teams)
         limits->teams = env_number("OMP_NUM_TEAMS");

@@ -15,6 +15,12 @@ typedef struct ompjit__function ompjit__function; /* a kernel in one         */
 typedef struct ompjit__queue ompjit__queue;       /* ordered asynchronous
                                                      work; NULL: synchronous */
 
+/* A launch that is made again and again, on memory of malloc's. */
+typedef struct ompjit__prepared {
+    ompjit_status (*run)(const struct ompjit__prepared *self,
+                         ompjit_error *err);
+} ompjit__prepared;
+
 typedef struct ompjit__geometry {
     uint32_t teams[3], threads[3]; /* at least 1 each */
     uint32_t dynamic_shared;       /* bytes           */
@@ -46,6 +52,9 @@ typedef struct ompjit__device_ops {
 
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
+
+    /* info's `multiprocessors`, where it can be had for less. NULL: it cannot. */
+    uint32_t (*multiprocessors)(ompjit_device *dev);
 
     /* How many threads of a team would run at the same time in a launch of one
      * team that the calling thread makes now. NULL: as many as there are. */
@@ -89,6 +98,13 @@ typedef struct ompjit__device_ops {
                             const ompjit__geometry *geometry, void **args,
                             unsigned nargs, ompjit__queue *queue,
                             ompjit_error *err);
+
+    /* The same without a queue, as often as *out is run, by several threads at
+     * once; function, geometry and args outlive it. NULL in *out: `launch` is
+     * as good. NULL operation: always. */
+    ompjit_status (*prepare)(ompjit_device *dev, ompjit__function *function,
+                             const ompjit__geometry *geometry, void **args,
+                             ompjit__prepared **out, ompjit_error *err);
 
     ompjit_status (*queue_create)(ompjit_device *dev, ompjit__queue **out,
                                   ompjit_error *err);

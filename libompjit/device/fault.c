@@ -185,7 +185,8 @@ void ompjit__fault_drop(void)
 /* ----------------------------------------------------- stacks for handlers */
 
 enum { STACK = 64 << 10 };
-static _Thread_local bool prepared;
+static _Thread_local bool prepared
+    __attribute__((tls_model("initial-exec")));
 static _Thread_local uintptr_t stack_end;
 static pthread_key_t stack_key;
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;

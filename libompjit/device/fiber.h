@@ -20,6 +20,12 @@ void ompjit__fiber_switch(void **save, void *to);
 void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
                             void *arg);
 
+/* f(arg) on this stack, with the way back in *save while it runs: 0 when it has
+ * returned. leave, from inside of f, ends it there and then: call returns 1. As
+ * setjmp and longjmp, but for what they do besides. */
+int ompjit__fiber_call(void (*f)(void **), void **arg, void **save);
+void ompjit__fiber_leave(void *save) __attribute__((noreturn));
+
 /* In a loop that waits for another processor. */
 void ompjit__fiber_relax(void);
 

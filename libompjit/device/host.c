@@ -4,6 +4,7 @@
  * ordinary memory, teams run across the threads of the OpenMP runtime. Work is
  * done when a call returns, so queues are empty shells.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 
 struct host {
     ompjit__host_pool *pool;
-    const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+    const struct ompjit__libomp *_Atomic libomp; /* NULL: none or not yet */
+    _Atomic bool without; /* none, and that was told */
     _Atomic bool catches; /* faults are held */
 };
 
@@ -175,8 +177,10 @@ static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
                                    ompjit_error *err)
 {
     const size_t n = OMPJIT__COUNT(engine);
-    return check ? ompjit__check_define(jit, engine, n, err)
-                 : ompjit__jit_define(jit, engine, n, err);
+    if (check)
+        return ompjit__check_define(jit, engine, n, err);
+    ompjit__jit_share(jit, engine, n);
+    return OMPJIT_OK;
 }
 
 static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
@@ -292,6 +296,7 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
 
 /* One launch, seen by all OS threads that take part. */
 struct run {
+    ompjit_device *dev;
     struct host *host;
     ompjit__function *function;
     const ompjit__host_launch *launch;
@@ -303,6 +308,22 @@ struct run {
     ompjit_status status;
     ompjit_error *err;
 };
+
+/* Loaded and started by the first launch that has work for several threads;
+ * NULL: there is none, teams run one by one. */
+static const struct ompjit__libomp *libomp_of(ompjit_device *dev)
+{
+    struct host *host = dev->state;
+    const struct ompjit__libomp *omp = host->libomp;
+    ompjit_error cause;
+    if (omp || host->without)
+        return omp;
+    if (!ompjit__libomp(&omp, &cause))
+        return host->libomp = omp;
+    if (!atomic_exchange(&host->without, true))
+        ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
+    return NULL;
+}
 
 static void note_failure(struct run *run, ompjit_status status,
                          const ompjit_error *err)
@@ -407,10 +428,9 @@ static void run_faster(struct run *run, uint32_t n)
 
 static void run_all(struct run *run, uint32_t threads)
 {
-    const struct ompjit__libomp *omp = run->host->libomp;
-    uint32_t most = omp && (run->teams > 1 || threads > 1)
-                        ? (uint32_t)omp->omp_get_max_threads()
-                        : 1;
+    const struct ompjit__libomp *omp =
+        run->teams > 1 || threads > 1 ? libomp_of(run->dev) : NULL;
+    uint32_t most = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
     uint64_t all = (uint64_t)run->teams * threads;
     if (most == 1)
         run_range(run, 0, run->teams);
@@ -457,6 +477,20 @@ static void locate(void *data, uintptr_t pc, ompjit__buf *text)
     free(entry);
 }
 
+static ompjit__host_launch launch_of(ompjit__function *f,
+                                     const ompjit__geometry *g, void **args)
+{
+    return (ompjit__host_launch){.name = f->symbol,
+                                 .entry = f->entry,
+                                 .args = args,
+                                 .geometry = g,
+                                 .shared_size = f->loaded->shared_size,
+                                 .code_begin = f->code_begin,
+                                 .code_end = f->code_end,
+                                 .locate = locate,
+                                 .locate_data = f};
+}
+
 static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                  const ompjit__geometry *g, void **args,
                                  unsigned nargs, ompjit__queue *queue,
@@ -465,15 +499,7 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
     ompjit_status status = check_geometry(f, g, err);
     if (status)
         return status;
-    ompjit__host_launch launch = {.name = f->symbol,
-                                  .entry = f->entry,
-                                  .args = args,
-                                  .geometry = g,
-                                  .shared_size = f->loaded->shared_size,
-                                  .code_begin = f->code_begin,
-                                  .code_end = f->code_end,
-                                  .locate = locate,
-                                  .locate_data = f};
+    ompjit__host_launch launch = launch_of(f, g, args);
     ompjit__check_launch check;
     if (dev->ctx->check) {
         if (!ompjit__check_begin(&check, dev->ctx->check, f->symbol,
@@ -481,7 +507,8 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
             return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
         launch.check = &check;
     }
-    struct run run = {.host = dev->state,
+    struct run run = {.dev = dev,
+                      .host = dev->state,
                       .function = f,
                       .launch = &launch,
                       .teams = g->teams[0] * g->teams[1] * g->teams[2],
@@ -491,6 +518,38 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
     if (launch.check)
         ompjit__check_end(&check);
     return run.status;
+}
+
+/* A prepared launch of one team of one thread. */
+struct prepared {
+    ompjit__prepared head;
+    ompjit__host_launch launch;
+    ompjit__host_single single;
+};
+
+static ompjit_status run_prepared(const ompjit__prepared *self,
+                                  ompjit_error *err)
+{
+    const struct prepared *p = (const struct prepared *)(const void *)self;
+    return ompjit__host_single_run(&p->single, 0, 1, err);
+}
+
+static ompjit_status host_prepare(ompjit_device *dev, ompjit__function *f,
+                                  const ompjit__geometry *g, void **args,
+                                  ompjit__prepared **out, ompjit_error *err)
+{
+    *out = NULL;
+    for (int d = 0; d < 3; d++)
+        if (dev->ctx->check || g->threads[d] != 1 || g->teams[d] != 1)
+            return OMPJIT_OK;
+    struct prepared *p = malloc(sizeof *p);
+    if (!p)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    p->head.run = run_prepared;
+    p->launch = launch_of(f, g, args);
+    p->single = ompjit__host_single_of(&p->launch);
+    *out = &p->head;
+    return OMPJIT_OK;
 }
 
 /* ----------------------------------------------------------------- queues */
@@ -539,7 +598,7 @@ static void cpu_name(char *name, size_t size)
 static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
                                ompjit_error *err)
 {
-    const struct host *host = dev->state;
+    const struct ompjit__libomp *omp = libomp_of(dev);
     *info = (ompjit_device_info){.kind = OMPJIT_DEVICE_HOST,
                                  .max_threads = OMPJIT__HOST_MAX_THREADS,
                                  .max_shared = UINT32_MAX,
@@ -548,16 +607,20 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     ompjit__host_cpu(info->arch, sizeof info->arch);
     info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                    (uint64_t)sysconf(_SC_PAGESIZE);
-    info->multiprocessors =
-        host->libomp ? (uint32_t)host->libomp->omp_get_max_threads() : 1;
+    info->multiprocessors = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
     return OMPJIT_OK;
+}
+
+static uint32_t host_multiprocessors(ompjit_device *dev)
+{
+    return ompjit__libomp_threads();
 }
 
 /* A fork inside of a parallel region of the application gets one thread. */
 static uint32_t host_processors(ompjit_device *dev)
 {
-    const struct host *host = dev->state;
-    return host->libomp && host->libomp->omp_in_parallel()
+    const struct ompjit__libomp *omp = ((struct host *)dev->state)->libomp;
+    return omp && omp->omp_in_parallel()
                ? 1
                : dev->limits.multiprocessors;
 }
@@ -569,12 +632,9 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
         free(host);
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
-    ompjit_error cause;
-    if (ompjit__libomp(&host->libomp, &cause)) {
-        host->libomp = NULL;
-        ompjit__log(dev->ctx, "host device: one core only: %s", cause.text);
-    }
     dev->state = host;
+    if (ompjit__libomp_here())
+        libomp_of(dev);
     return OMPJIT_OK;
 }
 
@@ -595,6 +655,7 @@ static const ompjit__device_ops host_ops = {
     .open = host_open,
     .close = host_close,
     .info = host_info,
+    .multiprocessors = host_multiprocessors,
     .processors = host_processors,
     .alloc = host_alloc,
     .free = host_free,
@@ -605,6 +666,7 @@ static const ompjit__device_ops host_ops = {
     .symbol = host_symbol,
     .function = host_function,
     .launch = host_launch,
+    .prepare = host_prepare,
     .queue_create = host_queue_create,
     .queue_wait = host_queue_wait,
     .queue_destroy = host_queue_destroy,

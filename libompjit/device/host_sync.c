@@ -296,7 +296,7 @@ void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
         t->trapped = true;
     }
     if (t->threads == 1)
-        longjmp(t->escape, 1);
+        ompjit__fiber_leave(t->escape);
     stop(t);
     switch_to(f->member, f, NULL);
     __builtin_unreachable(); /* a stopped team is not resumed */

@@ -191,26 +191,36 @@ static uint32_t volume(const uint32_t n[3])
     return n[0] * n[1] * n[2];
 }
 
-static void set_self(struct member *m, uint32_t thread)
+static size_t static_size(const ompjit__host_launch *launch)
 {
-    team *t = m->team;
-    const ompjit__geometry *g = t->launch->geometry;
-    struct fiber *f = &t->fibers[thread];
-    size_t dynamic = (t->launch->shared_size + 15u) / 16 * 16;
-    f->member = m;
-    f->self = (ompjit_host_thread){
-        .tid = thread,
-        .ntid = t->threads,
-        .ctaid = t->number,
+    return (launch->shared_size + 15u) / 16 * 16;
+}
+
+/* What all threads of the launch have in common. */
+static ompjit_host_thread self_of(const ompjit__host_launch *launch)
+{
+    const ompjit__geometry *g = launch->geometry;
+    return (ompjit_host_thread){
+        .ntid = volume(g->threads),
         .nctaid = volume(g->teams),
         .ntid3 = {g->threads[0], g->threads[1], g->threads[2]},
         .nctaid3 = {g->teams[0], g->teams[1], g->teams[2]},
-        .shared = t->shared,
-        .dynamic = t->shared + dynamic,
         .dynamic_size = g->dynamic_shared,
-        .shared_size = t->launch->shared_size,
-        .check = t->launch->check,
+        .shared_size = launch->shared_size,
+        .check = launch->check,
     };
+}
+
+static void set_self(struct member *m, uint32_t thread)
+{
+    team *t = m->team;
+    struct fiber *f = &t->fibers[thread];
+    f->member = m;
+    f->self = self_of(t->launch);
+    f->self.tid = thread;
+    f->self.ctaid = t->number;
+    f->self.shared = t->shared;
+    f->self.dynamic = t->shared + static_size(t->launch);
 }
 
 static void fiber_main(void *arg)
@@ -222,6 +232,21 @@ static void fiber_main(void *arg)
     ompjit__host_fiber_ended(f);
 }
 
+static size_t shared_size(const ompjit__host_launch *launch)
+{
+    return static_size(launch) + launch->geometry->dynamic_shared;
+}
+
+static ompjit_status no_room(const ompjit__host_launch *launch,
+                             ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: no memory for %u stacks of %d bytes "
+                        "and %zu bytes of shared memory",
+                        launch->name, volume(launch->geometry->threads), STACK,
+                        shared_size(launch));
+}
+
 /* Memory for a team of the launch on up to `members` OS threads. */
 static ompjit_status prepare(team *t, const ompjit__host_launch *launch,
                              uint32_t members, ompjit_error *err)
@@ -229,15 +254,10 @@ static ompjit_status prepare(team *t, const ompjit__host_launch *launch,
     t->launch = launch;
     t->threads = volume(launch->geometry->threads);
     t->trapped = false;
-    size_t shared = (launch->shared_size + 15u) / 16 * 16 +
-                    (size_t)launch->geometry->dynamic_shared;
-    if (fit_shared(t, shared) && fit_fibers(t, t->threads) &&
+    if (fit_shared(t, shared_size(launch)) && fit_fibers(t, t->threads) &&
         fit_members(t, members))
         return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_LAUNCH,
-                        "kernel %s: no memory for %u stacks of %d bytes "
-                        "and %zu bytes of shared memory",
-                        launch->name, t->threads, STACK, shared);
+    return no_room(launch, err);
 }
 
 static void start(team *t, uint32_t number)
@@ -408,26 +428,109 @@ ompjit_status ompjit__host_team_end(ompjit__host_pool *pool, team *t,
 
 /* ------------------------------------------------------- one OS thread */
 
-/* Teams of one thread, on the caller's own stack. */
-static ompjit_status run_single(team *t, uint32_t first, uint32_t last,
+/* The team of one that each OS thread has, from its first launch to its end;
+ * launches inside of one that runs make others. */
+static _Thread_local struct {
+    team *team;
+    bool busy;
+} own __attribute__((tls_model("initial-exec")));
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void free_own(void *t)
+{
+    own.team = NULL;
+    team_free(t);
+}
+
+static void make_own_key(void)
+{
+    pthread_key_create(&own_key, free_own);
+}
+
+static team *single_new(void)
+{
+    team *t = team_new();
+    if (!t || !fit_fibers(t, 1) || !fit_members(t, 1)) {
+        if (t)
+            team_free(t);
+        return NULL;
+    }
+    t->threads = 1;
+    t->members->team = t;
+    t->fibers->member = t->members;
+    if (own.team)
+        return t;
+    pthread_once(&own_once, make_own_key);
+    if (!pthread_setspecific(own_key, t)) {
+        own.team = t;
+        own.busy = true;
+    }
+    return t;
+}
+
+static void single_give(team *t)
+{
+    if (t == own.team)
+        own.busy = false;
+    else
+        team_free(t);
+}
+
+/* One that has no room yet for the launch, or the OS thread has none. */
+static ompjit_status single_fit(team **t, const ompjit__host_single *single,
                                 ompjit_error *err)
 {
-    const ompjit__host_launch *launch = t->launch;
-    struct fiber *f = t->fibers;
-    t->number = first;
-    t->members[0].team = t;
-    t->base = __builtin_frame_address(0);
+    if (!*t && !(*t = single_new()))
+        return no_room(single->launch, err);
+    if (fit_shared(*t, single->shared))
+        return OMPJIT_OK;
+    single_give(*t);
+    return no_room(single->launch, err);
+}
+
+static ompjit_status single_trapped(team *t, ompjit_error *err)
+{
+    t->trapped = false;
     atomic_flag_clear(&t->trapping);
-    set_self(t->members, 0);
+    return trap_error(t, t->fibers->self.ctaid, err);
+}
+
+ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch)
+{
+    return (ompjit__host_single){.launch = launch,
+                                 .static_size = static_size(launch),
+                                 .shared = shared_size(launch),
+                                 .self = self_of(launch)};
+}
+
+ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
+                                      uint32_t first, uint32_t last,
+                                      ompjit_error *err)
+{
+    const ompjit__host_launch *launch = single->launch;
+    ompjit_status status = OMPJIT_OK;
+    team *t = own.busy ? NULL : own.team;
+    own.busy |= t != NULL;
+    if ((!t || t->shared_size < single->shared) &&
+        (status = single_fit(&t, single, err)))
+        return status;
+    struct fiber *f = t->fibers, *outer = current;
+    t->launch = launch;
+    t->base = __builtin_frame_address(0);
+    f->self = single->self;
+    f->self.shared = t->shared;
+    f->self.dynamic = t->shared + single->static_size;
     ompjit__fault_thread();
     current = f;
-    if (setjmp(t->escape))
-        return trap_error(t, t->fibers->self.ctaid, err);
-    for (uint32_t number = first; number < last; number++) {
+    for (uint32_t number = first; !status && number < last; number++) {
         f->self.ctaid = number;
-        launch->entry(launch->args);
+        if (ompjit__fiber_call(launch->entry, launch->args, &t->escape))
+            status = single_trapped(t, err);
     }
-    return OMPJIT_OK;
+    current = outer;
+    single_give(t);
+    return status;
 }
 
 ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
@@ -435,19 +538,20 @@ ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      uint32_t first, uint32_t last,
                                      ompjit_error *err)
 {
+    if (volume(launch->geometry->threads) == 1) {
+        ompjit__host_single single = ompjit__host_single_of(launch);
+        return ompjit__host_single_run(&single, first, last, err);
+    }
     team *t = team_take(pool);
     if (!t)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     struct fiber *outer = current;
     ompjit_status status = prepare(t, launch, 1, err);
-    if (!status && t->threads == 1)
-        status = run_single(t, first, last, err);
-    else
-        for (uint32_t number = first; !status && number < last; number++) {
-            start(t, number);
-            ompjit__host_team_join(t, 0, 1);
-            status = outcome(t, err);
-        }
+    for (uint32_t number = first; !status && number < last; number++) {
+        start(t, number);
+        ompjit__host_team_join(t, 0, 1);
+        status = outcome(t, err);
+    }
     current = outer;
     team_return(pool, t);
     return status;

@@ -7,6 +7,7 @@
 #define OMPJIT_HOST_TEAM_H
 
 #include "device/device.h"
+#include "runtime-bc/host_abi.h"
 
 enum { OMPJIT__HOST_MAX_THREADS = 1024 };
 
@@ -36,6 +37,21 @@ typedef struct ompjit__host_trap {
     uintptr_t pc; /* in the kernel's code; 0: unknown */
     char text[256];
 } ompjit__host_trap;
+
+/* A launch whose teams have one thread, and what can be known of that thread
+ * before it runs. The launch must outlive it. */
+typedef struct ompjit__host_single {
+    const ompjit__host_launch *launch;
+    size_t static_size, shared; /* bytes of shared memory: static, and all */
+    ompjit_host_thread self;
+} ompjit__host_single;
+
+ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch);
+/* As ompjit__host_run_teams. Keeps what the teams need for the OS thread's next
+ * call. */
+ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
+                                      uint32_t first, uint32_t last,
+                                      ompjit_error *err);
 
 /* Runs teams first to last-1 on the calling OS thread, one after the other.
  * DEVICE error where a thread traps, faults, or a team deadlocks. */

@@ -11,7 +11,6 @@
 #define OMPJIT_HOST_THREAD_H
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
 
 #include "device/fiber.h"
@@ -107,7 +106,7 @@ struct ompjit__host_team {
     atomic_flag trapping;
     bool trapped;
     ompjit__host_trap trap;
-    jmp_buf escape;    /* out of a team of one */
+    void *escape;      /* out of a team of one: ompjit__fiber_leave */
     char *base;        /* a place in the stack below that of `escape` */
 };
 

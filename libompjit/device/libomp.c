@@ -5,7 +5,11 @@
  * that was built for another OpenMP runtime.
  */
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,17 +33,18 @@ static const ompjit__symbol symbols[] = {
 
 static struct {
     pthread_once_t once;
+    _Atomic bool good; /* the table is filled */
     struct ompjit__libomp table;
     ompjit_status status;
     ompjit_error error;
 } loaded = {.once = PTHREAD_ONCE_INIT};
 
+static const char *const names[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
+
 /* The libomp that is in the process already, also one that was loaded where
  * the default search does not see it. The caller passes a reference on. */
 static void *present(void)
 {
-    static const char *const names[] = {"libomp.so.5", "libomp.so",
-                                        "libiomp5.so"};
     void *fork_call = dlsym(RTLD_DEFAULT, "__kmpc_fork_call"), *handle;
     Dl_info info;
     if (fork_call && dladdr(fork_call, &info)) {
@@ -66,6 +71,7 @@ static bool fill(void *handle, const char *path, ompjit__buf *causes)
                sizeof address);
     }
     loaded.table.handle = handle;
+    loaded.good = true;
     return true;
 }
 
@@ -114,4 +120,42 @@ ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
     }
     *out = &loaded.table;
     return OMPJIT_OK;
+}
+
+static int has_name(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *file = slash ? slash + 1 : info->dlpi_name;
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!strcmp(file, names[i]))
+            return 1;
+    return 0;
+}
+
+/* dlopen would search for what is not loaded. */
+bool ompjit__libomp_here(void)
+{
+    return loaded.good || dlsym(RTLD_DEFAULT, "__kmpc_fork_call") ||
+           dl_iterate_phdr(has_name, NULL);
+}
+
+static uint32_t processors(void)
+{
+    enum { MOST = 8192 }; /* more than Linux can have */
+    cpu_set_t *set = CPU_ALLOC(MOST);
+    size_t size = CPU_ALLOC_SIZE(MOST);
+    int n = set && !sched_getaffinity(0, size, set) ? CPU_COUNT_S(size, set)
+                                                    : 1;
+    CPU_FREE(set);
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+uint32_t ompjit__libomp_threads(void)
+{
+    const struct ompjit__libomp *omp;
+    if (ompjit__libomp_here() && !ompjit__libomp(&omp, NULL))
+        return (uint32_t)omp->omp_get_max_threads();
+    const char *text = getenv("OMP_NUM_THREADS");
+    long n = text ? strtol(text, NULL, 10) : 0; /* of a list the first */
+    return n > 0 && n <= INT_MAX ? (uint32_t)n : processors();
 }

@@ -31,4 +31,11 @@ struct ompjit__libomp {
 ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
                              ompjit_error *err);
 
+/* Is it in the process already? */
+bool ompjit__libomp_here(void);
+/* How many threads a parallel region gets: it is asked where it is here; else,
+ * as starting it takes a millisecond, what it will find in the environment and
+ * the process's processors. */
+uint32_t ompjit__libomp_threads(void);
+
 #endif

@@ -34,6 +34,7 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
  * teams of the launch, 0 where they are not known. */
 #define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
 #define OMPJIT__FOLD_TEAMS "ompjit_fold_teams"
+#define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 
 /* Removes the module flags that make openmp-opt treat the module as OpenMP
  * device code. ir/flags.cc */
@@ -44,6 +45,14 @@ void ompjit__drop_openmp_flags(LLVMModuleRef m);
  * is linked; where a number is not constant the runtime's own stays.
  * ir/invoke.c */
 void ompjit__define_invoke(LLVMModuleRef m);
+
+/* Shared variables that hold one constant become it; false: there are none. For
+ * NVPTX, when the runtime is part of the kernel. ir/shared.c */
+bool ompjit__fold_shared(LLVMModuleRef m);
+
+/* Barriers of clang's helper functions no longer ask for a thread number.
+ * Before the runtime is linked. ir/barrier.c */
+void ompjit__barriers_without_number(LLVMModuleRef m);
 
 /* Writes the execution mode into the runtime's question for it, where all
  * kernels of the unit that are built (spec->kernel) are of one mode that stays:

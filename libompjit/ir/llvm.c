@@ -71,8 +71,24 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
 static const char *const settings[] = {"libompjit",
                                       "-disable-auto-upgrade-debug-info"};
 
+/* LLVM's constructors, where the linker has gathered them (llvm_start.ld); else
+ * they have run already. */
+typedef void constructor(int argc, char **argv, char **environment);
+extern constructor *const ompjit__llvm_start[], *const ompjit__llvm_started[];
+#pragma weak ompjit__llvm_start
+#pragma weak ompjit__llvm_started
+
+static void construct(void)
+{
+    constructor *const *f = ompjit__llvm_start;
+    size_t n = (size_t)((uintptr_t)ompjit__llvm_started - (uintptr_t)f);
+    for (n /= sizeof *f; n; n--)
+        (*f++)(0, NULL, NULL);
+}
+
 static void init(void)
 {
+    construct();
     LLVMInstallFatalErrorHandler(fatal);
     LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");
     LLVMInitializeNVPTXTargetInfo();

@@ -9,7 +9,10 @@ enum {
     WARP = 32,
     CUDA_THREADS = 128,      /* a team gets where nobody says            */
     CUDA_TEAMS_PER_SM = 16,  /* where neither clause nor tripcount tells */
-    MAX_TEAMS = 65535
+    MAX_TEAMS = 65535,
+    /* Also where the program says: the device runtime counts the threads of all
+     * teams, of up to 1024 each, in 31 bits (runtime-bc/loop_static.inc). */
+    MOST_TEAMS = (1 << 21) - 1
 };
 
 /* ------------------------------------------------------------- geometry */
@@ -65,6 +68,8 @@ static void choose_cuda(const ompjit__kernel_desc *k,
         teams = (uint64_t)limits->multiprocessors * CUDA_TEAMS_PER_SM;
     if (!r->teams[0] && teams > MAX_TEAMS)
         teams = MAX_TEAMS;
+    if (k->mode != OMPJIT_MODE_BARE && teams > MOST_TEAMS)
+        teams = MOST_TEAMS;
     g->threads[0] = threads;
     g->teams[0] = r->teams_fixed ? (uint32_t)teams
                                  : least((uint32_t)teams,

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# No kernel of bench/runtime costs more than with LLVM 19's device runtime: the
+# peer's figures are in t/data/llvm19.txt, as `make bench-runtime` wrote them.
+# PTX instructions anywhere; the rest where there is the same ptxas.
+. "${srcdir:-.}/t/tap.sh"
+figures=$srcdir/t/data/llvm19.txt
+recorded=$(sed -n '1s/.*ptxas \([^,]*\),.*/\1/p' "$figures")
+PTXAS=${PTXAS:-$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)}
+export PTXAS
+here=$("$PTXAS" --version 2>/dev/null | sed -n 's/.*\(V[0-9.]*\)$/\1/p')
+
+no_more() { # KERNEL WHAT OURS THEIRS
+    if [ "$3" -le "$4" ]; then pass "$1: $2 $3, peer $4"
+    else fail "$1: $2" "$3, peer $4"; fi
+}
+
+grep -v '^#' "$figures" >"$tmp/figures"
+while read -r name registers shared stack spills ptx sass; do
+    succeeds "$name compiles" "$ompjit" compile \
+        "$srcdir/bench/runtime/$name.c" --arch sm_90 -o "$tmp/$name.ptx"
+    count=$(sh "$srcdir/bench/figures.sh" --ptx "$tmp/$name.ptx")
+    no_more "$name" PTX "$count" "$ptx"
+    [ "$here" = "$recorded" ] || continue
+    # shellcheck disable=SC2046 # six numbers
+    set -- $(sh "$srcdir/bench/figures.sh" "$tmp/$name.ptx")
+    no_more "$name" registers "$1" "$registers"
+    no_more "$name" shared "$2" "$shared"
+    no_more "$name" stack "$3" "$stack"
+    no_more "$name" spills "$4" "$spills"
+    no_more "$name" SASS "$6" "$sass"
+done <"$tmp/figures"
+if [ "$here" != "$recorded" ]; then
+    pass "registers, memory and SASS # SKIP they are ptxas $recorded's"
+fi
+is "$(wc -l <"$tmp/figures" | tr -d ' ')" 12 "twelve kernels"
+
+# A split construct is SPMD; that it once was not left it without workers.
+like "$(grep -c '[^a-z]bar\.sync' "$tmp/jacobi.ptx")" '^[2-9]$' \
+    "all threads of jacobi's teams come to its parallel region"
+is "$(grep -c 'barrier\.sync' "$tmp/jacobi.ptx")" 0 "  and none waits for work"
+
+for threads in 1 64; do
+    succeeds "what they compute, $threads threads a team" timeout 300 \
+        "$ompjit" run --device=host --threads=$threads -I"$srcdir" \
+        "$srcdir/t/runtime_check.c"
+    is "$out" right "  is right"
+done
+done_testing
