@@ -76,6 +76,11 @@ specialization() {
     done
 }
 
+variants() {
+    note "new specializations (Proteus, which has no command for this, is not run)"
+    "$out/variants" $((rounds * 4)) >>"$samples" || note "  left out"
+}
+
 find_nvrtc() {
     for file in "${CUDA_DIR:-/nonexistent}"/lib64/libnvrtc.so.1[0-9] \
         "$builddir"/cuda-wheels/nvidia/*/lib/libnvrtc.so.1[0-9]; do
@@ -164,6 +169,7 @@ load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
 barriers
 specialization
+variants
 cubins
 launches
 starts

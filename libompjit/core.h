@@ -201,6 +201,8 @@ struct ompjit_context {
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__cache *cache; /* NULL: off                              */
+    pthread_mutex_t machines_lock;
+    struct ompjit__machine *machines; /* backend/machine.c: idle ones      */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     struct ompjit__background *background; /* offload/background.c         */
 
@@ -216,5 +218,6 @@ void ompjit__tell(ompjit_context *ctx, const char *message);
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);
 void ompjit__frontend_free(ompjit__frontend *frontend);
+void ompjit__machines_free(struct ompjit__machine *first);
 
 #endif

@@ -15,7 +15,7 @@ uint32_t SHARED ompjit_sched_var;
 int32_t SHARED ompjit_chunk_var;
 uint32_t SHARED ompjit_levels_var;
 uint64_t SHARED ompjit_allocator_var;
-launch_environment *SHARED ompjit_launch;
+uintptr_t SHARED ompjit_launch;
 void *SHARED ompjit_work;
 thread_state *SHARED ompjit_states;
 struct solo_loop **SHARED ompjit_solo_loops;
@@ -34,7 +34,7 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
     ompjit_chunk_var = 0;
     ompjit_levels_var = 1;
     ompjit_allocator_var = ALLOCATOR_DEFAULT;
-    ompjit_launch = launch;
+    ompjit_launch = (uintptr_t)launch;
     ompjit_work = NULL;
     ompjit_states = NULL;
     if (mode == EXEC_GENERIC || plat_tid() == 0) {

@@ -263,7 +263,11 @@ INLINE uint32_t plat_teams(void)
 }
 INLINE uint32_t plat_team(void)
 {
-    return ompjit_fold_teams == 1 ? 0 : plat_hw_team();
+    uint32_t team = ompjit_fold_teams == 1 ? 0 : plat_hw_team();
+    uint32_t teams = plat_teams();
+    /* With this, the length of a loop is constant where it is for all teams. */
+    __builtin_assume(team < teams);
+    return team;
 }
 INLINE uint32_t plat_lane(void) { return plat_tid() & (PLAT_WARP - 1); }
 

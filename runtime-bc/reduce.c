@@ -48,9 +48,14 @@ __kmpc_nvptx_parallel_reduce_nowait_v2(ident *loc, uint64_t size, void *data,
     return n == 1 ? 1 : reduce_block(data, n, shuffle, gather);
 }
 
+INLINE launch_environment *launch(void)
+{
+    return (launch_environment *)ompjit_launch;
+}
+
 EXPORT void *__kmpc_reduction_get_fixed_buffer(void)
 {
-    return ompjit_launch->reduction_buffer;
+    return launch()->reduction_buffer;
 }
 
 static SHARED uint32_t is_last_team;
@@ -63,7 +68,7 @@ INLINE bool record_team(void *buffer, void *data, record_fn store, bool spmd)
     if (!spmd || plat_tid() == 0) {
         store(buffer, (int32_t)plat_team(), data);
         plat_fence_device();
-        uint32_t *done = &ompjit_launch->teams_done;
+        uint32_t *done = &launch()->teams_done;
         bool last = __scoped_atomic_fetch_add(done, 1, __ATOMIC_ACQ_REL,
                                               __MEMORY_SCOPE_DEVICE) ==
                     teams - 1;

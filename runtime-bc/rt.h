@@ -48,7 +48,9 @@ extern uint32_t IN_SHARED ompjit_sched_var;    /* omp_sched_t                 */
 extern int32_t IN_SHARED ompjit_chunk_var;
 extern uint32_t IN_SHARED ompjit_levels_var;     /* max-active-levels, 0 or 1 */
 extern uint64_t IN_SHARED ompjit_allocator_var;  /* omp_allocator_handle_t    */
-extern launch_environment *IN_SHARED ompjit_launch;
+/* The launch_environment as a number: LLVM keeps the stores of a pointer that
+ * nobody reads. */
+extern uintptr_t IN_SHARED ompjit_launch;
 extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
 /* generic: the threads of a region that __kmpc_kernel_prepare_parallel began */
 extern uint32_t IN_SHARED ompjit_prepared;

@@ -87,14 +87,106 @@ static void targets(const char *how)
     plain.threads = 1;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "7.250000e+00", 1,
         "host, the literal");
-    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "vector.memcheck", 1,
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 1,
         "host, pointers that may alias");
     spec.noalias = bit("x") | bit("y") | bit("z");
-    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "vector.memcheck", 0,
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
         "host, pointers that do not");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
     spec.aligned = bit("x");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 1, "host, aligned");
+}
+
+/* With all geometry and the trip count known, no loop goes round teams, and
+ * nothing of the runtime is left (of PTX, where a template's code is seen by
+ * openmp-opt once more). */
+static void straight(bool templated)
+{
+    uint64_t values[64] = {0};
+    values[param("n")] = 4096;
+    ompjit__spec spec = {.kernel = axpby->symbol,
+                         .threads = 128,
+                         .teams = 32,
+                         .literals = values,
+                         .literal_mask = bit("n")};
+    printf("# straight loops\n");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, "min.s", 0, "PTX");
+    if (templated) {
+        has("sm_90", OMPJIT_FORMAT_PTX, &spec, "bar.sync", 0, "PTX");
+        has("sm_90", OMPJIT_FORMAT_PTX, &spec, "st.shared", 0, "PTX");
+    }
+    spec.threads = 1;
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
+        "host, 32 teams");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "llvm.smin", 0, "host, 32 teams");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shared_size = constant i32 0", 1,
+        "host, 32 teams");
+    spec.teams = 1;
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 0,
+        "host, one team");
+    spec.literal_mask = 0;
+    spec.teams = 0;
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
+        "host, any number of teams");
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shared_size = constant i32 0", 1,
+        "host, any number of teams");
+}
+
+/* How often a word stands in a text. */
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* The shorter pipeline from a template makes no less of the code: a product of
+ * small matrices is unrolled and vectorized just as much. */
+static void same_code(void)
+{
+    static const char product[] =
+        "void product(int m, long n, double *a, double *b, double *c) {\n"
+        "#pragma omp target teams distribute parallel for\n"
+        "  for (long p = 0; p < n; p++)\n"
+        "    for (int i = 0; i < m; i++)\n"
+        "      for (int j = 0; j < m; j++) {\n"
+        "        double sum = 0;\n"
+        "        for (int k = 0; k < m; k++)\n"
+        "          sum += a[(p * m + i) * m + k] * b[(p * m + k) * m + j];\n"
+        "        c[(p * m + i) * m + j] = sum;\n"
+        "      }\n"
+        "}\n";
+    ompjit_module *other, *first = mod;
+    if (ompjit_module_from_c(ctx, product, NULL, &other, &err)) {
+        ok(0, "%s", err.text);
+        return;
+    }
+    mod = other;
+    const ompjit__kernel_desc *k = &mod->unit.kernels[0];
+    uint64_t values[64] = {0};
+    ompjit__spec spec = {.kernel = k->symbol, .threads = 1, .teams = 2,
+                         .literals = values};
+    for (unsigned i = 0; i < k->nparams; i++) {
+        if (k->params[i].kind == OMPJIT__PARAM_POINTER)
+            continue;
+        spec.literal_mask |= UINT64_C(1) << i;
+        values[i] = strcmp(k->params[i].name, "m") ? 4096 : 32;
+    }
+    char *from_template =
+        text_of("host", OMPJIT_FORMAT_OPT_LL, &spec);
+    struct ompjit__templates *templates = mod->unit.templates;
+    mod->unit.templates = NULL;
+    char *direct = text_of("host", OMPJIT_FORMAT_OPT_LL, &spec);
+    mod->unit.templates = templates;
+    int products = count(from_template, "x double> @llvm.fmuladd");
+    ok(products > 0 && products >= count(direct, "x double> @llvm.fmuladd"),
+       "%d products of vectors from a template, %d without", products,
+       count(direct, "x double> @llvm.fmuladd"));
+    free(direct);
+    free(from_template);
+    ompjit_module_destroy(other);
+    mod = first;
 }
 
 static void templates(void)
@@ -133,10 +225,13 @@ int main(void)
     }
     axpby = &mod->unit.kernels[kernel->index];
     targets("from a template");
+    straight(true);
     templates();
+    same_code();
     ompjit__templates_free(mod->unit.templates);
     mod->unit.templates = NULL;
     targets("from the unit itself");
+    straight(false);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     done_testing();

@@ -174,6 +174,7 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
+    pthread_mutex_init(&ctx->machines_lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
     if (!status)
         status = set_check(ctx, o, err);
@@ -202,6 +203,8 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__devices_free(ctx);
     ompjit__check_free(ctx->check);
     ompjit__cache_free(ctx->cache);
+    ompjit__machines_free(ctx->machines);
+    pthread_mutex_destroy(&ctx->machines_lock);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->record);

@@ -6,6 +6,7 @@
 #ifndef OMPJIT_BACKEND_H
 #define OMPJIT_BACKEND_H
 
+#include <llvm-c/Error.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
@@ -130,6 +131,29 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
 /* Module to assembly text, with comments on spills. */
 ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit__buf *text, ompjit_error *err);
+/* The passes for a variant whose template is nothing but its kernel (and entry),
+ * in place of default<O2> or <O3>; what is external stays. lean.cc, llvm.c */
+LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 bool host);
+ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                      bool host, ompjit_error *err);
+
+/* -------------------------------- a context's target machines (machine.c) */
+
+typedef struct ompjit__machine {
+    struct ompjit__machine *next; /* among those that nobody uses */
+    const ompjit__arch *arch;
+    unsigned opt_level;
+    LLVMTargetMachineRef tm;
+} ompjit__machine;
+
+/* One for an architecture's images, the caller's until it gives it back. One
+ * that an error of LLVM's has interrupted is not given back. */
+ompjit_status ompjit__machine_take(ompjit_context *ctx,
+                                   const ompjit__arch *arch,
+                                   unsigned opt_level, ompjit__machine **out,
+                                   ompjit_error *err);
+void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
 
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 

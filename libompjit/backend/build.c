@@ -46,12 +46,14 @@ struct build {
     const ompjit__spec *spec;
     bool host;
     bool is_template; /* ends simplified, not optimized */
+    bool templated;   /* started from one */
     bool spmd; /* all kernels are; known once the runtime is linked */
     ompjit__image *image;
     ompjit__buf messages;
     LLVMContextRef context;
     LLVMModuleRef m;
-    LLVMTargetMachineRef tm;
+    ompjit__machine *machine;
+    LLVMTargetMachineRef tm; /* its own */
     uint64_t stage_start;
 };
 
@@ -61,21 +63,34 @@ static void done(struct build *b, ompjit_stage stage)
     b->stage_start = ompjit__now();
 }
 
+static ompjit_status verify(struct build *b, ompjit_error *err)
+{
+    char *text = NULL;
+    ompjit_status status = OMPJIT_OK;
+    if (LLVMVerifyModule(b->m, LLVMReturnStatusAction, &text))
+        status = ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
+                              "%s: IR broken by lowering: %s", b->unit->name,
+                              text);
+    LLVMDisposeMessage(text);
+    return status;
+}
+
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     b->context = ompjit__llvm_context(&b->messages);
-    return b->host ? ompjit__object_machine(b->arch, b->unit->opt_level,
-                                            &b->tm, err)
-                   : ompjit__nvptx_machine(b->arch->name, b->unit->opt_level,
-                                           &b->tm, err);
+    ompjit_status status = ompjit__machine_take(
+        b->ctx, b->arch, b->unit->opt_level, &b->machine, err);
+    if (!status)
+        b->tm = b->machine->tm;
+    return status;
 }
 
 static void end(struct build *b)
 {
     if (b->m)
         LLVMDisposeModule(b->m);
-    if (b->tm)
-        LLVMDisposeTargetMachine(b->tm);
+    if (b->machine)
+        ompjit__machine_give(b->ctx, b->machine);
     LLVMContextDispose(b->context);
 }
 
@@ -276,7 +291,8 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
                         ",openmp-opt";
     ompjit_status status =
         ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
-    ompjit__drop_openmp_flags(b->m);
+    if (!b->is_template) /* a variant of it is looked at again when folded */
+        ompjit__drop_openmp_flags(b->m);
     return status;
 }
 
@@ -294,9 +310,6 @@ static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
 static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
 {
     ompjit__buf passes = {0};
-    LLVMValueRef environment =
-        LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
-    b->image->environment = environment && LLVMGetFirstUse(environment);
     internalize_pass(b, &passes);
     ompjit_status status =
         passes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE)
@@ -324,9 +337,39 @@ static ompjit_status settle_modes(struct build *b, ompjit_error *err)
                  : OMPJIT_OK;
 }
 
+static void find_environment(struct build *b)
+{
+    LLVMValueRef environment =
+        LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
+    b->image->environment = environment && LLVMGetFirstUse(environment);
+}
+
+/* Is nothing left in a template's module but its kernel and, on the host, the
+ * entry? */
+static bool is_simple(const struct build *b)
+{
+    unsigned defined = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
+         f = LLVMGetNextFunction(f))
+        defined += !LLVMIsDeclaration(f);
+    return b->templated && b->unit->opt_level > 1 &&
+           defined <= (b->host ? 2 : 1);
+}
+
+/* What a template's module has is internal already, but for the kernel. */
+static ompjit_status run_lean(struct build *b, ompjit_error *err)
+{
+    if (b->host)
+        LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
+                       LLVMInternalLinkage);
+    return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
+}
+
 static ompjit_status optimize(struct build *b, ompjit_error *err)
 {
-    ompjit_status status = run_pipeline(b, err);
+    find_environment(b);
+    ompjit_status status =
+        is_simple(b) ? run_lean(b, err) : run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
     if (!status && !b->host)
@@ -358,9 +401,12 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
             ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS,
                                   b->spec->threads);
         keep_kernel_apart(b);
+        find_environment(b);
         status = run_pipeline(b, err);
         done(b, OMPJIT_STAGE_OPTIMIZE);
     }
+    if (!status)
+        status = verify(b, err);
     if (!status) {
         LLVMMemoryBufferRef bc = LLVMWriteBitcodeToMemoryBuffer(b->m);
         ompjit__buf_add(&b->image->bytes, LLVMGetBufferStart(bc),
@@ -422,6 +468,22 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
                           : ompjit__no_memory(err, OMPJIT_STAGE_LINK);
 }
 
+/* Ours, and verified when it was made. */
+static ompjit_status read_template(struct build *b, const ompjit__buf *bc,
+                                   ompjit_error *err)
+{
+    LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
+        bc->data, bc->size, b->unit->name, false);
+    bool failed = LLVMParseBitcodeInContext2(b->context, memory, &b->m);
+    LLVMDisposeMemoryBuffer(memory);
+    done(b, OMPJIT_STAGE_READ);
+    return failed ? ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_READ,
+                                 "%s: its template does not load: %s",
+                                 b->unit->name,
+                                 b->messages.data ? b->messages.data : "")
+                  : OMPJIT_OK;
+}
+
 static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
@@ -432,28 +494,17 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     ompjit_status status = ompjit__template_get(b->unit->templates, &key,
                                                 make_template, b, &t, err);
     if (!status)
-        status = read_bitcode(b, &t->bc, err);
+        status = read_template(b, &t->bc, err);
     if (!status && b->host)
         status = copy_globals(b, t, err);
     if (status)
         return status;
     b->spmd = t->spmd;
+    b->templated = true;
     return OMPJIT_OK;
 }
 
 /* ------------------------------------------------------------- generate */
-
-static ompjit_status verify(struct build *b, ompjit_error *err)
-{
-    char *text = NULL;
-    ompjit_status status = OMPJIT_OK;
-    if (LLVMVerifyModule(b->m, LLVMReturnStatusAction, &text))
-        status = ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
-                              "%s: IR broken by lowering: %s", b->unit->name,
-                              text);
-    LLVMDisposeMessage(text);
-    return status;
-}
 
 /* A function of the OpenMP runtime that is left undefined is one that device
  * code does not have. */

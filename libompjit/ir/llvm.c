@@ -180,25 +180,40 @@ static ompjit_status pass_failure(LLVMModuleRef m, ompjit_stage stage,
     return ompjit__fail(err, status, stage, "%s: %s", name, cause);
 }
 
-ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 const char *passes, ompjit_stage stage,
-                                 ompjit_error *err)
+/* Of passes that have run; takes over `failure`. */
+static ompjit_status check_passes(LLVMModuleRef m, LLVMErrorRef failure,
+                                  size_t mark, ompjit_stage stage,
+                                  ompjit_error *err)
 {
-    LLVMContextRef context = LLVMGetModuleContext(m);
-    size_t mark = ompjit__llvm_mark(context);
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
-    LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-    LLVMErrorRef failure = LLVMRunPasses(m, passes, tm, options);
-    LLVMDisposePassBuilderOptions(options);
     if (failure) {
         char *text = LLVMGetErrorMessage(failure);
         ompjit_status status = pass_failure(m, stage, text, err);
         LLVMDisposeErrorMessage(text);
         return status;
     }
-    const char *errors = ompjit__llvm_errors(context, mark);
+    const char *errors = ompjit__llvm_errors(LLVMGetModuleContext(m), mark);
     return errors ? pass_failure(m, stage, errors, err) : OMPJIT_OK;
+}
+
+ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 const char *passes, ompjit_stage stage,
+                                 ompjit_error *err)
+{
+    size_t mark = ompjit__llvm_mark(LLVMGetModuleContext(m));
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+    LLVMErrorRef failure = LLVMRunPasses(m, passes, tm, options);
+    LLVMDisposePassBuilderOptions(options);
+    return check_passes(m, failure, mark, stage, err);
+}
+
+ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                      bool host, ompjit_error *err)
+{
+    size_t mark = ompjit__llvm_mark(LLVMGetModuleContext(m));
+    LLVMErrorRef failure = ompjit__lean_passes(m, tm, host);
+    return check_passes(m, failure, mark, OMPJIT_STAGE_OPTIMIZE, err);
 }
 
 /* --------------------------------------------------------------- reading */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * LLVM's pipeline for a variant that comes from a template and is one function.
+ * The template has been through all that makes code simpler; with values folded
+ * it needs what follows up constants, and then what makes code larger: half of
+ * default<O3>'s time, and code that is as good (bench/special.c). Vectorized
+ * loops are not unrolled, since the vectorizer has interleaved them.
+ *
+ * C++ because the text of a pipeline cannot say that loops are unrolled in full
+ * up to the size that O3 takes, nor can LLVM's C API make the metadata of loops.
+ */
+#undef PIC /* libtool's; LLVM has a parameter of that name */
+#include <llvm-c/Error.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LoopDeletion.h>
+#include <llvm/Transforms/Scalar/LoopIdiomRecognize.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+
+extern "C" LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m,
+                                            LLVMTargetMachineRef tm,
+                                            bool host);
+
+#define COMBINE "instcombine<no-verify-fixpoint>"
+#define LATE_CFG                                                               \
+    "simplifycfg<forward-switch-cond;switch-range-to-icmp;"                    \
+    "switch-to-arithmetic;switch-to-lookup;no-keep-loops;hoist-common-insts;"  \
+    "sink-common-insts;speculate-blocks;simplify-cond-branch>"
+
+/* Of constants; then loops that they bound are unrolled, and then again. */
+static const char intr_range[] = "nvvm-intr-range";
+static const char follow_up[] =
+    "early-cse<memssa>,simplifycfg," COMBINE ",constraint-elimination,"
+    "correlated-propagation,simplifycfg,reassociate,"
+    "loop-mssa(loop-instsimplify,loop-simplifycfg,licm,loop-rotate,licm,"
+    "simple-loop-unswitch<nontrivial;trivial>),simplifycfg," COMBINE;
+static const char after_unrolling[] =
+    "sroa,vector-combine,gvn," COMBINE ",adce,dse,loop-mssa(licm),simplifycfg,"
+    "drop-unnecessary-assumes,loop(loop-rotate,loop-deletion)";
+static const char openmp[] = "openmp-opt"; /* barriers at a kernel's ends */
+static const char vectorize[] =
+    "inject-tli-mappings,loop-vectorize,drop-unnecessary-assumes,"
+    "infer-alignment,loop-load-elim";
+static const char straight_line[] = /* vectorize it */
+    LATE_CFG ",slp-vectorizer,vector-combine," COMBINE;
+static const char unroll[] =
+    "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify,loop-mssa(licm),"
+    "div-rem-pairs,simplifycfg";
+static const char globals[] = "deadargelim,globalopt,globaldce";
+
+namespace {
+
+/* Tells the unroller to leave alone what has been vectorized, and what is left
+ * over of it, except for loops of so few rounds that they disappear. */
+enum { FEW = 8 };
+struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
+    static bool is_vectorized(const llvm::MDNode *loop)
+    {
+        for (const llvm::MDOperand &operand : loop->operands()) {
+            const auto *node =
+                llvm::dyn_cast_or_null<llvm::MDNode>(operand.get());
+            if (!node || node == loop || !node->getNumOperands())
+                continue;
+            const auto *text =
+                llvm::dyn_cast<llvm::MDString>(node->getOperand(0).get());
+            if (text && text->getString() == "llvm.loop.isvectorized")
+                return true;
+        }
+        return false;
+    }
+
+    static bool rounds_are_many(unsigned rounds) /* 0: unknown */
+    {
+        return !rounds || rounds > FEW;
+    }
+
+    static void keep(llvm::Loop &loop)
+    {
+        llvm::MDNode *id = loop.getLoopID();
+        llvm::LLVMContext &context = id->getContext();
+        llvm::SmallVector<llvm::Metadata *, 8> parts(id->op_begin(),
+                                                     id->op_end());
+        parts.push_back(llvm::MDNode::get(
+            context, llvm::MDString::get(context, "llvm.loop.unroll.disable")));
+        llvm::MDNode *kept = llvm::MDNode::getDistinct(context, parts);
+        kept->replaceOperandWith(0, kept);
+        loop.setLoopID(kept);
+    }
+
+    llvm::PreservedAnalyses run(llvm::Function &f,
+                                llvm::FunctionAnalysisManager &analyses)
+    {
+        auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
+        auto &info = analyses.getResult<llvm::LoopAnalysis>(f);
+        for (llvm::Loop *loop : info.getLoopsInPreorder()) {
+            llvm::MDNode *id = loop->getLoopID();
+            if (id && is_vectorized(id) &&
+                rounds_are_many(evolution.getSmallConstantTripCount(loop)))
+                keep(*loop);
+        }
+        return llvm::PreservedAnalyses::all();
+    }
+};
+
+/* A pass manager for functions, filled by texts until one does not parse. */
+struct Pipeline {
+    llvm::PassBuilder &builder;
+    llvm::ModulePassManager all;
+    llvm::FunctionPassManager functions;
+    llvm::Error failure = llvm::Error::success();
+
+    explicit Pipeline(llvm::PassBuilder &b) : builder(b) {}
+
+    void add(const char *text)
+    {
+        if (!failure)
+            failure = builder.parsePassPipeline(functions, text);
+    }
+
+    void unroll_in_full()
+    {
+        llvm::LoopPassManager loops;
+        loops.addPass(llvm::LoopIdiomRecognizePass());
+        loops.addPass(llvm::IndVarSimplifyPass());
+        loops.addPass(llvm::LoopDeletionPass());
+        loops.addPass(llvm::LoopFullUnrollPass(3));
+        functions.addPass(
+            llvm::createFunctionToLoopPassAdaptor(std::move(loops)));
+    }
+
+    void on_module(const char *text)
+    {
+        all.addPass(llvm::createModuleToFunctionPassAdaptor(
+            std::move(functions), true));
+        functions = llvm::FunctionPassManager();
+        if (!failure)
+            failure = builder.parsePassPipeline(all, text);
+    }
+};
+
+} // namespace
+
+static void fill(Pipeline &p, bool host)
+{
+    if (!host)
+        p.add(intr_range);
+    p.add(follow_up);
+    p.unroll_in_full();
+    p.add(after_unrolling);
+    if (host)
+        p.add(vectorize);
+    else
+        p.on_module(openmp);
+    p.add(straight_line);
+    p.functions.addPass(KeepVectorized());
+    p.add(unroll);
+    p.on_module(globals);
+}
+
+LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                 bool host)
+{
+    llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(tm));
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+    Pipeline pipeline(builder);
+    fill(pipeline, host);
+    if (pipeline.failure)
+        return llvm::wrap(std::move(pipeline.failure));
+    pipeline.all.run(*llvm::unwrap(m), modules);
+    return nullptr;
+}

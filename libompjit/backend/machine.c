@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A context's target machines: what builds need again and again, and takes half
+ * a millisecond to make, mostly to look at the processor and to set up what
+ * each of its features means. A build has one to itself; between builds they
+ * lie in a list.
+ */
+#include <stdlib.h>
+
+#include "backend/backend.h"
+
+static ompjit_status make(const ompjit__arch *arch, unsigned opt_level,
+                          ompjit__machine **out, ompjit_error *err)
+{
+    ompjit__machine *m = calloc(1, sizeof *m);
+    if (!m)
+        return ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
+    m->arch = arch;
+    m->opt_level = opt_level;
+    ompjit_status status =
+        arch->triple ? ompjit__object_machine(arch, opt_level, &m->tm, err)
+                     : ompjit__nvptx_machine(arch->name, opt_level, &m->tm,
+                                             err);
+    if (status)
+        free(m);
+    else
+        *out = m;
+    return status;
+}
+
+ompjit_status ompjit__machine_take(ompjit_context *ctx,
+                                   const ompjit__arch *arch,
+                                   unsigned opt_level, ompjit__machine **out,
+                                   ompjit_error *err)
+{
+    pthread_mutex_lock(&ctx->machines_lock);
+    ompjit__machine **at = &ctx->machines;
+    while (*at && ((*at)->arch != arch || (*at)->opt_level != opt_level))
+        at = &(*at)->next;
+    ompjit__machine *m = *at;
+    if (m)
+        *at = m->next;
+    pthread_mutex_unlock(&ctx->machines_lock);
+    if (!m)
+        return make(arch, opt_level, out, err);
+    *out = m;
+    return OMPJIT_OK;
+}
+
+void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m)
+{
+    pthread_mutex_lock(&ctx->machines_lock);
+    m->next = ctx->machines;
+    ctx->machines = m;
+    pthread_mutex_unlock(&ctx->machines_lock);
+}
+
+void ompjit__machines_free(ompjit__machine *first)
+{
+    while (first) {
+        ompjit__machine *next = first->next;
+        LLVMDisposeTargetMachine(first->tm);
+        free(first);
+        first = next;
+    }
+}
