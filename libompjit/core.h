@@ -152,8 +152,10 @@ typedef struct ompjit__image {
     ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
     unsigned nglobals;         /* imports where imports_globals            */
     bool imports_globals;
-    bool environment; /* CUBIN, PTX: has OMPJIT__DEVICE_ENVIRONMENT, which whoever
-                         loads it fills                              */
+    bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
+                         fills                                          */
+    ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
+                          ompjit_mode that openmp-opt has left it in    */
     char arch[32];
 } ompjit__image;
 

@@ -69,16 +69,29 @@ function list(refused,    i, test) {
     }
 }
 
-function write_page() {
-    print "# Conformance: OpenMP_VV\n"
+function how() {
+    if (device == "ptx") {
+        print "Made by `make check-vv VV=path VV_DEVICE=ptx VV_PAGE=...`: the" \
+              " C and C++ tests that have target\nregions run as PTX on an" \
+              " emulated GPU (`PTXI`), 4 teams of 32 threads where the program" \
+              " says nothing,\nschedule `" schedule "`. Programs that require" \
+              " unified shared memory, which the emulated GPU has not,\nhave no" \
+              " device there: their regions run on the host.\n"
+        return
+    }
     print "Made by `make check-vv VV=path VV_PAGE=doc/conformance.md`, on the " \
-          (device == "host" ? "host device" : "emulated GPU") \
+          "host device" \
           (suite == "unknown" ? "" : ", with OpenMP_VV " suite) \
           ". Each test runs\nas `ompjit run` with the OpenMP version of" \
           " its folder and the environment that the suite gives it; it passes" \
           " when it exits\nwith 0 and does not say that it failed. LLVM 22's" \
           " own host plugin, with the same compiler and the same rule, passes" \
           " 423 of\nthe 483 C tests.\n"
+}
+
+function write_page() {
+    print "# Conformance: OpenMP_VV" (device == "ptx" ? " as PTX" : "") "\n"
+    how()
     figures()
     print "\n## What fails, and why"
     list(0)

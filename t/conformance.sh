@@ -123,8 +123,11 @@ progress
 table=$builddir/conformance.tsv
 cat "$out"/*.line >"$table"
 suite=$(git -C "$vv" rev-parse --short HEAD 2>/dev/null)
+schedule=PTXI_SLICE=${PTXI_SLICE:-4}
+[ -z "${PTXI_SEED-}" ] || schedule=PTXI_SEED=$PTXI_SEED
 report() {
     awk -f "$srcdir/t/conformance.awk" -v page="$1" -v device="$VV_DEVICE" \
+        -v schedule="$schedule" \
         -v suite="${suite:-unknown}" -v whole="${word:-yes}" \
         "$srcdir/t/conformance.causes" "$table"
 }

@@ -291,6 +291,21 @@ static int64_t update(ompjit_context *ctx, int device, void *at, int64_t type)
     return ompjit__tgt_error(ctx, &err);
 }
 
+/* Unified shared memory is a requirement that a device may not meet. */
+static void requirements(void)
+{
+    ompjit_context *ctx = context_new(NULL);
+    ok(ompjit__s_get_num_devices(ctx) == 2, "two devices");
+    ok(!ompjit__tgt_add_global(ctx, NULL, 8, OMPJIT__ENTRY_REQUIRES, module_a,
+                               "", NULL) &&
+           ompjit__s_get_num_devices(ctx) == 0,
+       "none for a program that requires what they have not");
+    ctx->devices[0]->reads_host = ctx->devices[1]->reads_host = true;
+    ok(ompjit__s_get_num_devices(ctx) == 2, "two that have it");
+    ctx->devices[0]->reads_host = ctx->devices[1]->reads_host = false;
+    ok(!context_delete(ctx), "freed");
+}
+
 static void variables(void)
 {
     ompjit_context *ctx = context_new(NULL);
@@ -302,9 +317,9 @@ static void variables(void)
     ok(!ompjit__tgt_add_global(ctx, v, 8, 0, module_a, "v", NULL) &&
            !ompjit__tgt_add_global(ctx, &link_pointer, 8, OMPJIT__ENTRY_LINK,
                                    module_a, "link", NULL) &&
-           !ompjit__tgt_add_global(ctx, NULL, 8, OMPJIT__ENTRY_REQUIRES,
+           !ompjit__tgt_add_global(ctx, NULL, 16, OMPJIT__ENTRY_REQUIRES,
                                    module_a, "", NULL), "added");
-    ok(ctx->tgt->requires == 8, "requires is noted");
+    ok(ctx->tgt->requires == 16, "requires is noted");
     ok(!symbols_asked, "no device is touched yet");
     ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] &&
            symbols_asked == 2, "first use makes both present");
@@ -622,6 +637,7 @@ int main(void)
     requests();
     device_numbers();
     errors();
+    requirements();
     variables();
     routines();
     rectangles();

@@ -158,6 +158,10 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
         status = ompjit__variant_function(call->mod, b->variant, call->index,
                                           &b->function, err);
     if (!status)
+        ompjit__settle_geometry(call, b->function,
+                                ompjit__variant_mode(b->variant, call->index),
+                                &b->asked->geometry);
+    if (!status)
         status = ompjit__environment_new(k, call->dev, &b->asked->geometry,
                                          &b->environment, err);
     if (!status)

@@ -5,6 +5,7 @@
  *   device bitcode
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
+ *     -> translate    calls through pointers (ir/indirect.c)
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
  *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc; math (math.c)
@@ -117,6 +118,8 @@ static ompjit_status instrument(struct build *b, ompjit_error *err)
 static ompjit_status lower(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
+    if (!status)
+        ompjit__translate_calls(b->m, b->unit);
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
@@ -124,6 +127,8 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
+    if (!status && !b->host)
+        ompjit__bound_threads(b->m, b->unit);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -234,11 +239,15 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
     char *entry = ompjit__format("%s.entry", symbol);
+    char *environment = ompjit__format("%s_kernel_environment", symbol);
     if (!b->host || b->is_template)
         preserve(passes, symbol);
     if (b->host && entry)
         preserve(passes, entry);
+    if (!b->host && !b->spmd && environment)
+        preserve(passes, environment);
     free(entry);
+    free(environment);
 }
 
 /* "internalize<preserve-gv=A;preserve-gv=B>": kernels stay, and variables that
@@ -258,7 +267,7 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
     }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
-    if (b->image->environment)
+    if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (b->is_template) {
         preserve(passes, OMPJIT__FOLD_THREADS);
@@ -317,12 +326,22 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* openmp-opt has decided which generic kernels are SPMD. */
+static ompjit_status settle_modes(struct build *b, ompjit_error *err)
+{
+    bool found = ompjit__take_modes(b->m, b->unit, &b->image->modes);
+    if (b->image->modes.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
+    return found ? ompjit__run_passes(b->m, b->tm, "globaldce",
+                                      OMPJIT_STAGE_OPTIMIZE, err)
+                 : OMPJIT_OK;
+}
+
 static void find_environment(struct build *b)
 {
     LLVMValueRef environment =
         LLVMGetNamedGlobal(b->m, OMPJIT__DEVICE_ENVIRONMENT);
-    b->image->environment = !b->host && environment &&
-                            LLVMGetFirstUse(environment);
+    b->image->environment = environment && LLVMGetFirstUse(environment);
 }
 
 /* Is nothing left in a template's module but its kernel and, on the host, the
@@ -353,6 +372,8 @@ static ompjit_status optimize(struct build *b, ompjit_error *err)
         is_simple(b) ? run_lean(b, err) : run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
+    if (!status && !b->host)
+        status = settle_modes(b, err);
     done(b, OMPJIT_STAGE_OPTIMIZE);
     return status;
 }

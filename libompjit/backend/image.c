@@ -12,6 +12,7 @@ void ompjit__image_free(ompjit__image *image)
         return;
     ompjit__buf_free(&image->bytes);
     ompjit__buf_free(&image->ptx);
+    ompjit__buf_free(&image->modes);
     for (unsigned i = 0; i < image->nusage; i++)
         free(image->usage[i].symbol);
     free(image->usage);

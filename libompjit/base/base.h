@@ -51,6 +51,10 @@ char *ompjit__format(const char *format, ...) OMPJIT__PRINTF(1, 2);
 ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
                                 ompjit_error *err);
 
+/* Whether the process may write to the `size` bytes; true where the system does
+ * not tell. Takes a microsecond. */
+bool ompjit__writable(const void *at, size_t size);
+
 /* ---------------------------------------------------------------- clocks */
 
 /* Nanoseconds of the monotonic clock. */

@@ -422,6 +422,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .unload = ompjit__gpu_unload,
     .symbol = ompjit__gpu_symbol,
     .function = ompjit__gpu_function,
+    .most_threads = ompjit__gpu_most_threads,
     .launch = ompjit__gpu_launch,
     .queue_create = ompjit__gpu_queue_create,
     .queue_wait = ompjit__gpu_queue_wait,

@@ -21,6 +21,7 @@ typedef struct ompjit__gpu_facts {
     int shared;               /* bytes a team has without asking for more */
     int shared_optin;         /* and with                                */
     int cooperative, pools;   /* 1: it can launch so, and has these      */
+    int pageable;             /* reads and writes ordinary host memory    */
 } ompjit__gpu_facts;
 
 enum { OMPJIT__IDLE_QUEUES = 16 };
@@ -168,6 +169,7 @@ ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
 ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
                                    const char *symbol, ompjit__function **out,
                                    ompjit_error *err);
+uint32_t ompjit__gpu_most_threads(const ompjit__function *function);
 ompjit_status ompjit__gpu_launch(ompjit_device *dev, ompjit__function *function,
                                  const ompjit__geometry *geometry, void **args,
                                  unsigned nargs, ompjit__queue *queue,

@@ -303,6 +303,11 @@ ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
 
 /* ----------------------------------------------------------------- launch */
 
+uint32_t ompjit__gpu_most_threads(const ompjit__function *function)
+{
+    return (uint32_t)function->max_threads;
+}
+
 static ompjit_status check_dimensions(const ompjit__gpu *gpu,
                                       const ompjit__function *f,
                                       const ompjit__geometry *g,

@@ -135,6 +135,7 @@ static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
     if (status)
         return status;
     limits->multiprocessors = info.multiprocessors;
+    limits->most_threads = info.max_threads;
     limits->parallelism = info.multiprocessors;
     if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
         limits->parallelism *= info.max_threads / info.warp_size;

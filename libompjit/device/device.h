@@ -113,6 +113,10 @@ typedef struct ompjit__device_ops {
                               const char *symbol, ompjit__function **out,
                               ompjit_error *err);
 
+    /* How many threads of the function a team can have. NULL: as many as the
+     * device can run. */
+    uint32_t (*most_threads)(const ompjit__function *function);
+
     /* args[i] points at the value of the kernel's i-th ABI parameter, as
      * cuLaunchKernel's kernelParams. GEOMETRY error where the device cannot. */
     ompjit_status (*launch)(ompjit_device *dev, ompjit__function *function,
@@ -167,6 +171,7 @@ typedef struct ompjit__device_ops {
 typedef struct ompjit__device_limits {
     ompjit_device_kind kind;
     uint32_t multiprocessors;
+    uint32_t most_threads;   /* of a team */
     uint64_t parallelism;    /* cores, or warps that run at the same time */
     uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
                                 OMP_NUM_TEAMS; OMPJIT_THREADS, else

@@ -25,11 +25,11 @@ struct host {
     const struct ompjit__libomp *_Atomic libomp; /* NULL: none or not yet */
     _Atomic bool without; /* none, and that was told */
     _Atomic bool catches; /* faults are held */
-    ompjit__device_environment environment; /* kernels read it */
 };
 
 struct ompjit__loaded {
     ompjit__jit *jit;
+    ompjit__device_environment environment; /* kernels read it */
     bool checked; /* its variables are the checker's memory */
     ompjit__buf object; /* for line tables */
     uint32_t shared_size;
@@ -187,9 +187,8 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
 {
-    struct host *host = dev->state;
     const ompjit__absolute environment = {OMPJIT__DEVICE_ENVIRONMENT,
-                                          &host->environment};
+                                          &loaded->environment};
     ompjit_status status = define_engine(dev->ctx->check, loaded->jit, err);
     if (!status)
         status = ompjit__jit_define(loaded->jit, &environment, 1, err);
@@ -223,14 +222,10 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
 {
-    struct host *host = dev->state;
     catch_faults(dev);
     ompjit__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    pthread_mutex_lock(&dev->lock);
-    host->environment = ompjit__environment_of(dev);
-    pthread_mutex_unlock(&dev->lock);
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status)
         status = copy_variables(image, loaded, err);
@@ -252,6 +247,11 @@ static ompjit_status host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                  const char *name, void **address, size_t *size,
                                  ompjit_error *err)
 {
+    if (!strcmp(name, OMPJIT__DEVICE_ENVIRONMENT)) {
+        *address = &loaded->environment;
+        *size = sizeof loaded->environment;
+        return OMPJIT_OK;
+    }
     for (unsigned i = 0; i < loaded->nvariables; i++)
         if (!strcmp(loaded->variables[i].name, name)) {
             *size = loaded->variables[i].size;

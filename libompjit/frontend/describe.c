@@ -51,14 +51,14 @@ static int32_t config(LLVMValueRef env, enum config_field field)
 }
 
 /* 6 is 2 with a promise that has no part in how it is launched. */
-static uint8_t mode_of(int32_t exec_mode)
+uint8_t ompjit__environment_mode(LLVMValueRef env)
 {
-    return exec_mode & 3;
+    return config(env, EXEC_MODE) & 3;
 }
 
 static void read_environment(LLVMValueRef env, ompjit__kernel_desc *k)
 {
-    k->mode = mode_of(config(env, EXEC_MODE));
+    k->mode = ompjit__environment_mode(env);
     k->min_threads = config(env, MIN_THREADS);
     k->max_threads = config(env, MAX_THREADS);
     k->min_teams = config(env, MIN_TEAMS);

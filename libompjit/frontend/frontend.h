@@ -183,6 +183,7 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
 LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
+uint8_t ompjit__environment_mode(LLVMValueRef env); /* ompjit_mode */
 bool ompjit__is_kernel(LLVMValueRef fn);
 
 /* One offload entry of a host half, whichever layout it has. hosthalf.c */

@@ -61,6 +61,17 @@ void ompjit__barriers_without_number(LLVMModuleRef m);
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
+/* Makes the bounds on threads that kernels have for the assembler those of a
+ * GPU, and those of generic kernels have room for the main thread's warp.
+ * ir/modes.c */
+void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
+ * read from, which must have been preserved, removable. False: there is none.
+ * ir/modes.c */
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+                        ompjit__buf *modes);
+
 /* Replaces a weak constant of the runtime, `name`, by `value`, so that LLVM
  * folds what depends on it. Nothing happens where the module lacks it. */
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
@@ -70,6 +81,11 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
  * they become declarations. Before the runtime is linked. ir/globals.c */
 ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);
+
+/* Has calls through pointers look for the device's function first, in units
+ * that say that some are made so. After narrowing, before variables are shared
+ * and the runtime is linked. ir/indirect.c */
+void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
 
 /* Inserts the checker's calls into the module's code. After retargeting to the
  * host and sroa, before the runtime is linked. ir/instrument.c */

@@ -143,6 +143,13 @@ OMPJIT__ABI_OFFSET(ompjit__device_environment, indirect_call_table, 24);
 OMPJIT__ABI_OFFSET(ompjit__device_environment, indirect_call_table_size, 32);
 OMPJIT__ABI_OFFSET(ompjit__device_environment, hardware_parallelism, 40);
 
+/* What its indirect_call_table has, ordered by `host`. */
+typedef struct ompjit__indirect_call {
+    const void *host;
+    void *device;
+} ompjit__indirect_call;
+OMPJIT__ABI_SIZE(ompjit__indirect_call, 16);
+
 /* ------------------------------------------------------ kernel arguments */
 
 /* Version of the block that __tgt_target_kernel gets. LLVM 18 writes 2, 19 on

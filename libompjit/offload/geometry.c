@@ -55,7 +55,8 @@ static void choose_cuda(const ompjit__kernel_desc *k,
     if (r->threads[0])
         threads = r->threads[0];
     if (!r->threads_fixed)
-        threads = least(threads, positive(k->max_threads));
+        threads = least(least(threads, positive(k->max_threads)),
+                        limits->most_threads);
     uint64_t teams = r->teams[0] ? r->teams[0] : k->teams;
     if (!teams)
         teams = limits->teams;
@@ -75,16 +76,21 @@ static void choose_cuda(const ompjit__kernel_desc *k,
                                          positive(k->max_teams));
 }
 
-/* In generic mode the main thread has a warp of its own behind the workers;
- * on the host it works with them. clang's bound on a GPU kernel's threads counts
- * that warp. */
-static void add_main_warp(const ompjit__kernel_desc *k, ompjit__geometry *g)
+/* In generic mode the main thread of a GPU's team has a warp of its own behind
+ * the workers; on the host it works with them. */
+void ompjit__settle_geometry(const ompjit__call *call,
+                             const ompjit__function *function, int mode,
+                             ompjit__geometry *g)
 {
-    if (k->mode != OMPJIT_MODE_GENERIC)
+    ompjit_device *dev = call->dev;
+    if (!dev->ops->most_threads)
         return;
-    g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
-    if (g->threads[0] > (uint32_t)k->max_threads && k->max_threads >= WARP)
-        g->threads[0] = (uint32_t)k->max_threads / WARP * WARP;
+    uint32_t warp = mode == OMPJIT_MODE_GENERIC ? WARP : 0;
+    uint32_t most = dev->ops->most_threads(function);
+    if (!call->request->threads_fixed && most > warp &&
+        g->threads[0] > most - warp)
+        g->threads[0] = most - warp;
+    g->threads[0] += warp;
 }
 
 static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
@@ -99,12 +105,10 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;
         g->threads[d] = r->threads[d] ? r->threads[d] : 1;
     }
-    if (host) {
+    if (host)
         choose_host(k, dev, r, g);
-    } else {
+    else
         choose_cuda(k, r, &dev->limits, g);
-        add_main_warp(k, g);
-    }
 }
 
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g)

@@ -66,6 +66,9 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
         return status;
     status = ompjit__variant_function(mod, inflight->variant, call->index, &f,
                                       err);
+    if (!status)
+        ompjit__settle_geometry(
+            call, f, ompjit__variant_mode(inflight->variant, call->index), &g);
     inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
     if (!status)
         status = ompjit__environment_new(k, call->dev, &g,

@@ -22,6 +22,12 @@ typedef struct ompjit__call {
  * best (tune.h), and the device. geometry.c */
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g);
 
+/* What is left to say of the geometry when the kernel is compiled, in `mode`
+ * (ompjit_mode), and loaded. geometry.c */
+void ompjit__settle_geometry(const ompjit__call *call,
+                             const ompjit__function *function, int mode,
+                             ompjit__geometry *g);
+
 /* Which variant a launch runs, by the policy asked for: found, awaited, built
  * or, where the policy says so, a generic one in place of one that is not ready.
  * It is held. policy.c */

@@ -114,6 +114,22 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
     return st;
 }
 
+/* Constants that clang maps implicitly, as `tofrom`, stay what they are. */
+static ompjit_status copy_out(ompjit__construct *c, const ompjit__item *it,
+                              ompjit__mapped *entry, char *host, size_t size,
+                              ompjit_error *err)
+{
+    if (!size || ompjit__present_device(entry, host) == host ||
+        ompjit__writable(host, size))
+        return copy_from(c, entry, host, size, err);
+    if (it->type & OMPJIT__MAP_IMPLICIT)
+        return OMPJIT_OK;
+    char text[OMPJIT__RANGE_TEXT];
+    ompjit__range_text(text, host, size, it->name);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "%s is mapped `from`, but is read-only", text);
+}
+
 /* ------------------------------------------------------- begin: allocation */
 
 /* A struct that is mapped in part must lie on the device as it does on the
@@ -523,7 +539,7 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
         char *host;
         if (copies_out(it)) {
             size_t size = held(it, it->entry, &host);
-            st = copy_from(c, it->entry, host, size, err);
+            st = copy_out(c, it, it->entry, host, size, err);
         }
     }
     if (!st)
@@ -570,7 +586,7 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     if (!st && it->type & OMPJIT__MAP_TO)
         st = copy_to(c, entry, it->begin, size, err);
     if (!st && it->type & OMPJIT__MAP_FROM)
-        st = copy_from(c, entry, it->begin, size, err);
+        st = copy_out(c, it, entry, it->begin, size, err);
     return st;
 }
 

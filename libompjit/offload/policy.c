@@ -78,6 +78,14 @@ static uint64_t aligned_pointers(const ompjit__call *call)
     return aligned;
 }
 
+/* Whether openmp-opt leaves a generic kernel its main thread, and with it how
+ * many threads a GPU's team has, is known when it is compiled. */
+static bool threads_known(const ompjit__call *call)
+{
+    return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
+           call->mod->unit.kernels[call->index].mode != OMPJIT_MODE_GENERIC;
+}
+
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
 {
@@ -88,7 +96,7 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     if (!can_specialize(call))
         return;
     key->kernel = call->index;
-    if (fold & OMPJIT_FOLD_THREADS)
+    if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
         key->threads = volume(g->threads);
     if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
         key->residents = r->residents;

@@ -162,13 +162,17 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
     return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
 }
 
+static bool requires_unified(const struct ompjit__tgt *tgt)
+{
+    return atomic_load_explicit(&tgt->requires, memory_order_relaxed) &
+           OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
+}
+
 bool ompjit__shares_memory(const ompjit_device *dev)
 {
     const struct ompjit__tgt *tgt = dev->ctx ? dev->ctx->tgt : NULL;
     return dev->shares_memory ||
-           (dev->reads_host && tgt &&
-            atomic_load_explicit(&tgt->requires, memory_order_relaxed) &
-                OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY);
+           (dev->reads_host && tgt && requires_unified(tgt));
 }
 
 bool ompjit__host_usable(const ompjit_device *dev)
@@ -177,25 +181,29 @@ bool ompjit__host_usable(const ompjit_device *dev)
 }
 
 /* A link variable is a pointer on the device. Where the device can read host
- * memory it points to the host's variable until another is mapped. */
+ * memory it points to the host's variable until another is mapped. So is every
+ * variable of a program that requires unified shared memory. */
 static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                               void *device, ompjit_error *err)
 {
-    if (!(g->flags & OMPJIT__ENTRY_LINK) || !ompjit__shares_memory(dev) ||
-        device == g->host)
+    bool link = g->flags & OMPJIT__ENTRY_LINK ||
+                requires_unified(dev->ctx->tgt);
+    if (!link || !ompjit__shares_memory(dev) || device == g->host)
         return OMPJIT_OK;
     return dev->ops->copy(dev, OMPJIT__COPY_TO, device, g->host, g->size, NULL,
                           err);
 }
 
-static ompjit_status enter_global(ompjit_device *dev, const ompjit__global *g,
-                                  ompjit_error *err)
+static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
+                                  size_t index, ompjit_error *err)
 {
+    const ompjit__global *g = &tgt->globals[index];
     void *device;
     size_t size;
-    if (!g->mod || g->flags & (OMPJIT__ENTRY_INDIRECT |
-                               OMPJIT__ENTRY_INDIRECT_VTABLE))
+    if (!g->mod || g->flags & OMPJIT__ENTRY_INDIRECT_VTABLE)
         return OMPJIT_OK;
+    if (g->flags & OMPJIT__ENTRY_INDIRECT)
+        return ompjit__indirect_enter(tgt, dev, index, err);
     ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &device,
                                              &size, err);
     if (!st && size < g->size)
@@ -221,7 +229,7 @@ ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
     pthread_mutex_lock(&tgt->lock);
     size_t i = atomic_load(entered);
     for (; i < atomic_load(&tgt->nglobals); i++)
-        if ((st = enter_global(dev, &tgt->globals[i], err)))
+        if ((st = enter_global(tgt, dev, i, err)))
             break;
     atomic_store_explicit(entered, i, memory_order_release);
     pthread_mutex_unlock(&tgt->lock);
@@ -330,6 +338,24 @@ void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
 
 /* ----------------------------------------------------------------- devices */
 
+/* Devices that cannot do what the program requires are not supported devices
+ * of it, as OpenMP has it: where one cannot, the program sees none. */
+static bool meets_requirements(struct ompjit__tgt *tgt)
+{
+    const ompjit_context *ctx = tgt->ctx;
+    if (!requires_unified(tgt))
+        return true;
+    for (unsigned i = 0; i < ctx->ndevices; i++)
+        if (!ctx->devices[i]->reads_host) {
+            if (!atomic_exchange(&tgt->unmet_told, true))
+                ompjit__log(tgt->ctx, "the program requires unified shared "
+                            "memory, which device %u has not: there is no "
+                            "device for it", i);
+            return false;
+        }
+    return true;
+}
+
 int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
 {
     ompjit_context *ctx = tgt->ctx;
@@ -342,7 +368,7 @@ int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
             return 0;
         }
     }
-    return (int)ctx->ndevices;
+    return meets_requirements(tgt) ? (int)ctx->ndevices : 0;
 }
 
 static enum ompjit__where place(struct ompjit__tgt *tgt, int64_t number,

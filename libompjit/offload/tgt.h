@@ -53,6 +53,7 @@ struct ompjit__tgt {
     size_t globals_capacity;
     _Atomic size_t nglobals;
     _Atomic uint64_t requires;     /* enum ompjit__requires_flag          */
+    _Atomic bool unmet_told;       /* that no device meets them           */
     _Atomic bool omp_known;
     ompjit__tgt_omp omp;           /* after ompjit__tgt_get_omp           */
     ompjit_error first;            /* status OK: none                     */
@@ -69,6 +70,12 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
 /* Makes the program's declare-target variables present on the device. */
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err);
+
+/* Under the lock: of all indirect functions of the module whose entry this is,
+ * once their last one comes. indirect.c */
+ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
+                                     ompjit_device *dev, size_t index,
+                                     ompjit_error *err);
 
 /* Whether mapped data is the original: so the user chose, or the program
  * requires unified shared memory and the device can have it. */

@@ -25,9 +25,11 @@ struct ompjit__variant {
     _Atomic uint32_t last_use;     /* the module's tick */
     ompjit__variant *next_all;     /* under the lock */
     /* Constant while READY or held: */
+    bool environment; /* its images reads the device's */
     bool pinned; /* the device's first: its variables are everybody's */
     ompjit__variant_key key;
     ompjit__loaded *loaded;
+    ompjit__buf modes; /* as the image's */
     ompjit__function *_Atomic *functions; /* of the one kernel, or of all */
 };
 
@@ -193,6 +195,7 @@ ompjit__variant *ompjit__variant_find(ompjit_module *mod,
 static void unload(ompjit__variant *v)
 {
     v->key.dev->ops->unload(v->key.dev, v->loaded);
+    ompjit__buf_free(&v->modes);
     free(v->functions);
     free_key(&v->key);
 }
@@ -272,14 +275,37 @@ static ompjit__variant *base_of(ompjit__variants *all, const ompjit_device *dev)
     return NULL;
 }
 
-/* Tells a GPU's image which device it is on. */
+/* Functions that a module's kernels call through pointers: a table in the
+ * device's memory. */
+struct ompjit__calls {
+    ompjit__calls *next;
+    ompjit_device *dev;
+    void *table;
+    uint64_t n;
+};
+
+static const ompjit__calls *calls_of(ompjit__variants *all,
+                                     const ompjit_device *dev)
+{
+    const ompjit__calls *c = all->calls;
+    while (c && c->dev != dev)
+        c = c->next;
+    return c;
+}
+
+/* Tells an image which device it is on, and what `calls` (or NULL) has. */
 static ompjit_status fill_environment(ompjit_device *dev,
                                       ompjit__loaded *loaded,
+                                      const ompjit__calls *calls,
                                       ompjit_error *err)
 {
     ompjit__device_environment env = ompjit__environment_of(dev);
     void *address;
     size_t size;
+    if (calls) {
+        env.indirect_call_table = (uintptr_t)calls->table;
+        env.indirect_call_table_size = calls->n;
+    }
     ompjit_status status = dev->ops->symbol(
         dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
     if (!status && size != sizeof env)
@@ -292,23 +318,29 @@ static ompjit_status fill_environment(ompjit_device *dev,
     return status;
 }
 
-static ompjit_status load(ompjit_device *dev, const ompjit__image *image,
-                          ompjit__loaded *base, ompjit__loaded **out,
+static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
+                          ompjit__variant *v, ompjit__loaded *base,
                           ompjit_error *err)
 {
-    ompjit_status status = dev->ops->load(dev, image, base, out, err);
-    if (!status && image->environment) {
-        status = fill_environment(dev, *out, err);
-        if (status)
-            dev->ops->unload(dev, *out);
-    }
+    ompjit_device *dev = v->key.dev;
+    ompjit_status status = dev->ops->load(dev, image, base, &v->loaded, err);
+    if (status || !image->environment)
+        return status;
+    v->environment = true;
+    pthread_mutex_lock(&mod->variants.lock);
+    const ompjit__calls *calls = calls_of(&mod->variants, dev);
+    pthread_mutex_unlock(&mod->variants.lock);
+    status = fill_environment(dev, v->loaded, calls, err);
+    if (status)
+        dev->ops->unload(dev, v->loaded);
     return status;
 }
 
-static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
-                           ompjit__loaded *base, ompjit__loaded **out,
-                           ompjit_error *err)
+/* Loads what is built for v->key. */
+static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
+                           ompjit__loaded *base, ompjit_error *err)
 {
+    const ompjit__variant_key *key = &v->key;
     ompjit__spec spec = {.threads = key->threads,
                          .teams = key->teams,
                          .literal_mask = key->literal_mask,
@@ -330,8 +362,12 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
     if (status)
         return status;
     uint64_t start = ompjit__now();
-    status = load(key->dev, &image, base, out, err);
+    status = load(mod, &image, v, base, err);
     ompjit__stage_done(mod->ctx, OMPJIT_STAGE_LOAD, start);
+    if (!status) {
+        v->modes = image.modes;
+        image.modes = (ompjit__buf){0};
+    }
     ompjit__image_free(&image);
     return status;
 }
@@ -368,13 +404,13 @@ static ompjit_status make_variant(ompjit_module *mod,
     if (!v)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     v->pinned = !base;
+    v->environment = false;
     v->functions = calloc(n ? n : 1, sizeof *v->functions);
     ompjit_status status = OMPJIT_OK;
     if (!copy_key(&v->key, key) || !v->functions)
         status = ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     if (!status)
-        status = build(mod, &v->key, base ? base->loaded : NULL, &v->loaded,
-                       err);
+        status = build(mod, v, base ? base->loaded : NULL, err);
     if (status)
         give_spare(&mod->variants, v);
     else
@@ -561,6 +597,56 @@ ompjit_status ompjit__variant_get(ompjit_module *mod,
     return status;
 }
 
+/* ------------------------------------------------ calls through pointers */
+
+static void free_calls(ompjit__calls *c)
+{
+    c->dev->ops->free(c->dev, c->table, NULL);
+    free(c);
+}
+
+static ompjit_status new_calls(ompjit_device *dev,
+                               const ompjit__indirect_call *calls, size_t n,
+                               ompjit__calls **out, ompjit_error *err)
+{
+    ompjit__calls *c = calloc(1, sizeof *c);
+    if (!c)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    *c = (ompjit__calls){.dev = dev, .n = n};
+    ompjit_status status =
+        dev->ops->alloc(dev, n * sizeof *calls, &c->table, err);
+    if (status) {
+        free(c);
+        return status;
+    }
+    status = dev->ops->copy(dev, OMPJIT__COPY_TO, c->table, calls,
+                            n * sizeof *calls, NULL, err);
+    if (status)
+        free_calls(c);
+    else
+        *out = c;
+    return status;
+}
+
+ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
+                                     const ompjit__indirect_call *calls,
+                                     size_t n, ompjit_error *err)
+{
+    ompjit__variants *all = &mod->variants;
+    ompjit__calls *c = NULL;
+    ompjit_status status = new_calls(dev, calls, n, &c, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&all->lock);
+    c->next = all->calls;
+    all->calls = c;
+    for (ompjit__variant *v = all->all; !status && v; v = v->next_all)
+        if (v->key.dev == dev && v->environment)
+            status = fill_environment(dev, v->loaded, c, err);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
 /* ------------------------------------------------------------- background */
 
 static void run_flight(void *arg)
@@ -637,6 +723,10 @@ void ompjit__variants_free(ompjit_module *mod)
         next = v->next_all;
         free(v);
     }
+    for (ompjit__calls *c = all->calls, *next; c; c = next) {
+        next = c->next;
+        free_calls(c);
+    }
     pthread_cond_destroy(&all->landed);
     pthread_mutex_destroy(&all->lock);
 }
@@ -679,6 +769,11 @@ ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v)
 const ompjit__variant_key *ompjit__variant_key_of(const ompjit__variant *v)
 {
     return &v->key;
+}
+
+int ompjit__variant_mode(const ompjit__variant *v, uint32_t kernel)
+{
+    return kernel < v->modes.size ? v->modes.data[kernel] : OMPJIT_MODE_BARE;
 }
 
 ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,

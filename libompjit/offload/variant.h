@@ -28,6 +28,7 @@ typedef struct ompjit__variant_key {
 
 typedef struct ompjit__variant ompjit__variant;
 typedef struct ompjit__flight ompjit__flight;
+typedef struct ompjit__calls ompjit__calls;
 
 enum { OMPJIT__BUCKETS = 256 };
 
@@ -38,6 +39,7 @@ typedef struct ompjit__variants {
     ompjit__variant *_Atomic buckets[OMPJIT__BUCKETS];
     ompjit__variant *all, *spare;    /* ready ones; buried ones for reuse  */
     ompjit__flight *flights;         /* builds that run or are queued      */
+    ompjit__calls *calls;            /* on each device; the newest first   */
     _Atomic uint32_t tick;           /* counts builds: the LRU clock       */
     _Atomic uint64_t builds, failures, evictions;
 } ompjit__variants;
@@ -74,6 +76,13 @@ void ompjit__variants_walk(ompjit_module *mod, uint32_t kernel,
 /* Gives up builds of the kernel that wait for the background thread. */
 void ompjit__variant_cancel(ompjit_module *mod, uint32_t kernel);
 
+/* Tells the module's images on the device, those there are and those to come,
+ * which device functions stand for which of the host's: n of them, copied.
+ * Before the program's own code can launch any. */
+ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
+                                     const ompjit__indirect_call *calls,
+                                     size_t n, ompjit_error *err);
+
 /* Counts, and what is on its way. */
 void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats);
 
@@ -85,6 +94,8 @@ ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,
                                        uint32_t kernel, ompjit__function **out,
                                        ompjit_error *err);
 ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v);
+/* The ompjit_mode that a kernel of a GPU's image has been compiled in. */
+int ompjit__variant_mode(const ompjit__variant *v, uint32_t kernel);
 const ompjit__variant_key *ompjit__variant_key_of(const ompjit__variant *v);
 
 /* ------------------------------------------------- background (background.c)

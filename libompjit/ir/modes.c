@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How a GPU's kernels are launched, as their IR says it: the bound on a team's
+ * threads, and the execution mode, which openmp-opt may change.
+ */
+#include <llvm-c/Core.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "ir/ir.h"
+
+enum { WARP = 32, MOST_THREADS = 1024 };
+
+static const char bound[] = "nvvm.maxntid";
+
+static void set_bound(LLVMValueRef f, bool main_warp)
+{
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex, bound, sizeof bound - 1);
+    unsigned n;
+    const char *value = a ? LLVMGetStringAttributeValue(a, &n) : "";
+    unsigned long threads = strtoul(value, NULL, 10);
+    char text[16];
+    if (!threads || strchr(value, ',')) /* a bare kernel's three dimensions */
+        return;
+    if (main_warp)
+        threads = (threads + WARP - 1) / WARP * WARP + WARP;
+    if (threads > MOST_THREADS)
+        threads = MOST_THREADS;
+    int length = snprintf(text, sizeof text, "%lu", threads);
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(LLVMGetModuleContext(
+                                      LLVMGetGlobalParent(f)),
+                                  bound, sizeof bound - 1, text,
+                                  (unsigned)length));
+}
+
+void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &unit->kernels[i];
+        LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
+        if (f)
+            set_bound(f, k->mode == OMPJIT_MODE_GENERIC);
+    }
+}
+
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+                        ompjit__buf *modes)
+{
+    bool found = false;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        char mode = (char)unit->kernels[i].mode;
+        LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
+        LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
+        if (env) {
+            mode = (char)ompjit__environment_mode(env);
+            LLVMSetVisibility(env, LLVMDefaultVisibility);
+            LLVMSetLinkage(env, LLVMInternalLinkage);
+            found = true;
+        }
+        ompjit__buf_add(modes, &mode, 1);
+    }
+    return found;
+}

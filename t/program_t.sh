@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Whole programs, each about one thing that a program once found wrong. Those
+# in t/programs say in their first lines what to run them with and what they
+# must print:
+#
+#   // options: -fopenmp-version=51
+#   // expect: 5 6
+#   // expect cuda: 5 7
+#
+# Each gets the name of its device as an argument.
+#
+# On the host device with data shared and copied, with one thread a team and
+# many, and as PTX, in four schedules, where PTXI names an emulated
+# libcuda.so.1.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+
+# says PROGRAM WORD: what follows "// WORD: " in it
+says() { sed -n "s,^// $2: ,,p" "$1"; }
+
+# prints TEXT NAME COMMAND...: it succeeds, and that is its output
+prints() {
+    text=$1; shift
+    succeeds "$@"
+    is "$out" "$text" "  prints what it must"
+}
+
+on_host() {
+    for memory in shared separate auto; do
+        # shellcheck disable=SC2086
+        prints "$expect" "$name: host, $memory memory" timeout 120 "$ompjit" \
+            run -q --device=host --host-memory=$memory $options "$program" host
+    done
+    # shellcheck disable=SC2086
+    prints "$expect" "$name: 4 teams of 40 threads" timeout 120 "$ompjit" \
+        run -q --device=host --teams=4 --threads=40 $options "$program" host
+}
+
+as_ptx() {
+    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 PTXI_SEED=2; do
+        # shellcheck disable=SC2086
+        prints "${expect_cuda:-$expect}" "$name: PTX, $schedule" timeout 120 \
+            env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
+            PTXI_LOG="$tmp/ptxi.log" $schedule "$ompjit" run -q --device=cuda \
+            --teams=4 --threads=32 $options "$program" cuda
+    done
+}
+
+for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
+    name=${program##*/}
+    options=$(says "$program" options)
+    expect=$(says "$program" expect)
+    expect_cuda=$(says "$program" "expect cuda")
+    on_host
+    if [ -e "${PTXI:-}/libcuda.so.1" ]; then as_ptx; fi
+done
+
+cat >"$tmp/constant.c" <<'EOF'
+static const int table[3] = {1, 2, 3};
+int main(void)
+{
+    int sum = 0, i = 1;
+#pragma omp target map(tofrom: sum, table)
+    sum += table[i];
+    return sum;
+}
+EOF
+fails_with '12 bytes at .* mapped `from`, but is read-only' \
+    "a constant that is mapped explicitly" \
+    timeout 120 "$ompjit" run --device=host --host-memory=separate \
+    "$tmp/constant.c"
+
+if [ ! -e "${PTXI:-}/libcuda.so.1" ]; then
+    pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+done_testing
