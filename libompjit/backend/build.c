@@ -233,7 +233,8 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* What has become dead when shared variables have become constants. */
-#define AFTER_SHARED "function(instcombine,simplifycfg),globalopt,globaldce"
+#define AFTER_SHARED                                                           \
+    "function(instcombine<no-verify-fixpoint>,simplifycfg),globalopt,globaldce"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
@@ -546,6 +547,8 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
     ompjit_status status = verify(b, err);
     if (!status)
         status = check_undefined(b, err);
+    if (!b->host)
+        ompjit__order_shared(b->m);
     if (status)
         return status;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {

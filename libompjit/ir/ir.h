@@ -30,6 +30,9 @@ void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
+/* Puts the team-shared variables that need most alignment first. ir/order.cc */
+void ompjit__order_shared(LLVMModuleRef m);
+
 /* Weak constants of the runtime (runtime-bc/plat.h): threads of a block and
  * teams of the launch, 0 where they are not known. */
 #define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
