@@ -85,6 +85,10 @@ INLINE thread_state *thread_state_if_any(void)
 }
 thread_state *ompjit_thread_state(void);
 
+/* The team's settings to s, and back from it. */
+void ompjit_save_settings(thread_state *s);
+void ompjit_restore_settings(const thread_state *s);
+
 /* The caller's element of an array for all threads, *array, which is allocated
  * and cleared for whoever comes first; nobody is told of a failure. */
 void *ompjit_own_element(void *IN_SHARED *array, size_t size);

@@ -22,11 +22,13 @@ typedef struct task_header {
     _Alignas(16) uint32_t flags;
     uint32_t shareds_at;
     uint64_t size;
-    thread_state saved; /* the thread's settings outside of the task */
-    uint32_t had_state, outside;
+    thread_state saved; /* what holds outside of the task */
+    uint32_t from, outside;
 } task_header;
 
 enum { TASK_FINAL = 2, TASK_DESTRUCTORS = 8 };
+/* Whose settings a header has saved. */
+enum { NOBODYS, THREADS, TEAMS };
 
 _Static_assert(sizeof(task_header) % 16 == 0, "what follows is aligned");
 
@@ -97,14 +99,32 @@ static uint32_t task_kind(void)
     return kind >> KIND_BITS == level ? kind : 0;
 }
 
-/* A task has the settings of its creator, and what it sets is its own. */
-static void enter_task(task_header *h)
+/* A task has the settings of its creator, and what it sets is its own; outside
+ * of regions, where a team has one task at a time, those are the team's. */
+static void save_settings(task_header *h)
 {
     thread_state *s = thread_state_if_any();
-    uint32_t kind = IN_TASK | (task_kind() & IN_FINAL);
-    h->had_state = s != NULL;
-    if (s)
+    h->from = !ompjit_level ? TEAMS : s ? THREADS : NOBODYS;
+    if (h->from == TEAMS)
+        ompjit_save_settings(&h->saved);
+    else if (h->from == THREADS)
         h->saved = *s;
+}
+static void restore_settings(const task_header *h)
+{
+    thread_state *s = thread_state_if_any();
+    if (h->from == TEAMS)
+        ompjit_restore_settings(&h->saved);
+    else if (h->from == THREADS)
+        *s = h->saved;
+    else if (s)
+        s->own_icv = 0;
+}
+
+static void enter_task(task_header *h)
+{
+    uint32_t kind = IN_TASK | (task_kind() & IN_FINAL);
+    save_settings(h);
     h->outside = own_task_kind();
     if (h->flags & TASK_FINAL)
         kind |= IN_FINAL;
@@ -112,11 +132,7 @@ static void enter_task(task_header *h)
 }
 static void leave_task(task_header *h)
 {
-    thread_state *s = thread_state_if_any();
-    if (s && h->had_state)
-        *s = h->saved;
-    else if (s)
-        s->own_icv = 0;
+    restore_settings(h);
     set_task_kind(h->outside);
 }
 
