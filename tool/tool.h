@@ -30,7 +30,8 @@ struct list {
 struct options {
     const char *file;       /* the first argument that is not an option     */
     char **args;            /* run: what follows it, ends in NULL           */
-    const char *device, *arch, *host_memory, *host_ir, *assembler, *clang;
+    const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
+        *cuda_compiler;
     const char *output, *emit;
     unsigned teams, threads, time_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */

@@ -272,14 +272,68 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
 
 /* ----------------------------------------------------------------- launch */
 
+static ompjit_status geometry_error(const ompjit__kernel_desc *k,
+                                    const char *cause, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: %s", k->name, cause);
+}
+
+/* Whether the launch's dimensions are what such a kernel can have. */
+static ompjit_status check_dimensions(const ompjit__kernel_desc *k,
+                                      const ompjit_launch *l,
+                                      ompjit_error *err)
+{
+    bool box = l->teams_y > 1 || l->teams_z > 1 || l->threads_y > 1 ||
+               l->threads_z > 1;
+    if (k->cuda && (!l->teams || !l->threads))
+        return geometry_error(k, "of a CUDA kernel the launch says how many "
+                                 "teams there are and how many threads in each",
+                              err);
+    if (box && k->openmp)
+        return geometry_error(k, "it calls the OpenMP runtime, whose threads "
+                                 "have one dimension", err);
+    if (box && k->mode != OMPJIT_MODE_BARE)
+        return geometry_error(k, "a target region has one dimension", err);
+    if (box && (!l->teams || !l->threads))
+        return geometry_error(k, "who says how many there are in y and z says "
+                                 "how many in x", err);
+    return OMPJIT_OK;
+}
+
+/* x * y * z, where 0 in y and z is 1; UINT64_MAX where it is 2^32 or more. */
+static uint64_t volume(uint32_t x, uint32_t y, uint32_t z)
+{
+    uint64_t area = (uint64_t)x * (y ? y : 1);
+    uint64_t all = area <= UINT32_MAX ? area * (z ? z : 1) : UINT64_MAX;
+    return all <= UINT32_MAX ? all : UINT64_MAX;
+}
+
+static ompjit_status check_geometry(const ompjit__kernel_desc *k,
+                                    const ompjit_launch *l, ompjit_error *err)
+{
+    uint32_t most = bound(k->max_threads);
+    uint64_t threads = volume(l->threads, l->threads_y, l->threads_z);
+    if (threads == UINT64_MAX ||
+        volume(l->teams, l->teams_y, l->teams_z) == UINT64_MAX)
+        return geometry_error(k, "2^32 teams or threads, or more", err);
+    if (most && threads > most)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: a team of %llu threads, it was "
+                            "compiled for at most %u",
+                            k->name, (unsigned long long)threads, most);
+    return check_dimensions(k, l, err);
+}
+
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *r, ompjit_error *err)
 {
+    static const ompjit_launch defaults = OMPJIT_LAUNCH_INIT;
     const ompjit__kernel_desc *k = desc(kernel);
     *r = (ompjit__request){0};
     if (!launch)
-        return OMPJIT_OK;
+        return check_dimensions(k, &defaults, err);
     if (launch->size != sizeof *launch)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_launch: size is %zu, expected %zu; "
@@ -291,12 +345,13 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                             "ompjit_launch: specialize %d, fold %#x: values "
                             "that are not known",
                             (int)launch->specialize, launch->fold);
-    uint32_t most = bound(k->max_threads);
-    if (most && launch->threads > most)
-        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
-                            "kernel %s: a team of %u threads, it was compiled "
-                            "for at most %u",
-                            k->name, launch->threads, most);
+    ompjit_status status = check_geometry(k, launch, err);
+    if (status)
+        return status;
+    r->teams[1] = launch->teams_y;
+    r->teams[2] = launch->teams_z;
+    r->threads[1] = launch->threads_y;
+    r->threads[2] = launch->threads_z;
     r->teams[0] = launch->teams;
     r->teams_fixed = launch->teams != 0;
     r->threads[0] = launch->threads;

@@ -118,5 +118,7 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* The device runtime's bitcode, nvptx64 or host. */
 const void *ompjit__runtime_bc(bool host, size_t *size);
+/* runtime-bc/cuda.h, which clang reads before a CUDA source. */
+const char *ompjit__cuda_header(void);
 
 #endif

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda_image.h"
 #include "backend/template.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
@@ -156,8 +157,7 @@ static void keep_kernel_apart(struct build *b)
 
 static ompjit_status fold(struct build *b, ompjit_error *err)
 {
-    ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS, b->spec->threads);
-    ompjit__fold_constant(b->m, OMPJIT__FOLD_TEAMS, b->spec->teams);
+    ompjit__fold_geometry(b->m, b->spec);
     if (b->spec->kernel)
         keep_kernel_apart(b);
     ompjit_status status =
@@ -206,10 +206,8 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
-    if (b->is_template) {
-        preserve(passes, OMPJIT__FOLD_THREADS);
-        preserve(passes, OMPJIT__FOLD_TEAMS);
-    }
+    for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
+        preserve(passes, ompjit__fold_name(i));
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
@@ -266,8 +264,7 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
         status = from_unit(b, err);
     if (!status) {
         if (b->spec->threads)
-            ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS,
-                                  b->spec->threads);
+            ompjit__fold_geometry(b->m, b->spec);
         keep_kernel_apart(b);
         status = run_pipeline(b, err);
         done(b, OMPJIT_STAGE_OPTIMIZE);
@@ -471,6 +468,42 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
 
+/* A CUDA source for a GPU: NVRTC's PTX takes the place of the whole pipeline up
+ * to the assembler. False: clang's IR is to be used, as any IR is. */
+static bool from_cuda(struct build *b, ompjit_status *status,
+                      ompjit_error *err)
+{
+    ompjit_error why;
+    const ompjit__unit *unit = b->unit;
+    bool ir = unit->device_bc.size != 0;
+    if (b->host || b->format == OMPJIT_FORMAT_OPT_LL ||
+        !ompjit__cuda_by_nvrtc(unit)) {
+        *status = ir ? OMPJIT_OK : ompjit__cuda_no_ir(unit->cuda, err);
+        return !ir;
+    }
+    b->image->kind = OMPJIT__IMAGE_PTX;
+    *status = ompjit__cuda_ptx(b->ctx, unit, b->arch, b->spec,
+                               &b->image->bytes, &why);
+    b->stage_start = ompjit__now();
+    if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
+        ompjit__buf_free(&b->image->bytes);
+        ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name, b->arch,
+                    why.text);
+        return false;
+    }
+    if (*status && err)
+        *err = why;
+    return true;
+}
+
+static ompjit_status make_image(struct build *b, ompjit_error *err)
+{
+    ompjit_status status;
+    if (!b->unit->cuda || !from_cuda(b, &status, err))
+        status = ompjit__guard(compile, b, OMPJIT_STAGE_CODEGEN, err);
+    return status ? status : assemble(b, err);
+}
+
 ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
                             const char *arch, ompjit_format format,
                             const ompjit__spec *spec, ompjit__image *out,
@@ -491,9 +524,7 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     if (status)
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);
-    status = ompjit__guard(compile, &b, OMPJIT_STAGE_CODEGEN, err);
-    if (!status)
-        status = assemble(&b, err);
+    status = make_image(&b, err);
     ompjit__buf_free(&b.messages);
     ompjit__frontend_rest(ctx);
     if (status)

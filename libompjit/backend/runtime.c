@@ -10,6 +10,7 @@ extern const char ompjit__rt_nvptx_begin[] HIDDEN;
 extern const char ompjit__rt_nvptx_end[] HIDDEN;
 extern const char ompjit__rt_host_begin[] HIDDEN;
 extern const char ompjit__rt_host_end[] HIDDEN;
+extern const char ompjit__cuda_h[] HIDDEN;
 
 const void *ompjit__runtime_bc(bool host, size_t *size)
 {
@@ -17,4 +18,9 @@ const void *ompjit__runtime_bc(bool host, size_t *size)
     const char *end = host ? ompjit__rt_host_end : ompjit__rt_nvptx_end;
     *size = (size_t)(end - begin);
     return begin;
+}
+
+const char *ompjit__cuda_header(void)
+{
+    return ompjit__cuda_h;
 }

@@ -15,7 +15,7 @@
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
 
-/* A pair of processes for the halves of one source. */
+/* A pair of processes for the halves of one source; CUDA has no host half. */
 struct pair {
     char *key; /* of a warm pair; NULL: no pair there */
     ompjit__child host, device;
@@ -118,6 +118,8 @@ void ompjit__frontend_free(ompjit__frontend *f)
  * somebody comes by, at the latest when the context ends. */
 static void leave(ompjit__frontend *f, ompjit__child *child)
 {
+    if (!child->pid)
+        return;
     ompjit__child_hang_up(child);
     pthread_mutex_lock(&f->lock);
     unsigned place = 0;
@@ -166,8 +168,10 @@ static ompjit_status pair_start(const ompjit__command *command,
                                 ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
-    ompjit_status status =
-        ompjit__child_start(command->host.v, time_limit, &pair.host, err);
+    ompjit_status status = OMPJIT_OK;
+    if (command->host.n)
+        status =
+            ompjit__child_start(command->host.v, time_limit, &pair.host, err);
     if (!status)
         status = ompjit__child_start(command->device.v, time_limit,
                                      &pair.device, err);
@@ -229,7 +233,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
             old = next;
     }
     pthread_mutex_unlock(&f->lock);
-    if (old.host.pid)
+    if (old.device.pid)
         pair_kill(&old);
 }
 
@@ -239,9 +243,10 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
 struct run {
     ompjit__frontend *f;
     const char *name, *source;
-    const ompjit__command *command;
+    ompjit__command *command;
     char *key; /* of its pair */
     bool eager; /* start the next pair during this compile */
+    bool cuda;  /* no host half                            */
     ompjit__talk host, device;
 };
 
@@ -326,7 +331,9 @@ static ompjit_status verdict(struct run *run, ompjit_error *err)
 {
     const ompjit__talk *host = &run->host, *device = &run->device;
     ompjit_status status;
-    if (host->exit.how != OMPJIT__END_RUNNING)
+    if (run->cuda)
+        status = ompjit__diagnose(run->name, "device", device, NULL, err);
+    else if (host->exit.how != OMPJIT__END_RUNNING)
         status = ompjit__diagnose(run->name, "host", host, NULL, err);
     else
         status = ompjit__diagnose(run->name, "device", device,
@@ -346,9 +353,10 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .time_limit = run->f->time_limit,
                            .meanwhile = prepare_next,
                            .data = run};
-    ompjit_status status =
-        ompjit__exchange(&order, &run->host, &run->device, err);
-    if (status || !run->host.complete || !run->device.complete) {
+    ompjit_status status = ompjit__exchange(
+        &order, run->cuda ? NULL : &run->host, &run->device, err);
+    if (status || !(run->cuda || run->host.complete) ||
+        !run->device.complete) {
         pair_kill(pair);
         return status ? status : verdict(run, err);
     }
@@ -399,9 +407,35 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
         return status;
     log_warnings(ctx, run);
     start = ompjit__now();
-    status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
-                               opt_level, out, err);
+    status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
+                                                opt_level, out, err)
+                       : ompjit__unit_read(&run->device.out, &run->host.out,
+                                           run->name, opt_level, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    return status;
+}
+
+/* Compiles with the run's command, which is the frontend's afterwards. */
+static ompjit_status run_command(ompjit_context *ctx, struct run *run,
+                                 unsigned opt_level, ompjit__unit *out,
+                                 ompjit_error *err)
+{
+    ompjit__command unused;
+    char *unused_key;
+    run->key = pair_key(run->command);
+    run->eager = take_pending(run->f, &unused, &unused_key);
+    if (run->eager)
+        ompjit__command_free(&unused);
+    free(unused_key);
+    ompjit_status status = compile_and_read(ctx, run, opt_level, out, err);
+    run_free(run);
+    if (run->key)
+        set_pending(run->f, run->command, run->key);
+    else
+        ompjit__command_free(run->command);
+    /* Nothing follows what did not compile, but another try. */
+    if (status == OMPJIT_ERR_SOURCE)
+        ompjit__frontend_rest(ctx);
     return status;
 }
 
@@ -419,24 +453,23 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     ompjit_status status = frontend_of(ctx, &run.f, err);
     if (!status)
         status = ompjit__command_make(&run.f->clang, options, &command, err);
-    if (status)
-        return status;
-    run.key = pair_key(&command);
-    ompjit__command unused;
-    char *unused_key;
-    run.eager = take_pending(run.f, &unused, &unused_key);
-    if (run.eager)
-        ompjit__command_free(&unused);
-    free(unused_key);
-    status = compile_and_read(ctx, &run, options->opt_level, out, err);
-    run_free(&run);
-    if (run.key) {
-        set_pending(run.f, &command, run.key);
-    } else {
-        ompjit__command_free(&command);
-    }
-    /* Nothing follows what did not compile, but another try. */
-    if (status == OMPJIT_ERR_SOURCE)
-        ompjit__frontend_rest(ctx);
-    return status;
+    return status ? status
+                  : run_command(ctx, &run, options->opt_level, out, err);
+}
+
+ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__command command;
+    struct run run = {.name = ompjit__source_name(options),
+                      .source = source,
+                      .command = &command,
+                      .cuda = true};
+    ompjit_status status = frontend_of(ctx, &run.f, err);
+    if (!status)
+        status =
+            ompjit__command_make_cuda(&run.f->clang, options, &command, err);
+    return status ? status
+                  : run_command(ctx, &run, options->opt_level, out, err);
 }

@@ -25,11 +25,6 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
-/* Weak constants of the runtime (runtime-bc/plat.h): threads of a block and
- * teams of the launch, 0 where they are not known. */
-#define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
-#define OMPJIT__FOLD_TEAMS "ompjit_fold_teams"
-
 /* Removes the module flags that make openmp-opt treat the module as OpenMP
  * device code. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
@@ -47,9 +42,14 @@ void ompjit__define_invoke(LLVMModuleRef m);
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
-/* Replaces a weak constant of the runtime, `name`, by `value`, so that LLVM
- * folds what depends on it. Nothing happens where the module lacks it. */
-void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
+/* Replaces the weak constants of the runtime (runtime-bc/plat.h) that tell the
+ * spec's geometry, and on NVPTX what kernels read of it from the machine, so
+ * that LLVM folds what depends on them. Nothing happens where the module lacks
+ * them or the spec has no numbers. */
+void ompjit__fold_geometry(LLVMModuleRef m, const ompjit__spec *spec);
+
+/* The i-th of those constants' names; NULL past the last. */
+const char *ompjit__fold_name(size_t i);
 
 /* Makes the unit's mutable variables external, under names of their own where
  * they have none, and lists them in image->globals; with spec->import_globals

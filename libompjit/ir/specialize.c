@@ -60,6 +60,14 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* How many there are in x, y and z; zeros where `all` is. */
+static void dimensions(uint32_t all, const uint32_t shape[2], uint32_t n[3])
+{
+    for (int d = 1; d < 3; d++)
+        n[d] = all && !shape[d - 1] ? 1 : shape[d - 1];
+    n[0] = all ? all / (n[1] * n[2]) : 0;
+}
+
 static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                      uint64_t value)
 {
@@ -87,18 +95,21 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
         if (spec->noalias >> i & 1)
             annotate(f, i + k->launch_env, "noalias", 0);
     }
-    /* A bare kernel's threads may have three dimensions. */
-    char threads[16];
-    int n = snprintf(threads, sizeof threads, "%u", spec->threads);
+    char threads[40];
+    uint32_t n[3];
+    dimensions(spec->threads, spec->shape.threads, n);
+    int length = n[1] * n[2] > 1 ? snprintf(threads, sizeof threads,
+                                            "%u,%u,%u", n[0], n[1], n[2])
+                                 : snprintf(threads, sizeof threads, "%u", n[0]);
     LLVMContextRef c = LLVMGetModuleContext(m);
-    if (!spec->threads || k->mode == OMPJIT_MODE_BARE ||
-        LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
+    if (!spec->threads || LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
         return;
     LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                                      "nvvm.maxntid", 12);
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                             LLVMCreateStringAttribute(c, "nvvm.reqntid", 12,
-                                                      threads, (unsigned)n));
+                                                      threads,
+                                                      (unsigned)length));
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
@@ -155,13 +166,62 @@ bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
     return built && spmd == built;
 }
 
-void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
+/* The constants of the runtime: all of x, y and z; those of y, those of z. */
+enum fold { THREADS, THREADS_Y, THREADS_Z, TEAMS, TEAMS_Y, TEAMS_Z, NFOLDS };
+static const char *const folds[] = {
+    [THREADS] = "ompjit_fold_threads",
+    [THREADS_Y] = "ompjit_fold_threads_y",
+    [THREADS_Z] = "ompjit_fold_threads_z",
+    [TEAMS] = "ompjit_fold_teams",
+    [TEAMS_Y] = "ompjit_fold_teams_y",
+    [TEAMS_Z] = "ompjit_fold_teams_z",
+};
+
+const char *ompjit__fold_name(size_t i)
 {
-    LLVMValueRef g = LLVMGetNamedGlobal(m, name);
+    return i < NFOLDS ? folds[i] : NULL;
+}
+
+static void set_constant(LLVMModuleRef m, enum fold fold, uint32_t value)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(m, folds[fold]);
     if (!g)
         return;
     LLVMSetInitializer(g, LLVMConstInt(LLVMGlobalGetValueType(g), value, 0));
     LLVMSetGlobalConstant(g, 1);
     LLVMSetVisibility(g, LLVMDefaultVisibility);
     LLVMSetLinkage(g, LLVMInternalLinkage);
+}
+
+/* What a kernel reads itself: %ntid.x and its kin, which are n in each
+ * dimension; %tid of a dimension of 1. */
+static void fold_registers(LLVMModuleRef m, const char *count,
+                           const char *number, const uint32_t n[3])
+{
+    char name[64];
+    for (int d = 0; d < 3 && n[0]; d++) {
+        snprintf(name, sizeof name, "llvm.nvvm.read.ptx.sreg.%s.%c", count,
+                 'x' + d);
+        replace_calls(LLVMGetNamedFunction(m, name), n[d]);
+        snprintf(name, sizeof name, "llvm.nvvm.read.ptx.sreg.%s.%c", number,
+                 'x' + d);
+        if (n[d] == 1)
+            replace_calls(LLVMGetNamedFunction(m, name), 0);
+    }
+}
+
+void ompjit__fold_geometry(LLVMModuleRef m, const ompjit__spec *spec)
+{
+    uint32_t threads[3], teams[3];
+    dimensions(spec->threads, spec->shape.threads, threads);
+    dimensions(spec->teams, spec->shape.teams, teams);
+    const uint32_t values[] = {
+        [THREADS] = spec->threads, [THREADS_Y] = threads[1],
+        [THREADS_Z] = threads[2],  [TEAMS] = spec->teams,
+        [TEAMS_Y] = teams[1],      [TEAMS_Z] = teams[2],
+    };
+    for (int i = 0; i < NFOLDS; i++)
+        set_constant(m, (enum fold)i, values[i]);
+    fold_registers(m, "ntid", "tid", threads);
+    fold_registers(m, "nctaid", "ctaid", teams);
 }

@@ -35,6 +35,16 @@ static uint32_t volume(const uint32_t n[3])
 
 /* ------------------------------------------------------------------- keys */
 
+/* A launch in one dimension has the shape of zeros. */
+static void set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
+{
+    *all = volume(n);
+    if (n[1] == 1 && n[2] == 1)
+        return;
+    shape[0] = n[1];
+    shape[1] = n[2];
+}
+
 /* The host's teams of one thread are always compiled as that. */
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
@@ -74,9 +84,9 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         return;
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS)
-        key->threads = volume(g->threads);
+        set_folded(g->threads, &key->threads, key->shape.threads);
     if (fold & OMPJIT_FOLD_TEAMS)
-        key->teams = volume(g->teams);
+        set_folded(g->teams, &key->teams, key->shape.teams);
     if (fold & OMPJIT_FOLD_LITERALS)
         key->literal_mask = r->literals ? r->literals & kernel->eligible
                                         : kernel->eligible;

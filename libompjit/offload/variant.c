@@ -54,6 +54,10 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
     uint64_t h = mix(key->dev->number, key->kernel);
     h = mix(h, (uint64_t)key->threads << 32 | key->teams);
     h = mix(h, key->literal_mask);
+    for (int i = 0; i < 2; i++)
+        if (key->shape.threads[i] | key->shape.teams[i])
+            h = mix(h, (uint64_t)key->shape.threads[i] << 32 |
+                           key->shape.teams[i]);
     if (key->aligned | key->noalias)
         h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
@@ -66,7 +70,8 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
     if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
         a->threads != b->threads || a->teams != b->teams ||
         a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
-        a->noalias != b->noalias)
+        a->noalias != b->noalias ||
+        memcmp(&a->shape, &b->shape, sizeof a->shape))
         return false;
     for (uint64_t rest = a->literal_mask; rest; rest &= rest - 1) {
         int i = __builtin_ctzll(rest);
@@ -260,6 +265,7 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
 {
     ompjit__spec spec = {.threads = key->threads,
                          .teams = key->teams,
+                         .shape = key->shape,
                          .literal_mask = key->literal_mask,
                          .literals = key->values,
                          .aligned = key->aligned,

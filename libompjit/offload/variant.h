@@ -17,6 +17,7 @@ typedef struct ompjit__variant_key {
     ompjit_device *dev;
     uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
     uint32_t threads, teams; /* folded; 0: not                             */
+    ompjit__shape shape;     /* of those that are folded; zeros: x only    */
     uint64_t literal_mask;   /* folded parameters                          */
     uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
     const uint64_t *values;  /* by parameter; read where literal_mask says */
