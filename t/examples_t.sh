@@ -23,6 +23,11 @@ size_of() {
     esac
 }
 
+apis_of() {
+    echo "${1}_api"
+    if [ "$1" = matmul ]; then echo matmul_cuda_api; fi
+}
+
 on_host() {
     OMPJIT_DEVICE=host
     export OMPJIT_DEVICE
@@ -33,7 +38,9 @@ on_host() {
         "$ompjit" run --teams=5 --threads=33 --host-memory=separate \
         "$examples/$1.c" $size
     same "$1 at -O0" "$ompjit" run -O0 "$examples/$1.c" $size
-    same "$1 through the API" "$builddir/examples/${1}_api" $size
+    for api in $(apis_of $1); do
+        same "$1 through the API: $api" "$builddir/examples/$api" $size
+    done
 }
 
 # Cubins cannot be interpreted: the driver gets PTX.
@@ -43,9 +50,10 @@ as_ptx() {
             OMPJIT_ASSEMBLER=driver $schedule PTXI_LOG=$tmp/ptxi.log"
         same "$1 as PTX, $schedule" $emulated "$ompjit" run \
             --teams=3 --threads=64 "$examples/$1.c" $size
-        same "$1 through the API as PTX, $schedule" $emulated \
-            OMPJIT_TEAMS=3 OMPJIT_THREADS=64 \
-            "$builddir/examples/${1}_api" $size
+        for api in $(apis_of $1); do
+            same "$1 through the API as PTX, $schedule: $api" $emulated \
+                OMPJIT_TEAMS=3 OMPJIT_THREADS=64 "$builddir/examples/$api" $size
+        done
     done
 }
 

@@ -39,9 +39,12 @@ static bool has_name(const ompjit__kernel_desc *k, const char *name)
 /* "saxpy:3, dot:8" */
 static void list_kernels(const ompjit__unit *unit, ompjit__buf *out)
 {
-    for (unsigned i = 0; i < unit->nkernels; i++)
-        ompjit__buf_printf(out, "%s%s:%u", i ? ", " : "",
-                           unit->kernels[i].name, unit->kernels[i].line);
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &unit->kernels[i];
+        ompjit__buf_printf(out, "%s%s", i ? ", " : "", k->name);
+        if (k->line)
+            ompjit__buf_printf(out, ":%u", k->line);
+    }
 }
 
 static ompjit_status name_error(const ompjit_module *mod, const char *name,
