@@ -107,18 +107,60 @@ static double matmul(int repeats)
     return best;
 }
 
+/* One team: the threads are what there is. */
+static double sum_once(long n, const double *x)
+{
+    double sum = 0;
+    #pragma omp target parallel for reduction(+ : sum) map(to : x[:n])
+    for (long i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
+static double sum(int repeats)
+{
+    double *x = allocate(N);
+    #pragma omp target enter data map(to : x[:N])
+    BEST(sink = sum_once(N, x))
+    return best;
+}
+
+/* A sequential part between two parallel regions. */
+static void generic_once(long n, double *x)
+{
+    #pragma omp target map(tofrom : x[:n])
+    {
+        double scale = 0.5;
+        #pragma omp parallel for
+        for (long i = 0; i < n; i++)
+            x[i] = scale * x[i];
+        scale = 1 / (1 + x[0]);
+        #pragma omp parallel for
+        for (long i = 0; i < n; i++)
+            x[i] += scale;
+    }
+}
+
+static double generic(int repeats)
+{
+    double *x = allocate(N);
+    #pragma omp target enter data map(to : x[:N])
+    BEST(generic_once(N, x))
+    return best;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         double (*run)(int repeats);
     } kernels[] = {{"saxpy", saxpy}, {"dot", dot}, {"jacobi", jacobi},
-                   {"matmul", matmul}};
+                   {"matmul", matmul}, {"sum", sum}, {"generic", generic}};
     for (unsigned i = 0; argc > 2 && i < sizeof kernels / sizeof *kernels; i++)
         if (!strcmp(argv[1], kernels[i].name)) {
             printf("%.9f\n", kernels[i].run(atoi(argv[2])));
             return 0;
         }
-    fprintf(stderr, "usage: kernels saxpy|dot|jacobi|matmul REPEATS\n");
+    fprintf(stderr, "usage: kernels saxpy|dot|jacobi|matmul|sum|generic REPEATS\n");
     return 2;
 }

@@ -10,8 +10,8 @@ rounds=${ROUNDS:-5}
 out=$builddir/bench
 ompjit=$builddir/ompjit
 samples=$out/samples.tsv
-OMPJIT_DEVICE=host
-export OMPJIT_DEVICE
+OMPJIT_DEVICE=host OMPJIT_CACHE=0
+export OMPJIT_DEVICE OMPJIT_CACHE
 : >"$samples"
 
 note() { printf 'bench: %s\n' "$*" >&2; }
@@ -29,12 +29,26 @@ throughput() {
     note "throughput of the host device against clang -O3 -march=native"
     native "$out/kernels" "$srcdir/bench/kernels.c"
     for _ in $(seq "$rounds"); do
-        for kernel in saxpy dot jacobi matmul; do
+        for kernel in saxpy dot jacobi matmul sum generic; do
             ours=$("$ompjit" run "$srcdir/bench/kernels.c" $kernel 10)
             theirs=$("$out/kernels" $kernel 10)
             add "host throughput" $kernel ours "$(milliseconds "$ours")" ms
             add "host throughput" $kernel clang "$(milliseconds "$theirs")" ms
         done
+    done
+}
+
+barriers() {
+    note "barriers of 128 threads"
+    native "$out/barrier" "$srcdir/bench/barrier.c"
+    for _ in $(seq "$rounds"); do
+        ours=$(OMPJIT_THREADS=128 "$ompjit" run "$srcdir/bench/barrier.c" \
+            target 2000)
+        theirs=$("$out/barrier" libomp 200)
+        add "barrier of 128 threads" "a round" ours \
+            "$(awk "BEGIN { print $ours * 1e6 }")" us
+        add "barrier of 128 threads" "a round" libomp \
+            "$(awk "BEGIN { print $theirs * 1e6 }")" us
     done
 }
 
@@ -125,13 +139,31 @@ starts() {
     done
 }
 
+# A new process and code that another has compiled: the first run fills the
+# cache.
+cache() {
+    note "first calls in a new process"
+    OMPJIT_CACHE=1 OMPJIT_CACHE_DIR=$out/cache
+    export OMPJIT_CACHE OMPJIT_CACHE_DIR
+    rm -rf "$out/cache"
+    "$out/calls" 100 >/dev/null || { note "  left out"; return; }
+    for _ in $(seq $((rounds * 2))); do
+        "$out/calls" 100 >>"$samples"
+        OMPJIT_CACHE=0 "$out/calls" 5 "no cache" >>"$samples"
+    done
+    rm -rf "$out/cache"
+    OMPJIT_CACHE=0
+}
+
 # Other work on the machine spoils figures, and ratios less: it is told.
 load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
+barriers
 specialization
 cubins
 launches
 starts
+cache
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 machine="$machine, $(nproc) processors, load $load at the start"
 commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)

@@ -12,13 +12,15 @@ _ompjit() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]} words=
     if [ "$COMP_CWORD" = 1 ]; then
-        words="run compile inspect devices table version help"
+        words="run compile inspect devices cache table version help"
     elif [ "$command" = help ]; then
-        words="run compile inspect devices table"
+        words="run compile inspect devices cache table"
+    elif [ "$command" = cache ] && [ "$COMP_CWORD" = 2 ]; then
+        words="path list stat verify prune clear explain export import"
     else
         case $prev in
         --device) words="host cuda" ;;
-        --host-memory) words="shared separate" ;;
+        --host-memory) words="shared separate auto" ;;
         --assembler) words="nvjitlink ptxas driver" ;;
         --emit) words="ll bc opt-ll host-ll ptx cubin obj" ;;
         --dump) words="source-ir host-ir opt ptx cubin: info" ;;

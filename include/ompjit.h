@@ -74,6 +74,7 @@ typedef enum ompjit_stage {
     OMPJIT_STAGE_LOAD,       /* image onto the device                   */
     OMPJIT_STAGE_MAP,        /* data mapping                            */
     OMPJIT_STAGE_LAUNCH,     /* kernel launch and run                   */
+    OMPJIT_STAGE_CACHE,      /* compiled code looked up and stored      */
     OMPJIT_STAGE_COUNT
 } ompjit_stage;
 
@@ -117,7 +118,10 @@ typedef enum ompjit_assembler {
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
-    OMPJIT_HOST_MEMORY_SEPARATE     /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but what a target construct
+                                       alone maps from or tofrom stays where
+                                       it is: no program can tell           */
 } ompjit_host_memory;
 
 /* When the values of a launch are compiled into its kernel. */
@@ -136,6 +140,65 @@ typedef enum ompjit_specialize {
  * call it. It may end the process or jump out; if it returns, the function goes
  * on with the construct's host version. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
+
+/* What a checked kernel did wrong. */
+typedef enum ompjit_check_kind {
+    OMPJIT_CHECK_BOUNDS = 1, /* beside a mapped section, a variable or an
+                                allocation                               */
+    OMPJIT_CHECK_UNMAPPED,   /* memory that the device does not have     */
+    OMPJIT_CHECK_NULL,       /* at or near a null pointer                */
+    OMPJIT_CHECK_FREED,      /* device memory whose mapping or allocation
+                                has ended                                */
+    OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
+                                kernel has written is read               */
+    OMPJIT_CHECK_RACE        /* two threads of a team, at least one of them
+                                writing, nothing that orders them        */
+} ompjit_check_kind;
+
+/* One access of device code. `file` and `function` are never NULL; `file` is
+ * "" and the numbers 0 where the code has no debug information. */
+typedef struct ompjit_check_access {
+    const char *file, *function;
+    uint32_t line, column;
+    uint32_t thread;         /* in the team                               */
+    int write;               /* 1: written, 0: read                       */
+    uint64_t size;           /* bytes                                     */
+} ompjit_check_access;
+
+typedef struct ompjit_check_report {
+    ompjit_check_kind kind;
+    const char *text;        /* all of it for people, lines without a last
+                                newline                                   */
+    const char *kernel;      /* the function that the region stands in    */
+    uint32_t kernel_line;    /* of the region; 0: unknown                 */
+    uint32_t team;
+    ompjit_check_access access;
+    ompjit_check_access other; /* RACE: the earlier one; else all zero    */
+} ompjit_check_report;
+
+/* Told of each error that a checked kernel makes, once for each place in the
+ * source, while the kernel runs. One call at a time, from any thread; the
+ * report is valid during the call. It must not call the library with objects of
+ * the context. */
+typedef void ompjit_check_fn(void *data, const ompjit_check_report *report);
+/* Where compiled code is kept (see "cache" below). */
+typedef enum ompjit_cache_mode {
+    OMPJIT_CACHE_DEFAULT = 0, /* OMPJIT_CACHE, else on disk                */
+    OMPJIT_CACHE_OFF,         /* nowhere: always compile                   */
+    OMPJIT_CACHE_MEMORY,      /* in the context and the callbacks only     */
+    OMPJIT_CACHE_DISK
+} ompjit_cache_mode;
+
+/* An application's own cache. `get` is asked for an entry that the context does
+ * not have in memory, and calls give(to, bytes, size) once where it has it; the
+ * bytes are copied and checked. `put` is told each new entry; `bytes` are valid
+ * during the call. Any thread may call them, several at the same time; they
+ * must not use the context. */
+typedef void ompjit_cache_give_fn(void *to, const void *bytes, size_t size);
+typedef void ompjit_cache_get_fn(void *data, const unsigned char key[32],
+                                 ompjit_cache_give_fn *give, void *to);
+typedef void ompjit_cache_put_fn(void *data, const unsigned char key[32],
+                                 const void *bytes, size_t size);
 
 typedef struct ompjit_context_options {
     size_t size;             /* sizeof(ompjit_context_options)             */
@@ -159,6 +222,27 @@ typedef struct ompjit_context_options {
     unsigned max_variants;   /* specialized variants that a kernel keeps on
                                 a device, the least recently used is
                                 unloaded for another; 0: 64                */
+    int check;               /* 1: kernels run on the host device, in memory
+                                of its own, and what they do wrong is
+                                reported; what access was wrong is left out,
+                                reads give 0. Slow. 0: nothing is checked  */
+    ompjit_check_fn *on_report; /* NULL: reports go to the log            */
+    void *on_report_data;
+    ompjit_cache_mode cache;
+    const char *cache_dir;   /* NULL: OMPJIT_CACHE_DIR, else ompjit in
+                                XDG_CACHE_HOME or ~/.cache                 */
+    uint64_t cache_size;     /* bytes on disk; 0: OMPJIT_CACHE_SIZE, else
+                                1 GiB                                      */
+    ompjit_cache_get_fn *cache_get; /* NULL: none                          */
+    ompjit_cache_put_fn *cache_put;
+    void *cache_data;        /* for both                                   */
+    int keep_signals;        /* not 0: a kernel's fault on the host device is
+                                the process's. Else, unless OMPJIT_SIGNALS=0,
+                                handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
+                                are installed when the first kernel is loaded
+                                there, and removed with the context; what is
+                                not a kernel's fault goes to the handler that
+                                was there before                           */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -304,9 +388,14 @@ typedef enum ompjit_format {
     OMPJIT_FORMAT_COUNT
 } ompjit_format;
 
-/* Compiles the module for `arch` ("sm_75" ... "sm_120", or "host") and returns
- * the bytes; text ends in NUL, not counted in *size. Needs no such device.
- * `arch` may be NULL for LL, BC and HOST_LL. Free with ompjit_bytes_free. */
+/* Compiles the module for `arch` and returns the bytes; text ends in NUL, not
+ * counted in *size. Needs no such device. Architectures are "sm_75" ...
+ * "sm_120", "host" (the CPU of this process), and for objects that run elsewhere
+ * "x86-64", "x86-64-v3", "aarch64" and "neoverse-v2"; UNAVAILABLE where the
+ * library was built without LLVM's back end. C text was compiled with this
+ * machine's types: those of the others differ from it in `long double`, and in
+ * plain `char`, which is unsigned on AArch64. `arch` may be NULL for LL, BC and
+ * HOST_LL. Free with ompjit_bytes_free. */
 ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err);
@@ -499,6 +588,80 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_device *dev,
                                         ompjit_launch_info *info,
                                         ompjit_error *err);
+
+/* ----------------------------------------------------------------- cache */
+
+/* Compiled code is remembered: front-end results under source, flags and
+ * compiler (as long as included files are what they were), images under IR, all
+ * that was folded, architecture or processor, and the versions of LLVM,
+ * assembler and library. A key's text says all of it; its 256-bit digest names
+ * the entry. On disk, entries are files in a folder that only its owner can
+ * write; any number of processes and machines may share it. The cache is never
+ * an error: an entry that cannot be read, is damaged or out of date is compiled
+ * anew, and what cannot be written is kept in memory (64 MiB at most). */
+
+typedef struct ompjit_cache_stats {
+    uint64_t hits_memory;   /* entries found in the context's memory       */
+    uint64_t hits_callback; /* by the application's callback               */
+    uint64_t hits_disk;
+    uint64_t misses;        /* found nowhere                               */
+    uint64_t stored;        /* made here, or imported                      */
+    uint64_t rejected;      /* found, but damaged or out of date           */
+    uint64_t waited;        /* times another process or thread made it     */
+    uint64_t evicted;       /* removed to keep the limit                   */
+    uint64_t bytes_read, bytes_written;
+    uint64_t limit;         /* bytes that there may be on disk             */
+} ompjit_cache_stats;
+
+/* What the context's cache has done so far; all 0 where it is off. */
+void ompjit_cache_stats_get(ompjit_context *ctx, ompjit_cache_stats *stats);
+
+/* The folder on disk, whether or not it exists yet; NULL: none. The context
+ * owns the text. */
+const char *ompjit_cache_path(ompjit_context *ctx);
+
+/* One entry on disk. */
+typedef struct ompjit_cache_entry {
+    char key[65];     /* hexadecimal digits                                */
+    char kind[16];    /* "source", "ir", "host", "image"; "damaged"        */
+    uint64_t size;    /* bytes                                             */
+    int64_t used;     /* last use, seconds since 1970, to the hour         */
+    const char *text; /* the key's text; valid during the call             */
+} ompjit_cache_entry;
+
+/* Called for an entry. Other than 0 ends the walk. */
+typedef int ompjit_cache_entry_fn(void *data, const ompjit_cache_entry *entry);
+
+/* Calls `fn` for each entry on disk whose key begins with `key` ("" for all),
+ * in the order of last use, the latest first. Each is read and checked as a whole.
+ * UNAVAILABLE where the context has no folder. */
+ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
+                                ompjit_cache_entry_fn *fn, void *data,
+                                ompjit_error *err);
+
+/* Removes entries from disk, those not used for longest first, until at most
+ * `size` bytes are left; 0 removes all, damaged ones too. *removed (or NULL)
+ * receives how many. UNAVAILABLE where the context has no folder. */
+ompjit_status ompjit_cache_prune(ompjit_context *ctx, uint64_t size,
+                                 uint64_t *removed, ompjit_error *err);
+
+/* Removes the damaged entries from disk, and counts both kinds. */
+ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
+                                  uint64_t *damaged, ompjit_error *err);
+
+/* Entries as bytes, for instance for one rank to compile and broadcast. `all`
+ * 0: those that this context has used so far; 1: all on disk. The bytes are
+ * freed with ompjit_bytes_free. */
+ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
+                                  size_t *size, ompjit_error *err);
+
+/* Takes exported entries into the cache: onto disk, or into the context's
+ * memory where there is no disk. *count (or NULL) receives how many. INVALID, and
+ * nothing is taken, where the bytes are no export or are damaged. Import only
+ * what you trust as you trust a program: entries hold machine code. */
+ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,
+                                  size_t size, uint64_t *count,
+                                  ompjit_error *err);
 
 /* --------------------------------------------------------- runtime table */
 

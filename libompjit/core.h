@@ -45,6 +45,7 @@ typedef struct ompjit__kernel_desc {
     int32_t reduction_size, reduction_length; /* bytes, records            */
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
+    bool parallel;       /* has parallel regions and no teams construct    */
     ompjit__param *params;
     unsigned nparams;
     bool cuda;           /* of a CUDA source: a launch says its geometry   */
@@ -68,10 +69,17 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* backend/template.h              */
     struct ompjit__cuda *cuda; /* a CUDA source (backend/cuda_image.h), or NULL.
                                   device_bc is empty where clang cannot compile
                                   it                                       */
+    uint8_t digest[32];      /* of all that images depend on               */
+    uint8_t host_digest[32]; /* of host_bc                                 */
+    bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
+                                in the device code is clang's own choice   */
+    bool own_lines;          /* nobody asked for line tables: they are for
+                                messages, and have no place in PTX         */
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
@@ -191,11 +199,13 @@ struct ompjit_context {
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
     ompjit_assembler assembler;
-    bool separate_host_memory;
+    ompjit_host_memory host_memory; /* not DEFAULT                        */
+    struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
+    bool keeps_signals; /* the library installs no signal handler */
     ompjit_log_fn *log;
     void *log_data;
 
@@ -204,6 +214,7 @@ struct ompjit_context {
     bool devices_known;
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
+    struct ompjit__cache *cache; /* NULL: off                              */
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     struct ompjit__background *background; /* offload/background.c         */
 

@@ -2,7 +2,7 @@
 #
 # OMPJIT_LLVM: finds LLVM 22, clang 22 and LLVM's OpenMP runtime. Reads
 # $with_llvm and $enable_shared_llvm; sets LLVM_CPPFLAGS LLVM_LIBS LLVM_LDFLAGS
-# LLVM_BINDIR CLANG CLANG_RESOURCE_DIR LIBOMP.
+# LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR LIBOMP RT_CPUS.
 
 # OMPJIT_LLVM_CONFIG: llvm-config, by the order user's choice, PATH, known places.
 AC_DEFUN([OMPJIT_LLVM_CONFIG], [
@@ -19,18 +19,42 @@ AS_CASE([$llvm_version], [22.*], [],
     [AC_MSG_ERROR([$LLVM_CONFIG is LLVM $llvm_version; LLVM 22 is needed])])
 ])
 
+# OMPJIT_CPU(NAME, LLVM's component, VARIABLE): a row of libompjit/base/cpu.def.
+# This host's is needed; others serve host objects that run elsewhere.
+AC_DEFUN([OMPJIT_CPU], [
+have=0
+AS_IF([test "$host_cpu" = $1], [have=1],
+    [test "x$enable_cross_objects" != xno], [
+        AS_CASE([" `$LLVM_CONFIG --targets-built | tr A-Z a-z` "],
+            [*" $2 "*], [have=1],
+            [AS_IF([test "x$enable_cross_objects" = xyes], [AC_MSG_ERROR(
+                [--enable-cross-objects: LLVM was built without $2])])])])
+AS_IF([test $have = 1], [
+    llvm_components="$llvm_components $2"
+    RT_CPUS="$RT_CPUS $1"
+])
+AC_DEFINE_UNQUOTED([$3], [$have], [the back end for $1 is there])
+])
+
 # OMPJIT_LLVM_LINK: static libraries with hidden symbols, or the shared one.
 # Of LLVM's system libraries only what the used components need is linked, so
 # that neither z3 nor libxml2 has to be there.
 AC_DEFUN([OMPJIT_LLVM_LINK], [
 llvm_libdir=`$LLVM_CONFIG --libdir`
-llvm_components="nvptx native orcjit passes bitreader bitwriter irreader linker analysis ipo"
+llvm_components="nvptx orcjit passes bitreader bitwriter irreader linker analysis ipo"
+RT_CPUS=
+OMPJIT_CPU([x86_64], [x86], [OMPJIT_CONFIG_X86_64])
+OMPJIT_CPU([aarch64], [aarch64], [OMPJIT_CONFIG_AARCH64])
+AS_CASE([" $RT_CPUS "], [*" $host_cpu "*], [],
+    [AC_MSG_ERROR([the host device knows x86_64 and aarch64, not $host_cpu])])
+AC_SUBST([RT_CPUS])
 AS_IF([test "x$enable_shared_llvm" = xyes], [
     LLVM_LIBS=`$LLVM_CONFIG --link-shared --libs $llvm_components 2>/dev/null`
     AS_IF([test -z "$LLVM_LIBS"],
         [AC_MSG_ERROR([--enable-shared-llvm: no shared libLLVM in $llvm_libdir])])
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS"
     LLVM_LDFLAGS="-Wl,-rpath,$llvm_libdir"
+    LLVM_TEST_LIBS=$LLVM_LIBS
 ], [
     LLVM_LIBS=`$LLVM_CONFIG --link-static --libs $llvm_components 2>/dev/null`
     AS_IF([test -z "$LLVM_LIBS"], [AC_MSG_ERROR([no static LLVM libraries in
@@ -41,6 +65,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
         [AC_MSG_ERROR([LLVM needs libzstd; install libzstd-dev])], [-lm])
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
     LLVM_LDFLAGS="-Wl,--gc-sections"
+    LLVM_TEST_LIBS=
 ])
 ])
 
@@ -58,14 +83,15 @@ CLANG_RESOURCE_DIR=`$CLANG -print-resource-dir`
 AC_DEFUN([OMPJIT_LIBOMP], [
 AC_MSG_CHECKING([for LLVM's OpenMP runtime])
 LIBOMP=
-ompjit_multiarch=`$CLANG -print-multiarch 2>/dev/null || :`
-for dir in "$llvm_libdir" "/usr/lib/$ompjit_multiarch" \
-    /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib64; do
-    for lib in libomp.so.5 libomp.so; do
-        AS_IF([test -z "$LIBOMP" && test -e "$dir/$lib"], [LIBOMP=$dir/$lib])
+AS_IF([test "x$cross_compiling" != xyes], [
+    for dir in "$llvm_libdir" "/usr/lib/$host_cpu-linux-gnu" /usr/lib64; do
+        for lib in libomp.so.5 libomp.so; do
+            AS_IF([test -z "$LIBOMP" && test -e "$dir/$lib"],
+                [LIBOMP=$dir/$lib])
+        done
     done
-done
-AC_MSG_RESULT([${LIBOMP:-no, libomp.so.5 will be looked for at run time}])
+])
+AC_MSG_RESULT([${LIBOMP:-libomp.so.5 will be looked for at run time}])
 : ${LIBOMP:=libomp.so.5}
 ])
 
@@ -77,7 +103,7 @@ OMPJIT_LLVM_LINK
 OMPJIT_CLANG
 OMPJIT_LIBOMP
 AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS])
-AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
+AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LLVM], ["$llvm_version"], [LLVM's version])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_CLANG], ["$CLANG"], [clang found at configure time])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LIBOMP], ["$LIBOMP"], [libomp found at configure time])

@@ -5,12 +5,14 @@
  * the functions; the engine defines them as absolute symbols of the JIT.
  *
  * A device thread is a fiber, or the calling OS thread itself where a team has
- * one thread. A fiber never changes its OS thread, so what
+ * one thread. Fibers of a team may be on several OS threads: what they share
+ * needs atomics and these barriers, as on a GPU. A fiber never changes its OS thread, so what
  * ompjit_host_self() returns is constant during one call of a kernel.
  */
 #ifndef OMPJIT_HOST_ABI_H
 #define OMPJIT_HOST_ABI_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define OMPJIT_HOST_WARP 32
@@ -26,6 +28,7 @@ typedef struct ompjit_host_thread {
     char *dynamic;     /* its dynamic shared memory, 16-byte aligned      */
     uint32_t dynamic_size;
     uint32_t shared_size;
+    void *check;      /* the engine's, of a launch that is checked        */
 } ompjit_host_thread;
 
 /* The calling device thread. */
@@ -52,6 +55,11 @@ void ompjit_host_yield(void);
 
 /* Ends the kernel with an error; does not return. */
 void ompjit_host_trap(const char *message) __attribute__((noreturn));
+
+/* malloc, for kernels under that name: clang keeps variables there that other
+ * threads may see, so recursion comes by here, and must not overflow the stack
+ * inside of the C library, where nothing could be saved. */
+void *ompjit_host_malloc(size_t size);
 
 /* Seconds of the monotonic clock, and its resolution; nanoseconds. */
 double ompjit_host_wtime(void);

@@ -63,7 +63,7 @@ EXPORT int32_t omp_get_team_num(void)
 }
 
 /* What a teams region could have: of no use here, where there is none to come,
- * but kept. */
+ * but kept. 0 teams are no bound, as on the host where nobody set one. */
 static SHARED uint32_t nteams_var, teams_limit_var;
 
 EXPORT void ompjit_teams_init(void)
@@ -78,7 +78,7 @@ EXPORT void omp_set_num_teams(int32_t n)
 }
 EXPORT int32_t omp_get_max_teams(void)
 {
-    return (int32_t)(nteams_var ? nteams_var : plat_teams());
+    return (int32_t)nteams_var;
 }
 EXPORT void omp_set_teams_thread_limit(int32_t n)
 {

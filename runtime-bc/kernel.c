@@ -80,9 +80,10 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         team_init(EXEC_GENERIC, launch);
         return -1;
     }
-    /* The main thread's warp has no workers, and blocks of one warp none. */
-    if (env->use_generic_state_machine && plat_ntid() > PLAT_WARP &&
-        plat_tid() < plat_ntid() - PLAT_WARP)
+    /* A main thread's warp has no workers, and blocks of that warp alone none. */
+    if (env->use_generic_state_machine &&
+        (PLAT_MAIN_WORKS || (plat_ntid() > PLAT_WARP &&
+                             plat_tid() < plat_ntid() - PLAT_WARP)))
         run_worker();
     return (int32_t)plat_tid();
 }

@@ -95,8 +95,10 @@ INLINE void run_alone(void *fn, void **args, int64_t nargs)
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
 void __kmpc_end_sharing_variables(void);
 
-/* The main thread wakes the workers and waits for them. */
-INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
+/* The main thread wakes the workers, is one of them where it works, and waits
+ * for the others. */
+INLINE void run_workers(uint32_t n, void *fn, void *wrapper, void **args,
+                        int64_t nargs)
 {
     void **shared;
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
@@ -106,6 +108,10 @@ INLINE void run_workers(uint32_t n, void *wrapper, void **args, int64_t nargs)
     ompjit_work = wrapper;
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
+    if (PLAT_MAIN_WORKS) {
+        call_microtask(CONTEXT_TAG | CONTEXT_TEAM, fn, args, nargs);
+        drop_own_icv();
+    }
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
     ompjit_size = 1;
@@ -130,7 +136,7 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     if (is_spmd())
         run_spmd(n, fn, args, nargs);
     else if (n > 1 && wrapper)
-        run_workers(n, wrapper, args, nargs);
+        run_workers(n, fn, wrapper, args, nargs);
     else
         run_alone(fn, args, nargs);
 }

@@ -63,6 +63,13 @@ INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
     uint32_t clamp = (PLAT_WARP - width) << 8 | 0x1f;
     return __nvvm_shfl_sync_down_i32(mask, value, delta, clamp);
 }
+INLINE int64_t plat_shuffle_down_64(uint32_t mask, int64_t value,
+                                    uint32_t delta, uint32_t width)
+{
+    int32_t low = plat_shuffle_down(mask, (int32_t)value, delta, width);
+    int32_t high = plat_shuffle_down(mask, (int32_t)(value >> 32), delta, width);
+    return (int64_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
 INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
 {
     return __nvvm_shfl_sync_idx_i32(mask, value, lane, 0x1f);
@@ -115,6 +122,10 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 /* A counted barrier counts whole warps. */
 #define PLAT_COUNTS_THREADS 0
 
+/* A generic kernel's main thread stands apart: in a warp with workers it would
+ * diverge from them. */
+#define PLAT_MAIN_WORKS 0
+
 /* A bare kernel's geometry, in dimension 0 to 2. */
 #define PLAT_DIMENSION(name, sreg)                                             \
     INLINE uint32_t name(int32_t d)                                            \
@@ -154,7 +165,7 @@ INLINE void plat_hw_barrier_some(uint32_t id, uint32_t n)
 }
 INLINE void plat_warp_sync(uint32_t mask) { ompjit_host_warp_sync(mask); }
 
-/* Fibers of a warp do not run in lockstep, so a thread can only be sure of
+/* The threads of a warp do not run in lockstep, so a thread can only be sure of
  * itself: code that asks who is with it gets its own lane. */
 INLINE uint32_t plat_together(void)
 {
@@ -162,14 +173,19 @@ INLINE uint32_t plat_together(void)
 }
 INLINE uint32_t plat_active_mask(void) { return plat_together(); }
 
-INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
-                                 uint32_t width)
+INLINE int64_t plat_shuffle_down_64(uint32_t mask, int64_t value,
+                                    uint32_t delta, uint32_t width)
 {
     uint32_t lane = ompjit_host_self()->tid & (PLAT_WARP - 1);
     uint32_t from = lane + delta;
     bool inside = (lane & (width - 1)) + delta < width;
-    return (int32_t)ompjit_host_shuffle(mask, (uint32_t)value,
+    return (int64_t)ompjit_host_shuffle(mask, (uint64_t)value,
                                         inside ? from : lane);
+}
+INLINE int32_t plat_shuffle_down(uint32_t mask, int32_t value, uint32_t delta,
+                                 uint32_t width)
+{
+    return (int32_t)plat_shuffle_down_64(mask, value, delta, width);
 }
 INLINE int32_t plat_shuffle_from(uint32_t mask, int32_t value, uint32_t lane)
 {
@@ -197,6 +213,8 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 }
 #define plat_fail(message) ompjit_host_trap(message)
 #define PLAT_COUNTS_THREADS 1
+/* The main thread is the first of its own parallel regions. */
+#define PLAT_MAIN_WORKS 1
 
 INLINE uint32_t plat_block_dim(int32_t d);
 INLINE uint32_t plat_grid_dim(int32_t d);

@@ -126,14 +126,8 @@ EXPORT int32_t __kmpc_shuffle_int32(int32_t value, int16_t delta, int16_t width)
 }
 EXPORT int64_t __kmpc_shuffle_int64(int64_t value, int16_t delta, int16_t width)
 {
-    uint32_t mask = shuffle_mask();
-    uint32_t low = (uint32_t)plat_shuffle_down(mask, (int32_t)value,
-                                               (uint16_t)delta,
-                                               (uint16_t)width);
-    uint32_t high = (uint32_t)plat_shuffle_down(mask, (int32_t)(value >> 32),
-                                                (uint16_t)delta,
-                                                (uint16_t)width);
-    return (int64_t)((uint64_t)high << 32 | low);
+    return plat_shuffle_down_64(shuffle_mask(), value, (uint16_t)delta,
+                                (uint16_t)width);
 }
 
 /* The host's way, a lock around the combination, for front ends that use it. */

@@ -83,16 +83,19 @@ int8_t __kmpc_is_spmd_exec_mode(void);
 INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }
 
 /* Threads that a parallel region can have. In generic mode the last warp is
- * the main thread's. */
+ * the main thread's where that does not work with the others. */
 INLINE uint32_t max_threads(void)
 {
     uint32_t n = plat_ntid();
-    if (is_spmd())
+    if (PLAT_MAIN_WORKS || is_spmd())
         return n;
     return n > PLAT_WARP ? n - PLAT_WARP : 1;
 }
 /* The thread that runs a generic kernel's sequential part. */
-INLINE uint32_t main_tid(void) { return (plat_ntid() - 1) & ~(PLAT_WARP - 1); }
+INLINE uint32_t main_tid(void)
+{
+    return PLAT_MAIN_WORKS ? 0 : (plat_ntid() - 1) & ~(PLAT_WARP - 1);
+}
 
 /* ------------------------------------------------------------ contexts */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The host engine: teams of fibers, barriers, warps, traps and deadlocks; and
- * the lowering of team-shared variables. Kernels are C functions here.
+ * The host engine: teams of fibers on one OS thread and on several, barriers,
+ * warps, traps and deadlocks; and the lowering of team-shared variables. Kernels
+ * are C functions here.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/Analysis.h>
@@ -11,11 +12,48 @@
 #include "runtime-bc/host_abi.h"
 #include "tap.h"
 
+static ompjit__host_pool *pool;
+
+/* The OS threads that run a team, what libomp's are in the library. */
+static uint32_t members = 1;
+
+struct part {
+    ompjit__host_team *team;
+    uint32_t member;
+};
+
+static void *join_team(void *arg)
+{
+    struct part *part = arg;
+    ompjit__host_team_join(part->team, part->member, members);
+    return NULL;
+}
+
+static ompjit_status run_shared(const ompjit__host_launch *launch,
+                                uint32_t number, ompjit_error *err)
+{
+    ompjit__host_team *team;
+    pthread_t threads[16];
+    struct part parts[16];
+    ompjit_status status =
+        ompjit__host_team_begin(pool, launch, number, members, &team, err);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < members; i++) {
+        parts[i] = (struct part){team, i};
+        if (i)
+            pthread_create(&threads[i], NULL, join_team, &parts[i]);
+    }
+    join_team(&parts[0]);
+    for (uint32_t i = 1; i < members; i++)
+        pthread_join(threads[i], NULL);
+    return ompjit__host_team_end(pool, team, err);
+}
+
 static ompjit_status run(void (*kernel)(void **), void **args, uint32_t teams,
                          uint32_t threads, uint32_t shared, uint32_t dynamic,
                          ompjit_error *err)
 {
-    static ompjit__host_pool *pool;
     if (!pool)
         pool = ompjit__host_pool_new();
     ompjit__geometry g = {.teams = {teams, 1, 1},
@@ -26,7 +64,12 @@ static ompjit_status run(void (*kernel)(void **), void **args, uint32_t teams,
                                   .args = args,
                                   .geometry = &g,
                                   .shared_size = shared};
-    return ompjit__host_run_teams(pool, &launch, 0, teams, err);
+    ompjit_status status = OMPJIT_OK;
+    if (members == 1 || threads == 1)
+        return ompjit__host_run_teams(pool, &launch, 0, teams, err);
+    for (uint32_t team = 0; !status && team < teams; team++)
+        status = run_shared(&launch, team, err);
+    return status;
 }
 
 /* Every thread writes its slot, and after a barrier reads its neighbour's. */
@@ -39,7 +82,7 @@ static void neighbours(void **args)
         ompjit_host_barrier(0, 0);
         uint32_t next = (self->tid + 1) % self->ntid;
         if (slots[next] != round * 1000 + (int)next)
-            ++*wrong;
+            __atomic_fetch_add(wrong, 1, __ATOMIC_RELAXED);
         ompjit_host_barrier(1, self->ntid);
     }
 }
@@ -64,17 +107,17 @@ static void leavers(void **args)
         return;
     ompjit_host_barrier(0, 0);
     ompjit_host_barrier(0, 0);
-    ++*(int *)args[0];
+    __atomic_fetch_add((int *)args[0], 1, __ATOMIC_RELAXED);
 }
 
 /* Thread 0 waits for what the last thread sets. */
 static void spinners(void **args)
 {
     ompjit_host_thread *self = ompjit_host_self();
-    volatile int *flag = args[0];
+    int *flag = args[0];
     if (self->tid == self->ntid - 1)
-        *flag = 1;
-    while (!*flag)
+        __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
         ompjit_host_yield();
 }
 
@@ -86,6 +129,53 @@ static void half_at_barrier(void **args)
         ompjit_host_barrier(2, 64);
 }
 
+/* Barriers of 32 threads each that do not wait for the other 32. */
+static void halves(void **args)
+{
+    ompjit_host_thread *self = ompjit_host_self();
+    uint32_t half = self->tid / 32 % 2;
+    for (int round = 0; round < 30; round++) {
+        __atomic_fetch_add(&((int *)args[0])[half], 1, __ATOMIC_RELAXED);
+        ompjit_host_barrier(4 + half, 32);
+        if (__atomic_load_n(&((int *)args[0])[half], __ATOMIC_RELAXED) <
+            (round + 1) * 32)
+            __atomic_fetch_add((int *)args[1], 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* A lock, taken by each thread in turn, and a barrier after. */
+static void lockers(void **args)
+{
+    int *lock = args[0], *plain = args[1];
+    for (int i = 0; i < 20; i++) {
+        while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+            ompjit_host_yield();
+        ++*plain;
+        __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+    }
+    ompjit_host_barrier(0, 0);
+}
+
+/* The last thread traps while others spin, wait and compute. */
+static void trap_among_spinners(void **args)
+{
+    ompjit_host_thread *self = ompjit_host_self();
+    if (self->tid == self->ntid - 1)
+        ompjit_host_trap("stop all");
+    if (self->tid % 2)
+        ompjit_host_barrier(0, 0);
+    while (!__atomic_load_n((int *)args[0], __ATOMIC_RELAXED))
+        ompjit_host_yield();
+}
+
+/* One lane never comes to the shuffle. */
+static void lane_missing(void **args)
+{
+    if (ompjit_host_self()->tid == 3)
+        ompjit_host_barrier(1, 0);
+    ompjit_host_warp_sync(0xf);
+}
+
 static void trapping(void **args)
 {
     ompjit_host_thread *self = ompjit_host_self();
@@ -93,7 +183,7 @@ static void trapping(void **args)
     if (self->ctaid == 2 && self->tid == self->ntid - 1)
         ompjit_host_trap("the message");
     ompjit_host_barrier(0, 0);
-    ++*(int *)args[0];
+    __atomic_fetch_add((int *)args[0], 1, __ATOMIC_RELAXED);
 }
 
 static void count_teams(void **args)
@@ -101,9 +191,10 @@ static void count_teams(void **args)
     ompjit_host_thread *self = ompjit_host_self();
     if (self->tid == 0)
         ((uint32_t *)args[0])[self->ctaid] += self->nctaid;
-    self->dynamic[self->dynamic_size - 1] = 1;
+    if (self->tid == 0)
+        self->dynamic[self->dynamic_size - 1] = 1;
     if ((uintptr_t)self->dynamic % 16)
-        ((uint32_t *)args[0])[0] += 1000;
+        __atomic_fetch_add((uint32_t *)args[0], 1000, __ATOMIC_RELAXED);
 }
 
 static void teams(void)
@@ -116,7 +207,7 @@ static void teams(void)
         uint64_t sums[32] = {0};
         void *a[] = {&wrong}, *b[] = {sums}, *c[] = {&left}, *d[] = {&flag};
         ok(run(neighbours, a, 3, n, n * 4, 0, &err) == 0 && wrong == 0,
-           "%u threads meet at barriers", n);
+           "%u threads on %u meet at barriers", n, members);
         ok(run(warp_sum, b, 1, n, 0, 0, &err) == 0, "%u threads shuffle", n);
         uint64_t want = 0, got = 0;
         for (uint32_t t = 0; t < n; t++)
@@ -135,6 +226,13 @@ static void teams(void)
     ok(run(count_teams, e, 300, 4, 7, 100, &err) == 0 && counts[0] == 300 &&
            counts[299] == 300,
        "every team ran once, with aligned dynamic memory");
+    int come[2] = {0}, wrong = 0, lock = 0, plain = 0;
+    void *f[] = {come, &wrong}, *g[] = {&lock, &plain};
+    ok(run(halves, f, 1, 64, 0, 0, &err) == 0 && !wrong && come[0] == 960 &&
+           come[1] == 960,
+       "barriers of some threads");
+    ok(run(lockers, g, 1, 40, 0, 0, &err) == 0 && plain == 800,
+       "a lock keeps 40 threads apart: %d", plain);
 }
 
 static void failures(void)
@@ -159,6 +257,14 @@ static void failures(void)
     done = 0;
     ok(run(leavers, args, 1, 64, 0, 0, &err) == 0 && done == 32,
        "the engine works on after a failure");
+    done = 0;
+    ok(run(trap_among_spinners, args, 1, 9, 0, 0, &err) == OMPJIT_ERR_DEVICE,
+       "a trap ends threads that spin and wait");
+    ok_string(err.text, "kernel k, team 0, thread 8: stop all", "and is told");
+    ok(run(lane_missing, args, 1, 4, 0, 0, &err) == OMPJIT_ERR_DEVICE,
+       "a lane that is not at the warp's operation");
+    ok_contains(err.text, "waiting at barrier 1: thread 3; waiting for their "
+                "warp: thread 0, 1, 2", "who waits for what");
 }
 
 /* Two shared variables, one reached through a constant expression and phis. */
@@ -190,7 +296,7 @@ static void lowering(void)
            !ompjit__parse_ir(context, shared_ir, strlen(shared_ir), "t",
                              &messages, &m, &err),
        "the module parses %s", err.text);
-    ok(!ompjit__host_retarget(m, tm, &err), "retargeted");
+    ok(!ompjit__host_retarget(m, tm, true, &err), "retargeted");
     ok(!ompjit__host_finish(m, &err), "shared variables lowered");
     char *text = NULL;
     ok(!LLVMVerifyModule(m, LLVMReturnStatusAction, &text), "valid: %s",
@@ -199,6 +305,10 @@ static void lowering(void)
     ok(!LLVMGetNamedGlobal(m, "a") && !LLVMGetNamedGlobal(m, "b") &&
            !LLVMGetNamedGlobal(m, "dyn"),
        "no shared variable is left");
+    ok(LLVMGetStringAttributeAtIndex(LLVMGetNamedFunction(m, "f"),
+                                     LLVMAttributeFunctionIndex, "probe-stack",
+                                     11),
+       "large frames are touched page by page");
     LLVMValueRef size = LLVMGetNamedGlobal(m, OMPJIT__SHARED_SIZE_SYMBOL);
     ok(size && LLVMConstIntGetZExtValue(LLVMGetInitializer(size)) == 32,
        "a team needs 16 + 8 bytes, rounded to 32");
@@ -209,7 +319,7 @@ static void lowering(void)
                               "@llvm.nvvm.read.ptx.sreg.smid()\n ret i32 %a\n}";
     ok(!ompjit__parse_ir(context, bad, strlen(bad), "t", &messages, &m, &err),
        "an intrinsic that the host lacks parses");
-    ok(ompjit__host_retarget(m, tm, &err) == OMPJIT_ERR_COMPILE,
+    ok(ompjit__host_retarget(m, tm, true, &err) == OMPJIT_ERR_COMPILE,
        "but is refused");
     ok_contains(err.text, "llvm.nvvm.read.ptx.sreg.smid", "by name");
     LLVMDisposeModule(m);
@@ -220,8 +330,13 @@ static void lowering(void)
 
 int main(void)
 {
-    teams();
-    failures();
+    static const uint32_t numbers[] = {1, 2, 3, 16};
+    for (size_t i = 0; i < OMPJIT__COUNT(numbers); i++) {
+        members = numbers[i];
+        teams();
+        failures();
+    }
+    ompjit__host_pool_free(pool);
     lowering();
     return done_testing();
 }

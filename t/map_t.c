@@ -705,6 +705,53 @@ static void *hammer(void *arg)
     return (void *)bad;
 }
 
+/* On a device that borrows: how many allocations a kernel's maps cost. */
+static int borrowed(ompjit_device *dev, const arrays *a)
+{
+    fake_reset(dev);
+    ompjit_status st = ompjit__map_run(dev, &a->m, NULL, 0,
+                                       &(ompjit__request){0}, NULL);
+    return st ? -1 : ((fake *)dev->state)->allocs;
+}
+
+static void borrowing(void)
+{
+    struct { char *p; char rest[24]; } s = {0};
+    char x[32] = {0}, y[32] = {0};
+    ompjit_device *dev = fake_new(false);
+    fake *f = dev->state;
+    dev->borrows = true;
+    fake_kernel_fn = NULL;
+    arrays out = {0}, in = {0}, near = {0}, holds = {0}, apart = {0};
+    add(&out, x, x, 32, TOFROM | PARAM);
+    add(&out, y, y, 32, FROM | PARAM);
+    ok(borrowed(dev, &out) == 0, "tofrom and from stay where they are");
+    ok(f->to + f->from == 0, "  without copies");
+    add(&in, x, x, 32, TO | PARAM);
+    add(&in, y, y, 32, NONE | PARAM);
+    ok(borrowed(dev, &in) == 2, "to and alloc do not");
+    add(&near, x, x, 32, TOFROM | CLOSE | PARAM);
+    ok(borrowed(dev, &near) == 1, "nor does close");
+
+    add(&holds, &s, &s, sizeof s, TOFROM | PARAM);
+    add(&holds, x, x, 32, TO | PARAM);
+    add(&holds, &s.p, x, 8, ATTACH);
+    s.p = x;
+    ok(borrowed(dev, &holds) == 2, "nor what a pointer is attached in");
+    ok(s.p == x, "  and the pointer is as it was");
+    add(&apart, &s, &s, sizeof s, TOFROM | PARAM);
+    add(&apart, &s.p, x, 32, TOFROM | POINTER | MEMBER(0));
+    ok(borrowed(dev, &apart) == 2, "nor a struct with members");
+
+    fake_reset(dev);
+    one(dev, ompjit__map_begin, x, 32, TOFROM, NULL);
+    ok(f->allocs == 1, "nor the data of a data region");
+    ok(borrowed(dev, &out) == 0, "  which later kernels use");
+    one(dev, ompjit__map_end, x, 32, TOFROM, NULL);
+    ok(f->from == 1, "  until it ends");
+    ok(!fake_delete(dev), "nothing leaked");
+}
+
 static void threads(bool shares)
 {
     pthread_t t[4];
@@ -735,6 +782,7 @@ int main(void)
         threads(shares);
     }
     two_clauses();
+    borrowing();
     attachment();
     return_param();
     captures();

@@ -12,7 +12,9 @@
 static void architectures(void)
 {
     static const char *const names[] = {"sm_75", "sm_80", "sm_86",  "sm_89",
-                                        "sm_90", "sm_100", "sm_120", "host"};
+                                        "sm_90", "sm_100", "sm_120", "host",
+                                        "x86-64", "x86-64-v3", "aarch64",
+                                        "neoverse-v2"};
     ompjit_error err = {0};
     for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
         const ompjit__arch *row = ompjit__arch_at(i);
@@ -24,7 +26,8 @@ static void architectures(void)
     ok(ompjit__arch_check("sm_60", &err) == OMPJIT_ERR_TARGET,
        "sm_60 is unknown");
     ok_contains(err.text, "'sm_60'; there are sm_75, sm_80, sm_86, sm_89, "
-                          "sm_90, sm_100, sm_120, host",
+                          "sm_90, sm_100, sm_120, host, x86-64"
+                ", x86-64-v3, aarch64, neoverse-v2",
                 "and the error lists those there are");
     ok(ompjit__arch_check(NULL, &err) == OMPJIT_ERR_TARGET, "none is unknown");
     LLVMTargetMachineRef tm;

@@ -86,7 +86,7 @@ rt_retarget() {
 
 # rt_fold THREADS OUT.ll: the host runtime for blocks of that many threads.
 rt_fold() {
-    "$LLVM_BINDIR/llvm-dis" "$RT_OBJECTS/ompjit_rt_host.bc" -o - | sed -E \
+    "$LLVM_BINDIR/llvm-dis" "$RT_OBJECTS/ompjit_rt_${rt_host_triple%%-*}.bc" -o - | sed -E \
         "s/^@ompjit_fold_threads = weak (dso_local )?constant i32 0/@ompjit_fold_threads = internal constant i32 $1/" \
         >"$2"
 }

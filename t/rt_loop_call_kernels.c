@@ -365,7 +365,7 @@ SAME(4) SAME(4u) SAME(8) SAME(8u)
     TO(W, F, 4, 150, NONE, 7, 6, 1, 1, 0);                                     \
     TO(W, F, 4, 150, CHUNKED, 6, 7, -1, 1, 0);                                 \
     TO(W, F, 5, 150, CHUNKED, 3, 3, 1000, FEW, 0);                             \
-    TO(W, F, 6, 0, NONE, LOW, HIGH - 1, 1, FEW, 1);                              \
+    TO(W, F, 6, 0, NONE, LOW, HIGH - 1, 1, FEW, 1);                            \
     TO(W, F, 6, 0, CHUNKED, LOW, HIGH - 1, 1, FEW, 1);                         \
     TO(W, F, 6, 0, CHUNKED, 0, BIG - 2 + BIG, 1, BIG, 1);
 #define LIMITS_4 INT32_MIN, INT32_MAX, (1 << 30), (1 << 22)

@@ -38,7 +38,7 @@ void rt_ordered_schedules(args *p)
     {
         int at = 1;
         omp_set_schedule((omp_sched_t)2, 3);
-#pragma omp parallel
+#pragma omp parallel num_threads(5)
         {
             ORDERED(int, -5, 20, 1, static)
             ORDERED(unsigned, 4294967200u, 4294967280u, 3, static, 2)

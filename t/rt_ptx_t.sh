@@ -18,7 +18,7 @@ kernels=$(sed -n 's/^ *K(\([a-z_]*\),.*/\1/p' "$srcdir/t/rt_kernels.h")
 compile() {
     mkdir -p "$tmp/$1"
     for k in $kernels; do
-        rt_link "$tmp/kernels.bc" "rt_$k" "$RT_OBJECTS/ompjit_rt_nvptx.bc" \
+        rt_link "$tmp/kernels.bc" "rt_$k" "$RT_OBJECTS/ompjit_rt_nvptx64.bc" \
             "$2" "$tmp/$k.bc" && rt_ptx "$tmp/$k.bc" "$tmp/$1/$k.ptx" ||
             return 1
     done

@@ -235,6 +235,18 @@ static void device_numbers(void)
         context_delete(ctx);
     }
     default_device_number = 0;
+    for (int mandatory = 0; mandatory < 2; mandatory++) {
+        ompjit_context *ctx = context_new(mandatory ? "MANDATORY" : NULL);
+        ompjit__kernel_args args = {.version = 3};
+        ompjit__tgt_add_kernel(ctx, key, module_a, OMPJIT__NO_KERNEL, NULL);
+        fake_runs = 0;
+        int32_t rc = run(ctx, 0, 0, 0, key, &args);
+        ok(rc == 1 && !fake_runs &&
+               !ompjit__tgt_error(ctx, NULL) == !mandatory,
+           "a region without a kernel is the host's%s",
+           mandatory ? ", which mandatory forbids" : "");
+        context_delete(ctx);
+    }
     unsetenv("OMP_TARGET_OFFLOAD");
 }
 

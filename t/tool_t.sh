@@ -87,6 +87,49 @@ succeeds "32 threads" "$ompjit" run --threads=32 --teams 2 "$tmp/ok.c"
 is "$out" "2 4 6" "  the same result"
 succeeds "separate memory" "$ompjit" run --host-memory=separate "$tmp/ok.c"
 is "$out" "2 4 6" "  the same result"
+program memory.c '#include <stdio.h>' '#include <omp.h>' 'int main(void) {' \
+    'int a = 1, b = 1, c = 1, d = 1;' \
+    '#pragma omp target map(to: a) map(tofrom: b)' '{ a = 2; b = 2; }' \
+    '#pragma omp target data map(tofrom: c)' '{' \
+    '#pragma omp target map(tofrom: c)' 'c = 2;' 'd = c; }' \
+    'printf("%d %d %d %d", a, b, c, d); return 0; }'
+succeeds "mapped data" "$ompjit" run "$tmp/memory.c"
+is "$out" "1 2 2 1" "  is apart from the original, as on a GPU"
+succeeds "shared memory" "$ompjit" run --host-memory=shared "$tmp/memory.c"
+is "$out" "2 2 2 2" "  is not"
+sed '2a\
+#pragma omp requires unified_shared_memory' "$tmp/memory.c" >"$tmp/unified.c"
+for memory in auto separate; do
+    succeeds "a program that requires shared memory, $memory" \
+        "$ompjit" run --host-memory=$memory "$tmp/unified.c"
+    is "$out" "2 2 2 2" "  has it"
+done
+program stride.c '#include <stdio.h>' '#include <stdlib.h>' \
+    'int main(int c, char **v) { int n = atoi(v[1]), a[100];' \
+    'for (int i = 0; i < 100; i++) a[i] = 0;' \
+    '#pragma omp target data map(from: a)' '{' \
+    '#pragma omp target map(a)' 'for (int i = 0; i < 100; i++) a[i] = 5;' \
+    'for (int i = 0; i < 100; i++) a[i] = i;' \
+    '#pragma omp target update to(a[1:n:3])' '}' \
+    'printf("%d %d %d %d %d %d", a[0], a[1], a[4], a[5], a[7], a[10]); }'
+succeeds "an update with a stride and a length that is no constant" \
+    "$ompjit" run "$tmp/stride.c" 3
+is "$out" "5 1 4 5 7 5" "  copies every third element"
+program teams.c '#include <stdio.h>' '#include <omp.h>' 'int main(void) {' \
+    'int n = 0; char text[200];' '#pragma omp teams num_teams(37)' \
+    'if (omp_get_team_num() == 36) n = omp_get_num_teams();' \
+    'printf("%d %d", n, omp_capture_affinity(text, 200, "%n") > 0); }'
+succeeds "teams on the host" "$ompjit" run "$tmp/teams.c"
+is "$out" "37 1" "  are as many as num_teams says; affinity is libomp's"
+program otherwise.c '#include <stdio.h>' '#include <omp.h>' \
+    'int main(void) { int host = 7;' \
+    '#pragma omp metadirective when(device = {kind(nohost)}: nothing)' \
+    '    otherwise(target map(tofrom: host))' \
+    'host = omp_is_initial_device();' 'printf("%d", host); }'
+sed -i 's/nothing)$/nothing) \\/' "$tmp/otherwise.c"
+succeeds "a region that clang leaves out of the device's half" \
+    "$ompjit" run -fopenmp-version=52 "$tmp/otherwise.c"
+is "$out" "1" "  runs on the host"
 for level in 0 1 2 3; do
     succeeds "-O$level" "$ompjit" run -O$level "$tmp/ok.c"
     is "$out" "2 4 6" "  the same result"

@@ -93,7 +93,8 @@ static int run_command(const struct command *command, int argc, char **argv)
     if (!status && o.help) {
         status = help_command(command);
     } else if (!status && !o.file && command->bit != DEVICES) {
-        complain("%s needs a FILE; usage: ompjit %s %s", command->name,
+        complain("%s needs %s; usage: ompjit %s %s", command->name,
+                 command->bit == CACHE ? "a command" : "a FILE",
                  command->name, command->arguments);
         status = EXIT_USAGE;
     } else if (!status) {

@@ -250,7 +250,7 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
         } else {
             o->file = word;
             o->args = argv + i + 1;
-            if (command == RUN) /* the rest is the program's */
+            if (command & (RUN | CACHE)) /* the rest is the program's */
                 return EXIT_OK;
         }
     }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tool/tool.h"
 
@@ -19,10 +20,26 @@ static void show_times(void)
     times_print(timed);
 }
 
+/* The options of the program that is checked. */
+static const struct options *checked;
+
+/* The first handler that was set, so the last to run: only here can the status
+ * still change. */
+static void end_checked(void)
+{
+    int status = session_verdict(checked, EXIT_OK);
+    fflush(NULL);
+    if (status)
+        _exit(status);
+}
+
 /* Defaults of launches, by the variables that every program of the library
  * obeys. */
 static int set_geometry(const struct options *o)
 {
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     const struct {
         const char *name;
         unsigned value;
@@ -108,6 +125,9 @@ int tool_run(struct options *o)
         return status;
     }
     timed = ctx;
+    checked = o;
+    if (o->check && atexit(end_checked))
+        complain("no room for an exit handler: the status is the program's");
     if (o->time && atexit(show_times))
         complain("no room for an exit handler: no times");
     int argc = 1;

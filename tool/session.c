@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,13 +121,42 @@ static int choose(const char *option, const char *value,
     return EXIT_USAGE;
 }
 
+/* ----------------------------------------------------------------- check */
+
+/* What was reported so far. At file scope because a program may leave by
+ * exit(), or fail, in any thread. */
+static atomic_uint reports;
+
+/* "ompjit: check: " and the text, whose further lines are indented. */
+static void show_report(void *data, const ompjit_check_report *report)
+{
+    (void)data;
+    atomic_fetch_add(&reports, 1);
+    fflush(stdout);
+    complain("check: %s", report->text);
+}
+
+int session_verdict(const struct options *o, int status)
+{
+    unsigned n = atomic_load(&reports);
+    if (!o->check)
+        return status;
+    if (n)
+        complain("check: %u error%s", n, n == 1 ? "" : "s");
+    else if (!o->quiet)
+        complain("check: no errors");
+    return n ? EXIT_REPORTED : status;
+}
+
+/* --------------------------------------------------------------- session */
+
 /* A target region of the program failed: what the program would compute from
  * here on cannot be trusted. Its threads may hold anything, so no handlers. */
 static void end_program(void *data, const ompjit_error *err)
 {
     fflush(NULL);
     failed(err);
-    _exit(EXIT_FAILED);
+    _exit(session_verdict(data, EXIT_FAILED));
 }
 
 /* A tool that runs where it was built finds the wheels that quickstart fetched
@@ -148,7 +178,8 @@ int session_open(const struct options *o, const char *devices,
 {
     static const char *const assemblers[] = {"", "nvjitlink", "ptxas",
                                              "driver", NULL};
-    static const char *const memories[] = {"", "shared", "separate", NULL};
+    static const char *const memories[] = {"", "shared", "separate",
+                                           "auto", NULL};
     int assembler, memory;
     int status = choose("--assembler", o->assembler, assemblers, &assembler);
     if (!status)
@@ -163,11 +194,17 @@ int session_open(const struct options *o, const char *devices,
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.on_failure = end_program;
+    options.on_failure_data = (void *)o;
+    options.check = o->check;
+    options.on_report = show_report;
     options.profile = o->time;
+    if (o->no_cache)
+        options.cache = OMPJIT_CACHE_OFF;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();
     setenv("OMPJIT_WARM", "0", 0); /* one compile: no next one to prepare */
+    setenv("OMPJIT_HOST_MEMORY", "auto", 0); /* what a GPU would compute */
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;

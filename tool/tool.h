@@ -11,7 +11,7 @@
 #include "ompjit.h"
 
 /* Exit statuses beside the program's own. */
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REPORTED = 66 };
 
 /* Commands, as bits: an option belongs to several. */
 enum {
@@ -19,6 +19,7 @@ enum {
     COMPILE = 2,
     INSPECT = 4,
     DEVICES = 8,
+    CACHE = 16,
 };
 
 struct list {
@@ -29,7 +30,7 @@ struct list {
 /* What a command line says. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
-    char **args;            /* run: what follows it, ends in NULL           */
+    char **args;            /* run, cache: what follows it, ends in NULL    */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler;
     const char *output, *emit;
@@ -37,7 +38,7 @@ struct options {
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps;
     struct list flags;      /* for clang                                    */
-    bool time, quiet, verbose, help;
+    bool check, time, quiet, verbose, no_cache, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
@@ -65,6 +66,9 @@ int failed(const ompjit_error *err);
 /* A context by the options; devices NULL: the default. */
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
+/* run --check: the status to end with where the program's own would be
+ * `status`, after the count of what was reported. */
+int session_verdict(const struct options *o, int status);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);
@@ -95,5 +99,6 @@ int tool_run(struct options *o);
 int tool_compile(struct options *o);
 int tool_inspect(struct options *o);
 int tool_devices(struct options *o);
+int tool_cache(struct options *o);
 
 #endif

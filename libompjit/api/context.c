@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/cache.h"
+#include "device/check.h"
 #include "device/device.h"
 #include "offload/offload.h"
 #include "offload/variant.h"
@@ -66,7 +68,8 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"driver", OMPJIT_ASSEMBLER_DRIVER}};
     static const struct choice memories[] = {
         {"shared", OMPJIT_HOST_MEMORY_SHARED},
-        {"separate", OMPJIT_HOST_MEMORY_SEPARATE}};
+        {"separate", OMPJIT_HOST_MEMORY_SEPARATE},
+        {"auto", OMPJIT_HOST_MEMORY_AUTO}};
     static const struct choice policies[] = {
         {"off", OMPJIT_SPECIALIZE_OFF},
         {"auto", OMPJIT_SPECIALIZE_AUTO},
@@ -87,8 +90,35 @@ static ompjit_status set_choices(ompjit_context *ctx,
     }
     ctx->specialize = (ompjit_specialize)specialize;
     ctx->assembler = (ompjit_assembler)assembler;
-    ctx->separate_host_memory = memory == OMPJIT_HOST_MEMORY_SEPARATE;
+    if (o->check)
+        memory = OMPJIT_HOST_MEMORY_SEPARATE;
+    else if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
+        memory = OMPJIT_HOST_MEMORY_SHARED;
+    ctx->host_memory = (ompjit_host_memory)memory;
     return status;
+}
+
+/* What a check needs wins over the environment, not over other options. */
+static ompjit_status set_check(ompjit_context *ctx,
+                               const ompjit_context_options *o,
+                               ompjit_error *err)
+{
+    if (!o->check)
+        return OMPJIT_OK;
+    if (o->devices && strcmp(o->devices, "host"))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "devices `%s`: only kernels on `host` are checked",
+                            o->devices);
+    if (o->host_memory == OMPJIT_HOST_MEMORY_SHARED)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "shared host memory: checked kernels have memory "
+                            "of their own");
+    free(ctx->devices_option);
+    ctx->devices_option = ompjit__strdup("host");
+    ctx->check = ompjit__check_new(ctx, o->on_report, o->on_report_data);
+    if (!ctx->devices_option || !ctx->check)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    return OMPJIT_OK;
 }
 
 static ompjit_status set_options(ompjit_context *ctx,
@@ -98,11 +128,13 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
     const char *log = getenv("OMPJIT_LOG");
+    const char *signals = getenv("OMPJIT_SIGNALS");
     const char *profile = getenv("OMPJIT_PROFILE");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
     ctx->profile = o->profile || (profile && !strcmp(profile, "1"));
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
+    ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && log && !strcmp(log, "1"))
@@ -134,6 +166,10 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
+    if (!status)
+        status = set_check(ctx, o, err);
+    if (!status)
+        status = ompjit__cache_new(ctx, o, &ctx->cache, err);
     if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
                     !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -155,6 +191,8 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__tgt_free(ctx->tgt);
     ompjit__frontend_free(ctx->frontend);
     ompjit__devices_free(ctx);
+    ompjit__check_free(ctx->check);
+    ompjit__cache_free(ctx->cache);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->clang);

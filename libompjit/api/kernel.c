@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "cache/cache.h"
 
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 {
@@ -136,8 +137,8 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
     ompjit__spec spec = {0};
     ompjit__image image = {0};
     ompjit_status status =
-        ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
-                      OMPJIT_FORMAT_CUBIN, &spec, &image, err);
+        ompjit__build_cached(kernel->mod->ctx, &kernel->mod->unit, arch,
+                             OMPJIT_FORMAT_CUBIN, &spec, &image, err);
     if (status)
         return status;
     status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,

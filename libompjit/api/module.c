@@ -9,6 +9,7 @@
 #include "api/module.h"
 #include "backend/cuda_image.h"
 #include "backend/template.h"
+#include "cache/cache.h"
 
 static ompjit_status check_options(const ompjit_module_options *o,
                                    ompjit_error *err)
@@ -67,6 +68,28 @@ typedef ompjit_status from_source(ompjit_context *ctx, const char *source,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
+/* A context that checks needs line numbers, whatever the flags say. */
+static ompjit_status compile(from_source *front_end, ompjit_context *ctx,
+                             const char *source,
+                             const ompjit_module_options *o,
+                             ompjit__unit *unit, ompjit_error *err)
+{
+    if (!ctx->check)
+        return front_end(ctx, source, o, unit, err);
+    ompjit_module_options with_lines = *o;
+    const char **flags = calloc(o->nflags + 1u, sizeof *flags);
+    if (!flags)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    for (unsigned i = 0; i < o->nflags; i++)
+        flags[i] = o->flags[i];
+    flags[o->nflags] = "-g";
+    with_lines.flags = flags;
+    with_lines.nflags = o->nflags + 1;
+    ompjit_status status = front_end(ctx, source, &with_lines, unit, err);
+    free(flags);
+    return status;
+}
+
 static ompjit_status module_from(const char *who, from_source *front_end,
                                  ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
@@ -82,7 +105,7 @@ static ompjit_status module_from(const char *who, from_source *front_end,
     if (status)
         return status;
     ompjit__unit unit = {0};
-    status = front_end(ctx, source, o, &unit, err);
+    status = compile(front_end, ctx, source, o, &unit, err);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
 
@@ -188,8 +211,8 @@ static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
                             "architecture");
     ompjit__spec spec = {0};
     ompjit__image image = {0};
-    ompjit_status status = ompjit__build(mod->ctx, &mod->unit, arch, format,
-                                         &spec, &image, err);
+    ompjit_status status = ompjit__build_cached(
+        mod->ctx, &mod->unit, arch, format, &spec, &image, err);
     if (status)
         return status;
     status = give(&image.bytes, data, size, err);

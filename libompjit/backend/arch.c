@@ -9,15 +9,19 @@
 
 static const ompjit__arch archs[] = {
 #define ARCH(name, cuda, needs, given, feature)                                \
-    {name, cuda, needs, given, feature},
+    {name, cuda, needs, given, feature, NULL, NULL},
+#define HOST(name, triple, cpu) {name, 0, 0, 0, "", triple, cpu},
 #include "backend/arch.def"
 #undef ARCH
+#undef HOST
 };
 
 #define ARCH(name, cuda, needs, given, feature)                                \
     _Static_assert((given) >= (needs), name " needs a newer PTX");
+#define HOST(name, triple, cpu)
 #include "backend/arch.def"
 #undef ARCH
+#undef HOST
 
 const ompjit__arch *ompjit__arch_at(size_t i)
 {

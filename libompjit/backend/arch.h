@@ -13,6 +13,8 @@ typedef struct ompjit__arch {
     unsigned ptx_needs;  /* oldest PTX version, in tenths; 0: no PTX  */
     unsigned ptx_given;  /* the version LLVM writes                   */
     const char *feature; /* LLVM's name for that                      */
+    const char *triple;  /* of host objects; "": this machine; NULL: GPU */
+    const char *cpu;     /* of host objects, LLVM's name              */
 } ompjit__arch;
 
 /* The i-th row; NULL past the last. */

@@ -10,6 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
+#include "backend/arch.h"
 #include "backend/jit.h"
 #include "core.h"
 
@@ -91,10 +92,16 @@ char *ompjit__libdevice_path(void);
 
 /* -------------------------------------------- host (backend/host_lower.c) */
 
+/* Debug information becomes what line tables need. backend/lines.cc */
+void ompjit__line_tables(LLVMModuleRef m);
+/* The call of a kernel in its entry has the kernel's line; nothing happens
+ * where the kernel has no debug information. backend/lines.cc */
+void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
+                         LLVMValueRef call);
 /* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
  * the runtime is linked. */
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit_error *err);
+                                    bool chunk_is_default, ompjit_error *err);
 /* After optimization: team-shared variables become offsets into the team's
  * block, whose size the constant OMPJIT__SHARED_SIZE_SYMBOL (uint32_t) tells.
  * Retargeting adds for each kernel the entry
@@ -108,6 +115,12 @@ ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    LLVMTargetMachineRef *out,
                                    ompjit_error *err);
+/* The machine of an architecture that host objects are made for. UNAVAILABLE
+ * where this build has no back end for it. */
+ompjit_status ompjit__object_machine(const ompjit__arch *arch,
+                                     unsigned opt_level,
+                                     LLVMTargetMachineRef *out,
+                                     ompjit_error *err);
 /* Thread-local variables by __emutls_get_address. emutls.cc */
 void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 /* Module to object bytes. */
@@ -116,8 +129,8 @@ ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 
-/* The device runtime's bitcode, nvptx64 or host. */
-const void *ompjit__runtime_bc(bool host, size_t *size);
+/* The device runtime's bitcode for a triple that there is a machine for. */
+const void *ompjit__runtime_bc(const char *triple, size_t *size);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
 const char *ompjit__cuda_header(void);
 

@@ -6,6 +6,7 @@
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
  *     -> retarget     host only: GPU form to this CPU (host_lower.c)
+ *     -> instrument   host only, where the context checks (ir/instrument.c)
  *     -> link         runtime-bc; math (math.c)
  *     -> simplify     for a template (template.c): LLVM's simplifications
  *     -> fold         literals of the kernel, geometry into the runtime
@@ -23,6 +24,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +33,14 @@
 #include "backend/backend.h"
 #include "backend/cuda_image.h"
 #include "backend/template.h"
+#include "device/check_abi.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
 
 struct build {
     ompjit_context *ctx;
     const ompjit__unit *unit;
-    const char *arch;
+    const ompjit__arch *arch;
     ompjit_format format;
     const ompjit__spec *spec;
     bool host;
@@ -60,10 +63,10 @@ static void done(struct build *b, ompjit_stage stage)
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     b->context = ompjit__llvm_context(&b->messages);
-    return b->host
-               ? ompjit__host_machine(b->unit->opt_level, false, &b->tm, err)
-               : ompjit__nvptx_machine(b->arch, b->unit->opt_level, &b->tm,
-                                       err);
+    return b->host ? ompjit__object_machine(b->arch, b->unit->opt_level,
+                                            &b->tm, err)
+                   : ompjit__nvptx_machine(b->arch->name, b->unit->opt_level,
+                                           &b->tm, err);
 }
 
 static void end(struct build *b)
@@ -81,8 +84,19 @@ static ompjit_status read_bitcode(struct build *b, const ompjit__buf *bc,
     ompjit_status status =
         ompjit__parse_ir(b->context, bc->data, bc->size, b->unit->name,
                          &b->messages, &b->m, err);
+    if (!status && b->host)
+        ompjit__line_tables(b->m);
+    else if (!status && b->unit->own_lines)
+        LLVMStripModuleDebugInfo(b->m);
     done(b, OMPJIT_STAGE_READ);
     return status;
+}
+
+static ompjit_status instrument(struct build *b, ompjit_error *err)
+{
+    ompjit_status status = ompjit__run_passes(
+        b->m, b->tm, "function(sroa)", OMPJIT_STAGE_SPECIALIZE, err);
+    return status ? status : ompjit__instrument(b->m, err);
 }
 
 static ompjit_status lower(struct build *b, ompjit_error *err)
@@ -91,7 +105,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status && b->host)
         status = ompjit__share_globals(b->m, b->spec, b->image, err);
     if (!status && b->host)
-        status = ompjit__host_retarget(b->m, b->tm, err);
+        status = ompjit__host_retarget(b->m, b->tm,
+                                       b->unit->chunk_is_default, err);
+    if (!status && b->host && b->ctx->check)
+        status = instrument(b, err);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -102,7 +119,8 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                                   ompjit_error *err)
 {
     size_t size;
-    const void *bc = ompjit__runtime_bc(b->host, &size);
+    const char *triple = LLVMGetTarget(b->m);
+    const void *bc = ompjit__runtime_bc(triple, &size);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc, size, "device runtime", false);
     if (LLVMGetBitcodeModuleInContext2(b->context, memory, out)) {
@@ -111,6 +129,7 @@ static ompjit_status read_runtime(struct build *b, LLVMModuleRef *out,
                             "the device runtime does not load: %s",
                             b->messages.data ? b->messages.data : "");
     }
+    LLVMSetTarget(*out, triple); /* where vendor or system differ */
     return OMPJIT_OK;
 }
 
@@ -177,7 +196,9 @@ static void preserve(ompjit__buf *passes, const char *name)
 }
 
 /* openmp-opt comes early in LLVM's pipeline, and is half of its time: less so
- * when the runtime's small functions are gone by then. */
+ * when the runtime's small functions are gone by then. Not for generic kernels:
+ * it has to see their __kmpc_parallel_60, or it takes the workers for idle and
+ * removes them. */
 #define PRESIMPLIFY "always-inline,function(sroa,early-cse,simplifycfg),"
 
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
@@ -202,6 +223,10 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
     for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->host && b->ctx->check) {
+        preserve(passes, OMPJIT__CHECK_VARIABLES);
+        preserve(passes, OMPJIT__CHECK_COUNT);
+    }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment)
@@ -211,7 +236,7 @@ static void pass_pipeline(struct build *b, ompjit__buf *passes)
     /* Only for generic kernels does openmp-opt call what nobody calls yet. */
     ompjit__buf_printf(passes, ">,%s%s%s<O%u>",
                        b->host || b->spmd ? "globaldce," : "",
-                       b->host ? "" : PRESIMPLIFY,
+                       b->spmd && !b->host ? PRESIMPLIFY : "",
                        b->is_template ? "thinlto-pre-link" : "default",
                        b->unit->opt_level);
     /* What only functions that are gone by now have read. */
@@ -333,7 +358,7 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
 static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
-                            .arch = (char *)b->arch,
+                            .arch = (char *)b->arch->name,
                             .alone = b->spec->threads == 1,
                             .import_globals = b->spec->import_globals};
     const ompjit__template *t;
@@ -429,7 +454,7 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     ompjit__buf ptx = b->image->bytes;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
-        ompjit__assemble(b->ctx, b->arch, &ptx, b->image, err);
+        ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -463,7 +488,7 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
     if (fits)
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "no such format for %s: %s", b->arch,
+                        "no such format for %s: %s", b->arch->name,
                         b->host ? "the host takes objects and optimized IR"
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
@@ -482,13 +507,13 @@ static bool from_cuda(struct build *b, ompjit_status *status,
         return !ir;
     }
     b->image->kind = OMPJIT__IMAGE_PTX;
-    *status = ompjit__cuda_ptx(b->ctx, unit, b->arch, b->spec,
+    *status = ompjit__cuda_ptx(b->ctx, unit, b->arch->name, b->spec,
                                &b->image->bytes, &why);
     b->stage_start = ompjit__now();
     if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
         ompjit__buf_free(&b->image->bytes);
-        ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name, b->arch,
-                    why.text);
+        ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name,
+                    b->arch->name, why.text);
         return false;
     }
     if (*status && err)
@@ -512,15 +537,15 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     ompjit__image image = {0};
     struct build b = {.ctx = ctx,
                       .unit = unit,
-                      .arch = arch,
                       .format = format,
                       .spec = spec,
-                      .host = !strcmp(arch, "host"),
                       .image = &image,
                       .stage_start = ompjit__now()};
-    ompjit_status status = ompjit__arch_check(arch, err);
-    if (!status)
-        status = check_format(&b, err);
+    ompjit_status status = ompjit__arch_find(arch, &b.arch, err);
+    if (status)
+        return status;
+    b.host = b.arch->triple != NULL;
+    status = check_format(&b, err);
     if (status)
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);

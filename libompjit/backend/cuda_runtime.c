@@ -25,7 +25,7 @@ struct making {
 static ompjit_status read(struct making *k, ompjit_error *err)
 {
     size_t size;
-    const void *bc = ompjit__runtime_bc(false, &size);
+    const void *bc = ompjit__runtime_bc("nvptx64-nvidia-cuda", &size);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc, size, "device runtime", false);
     bool failed = LLVMParseBitcodeInContext2(k->context, memory, &k->m);

@@ -106,6 +106,87 @@ static void block_distribute(LLVMModuleRef m)
     }
 }
 
+/* Does a loop go from chunk to chunk, both bounds moving by the stride? clang's
+ * other form, of combined constructs, moves single iterations by it. */
+static bool goes_by_chunks(LLVMValueRef call)
+{
+    enum { LOWER = 4, STRIDE = 6 };
+    LLVMValueRef lower = LLVMGetOperand(call, LOWER);
+    LLVMValueRef stride = LLVMGetOperand(call, STRIDE);
+    for (LLVMUseRef u = LLVMGetFirstUse(lower); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u), sum;
+        if (!LLVMIsAStoreInst(store) || LLVMGetOperand(store, 1) != lower ||
+            LLVMGetInstructionOpcode(store) != LLVMStore)
+            continue;
+        sum = LLVMGetOperand(store, 0);
+        if (!LLVMIsABinaryOperator(sum) ||
+            LLVMGetInstructionOpcode(sum) != LLVMAdd)
+            continue;
+        LLVMValueRef a = LLVMGetOperand(sum, 0), b = LLVMGetOperand(sum, 1);
+        if (LLVMIsALoadInst(a) && LLVMGetOperand(a, 0) == lower &&
+            LLVMIsALoadInst(b) && LLVMGetOperand(b, 0) == stride)
+            return true;
+    }
+    return false;
+}
+
+/* `for` without schedule: clang asks for chunks of one iteration, for the same
+ * reason as above, and likewise each thread gets one block. */
+static void block_for(LLVMModuleRef m)
+{
+    static const char *const names[] = {
+        "__kmpc_for_static_init_4", "__kmpc_for_static_init_4u",
+        "__kmpc_for_static_init_8", "__kmpc_for_static_init_8u"};
+    enum { SCHEDULE = 2, CHUNK = 8, STATIC_CHUNKED = 33, STATIC = 34 };
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
+        for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+             u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
+                LLVMGetNumArgOperands(call) <= CHUNK)
+                continue;
+            LLVMValueRef schedule = LLVMGetOperand(call, SCHEDULE);
+            LLVMValueRef chunk = LLVMGetOperand(call, CHUNK);
+            if (LLVMIsAConstantInt(schedule) && LLVMIsAConstantInt(chunk) &&
+                LLVMConstIntGetZExtValue(schedule) == STATIC_CHUNKED &&
+                LLVMConstIntGetZExtValue(chunk) == 1 && goes_by_chunks(call))
+                LLVMSetOperand(call, SCHEDULE,
+                               LLVMConstInt(LLVMTypeOf(schedule), STATIC, 0));
+        }
+    }
+}
+
+/* openmp-opt's state machine keeps the last warp of a generic kernel for its
+ * main thread, by a subtraction; here that one works with the others, and all
+ * are workers. */
+static void no_main_warp(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, "__kmpc_get_warp_size");
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        LLVMUseRef its = LLVMIsACallInst(call) ? LLVMGetFirstUse(call) : NULL;
+        LLVMValueRef user = its ? LLVMGetUser(its) : NULL;
+        if (user && LLVMIsABinaryOperator(user) &&
+            LLVMGetInstructionOpcode(user) == LLVMSub &&
+            LLVMGetOperand(user, 1) == call)
+            LLVMSetOperand(user, 1, LLVMConstInt(LLVMTypeOf(call), 0, 0));
+    }
+}
+
+/* Frames larger than a page are touched page by page, so that a stack that
+ * ends is met at its end (device/fault.c), and not passed by. */
+static void probe_stacks(LLVMModuleRef m)
+{
+    static const char key[] = "probe-stack", value[] = "inline-asm";
+    LLVMAttributeRef probe = LLVMCreateStringAttribute(
+        LLVMGetModuleContext(m), key, sizeof key - 1, value, sizeof value - 1);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, probe);
+}
+
 /* void <symbol>.entry(ptr args): args[i] points at the value of parameter i. */
 static void add_entry(LLVMModuleRef m, LLVMValueRef kernel)
 {
@@ -131,14 +212,16 @@ static void add_entry(LLVMModuleRef m, LLVMValueRef kernel)
         args[i] =
             LLVMBuildLoad2(b, LLVMTypeOf(LLVMGetParam(kernel, i)), at, "");
     }
-    LLVMBuildCall2(b, LLVMGlobalGetValueType(kernel), kernel, args, n, "");
+    LLVMValueRef call = LLVMBuildCall2(b, LLVMGlobalGetValueType(kernel),
+                                       kernel, args, n, "");
+    ompjit__entry_lines(kernel, entry, call);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     LLVMSetLinkage(kernel, LLVMInternalLinkage);
 }
 
 ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit_error *err)
+                                    bool chunk_is_default, ompjit_error *err)
 {
     set_target(m, tm);
     ompjit__drop_openmp_flags(m);
@@ -159,6 +242,9 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
         }
     }
     block_distribute(m);
+    if (chunk_is_default)
+        block_for(m);
+    no_main_warp(m);
     return OMPJIT_OK;
 }
 
@@ -403,6 +489,7 @@ ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err)
     }
     if (!status)
         add_size(&s);
+    probe_stacks(m);
     free(s.places);
     return status;
 }

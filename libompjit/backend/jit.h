@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-typedef struct ompjit__jit ompjit__jit; /* one LLJIT with its own library */
+typedef struct ompjit__jit ompjit__jit; /* objects linked with each other */
 
 typedef struct ompjit__absolute {
     const char *name;
@@ -32,6 +32,15 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
  * has it; LINK error that lists all undefined symbols. */
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err);
+
+/* Of an object whose `symbol` was linked at `address`: where the section that
+ * has it lies. False where the object has no such symbol. */
+bool ompjit__object_code(const void *object, size_t size, const char *symbol,
+                         uintptr_t address, uintptr_t *begin, uintptr_t *end);
+/* Appends " (FILE:LINE)" of the code at `offset` in that section; nothing where
+ * the object has no line table. */
+void ompjit__object_line(const void *object, size_t size, const char *symbol,
+                         uint64_t offset, ompjit__buf *text);
 
 /* The CPU that code is generated for, as LLVM calls it ("znver3"). */
 void ompjit__host_cpu(char *name, size_t size);

@@ -7,7 +7,6 @@
 
 #include <llvm-c/Core.h>
 
-#include "backend/arch.h"
 #include "backend/backend.h"
 
 #define TRIPLE "nvptx64-nvidia-cuda"

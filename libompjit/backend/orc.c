@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Host objects become code of this process: one small LLJIT (with JITLink)
- * for each image, so that images see neither each other's symbols nor each
- * other's errors, and freeing one gives its memory back. Making one takes
- * about 0.1 ms. Code is generated here too, but never by ORC: what reaches it
- * are finished objects.
+ * Host objects become code of this process, each image for itself, so that
+ * images see neither each other's symbols nor each other's errors, and freeing
+ * one gives its memory back. A single plain object is linked by elf.c; for
+ * everything else, and for its words where something is missing, there is an
+ * LLJIT (with JITLink), made when it is needed. Code is generated here too, but
+ * never by ORC: what reaches it are finished objects.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,16 +18,21 @@
 #include <llvm-c/Orc.h>
 
 #include "backend/backend.h"
+#include "backend/elf.h"
 
 struct ompjit__jit {
     char *name;
-    LLVMOrcLLJITRef lljit;
+    ompjit__buf pending;    /* the only object, until the first lookup   */
+    ompjit__elf *plain;     /* and then, where elf.c could link it       */
+    ompjit__absolute *defs; /* names are copies                          */
+    size_t ndefs;
+    LLVMOrcLLJITRef lljit;  /* NULL until needed                         */
     LLVMOrcExecutionSessionRef session;
     LLVMOrcJITDylibRef library;
     ompjit__jit_find *find;
     void *find_data;
 
-    pthread_mutex_t lock; /* one lookup at a time: asked, refused */
+    pthread_mutex_t lock; /* one lookup at a time: plain, asked, refused */
     const char *asked;    /* the name that a lookup is for        */
     bool refused;         /* the library does not have it         */
     ompjit__buf reports;  /* what ORC would print, a line each    */
@@ -86,10 +92,26 @@ static LLVMErrorRef define(LLVMOrcJITDylibRef library,
     return error;
 }
 
+static void *find_definition(const ompjit__jit *jit, const char *name)
+{
+    for (size_t i = 0; i < jit->ndefs; i++)
+        if (!strcmp(jit->defs[i].name, name))
+            return jit->defs[i].address;
+    return NULL;
+}
+
 static void *find_outside(ompjit__jit *jit, const char *name)
 {
-    void *address = jit->find ? jit->find(jit->find_data, name) : NULL;
+    void *address = ompjit__elf_symbol(jit->plain, name);
+    if (!address && jit->find)
+        address = jit->find(jit->find_data, name);
     return address ? address : dlsym(RTLD_DEFAULT, name);
+}
+
+static void *find_any(void *data, const char *name)
+{
+    void *address = find_definition(data, name);
+    return address ? address : find_outside(data, name);
 }
 
 /* Called by ORC for names that the library lacks. Those that stay unknown
@@ -123,8 +145,9 @@ static LLVMErrorRef generate(LLVMOrcDefinitionGeneratorRef self, void *data,
     return error;
 }
 
-ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
-                                 size_t n, ompjit_error *err)
+/* Tells ORC. */
+static ompjit_status define_all(ompjit__jit *jit, const ompjit__absolute *defs,
+                                size_t n, ompjit_error *err)
 {
     if (!n)
         return OMPJIT_OK;
@@ -140,6 +163,25 @@ ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
     LLVMErrorRef error = define(jit->library, pairs, n);
     free(pairs);
     return error ? failure(jit, error, err) : OMPJIT_OK;
+}
+
+ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
+                                 size_t n, ompjit_error *err)
+{
+    if (jit->lljit)
+        return define_all(jit, defs, n, err);
+    ompjit__absolute *more =
+        realloc(jit->defs, (jit->ndefs + n + 1) * sizeof *more);
+    if (!more)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+    jit->defs = more;
+    for (size_t i = 0; i < n; i++) {
+        char *name = ompjit__strdup(defs[i].name);
+        if (!name)
+            return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+        more[jit->ndefs++] = (ompjit__absolute){name, defs[i].address};
+    }
+    return OMPJIT_OK;
 }
 
 void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data)
@@ -171,8 +213,11 @@ static LLVMOrcJITTargetMachineBuilderRef target(ompjit_error *err)
     return builder;
 }
 
-static ompjit_status create(ompjit__jit *jit, ompjit_error *err)
+static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
 {
+    if (jit->lljit)
+        return OMPJIT_OK;
+    ompjit__llvm_init();
     LLVMOrcJITTargetMachineBuilderRef machine = target(err);
     if (!machine)
         return OMPJIT_ERR_UNAVAILABLE;
@@ -187,24 +232,20 @@ static ompjit_status create(ompjit__jit *jit, ompjit_error *err)
     LLVMOrcJITDylibAddGenerator(
         jit->library,
         LLVMOrcCreateCustomCAPIDefinitionGenerator(generate, jit, NULL));
-    return OMPJIT_OK;
+    return define_all(jit, jit->defs, jit->ndefs, err);
 }
 
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
                               ompjit_error *err)
 {
-    ompjit__llvm_init();
     ompjit__jit *jit = calloc(1, sizeof *jit);
     if (!jit)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     pthread_mutex_init(&jit->lock, NULL);
     jit->name = ompjit__strdup(name);
-    ompjit_status status = jit->name
-                               ? create(jit, err)
-                               : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    if (status) {
+    if (!jit->name) {
         ompjit__jit_free(jit);
-        return status;
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
     *out = jit;
     return OMPJIT_OK;
@@ -216,13 +257,18 @@ void ompjit__jit_free(ompjit__jit *jit)
         return;
     if (jit->lljit)
         LLVMConsumeError(LLVMOrcDisposeLLJIT(jit->lljit));
+    ompjit__elf_free(jit->plain);
+    ompjit__buf_free(&jit->pending);
+    for (size_t i = 0; i < jit->ndefs; i++)
+        free((char *)jit->defs[i].name);
+    free(jit->defs);
     ompjit__buf_free(&jit->reports);
     pthread_mutex_destroy(&jit->lock);
     free(jit->name);
     free(jit);
 }
 
-ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+static ompjit_status add_to_orc(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err)
 {
     LLVMMemoryBufferRef copy = LLVMCreateMemoryBufferWithMemoryRangeCopy(
@@ -232,45 +278,109 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
     return error ? failure(jit, error, err) : OMPJIT_OK;
 }
 
-ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
-                                 void **address, ompjit_error *err)
+/* ORC takes over what waits for it. */
+static ompjit_status flush(ompjit__jit *jit, ompjit_error *err)
+{
+    ompjit_status status = need_orc(jit, err);
+    if (!status && jit->pending.size)
+        status = add_to_orc(jit, jit->pending.data, jit->pending.size, err);
+    ompjit__buf_free(&jit->pending);
+    return status;
+}
+
+ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
+                                     size_t size, ompjit_error *err)
+{
+    if (!jit->lljit && !jit->plain && !jit->pending.size) {
+        ompjit__buf_add(&jit->pending, object, size);
+        return jit->pending.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
+                                   : OMPJIT_OK;
+    }
+    ompjit_status status = flush(jit, err);
+    return status ? status : add_to_orc(jit, object, size, err);
+}
+
+/* Under the lock. */
+static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
+{
+    if (!jit->pending.size)
+        return OMPJIT_OK;
+    jit->plain = ompjit__elf_link(jit->pending.data, jit->pending.size,
+                                  find_any, jit);
+    if (!jit->plain)
+        return flush(jit, err);
+    ompjit__buf_free(&jit->pending);
+    return OMPJIT_OK;
+}
+
+static ompjit_status no_symbol(const ompjit__jit *jit, const char *name,
+                               ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LOAD,
+                        "%s has no symbol %s", jit->name, name);
+}
+
+/* Under the lock. */
+static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
+                                void **address, ompjit_error *err)
 {
     LLVMOrcExecutorAddress found = 0;
     ompjit_status status = OMPJIT_OK;
-    pthread_mutex_lock(&jit->lock);
     jit->asked = name;
     jit->refused = false;
     LLVMErrorRef error = LLVMOrcLLJITLookup(jit->lljit, &found, name);
     if (error && jit->refused) {
         LLVMConsumeError(error);
-        status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LOAD,
-                              "%s has no symbol %s", jit->name, name);
+        status = no_symbol(jit, name, err);
     } else if (error) {
         status = link_failure(jit, error, err);
     }
     jit->asked = NULL;
-    pthread_mutex_unlock(&jit->lock);
     if (!status)
         *address = (void *)(uintptr_t)found;
+    return status;
+}
+
+ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
+                                 void **address, ompjit_error *err)
+{
+    pthread_mutex_lock(&jit->lock);
+    ompjit_status status = link_pending(jit, err);
+    void *found = ompjit__elf_symbol(jit->plain, name);
+    if (!found && !jit->lljit)
+        found = find_definition(jit, name);
+    if (found)
+        *address = found;
+    else if (!status)
+        status = jit->lljit ? lookup_orc(jit, name, address, err)
+                            : no_symbol(jit, name, err);
+    pthread_mutex_unlock(&jit->lock);
     return status;
 }
 
 /* -------------------------------------------------------- code generation */
 
 /* opt_level is 0 to 3 as in -O0 to -O3. */
-static LLVMTargetMachineRef machine_of(LLVMTargetRef t, const char *triple,
-                                       unsigned opt_level)
+static ompjit_status machine_of(const char *triple, const char *cpu,
+                                const char *features, unsigned opt_level,
+                                LLVMTargetMachineRef *out, ompjit_error *err)
 {
     static const LLVMCodeGenOptLevel levels[] = {
         LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
         LLVMCodeGenLevelAggressive};
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    LLVMTargetMachineRef tm = LLVMCreateTargetMachine(
+    char *text = NULL;
+    LLVMTargetRef t;
+    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
+        ompjit_status status = ompjit__fail(
+            err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_CODEGEN,
+            "this libompjit has no back end for %s: %s", triple, text);
+        LLVMDisposeMessage(text);
+        return status;
+    }
+    *out = LLVMCreateTargetMachine(
         t, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
         LLVMRelocPIC, LLVMCodeModelDefault);
-    LLVMDisposeMessage(cpu);
-    LLVMDisposeMessage(features);
-    return tm;
+    return OMPJIT_OK;
 }
 
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
@@ -278,21 +388,27 @@ ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
                                    ompjit_error *err)
 {
     ompjit__llvm_init();
-    char *triple = LLVMGetDefaultTargetTriple(), *text = NULL;
-    ompjit_status status = OMPJIT_OK;
-    LLVMTargetRef t;
-    if (LLVMGetTargetFromTriple(triple, &t, &text)) {
-        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
-                              OMPJIT_STAGE_CODEGEN,
-                              "LLVM has no target for %s: %s", triple, text);
-        LLVMDisposeMessage(text);
-    } else {
-        *out = machine_of(t, triple, opt_level);
-        if (emulated_tls)
-            ompjit__emulate_tls(*out);
-    }
+    char *triple = LLVMGetDefaultTargetTriple();
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    ompjit_status status =
+        machine_of(triple, cpu, features, opt_level, out, err);
+    if (!status && emulated_tls)
+        ompjit__emulate_tls(*out);
+    LLVMDisposeMessage(features);
+    LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(triple);
     return status;
+}
+
+ompjit_status ompjit__object_machine(const ompjit__arch *arch,
+                                     unsigned opt_level,
+                                     LLVMTargetMachineRef *out,
+                                     ompjit_error *err)
+{
+    if (!*arch->triple)
+        return ompjit__host_machine(opt_level, false, out, err);
+    ompjit__llvm_init();
+    return machine_of(arch->triple, arch->cpu, "", opt_level, out, err);
 }
 
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,

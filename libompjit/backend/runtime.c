@@ -4,20 +4,33 @@
  * runtime-bc/embed.S.
  */
 #include "backend/backend.h"
+#include "base/cpu.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
-extern const char ompjit__rt_nvptx_begin[] HIDDEN;
-extern const char ompjit__rt_nvptx_end[] HIDDEN;
-extern const char ompjit__rt_host_begin[] HIDDEN;
-extern const char ompjit__rt_host_end[] HIDDEN;
 extern const char ompjit__cuda_h[] HIDDEN;
+#define CPU(name, ...)                                                         \
+    extern const char ompjit__rt_##name##_begin[] HIDDEN;                      \
+    extern const char ompjit__rt_##name##_end[] HIDDEN;
+CPU(nvptx64)
+#include "base/cpu.def"
 
-const void *ompjit__runtime_bc(bool host, size_t *size)
+static const struct {
+    const char *name, *begin, *end;
+} runtimes[] = {
+#define CPU(name, ...)                                                         \
+    {#name, ompjit__rt_##name##_begin, ompjit__rt_##name##_end},
+    CPU(nvptx64)
+#include "base/cpu.def"
+};
+
+const void *ompjit__runtime_bc(const char *triple, size_t *size)
 {
-    const char *begin = host ? ompjit__rt_host_begin : ompjit__rt_nvptx_begin;
-    const char *end = host ? ompjit__rt_host_end : ompjit__rt_nvptx_end;
-    *size = (size_t)(end - begin);
-    return begin;
+    for (size_t i = 0; i < OMPJIT__COUNT(runtimes); i++)
+        if (ompjit__cpu_is(triple, runtimes[i].name)) {
+            *size = (size_t)(runtimes[i].end - runtimes[i].begin);
+            return runtimes[i].begin;
+        }
+    return NULL;
 }
 
 const char *ompjit__cuda_header(void)

@@ -45,6 +45,7 @@ static const char *const stage_names[OMPJIT_STAGE_COUNT] = {
     [OMPJIT_STAGE_LOAD] = "load",
     [OMPJIT_STAGE_MAP] = "map",
     [OMPJIT_STAGE_LAUNCH] = "launch",
+    [OMPJIT_STAGE_CACHE] = "cache",
 };
 
 const char *ompjit_status_name(ompjit_status status)

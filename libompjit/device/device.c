@@ -117,6 +117,9 @@ static uint32_t env_number(const char *variable)
     return n > 0 && n <= INT_MAX ? (uint32_t)n : 0;
 }
 
+/* A team of one has no races. */
+enum { CHECKED_THREADS = 8 };
+
 static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
 {
     ompjit_device_info info;
@@ -138,6 +141,8 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
     limits->threads = env_number("OMPJIT_THREADS");
     if (!limits->threads)
         limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
+    if (!limits->threads && dev->ctx->check)
+        limits->threads = CHECKED_THREADS;
     return OMPJIT_OK;
 }
 

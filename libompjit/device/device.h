@@ -47,6 +47,10 @@ typedef struct ompjit__device_ops {
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
 
+    /* How many threads of a team would run at the same time in a launch of one
+     * team that the calling thread makes now. NULL: as many as there are. */
+    uint32_t (*processors)(ompjit_device *dev);
+
     /* size 0 gives a unique pointer. Alignment at least 128 bytes. */
     ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
                            ompjit_error *err);
@@ -108,7 +112,9 @@ struct ompjit_device {
     ompjit_context *ctx;
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
-    bool shares_memory; /* host pointers are device pointers              */
+    bool shares_memory; /* mapped data is the original                    */
+    bool reads_host;    /* host pointers are valid on the device          */
+    bool borrows; /* does not share, but a construct's own data may stay  */
     ompjit__device_limits limits; /* kind always; the rest once ready     */
     _Atomic bool ready;
     pthread_mutex_t open_lock; /* of ready                                */

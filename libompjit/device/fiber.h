@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Stacks that one OS thread runs in turn. A switch saves the callee-saved
- * registers and exchanges stack pointers; no system call. fiber_switch.S does it
- * for each architecture.
+ * registers and exchanges stack pointers; no system call. fiber_<CPU>.c does it,
+ * of which all are compiled and one is not empty.
  */
 #ifndef OMPJIT_FIBER_H
 #define OMPJIT_FIBER_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Saves the caller's registers on its stack, stores the stack pointer to
  * *save, and continues where `to` was saved. */
@@ -19,50 +20,110 @@ void ompjit__fiber_switch(void **save, void *to);
 void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
                             void *arg);
 
-/* AddressSanitizer has to be told of stacks; else these do nothing.
+/* In a loop that waits for another processor. */
+void ompjit__fiber_relax(void);
+
+/* A signal handler's `context` (ucontext_t): where the thread was and its
+ * stack pointer; the address that a function without a frame would return to,
+ * which reads the stack on some machines. */
+typedef struct ompjit__place {
+    uintptr_t pc, sp;
+} ompjit__place;
+
+void ompjit__context_place(const void *context, ompjit__place *out);
+uintptr_t ompjit__context_caller(const void *context);
+/* The thread goes on with f(), which must not return, on the stack below
+ * `sp`. */
+void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp);
+
+/* Sanitizers have to be told of stacks; else all this does nothing.
  *
- * leaving: before a switch to the stack of `size` bytes at `stack`; `last` if
- * the one that runs is done. entered: first thing after, with what leaving gave
- * when this stack was left, NULL on a new one; stores which was left to come
- * here. reset: frames from `sp` to `end` are abandoned. */
+ * current: what is known of the one that runs. leaving: before a switch to
+ * another; `last` if the one that runs is done. entered: first thing after,
+ * with what leaving gave when this stack was left, NULL on a new one; `from`,
+ * if not NULL, learns the stack that was left to come here. reset: before
+ * prepare; frames from `sp` on, NULL for none, are abandoned. close: before it
+ * is freed. */
+typedef struct ompjit__stack {
+    char *base;
+    size_t size;
+    void *tsan;
+} ompjit__stack;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define OMPJIT__ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define OMPJIT__TSAN 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
+#define OMPJIT__ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define OMPJIT__TSAN 1
+#endif
+
+#ifdef OMPJIT__ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef OMPJIT__TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
 
-static inline void *ompjit__fiber_leaving(const void *stack, size_t size,
-                                          bool last)
+static inline void ompjit__stack_current(ompjit__stack *stack)
+{
+#ifdef OMPJIT__TSAN
+    stack->tsan = __tsan_get_current_fiber();
+#endif
+}
+
+static inline void *ompjit__fiber_leaving(const ompjit__stack *to, bool last)
 {
     void *fake = NULL;
-    __sanitizer_start_switch_fiber(last ? NULL : &fake, stack, size);
+#ifdef OMPJIT__ASAN
+    __sanitizer_start_switch_fiber(last ? NULL : &fake, to->base, to->size);
+#endif
+#ifdef OMPJIT__TSAN
+    __tsan_switch_to_fiber(to->tsan, 0);
+#endif
     return fake;
 }
 
-static inline void ompjit__fiber_entered(void *fake, const void **stack,
-                                         size_t *size)
+static inline void ompjit__fiber_entered(void *fake, ompjit__stack *from)
 {
-    __sanitizer_finish_switch_fiber(fake, stack, size);
-}
-
-static inline void ompjit__fiber_reset(const void *sp, const void *end)
-{
-    ASAN_UNPOISON_MEMORY_REGION(
-        sp, (size_t)((const char *)end - (const char *)sp));
-}
-#else
-static inline void *ompjit__fiber_leaving(const void *stack, size_t size,
-                                          bool last)
-{
-    return NULL;
-}
-
-static inline void ompjit__fiber_entered(void *fake, const void **stack,
-                                         size_t *size)
-{
-}
-
-static inline void ompjit__fiber_reset(const void *sp, const void *end)
-{
-}
+#ifdef OMPJIT__ASAN
+    const void *base;
+    size_t size;
+    __sanitizer_finish_switch_fiber(fake, &base, &size);
+    if (from) {
+        from->base = (char *)base;
+        from->size = size;
+    }
 #endif
+}
+
+static inline void ompjit__stack_close(ompjit__stack *stack)
+{
+#ifdef OMPJIT__TSAN
+    if (stack->tsan)
+        __tsan_destroy_fiber(stack->tsan);
+#endif
+}
+
+static inline void ompjit__stack_reset(ompjit__stack *stack, const void *sp)
+{
+#ifdef OMPJIT__ASAN
+    if (sp)
+        ASAN_UNPOISON_MEMORY_REGION(
+            sp, (size_t)(stack->base + stack->size - (const char *)sp));
+#endif
+#ifdef OMPJIT__TSAN
+    ompjit__stack_close(stack);
+    stack->tsan = __tsan_create_fiber(0);
+#endif
+}
 
 #endif

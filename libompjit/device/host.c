@@ -11,7 +11,9 @@
 
 #include "backend/host_layout.h"
 #include "backend/jit.h"
+#include "device/check.h"
 #include "device/device.h"
+#include "device/fault.h"
 #include "device/host_team.h"
 #include "device/libomp.h"
 #include "offload/abi.h"
@@ -20,11 +22,14 @@
 struct host {
     ompjit__host_pool *pool;
     const struct ompjit__libomp *libomp; /* NULL: none, teams run one by one */
+    _Atomic bool catches; /* faults are held */
     ompjit__device_environment environment; /* kernels read it */
 };
 
 struct ompjit__loaded {
     ompjit__jit *jit;
+    bool checked; /* its variables are the checker's memory */
+    ompjit__buf object; /* for line tables */
     uint32_t shared_size;
     ompjit__variable *variables;
     unsigned nvariables;
@@ -36,6 +41,11 @@ struct ompjit__function {
     ompjit__loaded *loaded;
     void (*entry)(void **args);
     char *symbol;
+    uintptr_t code_begin, code_end; /* of the image */
+    /* Launches of teams that one OS thread or several could run, and what the
+     * latest of either kind took, in nanoseconds. */
+    _Atomic uint32_t launches;
+    _Atomic uint64_t took[2];
 };
 
 struct ompjit__queue {
@@ -51,6 +61,7 @@ static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_active_mask), ENGINE(ompjit_host_yield),
     ENGINE(ompjit_host_trap),        ENGINE(ompjit_host_wtime),
     ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
+    {"malloc", (void *)ompjit_host_malloc},
 };
 #undef ENGINE
 
@@ -63,7 +74,10 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
     if (size > SIZE_MAX - ALIGN)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     size_t whole = (size + ALIGN - 1) / ALIGN * ALIGN;
-    void *p = aligned_alloc(ALIGN, whole ? whole : ALIGN);
+    void *p = dev->ctx->check
+                  ? ompjit__memory_new(&dev->ctx->check->memory, size,
+                                       OMPJIT__MEMORY_DEVICE)
+                  : aligned_alloc(ALIGN, whole ? whole : ALIGN);
     if (!p)
         return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
                             "host device: no memory for %zu bytes", size);
@@ -73,7 +87,13 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
 
 static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
 {
-    free(ptr);
+    if (!dev->ctx->check)
+        free(ptr);
+    else if (ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                            "host device: %p is freed, but is no device memory "
+                            "or was freed before",
+                            ptr);
     return OMPJIT_OK;
 }
 
@@ -83,6 +103,8 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
 {
     if (size && dst != src)
         memmove(dst, src, size);
+    if (size && dev->ctx->check && direction != OMPJIT__COPY_FROM)
+        ompjit__memory_written(&dev->ctx->check->memory, dst, size);
     return OMPJIT_OK;
 }
 
@@ -108,6 +130,9 @@ static void host_unload(ompjit_device *dev, ompjit__loaded *loaded)
     for (unsigned i = 0; i < loaded->nvariables; i++)
         free(loaded->variables[i].name);
     free(loaded->variables);
+    if (loaded->checked)
+        ompjit__check_unload(dev->ctx->check, loaded->jit);
+    ompjit__buf_free(&loaded->object);
     ompjit__jit_free(loaded->jit);
     free(loaded);
 }
@@ -146,14 +171,22 @@ static ompjit_status import_globals(const ompjit__image *image,
     return OMPJIT_OK;
 }
 
-static ompjit_status link_image(struct host *host, const ompjit__image *image,
+static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
+                                   ompjit_error *err)
+{
+    const size_t n = OMPJIT__COUNT(engine);
+    return check ? ompjit__check_define(jit, engine, n, err)
+                 : ompjit__jit_define(jit, engine, n, err);
+}
+
+static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
 {
+    struct host *host = dev->state;
     const ompjit__absolute environment = {OMPJIT__DEVICE_ENVIRONMENT,
                                           &host->environment};
-    ompjit_status status =
-        ompjit__jit_define(loaded->jit, engine, OMPJIT__COUNT(engine), err);
+    ompjit_status status = define_engine(dev->ctx->check, loaded->jit, err);
     if (!status)
         status = ompjit__jit_define(loaded->jit, &environment, 1, err);
     if (!status && image->imports_globals)
@@ -165,9 +198,21 @@ static ompjit_status link_image(struct host *host, const ompjit__image *image,
     if (!status)
         status = ompjit__jit_lookup(loaded->jit, OMPJIT__SHARED_SIZE_SYMBOL,
                                     &shared_size, err);
-    if (!status)
-        loaded->shared_size = *(const uint32_t *)shared_size;
-    return status;
+    if (status)
+        return status;
+    loaded->shared_size = *(const uint32_t *)shared_size;
+    ompjit__buf_add(&loaded->object, image->bytes.data, image->bytes.size);
+    return loaded->object.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LOAD)
+                                 : OMPJIT_OK;
+}
+
+/* From the first image on, as from then on kernels may run. */
+static void catch_faults(ompjit_device *dev)
+{
+    struct host *host = dev->state;
+    if (dev->ctx->keeps_signals || atomic_exchange(&host->catches, true))
+        return;
+    ompjit__fault_hold();
 }
 
 static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
@@ -175,6 +220,7 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit_error *err)
 {
     struct host *host = dev->state;
+    catch_faults(dev);
     ompjit__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
@@ -185,7 +231,11 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)
-        status = link_image(host, image, base, loaded, err);
+        status = link_image(dev, image, base, loaded, err);
+    if (!status && dev->ctx->check) {
+        status = ompjit__check_load(dev->ctx->check, loaded->jit, err);
+        loaded->checked = !status;
+    }
     if (status) {
         host_unload(dev, loaded);
         return status;
@@ -219,6 +269,9 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
         status = ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     else
         status = ompjit__jit_lookup(loaded->jit, entry, &address, err);
+    if (!status)
+        ompjit__object_code(loaded->object.data, loaded->object.size, entry,
+                            (uintptr_t)address, &f->code_begin, &f->code_end);
     free(entry);
     if (status) {
         free(f ? f->symbol : NULL);
@@ -240,30 +293,41 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
 /* One launch, seen by all OS threads that take part. */
 struct run {
     struct host *host;
+    ompjit__function *function;
     const ompjit__host_launch *launch;
     uint32_t teams;
+    /* Where there are more OS threads than teams, several run one team: those
+     * teams, else NULL. */
+    ompjit__host_team **shared;
     pthread_mutex_t lock; /* status, err: the first failure */
     ompjit_status status;
     ompjit_error *err;
 };
 
-static void run_range(struct run *run, uint32_t first, uint32_t last)
+static void note_failure(struct run *run, ompjit_status status,
+                         const ompjit_error *err)
 {
-    ompjit_error err;
-    ompjit_status status = ompjit__host_run_teams(run->host->pool, run->launch,
-                                                  first, last, &err);
     if (!status)
         return;
     pthread_mutex_lock(&run->lock);
     if (!run->status) {
         run->status = status;
         if (run->err)
-            *run->err = err;
+            *run->err = *err;
     }
     pthread_mutex_unlock(&run->lock);
 }
 
-/* The microtask of libomp's fork: each thread takes a block of the teams. */
+static void run_range(struct run *run, uint32_t first, uint32_t last)
+{
+    ompjit_error err;
+    ompjit_status status = ompjit__host_run_teams(run->host->pool, run->launch,
+                                                  first, last, &err);
+    note_failure(run, status, &err);
+}
+
+/* The microtask of libomp's fork: each thread takes a block of the teams, or
+ * a part of one. */
 static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
 {
     const struct ompjit__libomp *omp = run->host->libomp;
@@ -271,23 +335,91 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
     uint64_t i = (uint64_t)omp->omp_get_thread_num();
     uint32_t first = (uint32_t)(run->teams * i / n);
     uint32_t last = (uint32_t)(run->teams * (i + 1) / n);
-    if (first < last)
+    uint32_t crew = (uint32_t)n / run->teams; /* OS threads of a team */
+    if (!run->shared)
         run_range(run, first, last);
+    else if (crew > 1 && i / crew < run->teams)
+        ompjit__host_team_join(run->shared[i / crew], (uint32_t)i % crew, crew);
+    else if (crew <= 1)
+        for (uint32_t team = first; team < last; team++)
+            ompjit__host_team_join(run->shared[team], 0, 1);
 }
 
-static void run_all(struct run *run)
+static void fork_threads(struct run *run, uint32_t n)
 {
     const struct ompjit__libomp *omp = run->host->libomp;
-    if (run->teams == 1 || !omp) {
-        run_range(run, 0, run->teams);
-        return;
-    }
     ompjit__ident ident = {.flags = OMPJIT__IDENT_KMPC,
                            .source = ";ompjit;kernel;0;0;;"};
-    if (run->teams < (uint32_t)omp->omp_get_max_threads())
+    if (n < (uint32_t)omp->omp_get_max_threads())
         omp->kmpc_push_num_threads(&ident, omp->kmpc_global_thread_num(&ident),
-                                   (int32_t)run->teams);
+                                   (int32_t)n);
     omp->kmpc_fork_call(&ident, 1, run_share, run);
+}
+
+/* Fewer teams, of several threads each, than `n` OS threads. */
+static void run_shared(struct run *run, uint32_t n)
+{
+    ompjit__host_pool *pool = run->host->pool;
+    ompjit__host_team *teams[run->teams];
+    ompjit_error err;
+    uint32_t begun = 0;
+    ompjit_status status = OMPJIT_OK;
+    while (!status && begun < run->teams) {
+        status = ompjit__host_team_begin(pool, run->launch, begun, n,
+                                         &teams[begun], &err);
+        begun += !status;
+    }
+    note_failure(run, status, &err);
+    run->shared = teams;
+    if (!status)
+        fork_threads(run, n);
+    for (uint32_t team = 0; team < begun; team++) {
+        ompjit_status ended =
+            ompjit__host_team_end(pool, teams[team], &err);
+        if (!status)
+            note_failure(run, ended, &err);
+    }
+}
+
+/* A team of more threads than there are processors: one that computes is faster
+ * on all of them, one whose threads often wait for each other on one. The first
+ * launch tries the one, the second the other, and then the better is taken;
+ * now and then the other again, as data and the machine's load change. */
+static void run_faster(struct run *run, uint32_t n)
+{
+    enum { ALONE, SHARED, RETRY = 64 };
+    ompjit__function *f = run->function;
+    uint32_t launch = atomic_fetch_add(&f->launches, 1);
+    int how = f->took[SHARED] < f->took[ALONE] ? SHARED : ALONE;
+    if (launch < 2)
+        how = launch == 0 ? ALONE : SHARED;
+    else if (launch % RETRY == 0)
+        how = how == ALONE ? SHARED : ALONE;
+    uint64_t start = ompjit__now();
+    if (how == SHARED)
+        run_shared(run, n);
+    else if (run->teams > 1)
+        fork_threads(run, run->teams);
+    else
+        run_range(run, 0, 1);
+    f->took[how] = ompjit__now() - start;
+}
+
+static void run_all(struct run *run, uint32_t threads)
+{
+    const struct ompjit__libomp *omp = run->host->libomp;
+    uint32_t most = omp && (run->teams > 1 || threads > 1)
+                        ? (uint32_t)omp->omp_get_max_threads()
+                        : 1;
+    uint64_t all = (uint64_t)run->teams * threads;
+    if (most == 1)
+        run_range(run, 0, run->teams);
+    else if (threads == 1 || run->teams >= most)
+        fork_threads(run, run->teams);
+    else if (all <= most)
+        run_shared(run, (uint32_t)all);
+    else
+        run_faster(run, most);
 }
 
 static ompjit_status check_geometry(const ompjit__function *f,
@@ -314,6 +446,17 @@ static ompjit_status check_geometry(const ompjit__function *f,
     return OMPJIT_OK;
 }
 
+/* The source line of an address in a kernel's code. */
+static void locate(void *data, uintptr_t pc, ompjit__buf *text)
+{
+    const ompjit__function *f = data;
+    char *entry = ompjit__format("%s.entry", f->symbol);
+    if (entry && pc >= f->code_begin && pc < f->code_end)
+        ompjit__object_line(f->loaded->object.data, f->loaded->object.size,
+                            entry, pc - f->code_begin, text);
+    free(entry);
+}
+
 static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                  const ompjit__geometry *g, void **args,
                                  unsigned nargs, ompjit__queue *queue,
@@ -326,13 +469,27 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                   .entry = f->entry,
                                   .args = args,
                                   .geometry = g,
-                                  .shared_size = f->loaded->shared_size};
+                                  .shared_size = f->loaded->shared_size,
+                                  .code_begin = f->code_begin,
+                                  .code_end = f->code_end,
+                                  .locate = locate,
+                                  .locate_data = f};
+    ompjit__check_launch check;
+    if (dev->ctx->check) {
+        if (!ompjit__check_begin(&check, dev->ctx->check, f->symbol,
+                                 g->teams[0] * g->teams[1] * g->teams[2]))
+            return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+        launch.check = &check;
+    }
     struct run run = {.host = dev->state,
+                      .function = f,
                       .launch = &launch,
                       .teams = g->teams[0] * g->teams[1] * g->teams[2],
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .err = err};
-    run_all(&run);
+    run_all(&run, g->threads[0] * g->threads[1] * g->threads[2]);
+    if (launch.check)
+        ompjit__check_end(&check);
     return run.status;
 }
 
@@ -396,6 +553,15 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     return OMPJIT_OK;
 }
 
+/* A fork inside of a parallel region of the application gets one thread. */
+static uint32_t host_processors(ompjit_device *dev)
+{
+    const struct host *host = dev->state;
+    return host->libomp && host->libomp->omp_in_parallel()
+               ? 1
+               : dev->limits.multiprocessors;
+}
+
 static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
 {
     struct host *host = calloc(1, sizeof *host);
@@ -417,6 +583,8 @@ static void host_close(ompjit_device *dev)
     struct host *host = dev->state;
     if (!host)
         return;
+    if (host->catches)
+        ompjit__fault_drop();
     ompjit__host_pool_free(host->pool);
     free(host);
     dev->state = NULL;
@@ -427,6 +595,7 @@ static const ompjit__device_ops host_ops = {
     .open = host_open,
     .close = host_close,
     .info = host_info,
+    .processors = host_processors,
     .alloc = host_alloc,
     .free = host_free,
     .copy = host_copy,
@@ -447,7 +616,10 @@ ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
     ompjit_status status = ompjit__device_add(ctx, &host_ops,
                                               OMPJIT_DEVICE_HOST, 0, NULL, &dev,
                                               err);
-    if (!status)
-        dev->shares_memory = !ctx->separate_host_memory;
-    return status;
+    if (status)
+        return status;
+    dev->reads_host = true;
+    dev->shares_memory = ctx->host_memory == OMPJIT_HOST_MEMORY_SHARED;
+    dev->borrows = ctx->host_memory == OMPJIT_HOST_MEMORY_AUTO;
+    return OMPJIT_OK;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The host engine: teams of device threads on one OS thread.
+ * The host engine: teams of device threads on OS threads.
  *
  * A team of one thread is a plain call. A team of several is as many fibers,
- * switched where they wait: at barriers, at warp operations, in spin loops.
- * Nothing preempts them, so the engine's own state needs no lock. What device
- * code calls (runtime-bc/host_abi.h) is here as well.
+ * dealt out to the OS threads that join: whole warps where there are enough,
+ * so that a warp's threads wait for each other without atomics. Nothing here
+ * makes an OS thread; the callers are libomp's.
  */
-#include <sched.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +14,8 @@
 #include <unistd.h>
 
 #include "backend/host_layout.h"
-#include "device/fiber.h"
-#include "device/host_team.h"
-#include "runtime-bc/host_abi.h"
+#include "device/fault.h"
+#include "device/host_thread.h"
 
 _Static_assert(offsetof(ompjit_host_thread, shared) ==
                        OMPJIT__HOST_SHARED_OFFSET &&
@@ -26,62 +23,17 @@ _Static_assert(offsetof(ompjit_host_thread, shared) ==
                        OMPJIT__HOST_DYNAMIC_OFFSET,
                "host_lower.c builds these offsets into kernels");
 
-enum {
-    WARP = OMPJIT_HOST_WARP,
-    WARPS = OMPJIT__HOST_MAX_THREADS / WARP,
-    BARRIERS = 16,
-    STACK = 512 * 1024 /* bytes, committed as they are touched */
-};
+typedef struct ompjit__host_team team;
 
-enum state { RUNNABLE, AT_BARRIER, AT_WARP, ENDED };
-
-struct worker;
-
-struct fiber {
-    ompjit_host_thread self; /* first: device code holds this address */
-    struct worker *worker;
-    void *sp;
-    char *stack;
-    enum state state;
-    uint32_t barrier;        /* AT_BARRIER: which */
-    uint32_t mask, source;   /* AT_WARP: the lanes, and whose value */
-    uint64_t value;          /* given, then received */
-};
-
-struct barrier {
-    uint32_t waiting, expected; /* expected 0: all that live */
-};
-
-/* What one OS thread needs to run teams. */
-struct worker {
-    struct worker *next; /* in the pool */
-    struct fiber *fibers;
-    uint32_t nfibers;    /* allocated, with stacks but for the first */
-    char *shared;
-    size_t shared_size;
-    /* The team that runs: */
-    const ompjit__host_launch *launch;
-    uint32_t threads, live;
-    struct barrier barriers[BARRIERS];
-    uint32_t exists[WARPS], waiting[WARPS]; /* lanes that live; AT_WARP */
-    uint16_t ready[OMPJIT__HOST_MAX_THREADS]; /* ring of runnable fibers */
-    uint32_t head, nready;
-    void *scheduler; /* its stack pointer while fibers run */
-    const void *scheduler_stack; /* what ompjit__fiber_entered says of it */
-    size_t scheduler_size;
-    jmp_buf escape;  /* out of a team of one */
-    bool trapped;
-    uint32_t trapped_thread;
-    char trap[256];
-};
+/* Bytes of a fiber's stack, committed as they are touched. */
+enum { STACK = 4 << 20 };
 
 struct ompjit__host_pool {
     pthread_mutex_t lock;
-    struct worker *idle;
+    team *idle;
 };
 
-/* The device thread that this OS thread is at the moment. */
-static _Thread_local struct fiber *current;
+#define current ompjit__host_current
 
 /* ----------------------------------------------------------------- pool */
 
@@ -93,14 +45,56 @@ ompjit__host_pool *ompjit__host_pool_new(void)
     return pool;
 }
 
-static void worker_free(struct worker *w)
+/* Zeroed, for structures that have cache lines of their own. */
+static void *lines_new(size_t n, size_t size)
 {
-    for (uint32_t i = 0; i < w->nfibers; i++)
-        if (w->fibers[i].stack)
-            munmap(w->fibers[i].stack, STACK);
-    free(w->fibers);
-    free(w->shared);
-    free(w);
+    void *p = aligned_alloc(LINE, n * size);
+    return p ? memset(p, 0, n * size) : NULL;
+}
+
+/* Short waits are the rule, so locks spin a while where they can. */
+static void lock_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static team *team_new(void)
+{
+    team *t = lines_new(1, sizeof *t);
+    if (!t)
+        return NULL;
+    lock_init(&t->lock);
+    pthread_cond_init(&t->wake, NULL);
+    for (int i = 0; i < WARPS; i++)
+        lock_init(&t->warps[i].lock);
+    return t;
+}
+
+static void stack_free(ompjit__stack *stack)
+{
+    ompjit__stack_close(stack);
+    if (stack->base)
+        munmap(stack->base, stack->size);
+}
+
+static void team_free(team *t)
+{
+    for (uint32_t i = 0; i < t->nfibers; i++)
+        stack_free(&t->fibers[i].stack);
+    for (int i = 0; i < WARPS; i++)
+        pthread_mutex_destroy(&t->warps[i].lock);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t->fibers);
+    free(t->members);
+    free(t->shared);
+    free(t);
 }
 
 void ompjit__host_pool_free(ompjit__host_pool *pool)
@@ -108,219 +102,240 @@ void ompjit__host_pool_free(ompjit__host_pool *pool)
     if (!pool)
         return;
     while (pool->idle) {
-        struct worker *w = pool->idle;
-        pool->idle = w->next;
-        worker_free(w);
+        team *t = pool->idle;
+        pool->idle = t->next;
+        team_free(t);
     }
     pthread_mutex_destroy(&pool->lock);
     free(pool);
 }
 
-static struct worker *worker_take(ompjit__host_pool *pool)
+static team *team_take(ompjit__host_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    struct worker *w = pool->idle;
-    if (w)
-        pool->idle = w->next;
+    team *t = pool->idle;
+    if (t)
+        pool->idle = t->next;
     pthread_mutex_unlock(&pool->lock);
-    return w ? w : calloc(1, sizeof *w);
+    return t ? t : team_new();
 }
 
-static void worker_return(ompjit__host_pool *pool, struct worker *w)
+static void team_return(ompjit__host_pool *pool, team *t)
 {
     pthread_mutex_lock(&pool->lock);
-    w->next = pool->idle;
-    pool->idle = w;
+    t->next = pool->idle;
+    pool->idle = t;
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* A stack whose lowest page faults. */
-static char *stack_new(void)
+/* A stack whose lowest pages fault. Huge pages would commit all of it. */
+static bool stack_new(ompjit__stack *stack)
 {
-    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED)
-        return NULL;
-    mprotect(stack, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE);
-    return stack;
+    char *base = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+    mprotect(base, OMPJIT__HOST_GUARD, PROT_NONE);
+#ifdef MADV_NOHUGEPAGE
+    madvise(base, STACK, MADV_NOHUGEPAGE);
+#endif
+    *stack = (ompjit__stack){.base = base, .size = STACK};
+    return true;
 }
 
-/* Room for a team of `n` threads with so much shared memory. */
-static bool worker_fit(struct worker *w, uint32_t n, size_t shared)
+static bool fit_shared(team *t, size_t size)
 {
-    if (shared > w->shared_size) {
-        char *block = aligned_alloc(128, (shared + 127) / 128 * 128);
-        if (!block)
-            return false;
-        free(w->shared);
-        w->shared = block;
-        w->shared_size = shared;
-    }
-    if (n > w->nfibers) {
-        struct fiber *fibers = realloc(w->fibers, n * sizeof *fibers);
+    if (size <= t->shared_size)
+        return true;
+    char *block = aligned_alloc(128, (size + 127) / 128 * 128);
+    if (!block)
+        return false;
+    free(t->shared);
+    t->shared = block;
+    t->shared_size = size;
+    return true;
+}
+
+static bool fit_fibers(team *t, uint32_t n)
+{
+    if (n > t->nfibers) {
+        struct fiber *fibers = lines_new(n, sizeof *fibers);
         if (!fibers)
             return false;
-        memset(fibers + w->nfibers, 0, (n - w->nfibers) * sizeof *fibers);
-        w->fibers = fibers;
-        w->nfibers = n;
+        if (t->nfibers)
+            memcpy(fibers, t->fibers, t->nfibers * sizeof *fibers);
+        free(t->fibers);
+        t->fibers = fibers;
+        t->nfibers = n;
     }
     for (uint32_t i = 0; n > 1 && i < n; i++)
-        if (!w->fibers[i].stack && !(w->fibers[i].stack = stack_new()))
+        if (!t->fibers[i].stack.base && !stack_new(&t->fibers[i].stack))
             return false;
     return true;
 }
 
-/* ------------------------------------------------------------ scheduling */
-
-static void make_ready(struct worker *w, struct fiber *f)
+static bool fit_members(team *t, uint32_t n)
 {
-    f->state = RUNNABLE;
-    w->ready[(w->head + w->nready++) % OMPJIT__HOST_MAX_THREADS] =
-        (uint16_t)f->self.tid;
+    if (n <= t->capacity)
+        return true;
+    free(t->members);
+    t->members = lines_new(n, sizeof *t->members);
+    t->capacity = t->members ? n : 0;
+    return t->members != NULL;
 }
 
-/* Switches from one fiber to another; NULL is the scheduler. */
-static void switch_to(struct worker *w, struct fiber *from, struct fiber *to)
-{
-    void *fake = ompjit__fiber_leaving(to ? to->stack : w->scheduler_stack,
-                                       to ? STACK : w->scheduler_size,
-                                       from && from->state == ENDED);
-    ompjit__fiber_switch(from ? &from->sp : &w->scheduler,
-                         to ? to->sp : w->scheduler);
-    ompjit__fiber_entered(fake, NULL, NULL);
-}
-
-/* Leaves the current fiber for the next that can run, or for the scheduler. */
-static void leave(struct fiber *f)
-{
-    struct worker *w = f->worker;
-    if (!w->nready) {
-        switch_to(w, f, NULL);
-        return;
-    }
-    struct fiber *next = &w->fibers[w->ready[w->head]];
-    w->head = (w->head + 1) % OMPJIT__HOST_MAX_THREADS;
-    w->nready--;
-    if (next == f)
-        return;
-    current = next;
-    switch_to(w, f, next);
-}
-
-static bool barrier_full(const struct worker *w, const struct barrier *b)
-{
-    uint32_t expected = b->expected && b->expected < w->live ? b->expected
-                                                             : w->live;
-    return b->waiting && b->waiting >= expected;
-}
-
-static void barrier_open(struct worker *w, uint32_t id)
-{
-    w->barriers[id].waiting = 0;
-    for (uint32_t i = 0; i < w->threads; i++)
-        if (w->fibers[i].state == AT_BARRIER && w->fibers[i].barrier == id)
-            make_ready(w, &w->fibers[i]);
-}
-
-/* Are all living lanes of the mask here? */
-static bool warp_full(const struct worker *w, uint32_t warp, uint32_t mask)
-{
-    return !(mask & w->exists[warp] & ~w->waiting[warp]);
-}
-
-/* Exchanges the values of the lanes that wait, and lets them run. */
-static void warp_open(struct worker *w, uint32_t warp, uint32_t mask)
-{
-    struct fiber *lanes = &w->fibers[warp * WARP];
-    uint32_t here = mask & w->waiting[warp];
-    uint64_t given[WARP];
-    for (uint32_t i = 0; i < WARP; i++)
-        given[i] = here >> i & 1 ? lanes[i].value : 0;
-    for (uint32_t i = 0; i < WARP; i++) {
-        if (!(here >> i & 1))
-            continue;
-        if (lanes[i].source < WARP && here >> lanes[i].source & 1)
-            lanes[i].value = given[lanes[i].source];
-        make_ready(w, &lanes[i]);
-    }
-    w->waiting[warp] &= ~here;
-}
-
-/* A thread has returned from the kernel: those that wait for all may go on. */
-static void thread_ended(struct fiber *f)
-{
-    struct worker *w = f->worker;
-    uint32_t warp = f->self.tid / WARP;
-    f->state = ENDED;
-    w->live--;
-    w->exists[warp] &= ~(1u << f->self.tid % WARP);
-    for (uint32_t id = 0; id < BARRIERS; id++)
-        if (barrier_full(w, &w->barriers[id]))
-            barrier_open(w, id);
-    for (uint32_t i = 0; i < WARP; i++)
-        if (w->waiting[warp] >> i & 1) {
-            uint32_t mask = w->fibers[warp * WARP + i].mask;
-            if (warp_full(w, warp, mask))
-                warp_open(w, warp, mask);
-        }
-}
-
-static void fiber_main(void *arg)
-{
-    struct fiber *f = arg;
-    struct worker *w = f->worker;
-    if (w->scheduler_stack) /* else the first, that the scheduler starts */
-        ompjit__fiber_entered(NULL, NULL, NULL);
-    else
-        ompjit__fiber_entered(NULL, &w->scheduler_stack, &w->scheduler_size);
-    w->launch->entry(w->launch->args);
-    thread_ended(f);
-    leave(f);
-    __builtin_unreachable(); /* an ended fiber is never made ready */
-}
-
-/* ------------------------------------------------------------------ teams */
+/* ------------------------------------------------------------------ start */
 
 static uint32_t volume(const uint32_t n[3])
 {
     return n[0] * n[1] * n[2];
 }
 
-static void set_self(struct worker *w, uint32_t thread, uint32_t team)
+static void set_self(struct member *m, uint32_t thread)
 {
-    const ompjit__geometry *g = w->launch->geometry;
-    struct fiber *f = &w->fibers[thread];
-    size_t dynamic = (w->launch->shared_size + 15u) / 16 * 16;
-    f->worker = w;
+    team *t = m->team;
+    const ompjit__geometry *g = t->launch->geometry;
+    struct fiber *f = &t->fibers[thread];
+    size_t dynamic = (t->launch->shared_size + 15u) / 16 * 16;
+    f->member = m;
     f->self = (ompjit_host_thread){
         .tid = thread,
-        .ntid = w->threads,
-        .ctaid = team,
+        .ntid = t->threads,
+        .ctaid = t->number,
         .nctaid = volume(g->teams),
         .ntid3 = {g->threads[0], g->threads[1], g->threads[2]},
         .nctaid3 = {g->teams[0], g->teams[1], g->teams[2]},
-        .shared = w->shared,
-        .dynamic = w->shared + dynamic,
+        .shared = t->shared,
+        .dynamic = t->shared + dynamic,
         .dynamic_size = g->dynamic_shared,
-        .shared_size = w->launch->shared_size,
+        .shared_size = t->launch->shared_size,
+        .check = t->launch->check,
     };
 }
 
-static ompjit_status trap_error(const struct worker *w, uint32_t team,
-                                ompjit_error *err)
+static void fiber_main(void *arg)
 {
-    return ompjit__fail(err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LAUNCH,
-                        "kernel %s, team %u, thread %u: %s", w->launch->name,
-                        team, w->trapped_thread, w->trap);
+    struct fiber *f = arg;
+    const ompjit__host_launch *launch = f->member->team->launch;
+    ompjit__host_fiber_entered(f);
+    launch->entry(launch->args);
+    ompjit__host_fiber_ended(f);
 }
 
-/* Threads numbered so far in a list of waiting ones: "0, 1, 2, ... (30)". */
-static void list_threads(const struct worker *w, enum state state,
-                         uint32_t barrier, ompjit__buf *out)
+/* Memory for a team of the launch on up to `members` OS threads. */
+static ompjit_status prepare(team *t, const ompjit__host_launch *launch,
+                             uint32_t members, ompjit_error *err)
+{
+    t->launch = launch;
+    t->threads = volume(launch->geometry->threads);
+    t->trapped = false;
+    size_t shared = (launch->shared_size + 15u) / 16 * 16 +
+                    (size_t)launch->geometry->dynamic_shared;
+    if (fit_shared(t, shared) && fit_fibers(t, t->threads) &&
+        fit_members(t, members))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: no memory for %u stacks of %d bytes "
+                        "and %zu bytes of shared memory",
+                        launch->name, t->threads, STACK, shared);
+}
+
+static void start(team *t, uint32_t number)
+{
+    t->number = number;
+    t->nmembers = 0;
+    t->live = t->threads;
+    t->used = 0;
+    t->stop = t->deadlock = t->trapped = false;
+    atomic_flag_clear(&t->trapping);
+    for (int id = 0; id < BARRIERS; id++)
+        t->barriers[id].state = t->barriers[id].expected = 0;
+}
+
+/* The first thread of a member's part. */
+static uint32_t part(uint32_t threads, uint32_t member, uint32_t members)
+{
+    uint32_t warps = (threads + WARP - 1) / WARP;
+    uint64_t all = warps >= members ? warps : threads;
+    uint64_t first = all * member / members;
+    first *= warps >= members ? WARP : 1;
+    return first < threads ? (uint32_t)first : threads;
+}
+
+/* Under the lock: how the team is dealt out. */
+static void divide(team *t, uint32_t members)
+{
+    t->nmembers = t->active = members;
+    for (uint32_t i = 0; i < members; i++) {
+        struct member *m = &t->members[i];
+        *m = (struct member){.team = t,
+                             .first = part(t->threads, i, members),
+                             .last = part(t->threads, i + 1, members)};
+        m->live = m->last - m->first;
+    }
+    for (uint32_t w = 0; w * WARP < t->threads; w++) {
+        uint32_t lanes = t->threads - w * WARP;
+        t->warps[w].exists = lanes < WARP ? (1u << lanes) - 1 : ~0u;
+        t->warps[w].waiting = 0;
+        t->warps[w].shared = members > (t->threads + WARP - 1) / WARP;
+    }
+}
+
+void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
+{
+    if (members > t->threads)
+        members = t->threads;
+    if (member >= members)
+        return;
+    pthread_mutex_lock(&t->lock);
+    if (!t->nmembers)
+        divide(t, members);
+    pthread_mutex_unlock(&t->lock);
+
+    struct member *m = &t->members[member];
+    struct fiber *outer = current;
+    for (uint32_t i = m->first; i < m->last; i++) {
+        struct fiber *f = &t->fibers[i];
+        set_self(m, i);
+        ompjit__stack_reset(&f->stack, f->sp);
+        f->sp = ompjit__fiber_prepare(f->stack.base, f->stack.size, fiber_main,
+                                      f);
+        list_add(&m->ready, f);
+    }
+    ompjit__fault_thread();
+    ompjit__host_member_run(m);
+    current = outer;
+
+    pthread_mutex_lock(&t->lock);
+    t->active--;
+    pthread_cond_broadcast(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* -------------------------------------------------------------------- end */
+
+static ompjit_status trap_error(const team *t, uint32_t number,
+                                ompjit_error *err)
+{
+    const ompjit__host_launch *launch = t->launch;
+    ompjit__buf where = {0};
+    if (t->trap.pc && launch->locate)
+        launch->locate(launch->locate_data, t->trap.pc, &where);
+    ompjit_status status = ompjit__fail(
+        err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LAUNCH,
+        "kernel %s, team %u, thread %u: %s%s", launch->name, number,
+        t->trap.thread, t->trap.text, where.data ? where.data : "");
+    ompjit__buf_free(&where);
+    return status;
+}
+
+/* The threads that wait, shortened: "0, 1, 2, ... (30 in all)". */
+static void list_threads(const team *t, enum state state, uint32_t barrier,
+                         ompjit__buf *out)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        const struct fiber *f = &w->fibers[i];
+    for (uint32_t i = 0; i < t->threads; i++) {
+        const struct fiber *f = &t->fibers[i];
         if (f->state != state || (state == AT_BARRIER && f->barrier != barrier))
             continue;
         if (n++ < 8)
@@ -330,75 +345,86 @@ static void list_threads(const struct worker *w, enum state state,
         ompjit__buf_printf(out, ", ... (%u in all)", n);
 }
 
-static ompjit_status deadlock_error(const struct worker *w, uint32_t team,
-                                    ompjit_error *err)
+static ompjit_status deadlock_error(const team *t, ompjit_error *err)
 {
     ompjit__buf text = {0};
     for (uint32_t id = 0; id < BARRIERS; id++) {
-        if (!w->barriers[id].waiting)
-            continue;
-        ompjit__buf_printf(&text, "; waiting at barrier %u: thread ", id);
-        list_threads(w, AT_BARRIER, id, &text);
+        ompjit__buf at = {0};
+        list_threads(t, AT_BARRIER, id, &at);
+        if (at.size)
+            ompjit__buf_printf(&text, "; waiting at barrier %u: thread %s", id,
+                               at.data);
+        ompjit__buf_free(&at);
     }
     ompjit__buf at_warp = {0};
-    list_threads(w, AT_WARP, 0, &at_warp);
+    list_threads(t, AT_WARP, 0, &at_warp);
     if (at_warp.size)
         ompjit__buf_printf(&text, "; waiting for their warp: thread %s",
                            at_warp.data);
     ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LAUNCH,
         "kernel %s, team %u: deadlock, %u of %u threads have ended%s",
-        w->launch->name, team, w->threads - w->live, w->threads,
+        t->launch->name, t->number, t->threads - t->live, t->threads,
         text.data ? text.data : "");
     ompjit__buf_free(&text);
     ompjit__buf_free(&at_warp);
     return status;
 }
 
-static void team_start(struct worker *w, uint32_t team)
+static ompjit_status outcome(const team *t, ompjit_error *err)
 {
-    memset(w->barriers, 0, sizeof w->barriers);
-    memset(w->waiting, 0, sizeof w->waiting);
-    memset(w->exists, 0, sizeof w->exists);
-    w->live = w->threads;
-    w->head = w->nready = 0;
-    w->scheduler_stack = NULL;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        struct fiber *f = &w->fibers[i];
-        set_self(w, i, team);
-        w->exists[i / WARP] |= 1u << i % WARP;
-        if (f->sp)
-            ompjit__fiber_reset(f->sp, f->stack + STACK);
-        f->sp = ompjit__fiber_prepare(f->stack, STACK, fiber_main, f);
-        make_ready(w, f);
-    }
+    if (t->trapped)
+        return trap_error(t, t->number, err);
+    return t->deadlock ? deadlock_error(t, err) : OMPJIT_OK;
 }
 
-static ompjit_status run_fibers(struct worker *w, uint32_t team,
-                                ompjit_error *err)
+/* ------------------------------------------------- several OS threads */
+
+ompjit_status ompjit__host_team_begin(ompjit__host_pool *pool,
+                                      const ompjit__host_launch *launch,
+                                      uint32_t number, uint32_t most,
+                                      team **out, ompjit_error *err)
 {
-    team_start(w, team);
-    while (w->nready && !w->trapped) {
-        current = &w->fibers[w->ready[w->head]];
-        w->head = (w->head + 1) % OMPJIT__HOST_MAX_THREADS;
-        w->nready--;
-        switch_to(w, NULL, current);
+    team *t = team_take(pool);
+    if (!t)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    ompjit_status status = prepare(t, launch, most, err);
+    if (status) {
+        team_return(pool, t);
+        return status;
     }
-    if (w->trapped)
-        return trap_error(w, team, err);
-    return w->live ? deadlock_error(w, team, err) : OMPJIT_OK;
+    start(t, number);
+    *out = t;
+    return OMPJIT_OK;
 }
 
-static ompjit_status run_single(struct worker *w, uint32_t first, uint32_t last,
+ompjit_status ompjit__host_team_end(ompjit__host_pool *pool, team *t,
+                                    ompjit_error *err)
+{
+    ompjit_status status = outcome(t, err);
+    team_return(pool, t);
+    return status;
+}
+
+/* ------------------------------------------------------- one OS thread */
+
+/* Teams of one thread, on the caller's own stack. */
+static ompjit_status run_single(team *t, uint32_t first, uint32_t last,
                                 ompjit_error *err)
 {
-    set_self(w, 0, first);
-    current = w->fibers;
-    if (setjmp(w->escape))
-        return trap_error(w, w->fibers->self.ctaid, err);
-    const ompjit__host_launch *launch = w->launch;
-    for (uint32_t team = first; team < last; team++) {
-        current->self.ctaid = team;
+    const ompjit__host_launch *launch = t->launch;
+    struct fiber *f = t->fibers;
+    t->number = first;
+    t->members[0].team = t;
+    t->base = __builtin_frame_address(0);
+    atomic_flag_clear(&t->trapping);
+    set_self(t->members, 0);
+    ompjit__fault_thread();
+    current = f;
+    if (setjmp(t->escape))
+        return trap_error(t, t->fibers->self.ctaid, err);
+    for (uint32_t number = first; number < last; number++) {
+        f->self.ctaid = number;
         launch->entry(launch->args);
     }
     return OMPJIT_OK;
@@ -409,118 +435,20 @@ ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      uint32_t first, uint32_t last,
                                      ompjit_error *err)
 {
-    uint32_t threads = volume(launch->geometry->threads);
-    size_t shared = (launch->shared_size + 15u) / 16 * 16 +
-                    (size_t)launch->geometry->dynamic_shared;
-    struct worker *w = worker_take(pool);
-    if (!w)
+    team *t = team_take(pool);
+    if (!t)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     struct fiber *outer = current;
-    ompjit_status status = OMPJIT_OK;
-    if (!worker_fit(w, threads, shared))
-        status = ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_LAUNCH,
-                              "kernel %s: no memory for %u stacks of %d bytes "
-                              "and %zu bytes of shared memory",
-                              launch->name, threads, STACK, shared);
-    w->launch = launch;
-    w->threads = threads;
-    w->trapped = false;
-    if (!status && threads == 1)
-        status = run_single(w, first, last, err);
+    ompjit_status status = prepare(t, launch, 1, err);
+    if (!status && t->threads == 1)
+        status = run_single(t, first, last, err);
     else
-        for (uint32_t team = first; !status && team < last; team++)
-            status = run_fibers(w, team, err);
+        for (uint32_t number = first; !status && number < last; number++) {
+            start(t, number);
+            ompjit__host_team_join(t, 0, 1);
+            status = outcome(t, err);
+        }
     current = outer;
-    worker_return(pool, w);
+    team_return(pool, t);
     return status;
-}
-
-/* ------------------------------------------- what device code calls */
-
-ompjit_host_thread *ompjit_host_self(void)
-{
-    return &current->self;
-}
-
-void ompjit_host_barrier(uint32_t id, uint32_t n)
-{
-    struct fiber *f = current;
-    struct worker *w = f->worker;
-    if (w->threads == 1)
-        return;
-    struct barrier *b = &w->barriers[id % BARRIERS];
-    b->waiting++;
-    b->expected = n;
-    if (barrier_full(w, b)) {
-        barrier_open(w, id % BARRIERS);
-        return;
-    }
-    f->state = AT_BARRIER;
-    f->barrier = id % BARRIERS;
-    leave(f);
-}
-
-uint64_t ompjit_host_shuffle(uint32_t mask, uint64_t value, uint32_t source)
-{
-    struct fiber *f = current;
-    struct worker *w = f->worker;
-    if (w->threads == 1)
-        return value;
-    uint32_t warp = f->self.tid / WARP;
-    f->value = value;
-    f->source = source;
-    f->mask = mask | 1u << f->self.tid % WARP;
-    f->state = AT_WARP;
-    w->waiting[warp] |= 1u << f->self.tid % WARP;
-    if (warp_full(w, warp, f->mask))
-        warp_open(w, warp, f->mask);
-    leave(f);
-    return f->value;
-}
-
-void ompjit_host_warp_sync(uint32_t mask)
-{
-    ompjit_host_shuffle(mask, 0, WARP);
-}
-
-uint32_t ompjit_host_active_mask(void)
-{
-    const struct fiber *f = current;
-    if (f->worker->threads == 1)
-        return 1;
-    return f->worker->exists[f->self.tid / WARP];
-}
-
-void ompjit_host_yield(void)
-{
-    struct fiber *f = current;
-    if (f->worker->threads == 1 || !f->worker->nready) {
-        sched_yield();
-        return;
-    }
-    make_ready(f->worker, f);
-    leave(f);
-}
-
-void ompjit_host_trap(const char *message)
-{
-    struct fiber *f = current;
-    struct worker *w = f->worker;
-    w->trapped = true;
-    w->trapped_thread = f->self.tid;
-    snprintf(w->trap, sizeof w->trap, "%s", message);
-    if (w->threads == 1)
-        longjmp(w->escape, 1);
-    switch_to(w, f, NULL);
-    __builtin_unreachable(); /* the scheduler does not come back */
-}
-
-double ompjit_host_wtime(void)
-{
-    return (double)ompjit__now() * 1e-9;
-}
-
-uint64_t ompjit_host_clock(void)
-{
-    return ompjit__now();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How one OS thread runs teams of device threads.
+ * How OS threads run teams of device threads: many teams on one, or one team
+ * on many.
  */
 #ifndef OMPJIT_HOST_TEAM_H
 #define OMPJIT_HOST_TEAM_H
@@ -9,7 +10,7 @@
 
 enum { OMPJIT__HOST_MAX_THREADS = 1024 };
 
-/* Stacks and team-shared memory of the OS threads that run teams. */
+/* Stacks and team-shared memory, kept from launch to launch. */
 typedef struct ompjit__host_pool ompjit__host_pool;
 
 ompjit__host_pool *ompjit__host_pool_new(void);
@@ -21,13 +22,43 @@ typedef struct ompjit__host_launch {
     void **args;
     const ompjit__geometry *geometry;
     uint32_t shared_size;     /* bytes of a team's static shared memory */
+    void *check;              /* what threads find in `check`, or NULL  */
+    /* The kernel's code. A fault in it is the kernel's failure. */
+    uintptr_t code_begin, code_end;
+    /* Appends " (FILE:LINE)" of an address in it; NULL: nothing is known. */
+    void (*locate)(void *data, uintptr_t pc, ompjit__buf *text);
+    void *locate_data;
 } ompjit__host_launch;
 
+/* Why a device thread ended its kernel. */
+typedef struct ompjit__host_trap {
+    uint32_t thread;
+    uintptr_t pc; /* in the kernel's code; 0: unknown */
+    char text[256];
+} ompjit__host_trap;
+
 /* Runs teams first to last-1 on the calling OS thread, one after the other.
- * DEVICE error where a thread traps or a team deadlocks. */
+ * DEVICE error where a thread traps, faults, or a team deadlocks. */
 ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      const ompjit__host_launch *launch,
                                      uint32_t first, uint32_t last,
                                      ompjit_error *err);
+
+/* A team of at least two threads that several OS threads run. One begins it,
+ * then up to `most` join, each once with its number among `members`, the same
+ * for all, and stays until its fibers are done; when all have returned one
+ * ends it, which tells of errors and frees. */
+typedef struct ompjit__host_team ompjit__host_team;
+
+ompjit_status ompjit__host_team_begin(ompjit__host_pool *pool,
+                                      const ompjit__host_launch *launch,
+                                      uint32_t number, uint32_t most,
+                                      ompjit__host_team **out,
+                                      ompjit_error *err);
+void ompjit__host_team_join(ompjit__host_team *team, uint32_t member,
+                            uint32_t members);
+ompjit_status ompjit__host_team_end(ompjit__host_pool *pool,
+                                    ompjit__host_team *team,
+                                    ompjit_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frontend/frontend.h"
+#include "frontend/recall.h"
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
 
@@ -248,6 +248,9 @@ struct run {
     bool eager; /* start the next pair during this compile */
     bool cuda;  /* no host half                            */
     ompjit__talk host, device;
+    ompjit__buf deps; /* make rules */
+    const ompjit__snippet *snippet;
+    ompjit__recall *recall;
 };
 
 /* Where compile follows compile, without a build between that would tell when
@@ -307,6 +310,7 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->host.diag);
     ompjit__buf_free(&run->device.out);
     ompjit__buf_free(&run->device.diag);
+    ompjit__buf_free(&run->deps);
 }
 
 /* A wrong clang fails in many ways; its version explains all of them. */
@@ -355,6 +359,8 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .data = run};
     ompjit_status status = ompjit__exchange(
         &order, run->cuda ? NULL : &run->host, &run->device, err);
+    ompjit__take_deps(&run->host.diag, &run->deps);
+    ompjit__take_deps(&run->device.diag, &run->deps);
     if (status || !(run->cuda || run->host.complete) ||
         !run->device.complete) {
         pair_kill(pair);
@@ -384,29 +390,32 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     return status ? status : run_in(run, &pair, err);
 }
 
-static void log_warnings(ompjit_context *ctx, const struct run *run)
+static void collect_warnings(const struct run *run, ompjit__buf *text)
 {
-    ompjit__buf text = {0};
-    ompjit__diagnostics_add(&text, &run->host.diag, NULL);
-    ompjit__diagnostics_add(&text, &run->device.diag, &run->host.diag);
-    while (text.size && text.data[text.size - 1] == '\n')
-        text.data[--text.size] = 0;
-    if (text.size && !text.failed)
-        ompjit__log(ctx, "%s", text.data);
-    ompjit__buf_free(&text);
+    ompjit__diagnostics_add(text, &run->host.diag, NULL);
+    ompjit__diagnostics_add(text, &run->device.diag, &run->host.diag);
+    while (text->size && text->data[text->size - 1] == '\n')
+        text->data[--text->size] = 0;
+}
+
+static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
+{
+    if (text->size && !text->failed)
+        ompjit__log(ctx, "%s", text->data);
 }
 
 static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
-                                      unsigned opt_level, ompjit__unit *out,
-                                      ompjit_error *err)
+                                      ompjit__unit *out, ompjit_error *err)
 {
     uint64_t start = ompjit__now();
     ompjit_status status = compile(run, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (status)
         return status;
-    log_warnings(ctx, run);
+    collect_warnings(run, &run->recall->warnings);
+    log_warnings(ctx, &run->recall->warnings);
     start = ompjit__now();
+    unsigned opt_level = run->snippet->options->opt_level;
     status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
                                                 opt_level, out, err)
                        : ompjit__unit_read(&run->device.out, &run->host.out,
@@ -415,24 +424,61 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     return status;
 }
 
-/* Compiles with the run's command, which is the frontend's afterwards. */
-static ompjit_status run_command(ompjit_context *ctx, struct run *run,
-                                 unsigned opt_level, ompjit__unit *out,
+/* In a pair of processes, and what comes of it is remembered. The command is
+ * the front end's afterwards. */
+static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
+                                 ompjit__command *command, ompjit__unit *out,
                                  ompjit_error *err)
 {
     ompjit__command unused;
     char *unused_key;
-    run->key = pair_key(run->command);
+    run->key = pair_key(command);
     run->eager = take_pending(run->f, &unused, &unused_key);
     if (run->eager)
         ompjit__command_free(&unused);
     free(unused_key);
-    ompjit_status status = compile_and_read(ctx, run, opt_level, out, err);
+    ompjit_status status = compile_and_read(ctx, run, out, err);
+    if (!status)
+        ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
+                           run->recall);
     run_free(run);
     if (run->key)
-        set_pending(run->f, run->command, run->key);
+        set_pending(run->f, command, run->key);
     else
-        ompjit__command_free(run->command);
+        ompjit__command_free(command);
+    return status;
+}
+
+/* By the cache where it has the unit. The command is the front end's
+ * afterwards. */
+static ompjit_status compile_snippet(ompjit_context *ctx, ompjit__frontend *f,
+                                     ompjit__snippet *snippet,
+                                     ompjit__command *command, bool cuda,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__recall recall;
+    struct run run = {.f = f,
+                      .name = ompjit__source_name(snippet->options),
+                      .source = snippet->source,
+                      .command = command,
+                      .cuda = cuda,
+                      .snippet = snippet,
+                      .recall = &recall};
+    ompjit_status status = OMPJIT_OK;
+    snippet->clang = &f->clang;
+    snippet->command = command;
+    if (ompjit__recall_c(ctx, snippet, &recall)) {
+        log_warnings(ctx, &recall.warnings);
+        *out = recall.unit;
+        ompjit__command_free(command);
+    } else {
+        status = compile_new(ctx, &run, command, out, err);
+    }
+    if (!status)
+        out->own_lines = !ompjit__lines_wanted(snippet->options);
+    ompjit__recall_end(&recall);
+    if (!status)
+        out->from_source = true;
     /* Nothing follows what did not compile, but another try. */
     if (status == OMPJIT_ERR_SOURCE)
         ompjit__frontend_rest(ctx);
@@ -446,30 +492,26 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
     if (!options)
         options = &defaults;
+    ompjit__frontend *f;
     ompjit__command command;
-    struct run run = {.name = ompjit__source_name(options),
-                      .source = source,
-                      .command = &command};
-    ompjit_status status = frontend_of(ctx, &run.f, err);
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
     if (!status)
-        status = ompjit__command_make(&run.f->clang, options, &command, err);
+        status = ompjit__command_make(&f->clang, options, &command, err);
     return status ? status
-                  : run_command(ctx, &run, options->opt_level, out, err);
+                  : compile_snippet(ctx, f, &snippet, &command, false, out, err);
 }
 
 ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
                                  ompjit__unit *out, ompjit_error *err)
 {
+    ompjit__frontend *f;
     ompjit__command command;
-    struct run run = {.name = ompjit__source_name(options),
-                      .source = source,
-                      .command = &command,
-                      .cuda = true};
-    ompjit_status status = frontend_of(ctx, &run.f, err);
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
     if (!status)
-        status =
-            ompjit__command_make_cuda(&run.f->clang, options, &command, err);
+        status = ompjit__command_make_cuda(&f->clang, options, &command, err);
     return status ? status
-                  : run_command(ctx, &run, options->opt_level, out, err);
+                  : compile_snippet(ctx, f, &snippet, &command, true, out, err);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "frontend/frontend.h"
 
 /* ------------------------------------------------------------- arguments */
@@ -91,6 +92,9 @@ static const char *const device_args[] = {
     "-fopenmp-host-ir-file-path",
     "/dev/fd/3",
     "-fno-threadsafe-statics",
+    /* For the host device's messages; unit->own_lines where nobody asked. */
+    "-debug-info-kind=line-directives-only",
+    "-dwarf-version=2",
     NULL,
 };
 
@@ -109,6 +113,11 @@ static const char *const both_args[] = {
     "-fgnuc-version=4.2.1",
     "-ferror-limit",
     "19",
+    "-sys-header-deps",
+    "-MT",
+    OMPJIT__DEPS_TARGET,
+    "-dependency-file",
+    "/dev/fd/2",
     NULL,
 };
 
@@ -205,19 +214,38 @@ static void add_source(ompjit__command *command, const char *name,
 
 /* ------------------------------------------------------------ everything */
 
+static void add_cpu(const char *triple, ompjit__command *command)
+{
+    static const struct {
+        const char *name, *cpu, *feature, *types;
+    } cpus[] = {
+#define CPU(name, llvm, cpu, feature, types) {#name, cpu, feature, types},
+#include "base/cpu.def"
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(cpus); i++) {
+        if (!ompjit__cpu_is(triple, cpus[i].name))
+            continue;
+        ompjit__args_add(&command->host, "-target-cpu");
+        ompjit__args_add(&command->host, cpus[i].cpu);
+        if (cpus[i].feature) {
+            ompjit__args_add(&command->host, "-target-feature");
+            ompjit__args_add(&command->host, cpus[i].feature);
+        }
+        if (cpus[i].types)
+            add_both(command, cpus[i].types);
+    }
+}
+
 static void add_start(const ompjit__clang *clang, ompjit__command *command)
 {
     add_both(command, clang->path);
     add_both(command, "-cc1");
     add_both(command, "-triple");
     ompjit__args_add(&command->host, clang->triple);
-    if (!strncmp(clang->triple, "x86_64", 6)) {
-        ompjit__args_add(&command->host, "-target-cpu");
-        ompjit__args_add(&command->host, "x86-64");
-    }
     ompjit__args_add(&command->device, "nvptx64-nvidia-cuda");
     ompjit__args_add(&command->device, "-aux-triple");
     ompjit__args_add(&command->device, clang->triple);
+    add_cpu(clang->triple, command);
     add_all(&command->host, host_args);
     add_all(&command->device, device_args);
     add_all(&command->host, both_args);
@@ -260,6 +288,12 @@ static bool has_flag(const ompjit_module_options *options, const char *flag)
         if (options->flags[i] && !strcmp(options->flags[i], flag))
             return true;
     return false;
+}
+
+bool ompjit__lines_wanted(const ompjit_module_options *options)
+{
+    return has_flag(options, "-g") || has_flag(options, "-g1") ||
+           has_flag(options, "-gline-tables-only");
 }
 
 static void add_cxx(const ompjit__clang *clang,

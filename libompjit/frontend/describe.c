@@ -18,7 +18,7 @@ bool ompjit__is_kernel(LLVMValueRef fn)
            LLVMGetFunctionCallConv(fn) == CC_PTX_KERNEL;
 }
 
-LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn)
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn)
 {
     size_t n;
     char *name = ompjit__format("%s_kernel_environment",
@@ -156,17 +156,30 @@ static ompjit_status describe_params(LLVMValueRef fn, ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
-/* ----------------------------------------------------------------- teams */
+/* ------------------------------------------------------- teams, regions */
 
-/* Does a function, or one that it calls or hands on, share work among teams?
- * What only a teams construct can call tells. `depth` bounds recursion. */
-static bool shares_among_teams(LLVMValueRef fn, unsigned depth)
+/* Can only a teams construct call it? */
+static bool shares_among_teams(const char *name)
+{
+    return !strncmp(name, "__kmpc_distribute", 17) ||
+           !strncmp(name, "__kmpc_nvptx_teams_reduce", 25) ||
+           !strcmp(name, "omp_get_team_num") ||
+           !strcmp(name, "omp_get_num_teams");
+}
+
+static bool begins_region(const char *name)
+{
+    return !strncmp(name, "__kmpc_parallel_", 16) &&
+           strchr("56", name[sizeof "__kmpc_parallel_" - 1]);
+}
+
+/* Is a function such a one, or does it call one or hand one on? `depth` bounds
+ * recursion. */
+static bool reaches(LLVMValueRef fn, bool (*is)(const char *name),
+                    unsigned depth)
 {
     size_t n;
-    const char *name = LLVMGetValueName2(fn, &n);
-    if (!strncmp(name, "__kmpc_distribute", 17) ||
-        !strncmp(name, "__kmpc_nvptx_teams_reduce", 25) ||
-        !strcmp(name, "omp_get_team_num") || !strcmp(name, "omp_get_num_teams"))
+    if (is(LLVMGetValueName2(fn, &n)))
         return true;
     LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
     for (; block; block = LLVMGetNextBasicBlock(block)) {
@@ -176,9 +189,38 @@ static bool shares_among_teams(LLVMValueRef fn, unsigned depth)
                  k++) {
                 LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
                 if (LLVMIsAFunction(v) && v != fn &&
-                    shares_among_teams(v, depth - 1))
+                    reaches(v, is, depth - 1))
                     return true;
             }
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------- chunks */
+
+/* Does a loop of the host half ask for chunks of one iteration? On a device
+ * clang also chooses them itself; for the host it never does. */
+static bool asks_for_chunk_one(LLVMModuleRef host)
+{
+    static const char *const names[] = {
+        "__kmpc_for_static_init_4", "__kmpc_for_static_init_4u",
+        "__kmpc_for_static_init_8", "__kmpc_for_static_init_8u"};
+    enum { SCHEDULE = 2, CHUNK = 8, STATIC_CHUNKED = 33, KIND = 0xff };
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(host, names[i]);
+        for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+             u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            if (!LLVMIsACallInst(call) || LLVMGetNumArgOperands(call) <= CHUNK)
+                continue;
+            LLVMValueRef schedule = LLVMGetOperand(call, SCHEDULE);
+            LLVMValueRef chunk = LLVMGetOperand(call, CHUNK);
+            if (LLVMIsAConstantInt(schedule) &&
+                (LLVMConstIntGetZExtValue(schedule) & KIND) == STATIC_CHUNKED &&
+                LLVMIsAConstantInt(chunk) &&
+                LLVMConstIntGetZExtValue(chunk) == 1)
+                return true;
+        }
     }
     return false;
 }
@@ -190,7 +232,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
                                      ompjit_error *err)
 {
     size_t n;
-    LLVMValueRef env = ompjit__kernel_environment(device, fn);
+    LLVMValueRef env = ompjit__environment_variable(device, fn);
     k->symbol = ompjit__strdup(LLVMGetValueName2(fn, &n));
     k->name = k->symbol ? ompjit__kernel_name(k->symbol, &k->line) : NULL;
     if (!k->name)
@@ -198,7 +240,8 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     if (env)
         read_environment(env, k);
     k->launch_env = takes_launch_env(fn, env);
-    k->teams = shares_among_teams(fn, 8) ? 0 : 1;
+    k->teams = reaches(fn, shares_among_teams, 8) ? 0 : 1;
+    k->parallel = k->teams == 1 && reaches(fn, begins_region, 8);
     ompjit_status status = describe_params(fn, k, err);
     return status || !host ? status : add_host_args(host, k, err);
 }
@@ -286,5 +329,6 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
     ompjit_status status = describe_kernels(device, host, unit, err);
     if (!status && host)
         status = describe_globals(host, unit, err);
+    unit->chunk_is_default = host && !asks_for_chunk_one(host);
     return status;
 }

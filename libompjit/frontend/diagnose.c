@@ -8,6 +8,42 @@
 
 #include "frontend/frontend.h"
 
+/* ----------------------------------------------------------------- rules */
+
+/* A whole rule in the text, which ends with the first line that has no
+ * backslash at its end; NULL: none. */
+static char *find_rule(const ompjit__buf *text, size_t *size)
+{
+    static const char target[] = OMPJIT__DEPS_TARGET ":";
+    char *rule = text->size ? strstr(text->data, target) : NULL;
+    for (const char *end = rule; end; end++) {
+        end = strchr(end, '\n');
+        if (!end)
+            break;
+        *size = (size_t)(end + 1 - rule);
+        if (end[-1] != '\\')
+            return rule;
+    }
+    return NULL;
+}
+
+bool ompjit__has_deps(const ompjit__buf *text)
+{
+    size_t n;
+    return find_rule(text, &n) != NULL;
+}
+
+void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules)
+{
+    char *rule;
+    size_t n;
+    while ((rule = find_rule(text, &n))) {
+        ompjit__buf_add(rules, rule, n);
+        memmove(rule, rule + n, strlen(rule + n) + 1);
+        text->size -= n;
+    }
+}
+
 /* ---------------------------------------------------------------- blocks */
 
 typedef struct span {

@@ -7,8 +7,9 @@
  *        \                      |
  *         `--> device half <----'  --> bitcode --------------> application
  *
- * Bitcode says where it ends, so nobody waits for a clang to exit: taking its
- * address space apart takes as long as compiling a small function.
+ * Bitcode says where it ends, and so does the list of files that comes behind
+ * it, so nobody waits for a clang to exit: taking its address space apart takes
+ * as long as compiling a small function.
  */
 #include <errno.h>
 #include <poll.h>
@@ -156,15 +157,18 @@ static void serve(const struct exchange *x, const struct pollfd *fds)
         if (fds[3].revents)
             pull(&t->child->diag, &t->diag);
         if (fds[2].revents && x->want_bitcode)
-            t->complete = ompjit__bitcode_check(t->out.data, t->out.size) ==
-                          OMPJIT__BITCODE_COMPLETE;
+            t->whole = ompjit__bitcode_check(t->out.data, t->out.size) ==
+                       OMPJIT__BITCODE_COMPLETE;
+        t->complete = t->whole && (t->child->diag < 0 ||
+                                   ompjit__has_deps(&t->diag));
         if (i && t->child->host_ir >= 0)
             push(&t->child->host_ir, &x->talks[0]->out, &t->forwarded,
-                 x->talks[0]->complete);
+                 x->talks[0]->whole);
     }
 }
 
-/* The diagnostics of a complete half were written before its bitcode. */
+/* The diagnostics of a complete half were written before its bitcode, and the
+ * list of files that it has read right after. */
 static void finish(const struct exchange *x, uint64_t deadline)
 {
     for (unsigned i = 0; i < x->n; i++) {
@@ -190,7 +194,7 @@ static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
 
 static bool idle(const struct exchange *x)
 {
-    return x->order->meanwhile && x->talks[0]->complete &&
+    return x->order->meanwhile && x->talks[0]->whole &&
            x->talks[x->n - 1]->child->host_ir < 0;
 }
 

@@ -5,6 +5,7 @@
  *   find.c      which clang, its headers
  *   command.c   the two command lines (flags.c: the user's flags in them)
  *   clang.c     a pair of processes for them, new or kept warm
+ *   recall.c    units that the cache has
  *   exchange.c  source in; bitcode and diagnostics out
  *   diagnose.c  what the application gets to read of the diagnostics
  *   ir.c        both halves into a unit, as for IR that was given:
@@ -55,10 +56,16 @@ ompjit_status ompjit__clang_check(const ompjit__clang *clang,
 
 /* -------------------------------------- command lines (command.c, flags.c) */
 
+/* The files that a half has read come with its diagnostics, as a make rule for
+ * this target. */
+#define OMPJIT__DEPS_TARGET "ompjit-deps"
+
 typedef struct ompjit__command {
     ompjit__args host, device;
 } ompjit__command;
 
+/* Do the flags ask for line tables? */
+bool ompjit__lines_wanted(const ompjit_module_options *options);
 /* The cc1 command lines of both halves. options are not NULL. */
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
@@ -120,7 +127,8 @@ typedef struct ompjit__talk {
     ompjit__buf out, diag;
     size_t sent, forwarded; /* of the source; of the host half's bitcode */
     ompjit__exit exit;      /* RUNNING where the output was complete     */
-    bool complete;          /* out is a whole bitcode file               */
+    bool whole;             /* out is a whole bitcode file               */
+    bool complete;          /* and what it was made of was told          */
 } ompjit__talk;
 
 /* What an exchange is about. */
@@ -148,6 +156,10 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
 
 /* ------------------------------------------------ diagnostics (diagnose.c) */
 
+/* Whether `text` has a whole make rule of OMPJIT__DEPS_TARGET. */
+bool ompjit__has_deps(const ompjit__buf *text);
+/* Moves the make rules of OMPJIT__DEPS_TARGET from `text` to `rules`. */
+void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules);
 /* Appends the diagnostics in `text` to `out`, without clang's closing count
  * and without those that stand in `known` (or NULL) too. */
 void ompjit__diagnostics_add(ompjit__buf *out, const ompjit__buf *text,
@@ -195,7 +207,7 @@ ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
                                    ompjit_error *err);
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
-LLVMValueRef ompjit__kernel_environment(LLVMModuleRef m, LLVMValueRef fn);
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
 bool ompjit__is_kernel(LLVMValueRef fn);
 
 /* One offload entry of a host half, whichever layout it has. hosthalf.c */

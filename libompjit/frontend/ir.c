@@ -13,7 +13,7 @@
 #include <llvm-c/Core.h>
 
 #include "backend/backend.h"
-#include "frontend/frontend.h"
+#include "frontend/recall.h"
 #include "table/table.h"
 
 struct reading {
@@ -136,6 +136,8 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
         unit.name ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
                   : ompjit__no_memory(err, OMPJIT_STAGE_READ);
     ompjit__buf_free(&r->messages);
+    if (!status && !ompjit__unit_seal(&unit))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     if (status)
         ompjit__unit_free(&unit);
     else
@@ -178,9 +180,5 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
     /* Borrowed, not changed. */
     ompjit__buf d = {.data = (char *)device, .size = device_size};
     ompjit__buf h = {.data = (char *)host, .size = host_size};
-    uint64_t start = ompjit__now();
-    ompjit_status status =
-        ompjit__unit_read(&d, &h, name, opt_level, out, err);
-    ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
-    return status;
+    return ompjit__recall_ir(ctx, &d, &h, name, opt_level, out, err);
 }

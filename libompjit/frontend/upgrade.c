@@ -253,7 +253,7 @@ static ompjit_status check_kernel(LLVMModuleRef m, LLVMValueRef fn,
     LLVMValueRef env = LLVMGetOperand(call, 0);
     if (!LLVMIsAGlobalVariable(env) || !LLVMGetInitializer(env) ||
         !LLVMIsAConstantStruct(LLVMGetInitializer(env)) ||
-        ompjit__kernel_environment(m, fn) != env)
+        ompjit__environment_variable(m, fn) != env)
         return wrong(err, "%s: the kernel %s does not start with its own "
                           "constant %s_kernel_environment",
                      name, symbol, symbol);

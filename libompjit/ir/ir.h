@@ -57,4 +57,8 @@ const char *ompjit__fold_name(size_t i);
 ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);
 
+/* Inserts the checker's calls into the module's code. After retargeting to the
+ * host and sroa, before the runtime is linked. ir/instrument.c */
+ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
+
 #endif

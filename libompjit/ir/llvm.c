@@ -79,9 +79,13 @@ static void init(void)
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
-    LLVMInitializeNativeAsmParser();
+#define CPU(name, llvm, cpu, feature, types)                                   \
+    LLVMInitialize##llvm##TargetInfo();                                        \
+    LLVMInitialize##llvm##Target();                                            \
+    LLVMInitialize##llvm##TargetMC();                                          \
+    LLVMInitialize##llvm##AsmPrinter();                                        \
+    LLVMInitialize##llvm##AsmParser();
+#include "base/cpu.def"
 }
 
 void ompjit__llvm_init(void)

@@ -37,6 +37,7 @@ typedef struct ompjit__construct {
     size_t n, capacity;
     uint64_t number;         /* of this construct, in the table             */
     ompjit__attached *log;   /* attachments made so far                     */
+    bool borrows;            /* some of its data may stay where it is       */
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
@@ -74,6 +75,12 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
 }
 
 #define OMPJIT__POINTER_SIZE sizeof(void *)
+
+/* What a construct that waits for its kernel maps `from` may be the original,
+ * if the device can use that: nobody sees the difference until its end, and
+ * then there is none. Not where a device pointer would be written into it. For
+ * constructs whose items are known and not entered yet. */
+void ompjit__construct_borrow(ompjit__construct *c);
 
 /* attach.c: all attachments of a construct whose items are entered; then
  * either of the others. The lock is held. */

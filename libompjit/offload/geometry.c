@@ -25,13 +25,15 @@ static uint32_t positive(int32_t n)
 }
 
 /* The host: teams over the cores, one thread in each unless more are asked
- * for, so that loops vectorize. */
-static void choose_host(const ompjit__kernel_desc *k,
-                        const ompjit__request *r,
-                        const ompjit__device_limits *limits,
-                        ompjit__geometry *g)
+ * for, so that loops vectorize; but a kernel that has one team, and parallel
+ * regions in it, gets a thread for each core. */
+static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
+                        const ompjit__request *r, ompjit__geometry *g)
 {
+    const ompjit__device_limits *limits = &dev->limits;
     uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
+    if (!threads && k->parallel && dev->ops->processors)
+        threads = least(dev->ops->processors(dev), positive(k->max_threads));
     g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
     uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
     if (r->teams[0] || k->teams)
@@ -69,16 +71,14 @@ static void choose_cuda(const ompjit__kernel_desc *k,
 }
 
 /* In generic mode the main thread has a warp of its own behind the workers;
- * a team of one on the host is main thread and worker in one. clang's bound on a
- * GPU kernel's threads counts that warp. */
-static void add_main_warp(const ompjit__kernel_desc *k, bool host,
-                          ompjit__geometry *g)
+ * on the host it works with them. clang's bound on a GPU kernel's threads counts
+ * that warp. */
+static void add_main_warp(const ompjit__kernel_desc *k, ompjit__geometry *g)
 {
-    if (k->mode != OMPJIT_MODE_GENERIC || (host && g->threads[0] == 1))
+    if (k->mode != OMPJIT_MODE_GENERIC)
         return;
     g->threads[0] = (g->threads[0] + WARP - 1) / WARP * WARP + WARP;
-    if (!host && g->threads[0] > (uint32_t)k->max_threads &&
-        k->max_threads >= WARP)
+    if (g->threads[0] > (uint32_t)k->max_threads && k->max_threads >= WARP)
         g->threads[0] = (uint32_t)k->max_threads / WARP * WARP;
 }
 
@@ -93,9 +93,10 @@ void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;
         g->threads[d] = r->threads[d] ? r->threads[d] : 1;
     }
-    if (host)
-        choose_host(k, r, &dev->limits, g);
-    else
+    if (host) {
+        choose_host(k, dev, r, g);
+    } else {
         choose_cuda(k, r, &dev->limits, g);
-    add_main_warp(k, host, g);
+        add_main_warp(k, g);
+    }
 }

@@ -531,6 +531,8 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
 {
     ompjit_status status = adopt_target(m, tm, err);
     if (!status)
+        ompjit__host_repair(m);
+    if (!status)
         status = bind_all(m, out, err);
     if (!status)
         status = each_function(m, tm, out, err);
@@ -539,6 +541,12 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
     if (!status)
         widen(m);
     return status;
+}
+
+void ompjit__compiled_half_free(ompjit__compiled_half *compiled)
+{
+    ompjit__host_half_free(&compiled->half);
+    ompjit__buf_free(&compiled->object);
 }
 
 void ompjit__host_half_free(ompjit__host_half *half)

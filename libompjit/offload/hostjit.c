@@ -28,8 +28,7 @@ struct life {
 struct ompjit__hostjit {
     ompjit_module *mod;
     ompjit__jit *jit;
-    ompjit__host_half half;
-    ompjit__buf object;
+    ompjit__compiled_half made;
     struct life *life;
     const void *const *table; /* NULL until linked */
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
@@ -92,13 +91,13 @@ static ompjit_status compile_module(ompjit__hostjit *h, LLVMModuleRef m,
     char passes[] = "default<O3>";
     passes[sizeof "default<O" - 1] = (char)('0' + (level > 3 ? 3 : level));
     uint64_t start = ompjit__now();
-    ompjit_status status = ompjit__host_prepare(m, tm, &h->half, err);
+    ompjit_status status = ompjit__host_prepare(m, tm, &h->made.half, err);
     stage_done(h, OMPJIT_STAGE_READ, &start);
     if (!status)
         status = ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
     stage_done(h, OMPJIT_STAGE_OPTIMIZE, &start);
     if (!status)
-        status = ompjit__emit_object(m, tm, &h->object, err);
+        status = ompjit__emit_object(m, tm, &h->made.object, err);
     stage_done(h, OMPJIT_STAGE_CODEGEN, &start);
     return status;
 }
@@ -127,13 +126,42 @@ static ompjit_status compile(void *arg, ompjit_error *err)
     return status;
 }
 
+static ompjit_status compile_guarded(ompjit__hostjit *h, ompjit_error *err)
+{
+    return ompjit__guard(compile, h, OMPJIT_STAGE_CODEGEN, err);
+}
+
+/* From the cache where it is there. */
+static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
+{
+    struct ompjit__cache *cache = h->mod->ctx->cache;
+    ompjit__key key = {0};
+    ompjit__claim claim;
+    ompjit_status status = OMPJIT_OK;
+    if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
+        status = compile_guarded(h, err);
+    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_unpack,
+                                    &h->made, &claim)) {
+        ompjit__buf payload = {0};
+        status = compile_guarded(h, err);
+        if (!status) {
+            ompjit__half_pack(&h->made, &payload);
+            ompjit__cache_put(cache, &key, &payload);
+        }
+        ompjit__buf_free(&payload);
+        ompjit__claim_end(&claim);
+    }
+    ompjit__key_free(&key);
+    return status;
+}
+
 /* -------------------------------------------------------------------- link */
 
 static bool is_openmp(const char *name)
 {
-    static const char *const prefixes[] = {"omp_",  "ompx_", "__kmpc_", "kmp_",
-                                           "kmpc_", "GOMP_", "__kmp_",
-                                           "__gomp_", ".gomp_"};
+    static const char *const prefixes[] = {
+        "omp_",  "ompc_", "ompx_",  "__kmpc_", "kmp_",
+        "kmpc_", "GOMP_", "__kmp_", "__gomp_", ".gomp_"};
     for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
         if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
             return true;
@@ -196,10 +224,11 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
     ompjit__jit_search(h->jit, find, h);
     status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
     if (!status)
-        status = ompjit__jit_define(h->jit, h->half.needs, h->half.nneeds, err);
+        status = ompjit__jit_define(h->jit, h->made.half.needs,
+                                    h->made.half.nneeds, err);
     if (!status)
-        status = ompjit__jit_add_object(h->jit, h->object.data, h->object.size,
-                                        err);
+        status = ompjit__jit_add_object(h->jit, h->made.object.data,
+                                        h->made.object.size, err);
     if (!status)
         status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
     if (!status)
@@ -211,6 +240,9 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 
 /* ---------------------------------------------------------------- register */
 
+/* A metadirective or variant may make clang see a region in one half alone:
+ * then the region's host version is all there is. Halves that are no pair are
+ * an error. */
 static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
                                 const void *key, ompjit_error *err)
 {
@@ -218,6 +250,9 @@ static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
     for (unsigned i = 0; i < mod->unit.nkernels; i++)
         if (!strcmp(mod->unit.kernels[i].symbol, symbol))
             return ompjit__tgt_add_kernel(mod->ctx, key, mod, i, err);
+    if (mod->unit.from_source)
+        return ompjit__tgt_add_kernel(mod->ctx, key, mod, OMPJIT__NO_KERNEL,
+                                      err);
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
                         "%s: the host half has target region %s, the device "
                         "half has no such kernel",
@@ -229,8 +264,8 @@ static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
 {
     enum { REQUIRES = 0x10 };
     ompjit_status status = OMPJIT_OK;
-    for (size_t i = 0; !status && i < h->half.nentries; i++) {
-        const ompjit__host_entry *e = &h->half.entries[i];
+    for (size_t i = 0; !status && i < h->made.half.nentries; i++) {
+        const ompjit__host_entry *e = &h->made.half.entries[i];
         const void *key = h->table[OMPJIT__TABLE_KEYS + i];
         bool requires = e->flags & REQUIRES;
         if (!requires && !e->size)
@@ -252,12 +287,11 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     atomic_init(&h->life->references, 1);
     atomic_init(&h->life->alive, true);
-    ompjit_status status =
-        ompjit__guard(compile, h, OMPJIT_STAGE_CODEGEN, err);
+    ompjit_status status = obtain(h, err);
     uint64_t start = ompjit__now();
     if (!status)
         status = link_object(h, err);
-    ompjit__buf_free(&h->object);
+    ompjit__buf_free(&h->made.object);
     if (!status)
         status = register_entries(h, err);
     if (!status)
@@ -297,8 +331,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
         atomic_store(&h->life->alive, false);
     release(h->life);
     ompjit__jit_free(h->jit);
-    ompjit__buf_free(&h->object);
-    ompjit__host_half_free(&h->half);
+    ompjit__compiled_half_free(&h->made);
     free(h);
 }
 
@@ -306,9 +339,9 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
                                  ompjit_error *err)
 {
     ompjit__buf names = {0};
-    for (size_t i = 0; i < h->half.nfunctions; i++)
+    for (size_t i = 0; i < h->made.half.nfunctions; i++)
         ompjit__buf_printf(&names, "%s %s", i ? "," : "",
-                           h->half.functions[i]);
+                           h->made.half.functions[i]);
     ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
         "%s has no function %s; it has:%s", h->mod->unit.name, name,
@@ -320,8 +353,8 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
                                      void **address, ompjit_error *err)
 {
-    for (size_t i = 0; i < h->half.nfunctions; i++)
-        if (!strcmp(h->half.functions[i], name))
+    for (size_t i = 0; i < h->made.half.nfunctions; i++)
+        if (!strcmp(h->made.half.functions[i], name))
             return ompjit__jit_lookup(h->jit, name, address, err);
     return no_function(h, name, err);
 }

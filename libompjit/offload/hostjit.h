@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What hostjit.c, host_half.c and alloc.c know of each other.
+ * What hostjit.c, host_half.c, host_cache.c and alloc.c know of each other.
  */
 #ifndef OMPJIT_OFFLOAD_HOSTJIT_H
 #define OMPJIT_OFFLOAD_HOSTJIT_H
 
 #include "backend/backend.h"
+#include "cache/cache.h"
 #include "offload/offload.h"
 
 /* An offload entry of the host half, in either of clang's layouts. */
@@ -44,7 +45,22 @@ enum {
  * `out` is filled also on failure, for ompjit__host_half_free. host_half.c */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
+/* Puts right what clang gets wrong; before anything else. host_repair.c */
+void ompjit__host_repair(LLVMModuleRef m);
 void ompjit__host_half_free(ompjit__host_half *half);
+
+/* A host half that is compiled, and not linked yet. */
+typedef struct ompjit__compiled_half {
+    ompjit__host_half half;
+    ompjit__buf object;
+} ompjit__compiled_half;
+void ompjit__compiled_half_free(ompjit__compiled_half *compiled);
+
+/* In the cache; the last is an ompjit__cache_take. host_cache.c */
+bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key);
+void ompjit__half_pack(const ompjit__compiled_half *compiled,
+                       ompjit__buf *out);
+bool ompjit__half_unpack(void *compiled, const void *payload, size_t size);
 
 /* __cxa_thread_atexit with the life of the host half first. hostjit.c */
 extern const ompjit__served ompjit__thread_atexit_row;

@@ -93,6 +93,7 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     c->items = c->few;
     c->n = c->number = 0;
     c->log = NULL;
+    c->borrows = false;
     c->capacity = OMPJIT__FEW_ITEMS;
     if (maps->n < 0)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,

@@ -3,6 +3,7 @@
  * One kernel launch: choose the geometry and the variant, pass the launch
  * environment and the arguments, run.
  */
+#include "device/check.h"
 #include "offload/launch.h"
 
 /* --------------------------------------------------- launch environment */
@@ -31,6 +32,8 @@ ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
         dev, at + records * (size_t)k->reduction_size, &block, err);
     if (status)
         return status;
+    if (dev->ctx->check) /* clang's own code, not checked, writes the records */
+        ompjit__memory_written(&dev->ctx->check->memory, block, 0);
     host.reduction_buffer = (char *)block + at;
     status = dev->ops->copy(dev, OMPJIT__COPY_TO, block, &host, sizeof host,
                             NULL, err);

@@ -8,13 +8,16 @@
  *
  * A table's lock is held for the whole of either, copies included: another
  * thread that finds storage present finds its contents there too. Nothing is
- * copied where an address is its own counterpart (dev->shares_memory).
+ * copied where an address is its own counterpart: on a device that shares
+ * memory, and where a construct borrows the original.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/check.h"
 #include "offload/construct.h"
+#include "offload/tgt.h"
 
 /* ----------------------------------------------------------------- errors */
 
@@ -125,6 +128,44 @@ static uint64_t padding(const ompjit__item *it)
     return (uintptr_t)it->begin % alignment;
 }
 
+void ompjit__construct_borrow(ompjit__construct *c)
+{
+    const uint64_t composed = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF;
+    c->borrows = c->dev->borrows;
+    for (size_t i = 0; c->borrows && i < c->n; i++)
+        c->borrows = !c->items[i].component && !(c->items[i].type & composed);
+}
+
+/* True where an ATTACH entry of the construct has its pointer in the item. */
+static bool holds_attached(const ompjit__construct *c, const ompjit__item *it)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].type & OMPJIT__MAP_ATTACH &&
+            c->items[i].base >= it->begin &&
+            c->items[i].base < it->begin + it->size)
+            return true;
+    return false;
+}
+
+/* True where the host's storage is to be the device's. */
+static bool stays(const ompjit__construct *c, const ompjit__item *it)
+{
+    if (ompjit__shares_memory(c->dev))
+        return true;
+    return c->borrows && it->type & OMPJIT__MAP_FROM &&
+           !(it->type & OMPJIT__MAP_CLOSE) && !holds_attached(c, it);
+}
+
+static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
+                           uint64_t size)
+{
+    char text[OMPJIT__RANGE_TEXT];
+    const void *host = (const void *)entry->begin;
+    ompjit__range_text(text, host, size, entry->name);
+    ompjit__memory_name(&dev->ctx->check->memory, entry->allocation, host,
+                        size, text);
+}
+
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
                             const char *host, uint64_t size, uint64_t pad,
                             ompjit__mapped **out, ompjit_error *err)
@@ -132,7 +173,7 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     ompjit_device *dev = c->dev;
     void *allocation = NULL;
     char *device = (char *)host;
-    if (!dev->shares_memory) {
+    if (!stays(c, it)) {
         ompjit_status st = dev->ops->alloc(dev, pad + size, &allocation, err);
         if (st)
             return st;
@@ -147,6 +188,8 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     }
     entry->allocation = allocation;
     entry->construct = c->number;
+    if (allocation && dev->ctx && dev->ctx->check)
+        name_for_check(dev, entry, size);
     *out = entry;
     return OMPJIT_OK;
 }

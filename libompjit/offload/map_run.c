@@ -224,6 +224,7 @@ static bool needs_table(const ompjit__construct *c)
 static ompjit_status enter(ompjit__construct *c, arguments *a,
                            ompjit_error *err)
 {
+    ompjit__construct_borrow(c);
     ompjit__present_lock(c->table);
     ompjit_status st = ompjit__construct_begin(c, err);
     if (!st) {

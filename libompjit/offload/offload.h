@@ -110,7 +110,9 @@ ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err);
 /* Tells the served functions what a program's offload entries are: `key` is
  * the host address by which host code names the kernel or variable. `size` and
  * `flags` are the entry's; of a `requires` entry (flag 0x10) `size` is its
- * data, and `host` and `symbol` are not used. `symbol` is copied. */
+ * data, and `host` and `symbol` are not used. `symbol` is copied. The kernel
+ * OMPJIT__NO_KERNEL is a region that has no device version. */
+#define OMPJIT__NO_KERNEL UINT32_MAX
 ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
                                      ompjit_module *mod, unsigned kernel,
                                      ompjit_error *err);

@@ -96,7 +96,7 @@ void *ompjit__s_target_alloc_shared(ompjit_context *ctx, size_t size,
 {
     ompjit_device *dev;
     if (ompjit__tgt_routine_device(ctx->tgt, device, &dev) ==
-            OMPJIT__ON_DEVICE && !dev->shares_memory) {
+            OMPJIT__ON_DEVICE && !ompjit__host_usable(dev)) {
         ompjit__log(ctx, "device %d shares no memory with the host", device);
         return NULL;
     }
@@ -168,7 +168,7 @@ int ompjit__s_target_is_accessible(ompjit_context *ctx, const void *ptr,
         return 0;
     switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
     case OMPJIT__ON_HOST: return 1;
-    case OMPJIT__ON_DEVICE: return dev->shares_memory;
+    case OMPJIT__ON_DEVICE: return ompjit__host_usable(dev);
     case OMPJIT__NOWHERE: break;
     }
     return 0;

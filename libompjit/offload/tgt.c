@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "device/check.h"
 #include "device/libomp.h"
 #include "offload/tgt.h"
 
@@ -145,6 +146,8 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
     struct ompjit__tgt *tgt = ctx->tgt;
     if (flags & OMPJIT__ENTRY_REQUIRES) {
         atomic_fetch_or(&tgt->requires, size);
+        if (size & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+            ompjit__check_unify(ctx);
         return OMPJIT_OK;
     }
     char *copy = ompjit__strdup(symbol);
@@ -159,12 +162,26 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
     return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
 }
 
+bool ompjit__shares_memory(const ompjit_device *dev)
+{
+    const struct ompjit__tgt *tgt = dev->ctx ? dev->ctx->tgt : NULL;
+    return dev->shares_memory ||
+           (dev->reads_host && tgt &&
+            atomic_load_explicit(&tgt->requires, memory_order_relaxed) &
+                OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY);
+}
+
+bool ompjit__host_usable(const ompjit_device *dev)
+{
+    return dev->borrows || ompjit__shares_memory(dev);
+}
+
 /* A link variable is a pointer on the device. Where the device can read host
  * memory it points to the host's variable until another is mapped. */
 static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                               void *device, ompjit_error *err)
 {
-    if (!(g->flags & OMPJIT__ENTRY_LINK) || !dev->shares_memory ||
+    if (!(g->flags & OMPJIT__ENTRY_LINK) || !ompjit__shares_memory(dev) ||
         device == g->host)
         return OMPJIT_OK;
     return dev->ops->copy(dev, OMPJIT__COPY_TO, device, g->host, g->size, NULL,

@@ -70,6 +70,12 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err);
 
+/* Whether mapped data is the original: so the user chose, or the program
+ * requires unified shared memory and the device can have it. */
+bool ompjit__shares_memory(const ompjit_device *dev);
+/* Whether the device's code may use pointers to host memory. */
+bool ompjit__host_usable(const ompjit_device *dev);
+
 /* Log, keep, call the hook. Not under any lock. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
 

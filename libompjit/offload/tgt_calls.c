@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "device/check.h"
 #include "offload/construct.h"
 #include "offload/served.h"
 
@@ -158,6 +159,18 @@ void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
 
 /* ----------------------------------------------------------------- kernels */
 
+/* The region is the host's, unless the program may not have that. */
+static void no_device_version(ompjit_context *ctx, const ompjit__ident *where)
+{
+    ompjit_error err;
+    ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
+                 "the compiler made no device version of this target region");
+    if (ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY)
+        failed(ctx, where, &err);
+    else
+        ompjit__log(ctx, "%s: on the host", err.text);
+}
+
 static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
                       int64_t number, const void *key,
                       const ompjit__maps *maps, const ompjit__request *request)
@@ -169,7 +182,12 @@ static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
     if (!dev)
         return 1;
     ompjit_status st;
-    if (!ompjit__tgt_find(ctx->tgt, key, &mod, &kernel))
+    bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
+    if (known && kernel == OMPJIT__NO_KERNEL) {
+        no_device_version(ctx, where);
+        return 1;
+    }
+    if (!known)
         st = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
                           "no kernel is registered for host address %p", key);
     else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
@@ -297,6 +315,8 @@ void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
 {
     atomic_fetch_or(&ctx->tgt->requires, (uint64_t)flags);
+    if (flags & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+        ompjit__check_unify(ctx);
 }
 
 /* Chooses what libomptarget prints; here the log has what there is. */

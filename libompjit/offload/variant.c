@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "api/module.h"
+#include "cache/cache.h"
 
 /* state: flags, and the number of holders in units of USER. DEAD variants are
  * in no chain; the last holder buries them, and FREED says that one has. */
@@ -277,8 +278,8 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
     ompjit_format format;
     key->dev->ops->target(key->dev, arch, &format);
     ompjit__image image = {0};
-    ompjit_status status =
-        ompjit__build(mod->ctx, &mod->unit, arch, format, &spec, &image, err);
+    ompjit_status status = ompjit__build_cached(mod->ctx, &mod->unit, arch,
+                                                format, &spec, &image, err);
     if (status)
         return status;
     uint64_t start = ompjit__now();

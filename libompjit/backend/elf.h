@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The plain linker: a relocatable ELF object, as LLVM makes of one kernel or
+ * one host half, into this process, without LLVM. What it does not know it
+ * refuses, and ORC links it: thread-local storage, indirect functions, common
+ * symbols, relocations beyond a handful.
+ */
+#ifndef OMPJIT_BACKEND_ELF_H
+#define OMPJIT_BACKEND_ELF_H
+
+#include "base/base.h"
+
+typedef struct ompjit__elf ompjit__elf; /* code and data of one object */
+
+/* The address of a name that the object lacks; NULL: not known. */
+typedef void *ompjit__elf_find(void *data, const char *name);
+
+/* NULL where the object is not for this linker, a name is not known, or memory
+ * ran out. The object's bytes are not needed afterwards. */
+ompjit__elf *ompjit__elf_link(const void *object, size_t size,
+                              ompjit__elf_find *find, void *data);
+/* A global symbol that the object defines; NULL: it does not. */
+void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name);
+void ompjit__elf_free(ompjit__elf *elf);
+
+/* -------------------------------------------- one file per architecture */
+
+/* One relocation at `place`. `slot` is 8 bytes that may become the symbol's
+ * address, `stub` OMPJIT__ELF_STUB bytes of code that may jump to it; both lie
+ * near the place. */
+enum { OMPJIT__ELF_STUB = 16 };
+typedef struct ompjit__relocation {
+    uint32_t type;
+    unsigned char *place;
+    uint64_t symbol; /* address */
+    int64_t addend;
+    unsigned char *slot, *stub;
+} ompjit__relocation;
+
+/* e_machine of what can be linked here; 0: nothing. */
+extern const unsigned ompjit__elf_machine;
+bool ompjit__elf_relocate(const ompjit__relocation *r);
+#endif

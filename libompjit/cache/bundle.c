@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The cache as the application sees it: what it did, what is in it, and its
+ * entries as bytes for other processes: a magic word, then for each entry its
+ * size and its bytes as they are on disk.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/cache.h"
+
+static const char magic[8] = "ompjitX1";
+
+void ompjit_cache_stats_get(ompjit_context *ctx, ompjit_cache_stats *stats)
+{
+    if (ctx && ctx->cache)
+        ompjit__cache_count(ctx->cache, stats);
+    else
+        *stats = (ompjit_cache_stats){0};
+}
+
+const char *ompjit_cache_path(ompjit_context *ctx)
+{
+    const ompjit__store *store = ctx ? ompjit__cache_store(ctx->cache) : NULL;
+    return store ? store->path : NULL;
+}
+
+static ompjit_status get_store(ompjit_context *ctx, ompjit__store **out,
+                               ompjit_error *err)
+{
+    if (!ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "the cache of no context");
+    *out = ompjit__cache_store(ctx->cache);
+    if (*out)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_CACHE,
+                        "there is no cache on disk: it is switched off, or "
+                        "neither OMPJIT_CACHE_DIR nor HOME says where");
+}
+
+/* ------------------------------------------------------------------ walk */
+
+static int latest_first(const void *a, const void *b)
+{
+    int64_t x = ((const ompjit__item *)a)->used;
+    int64_t y = ((const ompjit__item *)b)->used;
+    return (x < y) - (x > y);
+}
+
+/* Reads an entry; its text is copied, to end in NUL. False: damaged. */
+static bool read_entry(const ompjit__store *store, const ompjit__item *item,
+                       ompjit__buf *text)
+{
+    ompjit__buf bytes = {0};
+    ompjit__entry_view view;
+    bool good = ompjit__store_peek(store, item->digest, &bytes) &&
+                ompjit__entry_check(bytes.data, bytes.size, &view) &&
+                !memcmp(view.digest, item->digest, OMPJIT__DIGEST);
+    text->size = 0;
+    if (good)
+        ompjit__buf_add(text, view.text, view.text_size);
+    ompjit__buf_free(&bytes);
+    return good && !text->failed;
+}
+
+static int call(const ompjit__store *store, const ompjit__item *item,
+                const char *key, ompjit_cache_entry_fn *fn, void *data)
+{
+    ompjit_cache_entry entry = {.size = item->size, .used = item->used};
+    ompjit__buf text = {0};
+    ompjit__digest_text(item->digest, entry.key);
+    if (strncmp(entry.key, key, strlen(key)))
+        return 0;
+    bool good = read_entry(store, item, &text);
+    snprintf(entry.kind, sizeof entry.kind, "%.*s",
+             good ? (int)strcspn(text.data, " \n") : 7,
+             good ? text.data : "damaged");
+    entry.text = good ? text.data : "";
+    int stop = fn(data, &entry);
+    ompjit__buf_free(&text);
+    return stop;
+}
+
+ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
+                                ompjit_cache_entry_fn *fn, void *data,
+                                ompjit_error *err)
+{
+    ompjit__store *store;
+    ompjit_status status = get_store(ctx, &store, err);
+    if (status)
+        return status;
+    if (!key || !fn)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "ompjit_cache_walk: a key's beginning and a "
+                            "function are needed");
+    size_t n;
+    ompjit__item *items = ompjit__store_list(store, &n);
+    if (n)
+        qsort(items, n, sizeof *items, latest_first);
+    int stop = 0;
+    for (size_t i = 0; !stop && i < n; i++)
+        stop = call(store, &items[i], key, fn, data);
+    free(items);
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------ maintenance */
+
+ompjit_status ompjit_cache_prune(ompjit_context *ctx, uint64_t size,
+                                 uint64_t *removed, ompjit_error *err)
+{
+    ompjit__store *store;
+    ompjit_status status = get_store(ctx, &store, err);
+    if (status)
+        return status;
+    size_t n = ompjit__store_prune(store, size);
+    if (removed)
+        *removed = n;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
+                                  uint64_t *damaged, ompjit_error *err)
+{
+    ompjit__store *store;
+    ompjit_status status = get_store(ctx, &store, err);
+    if (status)
+        return status;
+    size_t n;
+    uint64_t count[2] = {0};
+    ompjit__buf text = {0};
+    ompjit__item *items = ompjit__store_list(store, &n);
+    for (size_t i = 0; i < n; i++) {
+        bool whole = read_entry(store, &items[i], &text);
+        count[whole]++;
+        if (!whole)
+            ompjit__store_remove(store, items[i].digest);
+    }
+    free(items);
+    ompjit__buf_free(&text);
+    if (good)
+        *good = count[true];
+    if (damaged)
+        *damaged = count[false];
+    return OMPJIT_OK;
+}
+
+/* ---------------------------------------------------------------- export */
+
+static uint8_t (*digests_on_disk(const ompjit__store *store,
+                                 size_t *n))[OMPJIT__DIGEST]
+{
+    ompjit__item *items = ompjit__store_list(store, n);
+    uint8_t(*list)[OMPJIT__DIGEST] = calloc(*n + 1, sizeof *list);
+    for (size_t i = 0; list && i < *n; i++)
+        memcpy(list[i], items[i].digest, OMPJIT__DIGEST);
+    free(items);
+    return list;
+}
+
+ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
+                                  size_t *size, ompjit_error *err)
+{
+    ompjit__store *store;
+    if (!ctx || !bytes || !size)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "ompjit_cache_export: context and places for "
+                            "bytes and size are needed");
+    ompjit_status status = all ? get_store(ctx, &store, err) : OMPJIT_OK;
+    if (status)
+        return status;
+    size_t n = 0;
+    uint8_t(*list)[OMPJIT__DIGEST] =
+        all          ? digests_on_disk(store, &n)
+        : ctx->cache ? ompjit__cache_used(ctx->cache, &n)
+                     : NULL;
+    ompjit__buf out = {0};
+    ompjit__buf_add(&out, magic, sizeof magic);
+    for (size_t i = 0; list && i < n; i++) {
+        ompjit__buf entry;
+        if (ompjit__cache_entry(ctx->cache, list[i], &entry))
+            ompjit__pack_bytes(&out, entry.data, entry.size);
+        ompjit__buf_free(&entry);
+    }
+    free(list);
+    if (out.failed) {
+        ompjit__buf_free(&out);
+        return ompjit__no_memory(err, OMPJIT_STAGE_CACHE);
+    }
+    *bytes = out.data;
+    *size = out.size;
+    return OMPJIT_OK;
+}
+
+/* ---------------------------------------------------------------- import */
+
+/* Checks all before one is taken. */
+static ompjit_status read_bundle(ompjit__reader r, ompjit__cache *cache,
+                                 uint64_t *count, ompjit_error *err)
+{
+    for (*count = 0; r.left && !r.bad; ++*count) {
+        ompjit__entry_view view;
+        size_t size;
+        const void *entry = ompjit__read_bytes(&r, &size);
+        if (!entry || !ompjit__entry_check(entry, size, &view))
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                                "ompjit_cache_import: entry %llu is damaged "
+                                "or cut short",
+                                (unsigned long long)*count);
+        if (cache)
+            ompjit__cache_keep(cache, entry, size, &view);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,
+                                  size_t size, uint64_t *count,
+                                  ompjit_error *err)
+{
+    uint64_t n;
+    if (!ctx || !bytes)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "ompjit_cache_import: context and bytes are "
+                            "needed");
+    if (size < sizeof magic || memcmp(bytes, magic, sizeof magic))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "ompjit_cache_import: these bytes are no export "
+                            "of a cache");
+    ompjit__reader r = {(const char *)bytes + sizeof magic,
+                        size - sizeof magic, false};
+    ompjit_status status = read_bundle(r, NULL, &n, err);
+    if (!status && ctx->cache)
+        status = read_bundle(r, ctx->cache, &n, err);
+    if (!status && count)
+        *count = ctx->cache ? n : 0;
+    return status;
+}

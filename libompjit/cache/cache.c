@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A context's cache. An entry is looked for in memory (what was imported, and
+ * what could not be written), at the application's callback, on disk; a new one
+ * goes to the callback and to disk, else into memory. No lock is held while
+ * anything else than memory is looked at, and one that a fork has left locked
+ * in the child is given up after a moment.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cache/cache.h"
+
+#define DEFAULT_LIMIT ((uint64_t)1 << 30)
+#define MEMORY_LIMIT ((uint64_t)64 << 20)
+enum { CLAIM_MS = 20000, BUCKETS = 256 };
+
+/* An entry that this context has used. */
+struct node {
+    struct node *next;
+    uint8_t digest[OMPJIT__DIGEST];
+    ompjit__buf bytes; /* empty: the store or the callback has it */
+};
+
+struct ompjit__cache {
+    ompjit_context *ctx;
+    ompjit__store store; /* path NULL: none */
+    ompjit_cache_get_fn *get;
+    ompjit_cache_put_fn *put;
+    void *data;
+    pthread_mutex_t lock; /* nodes, kept */
+    struct node *nodes[BUCKETS];
+    uint64_t kept; /* bytes in nodes */
+    _Atomic uint64_t hits[3], misses, stored, rejected, waited, read, written;
+};
+enum { MEMORY, CALLBACK, DISK };
+
+/* -------------------------------------------------------------- settings */
+
+static ompjit_status read_mode(const ompjit_context_options *o,
+                               ompjit_cache_mode *mode, ompjit_error *err)
+{
+    static const struct {
+        const char *word;
+        ompjit_cache_mode mode;
+    } words[] = {{"", OMPJIT_CACHE_DISK},
+                 {"1", OMPJIT_CACHE_DISK},
+                 {"disk", OMPJIT_CACHE_DISK},
+                 {"memory", OMPJIT_CACHE_MEMORY},
+                 {"0", OMPJIT_CACHE_OFF},
+                 {"off", OMPJIT_CACHE_OFF}};
+    const char *text = getenv("OMPJIT_CACHE");
+    *mode = o->cache ? o->cache : OMPJIT_CACHE_DISK;
+    if ((unsigned)o->cache > OMPJIT_CACHE_DISK)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_options: no cache mode %d",
+                            (int)o->cache);
+    if (o->cache || !text)
+        return OMPJIT_OK;
+    for (size_t i = 0; i < OMPJIT__COUNT(words); i++)
+        if (!strcmp(text, words[i].word)) {
+            *mode = words[i].mode;
+            return OMPJIT_OK;
+        }
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "OMPJIT_CACHE=%s: not one of 0, off, memory, disk, 1",
+                        text);
+}
+
+/* "512M": bytes, or with K, M, G or T behind. */
+static ompjit_status read_limit(const ompjit_context_options *o,
+                                uint64_t *limit, ompjit_error *err)
+{
+    static const char letters[] = "KMGT";
+    const char *text = getenv("OMPJIT_CACHE_SIZE");
+    *limit = o->cache_size ? o->cache_size : DEFAULT_LIMIT;
+    if (o->cache_size || !text || !*text)
+        return OMPJIT_OK;
+    char *end;
+    errno = 0;
+    uint64_t n = strtoull(text, &end, 10);
+    const char *letter = *end ? strchr(letters, *end) : NULL;
+    unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if (errno || end == text || *text == '-' || !n ||
+        end[letter != NULL] || n > UINT64_MAX >> shift)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "OMPJIT_CACHE_SIZE=%s: not a number of bytes, "
+                            "which may end in K, M, G or T",
+                            text);
+    *limit = n << shift;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__cache_new(ompjit_context *ctx,
+                                const ompjit_context_options *o,
+                                ompjit__cache **out, ompjit_error *err)
+{
+    ompjit_cache_mode mode;
+    uint64_t limit;
+    ompjit_status status = read_mode(o, &mode, err);
+    if (!status)
+        status = read_limit(o, &limit, err);
+    if (status)
+        return status;
+    *out = NULL;
+    if (mode == OMPJIT_CACHE_OFF)
+        return OMPJIT_OK;
+    ompjit__cache *cache = calloc(1, sizeof *cache);
+    if (!cache)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    cache->ctx = ctx;
+    cache->store.limit = limit;
+    cache->get = o->cache_get;
+    cache->put = o->cache_put;
+    cache->data = o->cache_data;
+    pthread_mutex_init(&cache->lock, NULL);
+    if (mode == OMPJIT_CACHE_DISK)
+        cache->store.path = o->cache_dir ? ompjit__strdup(o->cache_dir)
+                                         : ompjit__folder_default();
+    *out = cache;
+    return OMPJIT_OK;
+}
+
+void ompjit__cache_free(ompjit__cache *cache)
+{
+    if (!cache)
+        return;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct node *n = cache->nodes[i], *next; n; n = next) {
+            next = n->next;
+            ompjit__buf_free(&n->bytes);
+            free(n);
+        }
+    pthread_mutex_destroy(&cache->lock);
+    free(cache->store.path);
+    free(cache);
+}
+
+ompjit__store *ompjit__cache_store(ompjit__cache *cache)
+{
+    return cache && cache->store.path ? &cache->store : NULL;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* False where a thread that is no more holds the lock (fork). */
+static bool lock(ompjit__cache *cache)
+{
+    enum { MS = 1000000, PATIENCE = 100 * MS, SECOND = 1000 * MS };
+    if (!pthread_mutex_trylock(&cache->lock))
+        return true;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += PATIENCE;
+    t.tv_sec += t.tv_nsec / SECOND;
+    t.tv_nsec %= SECOND;
+    return !pthread_mutex_timedlock(&cache->lock, &t);
+}
+
+/* Under the lock. */
+static struct node *find(ompjit__cache *cache,
+                         const uint8_t digest[OMPJIT__DIGEST])
+{
+    struct node *n = cache->nodes[digest[0]];
+    while (n && memcmp(n->digest, digest, OMPJIT__DIGEST))
+        n = n->next;
+    return n;
+}
+
+/* Notes that the entry was used; `bytes` is taken over where nobody else has
+ * them and there is room, and freed where not. */
+static void remember(ompjit__cache *cache,
+                     const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *bytes)
+{
+    if (lock(cache)) {
+        struct node *n = find(cache, digest);
+        if (!n && (n = calloc(1, sizeof *n))) {
+            memcpy(n->digest, digest, OMPJIT__DIGEST);
+            n->next = cache->nodes[digest[0]];
+            cache->nodes[digest[0]] = n;
+        }
+        if (n && bytes && !n->bytes.size && !bytes->failed &&
+            bytes->size <= MEMORY_LIMIT - cache->kept) {
+            n->bytes = *bytes;
+            cache->kept += bytes->size;
+            *bytes = (ompjit__buf){0};
+        }
+        pthread_mutex_unlock(&cache->lock);
+    }
+    if (bytes)
+        ompjit__buf_free(bytes);
+}
+
+static bool recall(ompjit__cache *cache,
+                   const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
+{
+    if (!lock(cache))
+        return false;
+    const struct node *n = find(cache, digest);
+    if (n && n->bytes.size)
+        ompjit__buf_add(out, n->bytes.data, n->bytes.size);
+    pthread_mutex_unlock(&cache->lock);
+    return out->size && !out->failed;
+}
+
+uint8_t (*ompjit__cache_used(ompjit__cache *cache, size_t *n))[OMPJIT__DIGEST]
+{
+    ompjit__buf list = {0};
+    if (lock(cache)) {
+        for (unsigned i = 0; i < BUCKETS; i++)
+            for (const struct node *k = cache->nodes[i]; k; k = k->next)
+                ompjit__buf_add(&list, k->digest, OMPJIT__DIGEST);
+        pthread_mutex_unlock(&cache->lock);
+    }
+    *n = list.size / OMPJIT__DIGEST;
+    return (uint8_t(*)[OMPJIT__DIGEST])(void *)list.data;
+}
+
+/* ---------------------------------------------------------------- lookup */
+
+static void give(void *to, const void *bytes, size_t size)
+{
+    ompjit__buf *b = to;
+    b->size = 0;
+    ompjit__buf_add(b, bytes, size);
+}
+
+/* An entry's bytes from one place; the caller frees in any case. */
+static bool fetch(ompjit__cache *cache, int place,
+                  const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
+{
+    *out = (ompjit__buf){0};
+    if (place == MEMORY)
+        return recall(cache, digest, out);
+    if (place == DISK)
+        return cache->store.path &&
+               ompjit__store_read(&cache->store, digest, out);
+    if (cache->get)
+        cache->get(cache->data, digest, give, out);
+    return out->size && !out->failed;
+}
+
+/* The entry's key must be ours to the letter: a digest alone is believed only
+ * where nothing else is at hand. */
+static bool accept(const ompjit__buf *bytes, const ompjit__key *key,
+                   ompjit__cache_take *take, void *data)
+{
+    ompjit__entry_view view;
+    return ompjit__entry_check(bytes->data, bytes->size, &view) &&
+           !memcmp(view.digest, key->digest, OMPJIT__DIGEST) &&
+           view.text_size == key->text.size &&
+           !memcmp(view.text, key->text.data, view.text_size) &&
+           take(data, view.payload, view.payload_size);
+}
+
+static bool look(ompjit__cache *cache, const ompjit__key *key,
+                 ompjit__cache_take *take, void *data, unsigned *rejected)
+{
+    for (int place = MEMORY; place <= DISK; place++) {
+        ompjit__buf bytes;
+        bool there = fetch(cache, place, key->digest, &bytes);
+        size_t size = bytes.size;
+        bool good = there && accept(&bytes, key, take, data);
+        ompjit__buf_free(&bytes);
+        if (good) {
+            atomic_fetch_add(&cache->hits[place], 1);
+            atomic_fetch_add(&cache->read, size);
+            remember(cache, key->digest, NULL);
+            return true;
+        }
+        *rejected += there;
+    }
+    return false;
+}
+
+/* `first` counts what is rejected, once for each entry. */
+static bool timed_look(ompjit__cache *cache, const ompjit__key *key,
+                       ompjit__cache_take *take, void *data, bool first)
+{
+    unsigned rejected = 0;
+    uint64_t start = ompjit__now();
+    bool hit = look(cache, key, take, data, &rejected);
+    ompjit__stage_done(cache->ctx, OMPJIT_STAGE_CACHE, start);
+    if (first)
+        atomic_fetch_add(&cache->rejected, rejected);
+    return hit;
+}
+
+bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
+                       ompjit__cache_take *take, void *data)
+{
+    bool hit = timed_look(cache, key, take, data, true);
+    if (!hit)
+        atomic_fetch_add(&cache->misses, 1);
+    return hit;
+}
+
+bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
+                         ompjit__cache_take *take, void *data,
+                         ompjit__claim *claim)
+{
+    *claim = (ompjit__claim){.fd = -1};
+    if (timed_look(cache, key, take, data, true))
+        return true;
+    bool hit = false;
+    if (cache->store.path) {
+        ompjit__claim_begin(&cache->store, key->digest, CLAIM_MS, claim);
+        /* Also without a wait: it may have been made since we looked. */
+        hit = timed_look(cache, key, take, data, false);
+    }
+    if (claim->waited)
+        atomic_fetch_add(&cache->waited, 1);
+    if (hit)
+        ompjit__claim_end(claim);
+    else
+        atomic_fetch_add(&cache->misses, 1);
+    return hit;
+}
+
+bool ompjit__cache_entry(ompjit__cache *cache,
+                         const uint8_t digest[OMPJIT__DIGEST],
+                         ompjit__buf *out)
+{
+    for (int place = MEMORY; place <= DISK; place++) {
+        ompjit__entry_view view;
+        if (fetch(cache, place, digest, out) &&
+            ompjit__entry_check(out->data, out->size, &view) &&
+            !memcmp(view.digest, digest, OMPJIT__DIGEST))
+            return true;
+        ompjit__buf_free(out);
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------- store */
+
+static void join(const struct iovec *parts, int n, ompjit__buf *out)
+{
+    for (int i = 0; i < n; i++)
+        ompjit__buf_add(out, parts[i].iov_base, parts[i].iov_len);
+}
+
+static void keep(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
+                 const struct iovec *parts, int n)
+{
+    ompjit__buf bytes = {0};
+    bool on_disk = cache->store.path &&
+                   ompjit__store_write(&cache->store, digest, parts, n);
+    if (cache->put || !on_disk)
+        join(parts, n, &bytes);
+    if (cache->put && !bytes.failed)
+        cache->put(cache->data, digest, bytes.data, bytes.size);
+    for (int i = 0; i < n; i++)
+        atomic_fetch_add(&cache->written, parts[i].iov_len);
+    atomic_fetch_add(&cache->stored, 1);
+    if (!on_disk) {
+        remember(cache, digest, &bytes);
+    } else {
+        remember(cache, digest, NULL);
+        ompjit__buf_free(&bytes);
+    }
+}
+
+void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
+                       const ompjit__buf *payload)
+{
+    uint8_t header[OMPJIT__ENTRY_HEADER];
+    if (payload->failed)
+        return;
+    uint64_t start = ompjit__now();
+    ompjit__entry_header(key, payload->data, payload->size, header);
+    const struct iovec parts[] = {{header, sizeof header},
+                                  {key->text.data, key->text.size},
+                                  {payload->data, payload->size}};
+    keep(cache, key->digest, parts, 3);
+    ompjit__stage_done(cache->ctx, OMPJIT_STAGE_CACHE, start);
+}
+
+void ompjit__cache_keep(ompjit__cache *cache, const void *bytes, size_t size,
+                        const ompjit__entry_view *view)
+{
+    const struct iovec part = {(void *)bytes, size};
+    keep(cache, view->digest, &part, 1);
+}
+
+void ompjit__cache_count(ompjit__cache *cache, ompjit_cache_stats *out)
+{
+    *out = (ompjit_cache_stats){
+        .hits_memory = atomic_load(&cache->hits[MEMORY]),
+        .hits_callback = atomic_load(&cache->hits[CALLBACK]),
+        .hits_disk = atomic_load(&cache->hits[DISK]),
+        .misses = atomic_load(&cache->misses),
+        .stored = atomic_load(&cache->stored),
+        .rejected = atomic_load(&cache->rejected),
+        .waited = atomic_load(&cache->waited),
+        .evicted = atomic_load(&cache->store.evicted),
+        .bytes_read = atomic_load(&cache->read),
+        .bytes_written = atomic_load(&cache->written),
+        .limit = cache->store.limit,
+    };
+}

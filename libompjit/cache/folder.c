@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The cache's folder, and the 256 in it. They are opened anew each time: a
+ * descriptor that is kept may be another file's after somebody has closed all.
+ * No link is followed, and nothing that others may write is trusted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/cache.h"
+
+enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
+char *ompjit__folder_default(void)
+{
+    const char *own = getenv("OMPJIT_CACHE_DIR");
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (own && *own)
+        return ompjit__strdup(own);
+    if (xdg && *xdg == '/') /* a relative one is to be ignored: XDG */
+        return ompjit__format("%s/ompjit", xdg);
+    return home && *home == '/' ? ompjit__format("%s/.cache/ompjit", home)
+                                : NULL;
+}
+
+/* Makes what of the path is missing. */
+static bool make_path(const char *path)
+{
+    char *p = ompjit__strdup(path);
+    bool good = p && *p;
+    for (char *s = good ? p + 1 : NULL; good && (s = strchr(s, '/')); s++) {
+        *s = 0;
+        good = !mkdir(p, 0700) || errno == EEXIST || errno == EROFS ||
+               errno == EACCES; /* it may be there all the same */
+        *s = '/';
+    }
+    good = good && (!mkdir(p, 0700) || errno == EEXIST);
+    free(p);
+    return good;
+}
+
+static int ours_alone(int fd)
+{
+    struct stat s;
+    if (fd < 0)
+        return -1;
+    if (!fstat(fd, &s) && s.st_uid == geteuid() && !(s.st_mode & 022))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* What backup programs look for (bford.info/cachedir). */
+static void tag(int root)
+{
+    static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                               "# Compiled kernels of libompjit.\n";
+    int fd = openat(root, "CACHEDIR.TAG",
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    if (write(fd, text, sizeof text - 1) != (ssize_t)sizeof text - 1)
+        unlinkat(root, "CACHEDIR.TAG", 0);
+    close(fd);
+}
+
+int ompjit__folder_open(const char *path, bool make)
+{
+    int fd = open(path, FLAGS);
+    if (fd >= 0 || !make || errno != ENOENT)
+        return ours_alone(fd);
+    if (!make_path(path))
+        return -1;
+    fd = ours_alone(open(path, FLAGS));
+    if (fd >= 0)
+        tag(fd);
+    return fd;
+}
+
+int ompjit__folder_shard(int root, unsigned shard, bool make)
+{
+    char name[3];
+    snprintf(name, sizeof name, "%02x", shard & 255);
+    int fd = openat(root, name, FLAGS);
+    if (fd < 0 && make && errno == ENOENT &&
+        (!mkdirat(root, name, 0700) || errno == EEXIST))
+        fd = openat(root, name, FLAGS);
+    return ours_alone(fd);
+}

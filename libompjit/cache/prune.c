@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How much a store holds, and less of it. Nobody keeps a sum, which killed
+ * processes would falsify: the folders are looked at. All of them only when
+ * one, of which digests make it likely that it is like the others, suggests
+ * that the limit is passed.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/cache.h"
+
+/* ------------------------------------------------------------------ list */
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+/* The digest of a file's name; false where it is no entry's. */
+static bool digest_of(unsigned shard, const char *name,
+                      uint8_t out[OMPJIT__DIGEST])
+{
+    if (strlen(name) != 2 * OMPJIT__DIGEST - 2)
+        return false;
+    out[0] = (uint8_t)shard;
+    for (int i = 1; i < OMPJIT__DIGEST; i++, name += 2) {
+        int high = digit(name[0]), low = digit(name[1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+/* Nobody writes for an hour; a time in the future says nothing. */
+static bool is_litter(const char *name, const struct stat *s)
+{
+    enum { HOUR = 3600 };
+    int64_t age = (int64_t)time(NULL) - (int64_t)s->st_mtim.tv_sec;
+    return !strncmp(name, "tmp-", 4) && (age > HOUR || age < -HOUR);
+}
+
+void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items)
+{
+    int fd = ompjit__folder_shard(root, shard, false);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
+        struct stat s;
+        ompjit__item item;
+        if (*e->d_name == '.' ||
+            fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW))
+            continue;
+        item.size = (uint64_t)s.st_size;
+        item.used = s.st_mtim.tv_sec;
+        if (digest_of(shard, e->d_name, item.digest))
+            ompjit__buf_add(items, &item, sizeof item);
+        else if (is_litter(e->d_name, &s))
+            unlinkat(fd, e->d_name, 0);
+    }
+    closedir(dir);
+}
+
+ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n)
+{
+    ompjit__buf items = {0};
+    int root = ompjit__folder_open(store->path, false);
+    for (unsigned i = 0; root >= 0 && i < OMPJIT__SHARDS; i++)
+        ompjit__store_list_shard(root, i, &items);
+    if (root >= 0)
+        close(root);
+    *n = items.size / sizeof(ompjit__item);
+    return (ompjit__item *)(void *)items.data;
+}
+
+/* ----------------------------------------------------------------- prune */
+
+static int by_use(const void *a, const void *b)
+{
+    int64_t x = ((const ompjit__item *)a)->used;
+    int64_t y = ((const ompjit__item *)b)->used;
+    return (x > y) - (x < y);
+}
+
+/* Where the clock was ahead once, what was used then would seem to be the
+ * latest for ever: it goes first. */
+static void judge_times(ompjit__item *items, size_t n)
+{
+    enum { MINUTE = 60 };
+    int64_t now = (int64_t)time(NULL);
+    for (size_t i = 0; i < n; i++)
+        if (items[i].used > now + MINUTE)
+            items[i].used = 0;
+}
+
+size_t ompjit__store_prune(ompjit__store *store, uint64_t target)
+{
+    size_t n, removed = 0;
+    uint64_t total = 0;
+    ompjit__item *items = ompjit__store_list(store, &n);
+    for (size_t i = 0; i < n; i++)
+        total += items[i].size;
+    if (total > target) {
+        judge_times(items, n);
+        qsort(items, n, sizeof *items, by_use);
+    }
+    for (size_t i = 0; i < n && total > target; i++) {
+        total -= items[i].size;
+        removed += ompjit__store_remove(store, items[i].digest);
+    }
+    free(items);
+    return removed;
+}
+
+static uint64_t estimate(const ompjit__store *store, unsigned shard)
+{
+    ompjit__buf items = {0};
+    uint64_t total = 0;
+    int root = ompjit__folder_open(store->path, false);
+    if (root < 0)
+        return 0;
+    ompjit__store_list_shard(root, shard, &items);
+    close(root);
+    const ompjit__item *item = (const ompjit__item *)(void *)items.data;
+    for (size_t i = 0; i < items.size / sizeof *item; i++)
+        total += item[i].size;
+    ompjit__buf_free(&items);
+    return total * OMPJIT__SHARDS;
+}
+
+/* After a process's first entry, and each time it has written 1/64 of what
+ * there may be. What is evicted leaves room for a while. */
+void ompjit__store_watch(ompjit__store *store,
+                         const uint8_t digest[OMPJIT__DIGEST])
+{
+    uint64_t written = atomic_load(&store->written);
+    bool first = !atomic_exchange(&store->watched, true);
+    if (!first && written < store->limit / 64)
+        return;
+    if (!atomic_compare_exchange_strong(&store->written, &written, 0))
+        return; /* another thread looks */
+    if (estimate(store, digest[0]) <= store->limit)
+        return;
+    uint64_t target = store->limit - store->limit / 10;
+    size_t n;
+    uint64_t total = 0;
+    ompjit__item *items = ompjit__store_list(store, &n);
+    for (size_t i = 0; i < n; i++)
+        total += items[i].size;
+    free(items);
+    if (total > store->limit)
+        atomic_fetch_add(&store->evicted, ompjit__store_prune(store, target));
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What fiber.h needs of AArch64 (AAPCS64, Linux). All that is written for this
+ * CPU is here and in its row of base/cpu.def.
+ */
+#if defined(__aarch64__)
+#include <string.h>
+#include <ucontext.h>
+
+#include "device/fiber.h"
+
+/* ompjit__fiber_switch(x0: void **save, x1: void *to); and the first steps of a
+ * new fiber. hint #34 is bti c. */
+__asm__(".pushsection .text\n"
+        ".globl ompjit__fiber_switch\n"
+        ".hidden ompjit__fiber_switch\n"
+        ".type ompjit__fiber_switch, @function\n"
+        "ompjit__fiber_switch:\n"
+        ".cfi_startproc\n"
+        "hint #34\n"
+        "sub sp, sp, #160\n"
+        "stp x19, x20, [sp, #0]\n"
+        "stp x21, x22, [sp, #16]\n"
+        "stp x23, x24, [sp, #32]\n"
+        "stp x25, x26, [sp, #48]\n"
+        "stp x27, x28, [sp, #64]\n"
+        "stp x29, x30, [sp, #80]\n"
+        "stp d8, d9, [sp, #96]\n"
+        "stp d10, d11, [sp, #112]\n"
+        "stp d12, d13, [sp, #128]\n"
+        "stp d14, d15, [sp, #144]\n"
+        "mov x9, sp\n"
+        "str x9, [x0]\n"
+        "mov sp, x1\n"
+        "ldp x19, x20, [sp, #0]\n"
+        "ldp x21, x22, [sp, #16]\n"
+        "ldp x23, x24, [sp, #32]\n"
+        "ldp x25, x26, [sp, #48]\n"
+        "ldp x27, x28, [sp, #64]\n"
+        "ldp x29, x30, [sp, #80]\n"
+        "ldp d8, d9, [sp, #96]\n"
+        "ldp d10, d11, [sp, #112]\n"
+        "ldp d12, d13, [sp, #128]\n"
+        "ldp d14, d15, [sp, #144]\n"
+        "add sp, sp, #160\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size ompjit__fiber_switch, .-ompjit__fiber_switch\n"
+        ".hidden ompjit__fiber_start\n"
+        ".type ompjit__fiber_start, @function\n"
+        "ompjit__fiber_start:\n"
+        ".cfi_startproc\n"
+        ".cfi_undefined x30\n"
+        "mov x0, x20\n"
+        "blr x19\n"
+        "brk #1\n"
+        ".cfi_endproc\n"
+        ".size ompjit__fiber_start, .-ompjit__fiber_start\n"
+        ".popsection\n");
+
+void ompjit__fiber_start(void) __attribute__((visibility("hidden")));
+
+/* Loaded by the switch; x19 and x20 carry function and argument, and x29 = 0 is
+ * the outermost frame. */
+enum { X19, X20, X30 = 11, WORDS = 20 };
+
+void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
+                            void *arg)
+{
+    uintptr_t top = ((uintptr_t)stack + size) & ~(uintptr_t)15;
+    uintptr_t *frame = (uintptr_t *)top - WORDS;
+    memset(frame, 0, WORDS * sizeof *frame);
+    frame[X19] = (uintptr_t)f;
+    frame[X20] = (uintptr_t)arg;
+    frame[X30] = (uintptr_t)ompjit__fiber_start;
+    return frame;
+}
+
+void ompjit__fiber_relax(void)
+{
+    __asm__ volatile("isb" ::: "memory");
+}
+
+/* ------------------------------------------------------- signal contexts */
+
+void ompjit__context_place(const void *context, ompjit__place *out)
+{
+    const mcontext_t *r = &((const ucontext_t *)context)->uc_mcontext;
+    *out = (ompjit__place){.pc = r->pc, .sp = r->sp};
+}
+
+uintptr_t ompjit__context_caller(const void *context)
+{
+    enum { LR = 30 };
+    return ((const ucontext_t *)context)->uc_mcontext.regs[LR];
+}
+
+void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
+{
+    mcontext_t *r = &((ucontext_t *)context)->uc_mcontext;
+    r->sp = sp & ~(uintptr_t)15;
+    r->pc = (uintptr_t)f;
+}
+#else
+typedef int ompjit__not_aarch64; /* C wants a declaration */
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What fiber.h needs of x86-64 (System V ABI, Linux). All that is written for
+ * this CPU is here and in its row of base/cpu.def.
+ */
+#if defined(__x86_64__)
+#include <string.h>
+#include <ucontext.h>
+
+#include "device/fiber.h"
+
+/* ompjit__fiber_switch(rdi: void **save, rsi: void *to); and the first steps of
+ * a new fiber. */
+__asm__(".pushsection .text\n"
+        ".globl ompjit__fiber_switch\n"
+        ".hidden ompjit__fiber_switch\n"
+        ".type ompjit__fiber_switch, @function\n"
+        "ompjit__fiber_switch:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "pushq %rbp\n"
+        "pushq %rbx\n"
+        "pushq %r12\n"
+        "pushq %r13\n"
+        "pushq %r14\n"
+        "pushq %r15\n"
+        "movq %rsp, (%rdi)\n"
+        "movq %rsi, %rsp\n"
+        "popq %r15\n"
+        "popq %r14\n"
+        "popq %r13\n"
+        "popq %r12\n"
+        "popq %rbx\n"
+        "popq %rbp\n"
+        "retq\n"
+        ".cfi_endproc\n"
+        ".size ompjit__fiber_switch, .-ompjit__fiber_switch\n"
+        ".hidden ompjit__fiber_start\n"
+        ".type ompjit__fiber_start, @function\n"
+        "ompjit__fiber_start:\n"
+        ".cfi_startproc\n"
+        ".cfi_undefined %rip\n"
+        "endbr64\n"
+        "movq %r12, %rdi\n"
+        "callq *%rbx\n"
+        "ud2\n"
+        ".cfi_endproc\n"
+        ".size ompjit__fiber_start, .-ompjit__fiber_start\n"
+        ".popsection\n");
+
+void ompjit__fiber_start(void) __attribute__((visibility("hidden")));
+
+/* Popped in this order; rbx and r12 carry function and argument. After the
+ * return address the stack is 16-byte aligned, as before any call. */
+enum { R15, R14, R13, R12, RBX, RBP, RETURN, WORDS = 8 };
+
+void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
+                            void *arg)
+{
+    uintptr_t top = ((uintptr_t)stack + size) & ~(uintptr_t)15;
+    uintptr_t *frame = (uintptr_t *)top - WORDS - 1;
+    memset(frame, 0, (WORDS + 1) * sizeof *frame);
+    frame[R12] = (uintptr_t)arg;
+    frame[RBX] = (uintptr_t)f;
+    frame[RETURN] = (uintptr_t)ompjit__fiber_start;
+    return frame;
+}
+
+void ompjit__fiber_relax(void)
+{
+    __builtin_ia32_pause();
+}
+
+/* ------------------------------------------------------- signal contexts */
+
+void ompjit__context_place(const void *context, ompjit__place *out)
+{
+    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    *out = (ompjit__place){.pc = (uintptr_t)r[REG_RIP],
+                           .sp = (uintptr_t)r[REG_RSP]};
+}
+
+uintptr_t ompjit__context_caller(const void *context)
+{
+    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    return *(const uintptr_t *)r[REG_RSP];
+}
+
+void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
+{
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    /* As after the call that pushed a return address. */
+    r[REG_RSP] = (greg_t)((sp & ~(uintptr_t)15) - sizeof(void *));
+    r[REG_RIP] = (greg_t)(uintptr_t)f;
+}
+#else
+typedef int ompjit__not_x86_64; /* C wants a declaration */
+#endif

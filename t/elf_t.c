@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The plain linker: what it links works, what it does not know it refuses.
+ */
+#include <llvm-c/Core.h>
+
+#include "backend/backend.h"
+#include "backend/elf.h"
+#include "tap.h"
+
+static bool compile(const char *ir, ompjit__buf *object)
+{
+    ompjit__buf messages = {0};
+    ompjit_error err = {.text = ""};
+    LLVMContextRef context = ompjit__llvm_context(&messages);
+    LLVMModuleRef m;
+    LLVMTargetMachineRef tm;
+    *object = (ompjit__buf){0};
+    if (ompjit__parse_ir(context, ir, strlen(ir), "t.ll", &messages, &m,
+                         &err) ||
+        ompjit__host_machine(2, false, &tm, &err)) {
+        printf("# %s\n", err.text);
+        return false;
+    }
+    bool good = !ompjit__emit_object(m, tm, object, &err);
+    LLVMDisposeTargetMachine(tm);
+    LLVMDisposeModule(m);
+    LLVMContextDispose(context);
+    ompjit__buf_free(&messages);
+    return good;
+}
+
+static int outside = 5;
+static int far_away(int x) { return x + 100; }
+
+static void *find(void *data, const char *name)
+{
+    return !strcmp(name, "outside")    ? (void *)&outside
+           : !strcmp(name, "far_away") ? (void *)far_away
+                                       : NULL;
+}
+
+#define FLAGS                                                                  \
+    "!llvm.module.flags = !{!0}\n!0 = !{i32 8, !\"PIC Level\", i32 2}\n"
+
+static const struct {
+    const char *what, *ir;
+    int want; /* f(3); -1: refused */
+} rows[] = {
+    {"a function", "define i32 @f(i32 %x) { %r = add i32 %x, 1\n ret i32 %r }",
+     4},
+    {"variables, with and without a value",
+     "@a = global i32 7\n@b = internal global i32 0\n"
+     "define i32 @f(i32 %x) { %p = load i32, ptr @a\n store i32 %x, ptr @b\n"
+     " %q = load volatile i32, ptr @b\n %r = add i32 %p, %q\n ret i32 %r }",
+     10},
+    {"a table of addresses",
+     "@s = private constant [2 x i8] c\"A\\00\"\n"
+     "@t = global [2 x ptr] [ptr null, ptr @s]\n"
+     "define i32 @f(i32 %x) { %q = load ptr, ptr getelementptr (ptr, ptr @t, "
+     "i64 1)\n %c = load i8, ptr %q\n %r = zext i8 %c to i32\n ret i32 %r }",
+     65},
+    {"functions and variables of the process",
+     "declare i32 @far_away(i32)\n@outside = external global i32\n"
+     "define i32 @f(i32 %x) { %a = call i32 @far_away(i32 %x)\n"
+     " %b = load i32, ptr @outside\n %r = add i32 %a, %b\n ret i32 %r }",
+     108},
+    {"a weak function that is nowhere",
+     "declare extern_weak i32 @nowhere(i32)\n"
+     "define i32 @f(i32 %x) { %c = icmp eq ptr @nowhere, null\n"
+     " %r = select i1 %c, i32 %x, i32 0\n ret i32 %r }",
+     3},
+    {"constants", "define i32 @f(i32 %x) { %d = sitofp i32 %x to double\n"
+                  " %e = fmul double %d, 1.3e1\n"
+                  " %r = fptosi double %e to i32\n ret i32 %r }",
+     39},
+    {"something undefined", "declare i32 @nowhere(i32)\n"
+                            "define i32 @f(i32 %x) { "
+                            "%r = call i32 @nowhere(i32 %x)\n ret i32 %r }",
+     -1},
+    {"a thread's variable", "@v = thread_local global i32 1\n"
+                            "define i32 @f(i32 %x) { "
+                            "%r = load i32, ptr @v\n ret i32 %r }",
+     -1},
+    {"a common symbol", "@v = common global i32 0\n"
+                        "define i32 @f(i32 %x) { "
+                        "%r = load i32, ptr @v\n ret i32 %r }",
+     -1},
+    {"an indirect function", "@g = ifunc i32 (i32), ptr @h\n"
+                             "define ptr @h() { ret ptr @f }\n"
+                             "define i32 @f(i32 %x) { ret i32 %x }",
+     -1},
+};
+
+static void test_rows(void)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__buf object;
+        char *ir = ompjit__format("%s\n" FLAGS, rows[i].ir);
+        if (!compile(ir, &object)) {
+            ok(0, "%s compiles", rows[i].what);
+            continue;
+        }
+        free(ir);
+        ompjit__elf *elf = ompjit__elf_link(object.data, object.size, find,
+                                            NULL);
+        ompjit__buf_free(&object); /* not needed any more */
+        int (*f)(int) = (int (*)(int))ompjit__elf_symbol(elf, "f");
+        ok((f ? f(3) : -1) == rows[i].want, "%s%s", rows[i].what,
+           rows[i].want < 0 ? ": refused" : "");
+        ok(!ompjit__elf_symbol(elf, "g") && !ompjit__elf_symbol(elf, ""),
+           "and no other symbol");
+        ompjit__elf_free(elf);
+    }
+}
+
+/* Cut anywhere, or with any byte of its tables turned: no crash. */
+static void test_damage(void)
+{
+    ompjit__buf object;
+    compile(rows[3].ir, &object);
+    unsigned linked = 0;
+    for (size_t n = 0; n < object.size; n++) {
+        char *cut = ompjit__memdup(object.data, n ? n : 1);
+        ompjit__elf *elf = ompjit__elf_link(cut, n, find, NULL);
+        linked += elf != NULL;
+        ompjit__elf_free(elf);
+        free(cut);
+    }
+    ok(!linked, "cut short at each of %zu bytes: refused", object.size);
+    for (size_t i = 0; i < object.size; i++) {
+        object.data[i] ^= 0x91;
+        ompjit__elf_free(ompjit__elf_link(object.data, object.size, find,
+                                          NULL));
+        object.data[i] ^= 0x91;
+    }
+    ok(1, "each byte turned: no crash");
+    ompjit__buf_free(&object);
+}
+
+int main(void)
+{
+    if (!ompjit__elf_machine)
+        skip_all("ORC links everything on this processor");
+    test_rows();
+    test_damage();
+    return done_testing();
+}
