@@ -439,11 +439,12 @@ typedef struct ompjit_kernel_info {
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info);
 
 /* One parameter: its name ("" if the IR has none), size in bytes of the
- * value that is passed, and whether it is a pointer. */
+ * value that is passed, and whether it is a pointer or a float. */
 typedef struct ompjit_param_info {
     char name[64];
     uint32_t size;
     int is_pointer;
+    int is_float; /* a number with a fraction */
 } ompjit_param_info;
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err);

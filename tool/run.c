@@ -108,6 +108,25 @@ static int prepare(const struct options *o, ompjit_context **ctx,
     return status;
 }
 
+/* A CUDA source has kernels and no main. */
+static int run_cuda(struct options *o)
+{
+    ompjit_context *ctx = NULL;
+    ompjit_module *mod = NULL;
+    int status = session_open(o, o->device, &ctx);
+    if (!status)
+        status = session_module(o, ctx, &mod);
+    if (!status)
+        status = show_dumps(o, ctx, mod);
+    if (!status)
+        status = kernel_run(ctx, mod, o->args);
+    if (ctx && o->time)
+        times_print(ctx);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    return status;
+}
+
 /* The context and the module are never destroyed: the program's own exit
  * handlers and threads may run until the process ends. A leak checker finds
  * the module here, and the context in `timed`. */
@@ -118,6 +137,8 @@ int tool_run(struct options *o)
     ompjit_context *ctx = NULL;
     main_function *entry;
     int status = dumps_check(o);
+    if (!status && is_cuda(o->file))
+        return run_cuda(o);
     if (!status)
         status = prepare(o, &ctx, &program, &entry);
     if (status) {

@@ -269,7 +269,7 @@ static int module_from_ir(const struct options *o, ompjit_context *ctx,
     return status;
 }
 
-static bool is_cuda(const char *path)
+bool is_cuda(const char *path)
 {
     return ends_in(path, ".cu");
 }

@@ -78,6 +78,8 @@ int read_input(const char *path, char **data, size_t *size);
 int write_output(const char *path, const void *data, size_t size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
+/* Whether the file is a CUDA source. */
+bool is_cuda(const char *path);
 
 /* --------------------------------------------------------- dump.c, times.c */
 
@@ -87,6 +89,12 @@ int dumps_check(const struct options *o);
 int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
+
+/* -------------------------------------------------------------- kernel.c */
+
+/* Launches a kernel of the module on the context's first device, as the words
+ * say (NULL ends them), and prints its buffers. */
+int kernel_run(ompjit_context *ctx, ompjit_module *mod, char **words);
 
 /* ----------------------------------------------------------- libraries.c */
 

@@ -121,7 +121,8 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
     const ompjit__param *p = &k->params[i];
     *info = (ompjit_param_info){
         .size = value_size(p),
-        .is_pointer = p->kind == OMPJIT__PARAM_POINTER};
+        .is_pointer = p->kind == OMPJIT__PARAM_POINTER,
+        .is_float = p->kind == OMPJIT__PARAM_FLOAT};
     snprintf(info->name, sizeof info->name, "%s", p->name);
     return OMPJIT_OK;
 }
