@@ -22,6 +22,7 @@ _ompjit() {
         --device) words="host cuda" ;;
         --host-memory) words="shared separate auto" ;;
         --assembler) words="nvjitlink ptxas driver" ;;
+        --cuda-compiler) words="nvrtc clang" ;;
         --emit) words="ll bc opt-ll host-ll ptx cubin obj" ;;
         --dump) words="source-ir host-ir opt ptx cubin: info" ;;
         --arch) words="host sm_75 sm_80 sm_86 sm_87 sm_89 sm_90 sm_100 sm_120" ;;

@@ -9,6 +9,8 @@
 #include "backend/arch.h"
 #include "backend/nvrtc.h"
 #include "nvrtc_work.h"
+#include "table/rows.h"
+#include "table/table.h"
 
 static bool nvrtc_is_there(void)
 {
@@ -144,6 +146,53 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
     for (int i = 0; i < 2; i++)
         ompjit__image_free(&images[i]);
     close_work(&w);
+}
+
+/* ----------------------------------------------------- the runtime's table */
+
+/* A kernel that calls all that the header declares: every type is one that the
+ * compiler takes, and every function is linked. */
+static char *call_all(unsigned *n)
+{
+    ompjit__buf text = {0};
+    *n = 0;
+    ompjit__buf_printf(&text, "OMPJIT_KERNEL(all)(int n) {\n");
+    for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
+        const ompjit__rtl *row = &ompjit__rtl_rows[i];
+        if (!ompjit__table_device_function(row->name) ||
+            ompjit__rtl_newest(row->name) != i || strchr(row->type, '.'))
+            continue;
+        ompjit__buf_printf(&text, "if (n == %d) %s(", i, row->name);
+        for (size_t k = 2; row->type[k]; k++)
+            ompjit__buf_printf(&text, "%s0", k > 2 ? ", " : "");
+        ompjit__buf_printf(&text, ");\n");
+        ++*n;
+    }
+    ompjit__buf_printf(&text, "}\n");
+    return text.data;
+}
+
+static void table(ompjit_cuda_compiler compiler, const char *name)
+{
+    unsigned n;
+    char *source = call_all(&n);
+    ompjit_context *ctx = host();
+    ompjit_module *mod = NULL;
+    void *data = NULL;
+    size_t size = 0;
+    ompjit_status s = module_of(ctx, source, compiler, &mod);
+    if (!s)
+        s = ompjit_module_emit(mod, OMPJIT_FORMAT_CUBIN, "sm_90", &data, &size,
+                               &err);
+    if (s == OMPJIT_ERR_UNAVAILABLE)
+        printf("# skipped: %s\n", err.text);
+    else
+        ok(!s && size && n > 150, "%s: %u functions of the runtime: %s", name,
+           n, s ? err.text : "");
+    ompjit_bytes_free(data);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    free(source);
 }
 
 /* A variable of the device keeps its value from launch to launch. */
@@ -350,9 +399,11 @@ int main(void)
     variables();
     cubins_by(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     folding(OMPJIT_CUDA_COMPILER_CLANG, "clang");
+    table(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     if (nvrtc_is_there()) {
         cubins_by(OMPJIT_CUDA_COMPILER_NVRTC, "NVRTC");
         folding(OMPJIT_CUDA_COMPILER_NVRTC, "NVRTC");
+        table(OMPJIT_CUDA_COMPILER_NVRTC, "NVRTC");
     } else {
         printf("# skipped: no NVRTC on this machine\n");
     }

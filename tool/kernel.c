@@ -107,6 +107,22 @@ static double element(const struct buffer *b, size_t i)
     }
 }
 
+/* "=FIRST+STEP" at `p`, or nothing; false: something else. */
+static bool read_values(const char *p, double *first, double *step)
+{
+    char *end;
+    if (!*p)
+        return true;
+    *first = strtod(p + 1, &end);
+    if (*p != '=' || end == p + 1 || (*end && *end != '+'))
+        return false;
+    if (!*end)
+        return true;
+    p = end + 1;
+    *step = strtod(p, &end);
+    return end > p && !*end;
+}
+
 static int read_buffer(const char *word, struct buffer *b)
 {
     static const char form[] = "TYPE:COUNT[=FIRST[+STEP]], TYPE i8 i16 i32 "
@@ -118,12 +134,8 @@ static int read_buffer(const char *word, struct buffer *b)
             b->type = &types[i];
     char *end = NULL;
     b->count = b->type && word[n] ? strtoull(word + n + 1, &end, 10) : 0;
-    if (b->count && *end == '=') {
-        first = strtod(end + 1, &end);
-        if (*end == '+')
-            step = strtod(end + 1, &end);
-    }
-    if (!b->count || *end || b->count > SIZE_MAX / 16)
+    if (!b->count || b->count > SIZE_MAX / 16 ||
+        !read_values(end, &first, &step))
         return bad_word("buffer", word, form);
     b->data = malloc(b->count * b->type->size);
     if (!b->data) {

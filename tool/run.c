@@ -124,7 +124,7 @@ static int run_cuda(struct options *o)
         times_print(ctx);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
-    return status;
+    return session_verdict(o, status);
 }
 
 /* The context and the module are never destroyed: the program's own exit
