@@ -11,9 +11,10 @@ ASAN_OPTIONS=detect_odr_violation=0:$ASAN_OPTIONS
 here=$(cd "$(dirname "$0")" && pwd)
 LSAN_OPTIONS=suppressions=$here/lsan.supp:${LSAN_OPTIONS-}
 LSAN_OPTIONS=use_tls=0:print_suppressions=0:$LSAN_OPTIONS
+# The child of a fork starts threads, which ThreadSanitizer cannot watch there.
 # libomp and LLVM are not instrumented; what libomp's threads wait for is told by
 # its tool for the purpose, Archer.
-TSAN_OPTIONS=ignore_noninstrumented_modules=1:handle_segv=0:${TSAN_OPTIONS-}
+TSAN_OPTIONS=ignore_noninstrumented_modules=1:handle_segv=0:die_after_fork=0:${TSAN_OPTIONS-}
 TSAN_OPTIONS=suppressions=$here/tsan.supp:$TSAN_OPTIONS
 # .ci/sanitize collects what is found.
 if [ -n "${SANITIZER_REPORTS-}" ]; then
