@@ -341,12 +341,12 @@ ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
                                    ompjit_module **mod, ompjit_error *err);
 
 /* CUDA C++: a snippet of `__global__` kernels and what they call, without a
- * `main` and without <<<>>>. Kernels are launched by ompjit_kernel_launch, which
- * says their geometry in up to three dimensions; parameters are pointers and
- * numbers. For a GPU the source is compiled by NVIDIA's NVRTC where that is
+ * `main` and without <<<>>>. Kernels are launched by ompjit_kernel_launch,
+ * which says their geometry in up to three dimensions; parameters are pointers
+ * and numbers. For a GPU the source is compiled by NVIDIA's NVRTC where that is
  * there, and for the host device, which runs the same kernels, by clang with a
- * header of the library's own: no CUDA toolkit is needed. A source that only one
- * of the two can compile makes a module for that one's devices.
+ * header of the library's own: no CUDA toolkit is needed. A source that only
+ * one of the two can compile makes a module for that one's devices.
  *
  * Without being included there are: what CUDA itself has, the device functions
  * of the OpenMP runtime table (omp_get_thread_num, __kmpc_barrier, ...), and

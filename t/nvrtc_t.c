@@ -8,6 +8,7 @@
 #include "api/module.h"
 #include "backend/arch.h"
 #include "backend/nvrtc.h"
+#include "backend/ptx_text.h"
 #include "nvrtc_work.h"
 #include "table/rows.h"
 #include "table/table.h"
@@ -50,20 +51,23 @@ static void cubins_by(ompjit_cuda_compiler compiler, const char *name)
         const ompjit__arch *arch = ompjit__arch_at(i);
         if (!arch->ptx_given)
             continue;
+        ompjit__spec spec = {0};
+        ompjit__image image = {0};
         unsigned good = 0, n = ompjit_module_kernel_count(w.mod);
-        ompjit_status s = OMPJIT_OK;
-        for (unsigned k = 0; k < n && !s; k++) {
-            ompjit_resources r = {0};
-            s = ompjit_kernel_resources(ompjit_module_kernel_at(w.mod, k),
-                                        arch->name, &r, &err);
-            good += !s && r.registers && !r.spill_stores && r.code;
-        }
+        ompjit_status s =
+            ompjit__build(w.ctx, &w.mod->unit, arch->name, OMPJIT_FORMAT_CUBIN,
+                          &spec, &image, &err);
         if (s == OMPJIT_ERR_UNAVAILABLE) {
             printf("# skipped: %s: %s\n", arch->name, err.text);
             continue;
         }
+        for (unsigned k = 0; k < image.nusage; k++) {
+            const ompjit_resources *r = &image.usage[k].res;
+            good += r->registers && !r->spill_stores && r->code;
+        }
         ok(!s && good == n && n == 9, "%s: %u of %u kernels for %s: %s", name,
            good, n, arch->name, s ? err.text : "");
+        ompjit__image_free(&image);
     }
     close_work(&w);
 }
@@ -146,6 +150,48 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
     for (int i = 0; i < 2; i++)
         ompjit__image_free(&images[i]);
     close_work(&w);
+}
+
+/* Text that is no PTX, or cut off, or of the kind that is left alone. */
+static void awkward_text(void)
+{
+    static const char kernel[] =
+        "\n.visible .entry k(\n\t.param .u32 k_param_0\n)\n{\n"
+        "\t.reg .b32 %r<3>;\n"
+        "\tld.param.v2.u32 {%r1, %r2}, [k_param_0];\n"
+        "\tld.param.u32 %q1, [k_param_0];\n"
+        "\tld.param.u32 %r1, [k_param_0+4];\n"
+        "\tld.param.u32 %r1, [kk_param_0];\n"
+        "\tld.param.s8 %r2, [k_param_0];\n"
+        "\tmov.u32 %r1, %ntid.w;\n\tret;\n}\n";
+    static const uint64_t literals[] = {0x80};
+    ompjit__ptx_entry e;
+    ompjit__buf out = {0};
+    ompjit__unit unit = {0};
+    char cut[sizeof kernel];
+    unsigned found = 0;
+    for (size_t n = 0; n < sizeof kernel - 2; n++) {
+        memcpy(cut, kernel, n);
+        cut[n] = 0;
+        found += ompjit__ptx_next(cut, &e);
+    }
+    ok(!found, "no kernel in PTX that is cut off anywhere");
+    ok(!ompjit__ptx_describe(kernel, &unit, &err) && unit.nkernels == 1 &&
+           unit.kernels[0].nparams == 1,
+       "nor else more than one");
+    ompjit__spec spec = {.kernel = "k",
+                         .threads = 32,
+                         .literal_mask = 1,
+                         .literals = literals};
+    ompjit__ptx_specialize(kernel, &unit, &spec, &out);
+    ok(count(out.data, "ld.param") == 4 && count(out.data, "%ntid.w") == 1,
+       "what is not known is left alone");
+    ok_contains(out.data, "mov.b32 %r2, 0xffffff80;", "the rest is not");
+    ompjit__buf_free(&out);
+    ok(ompjit__ptx_join("", kernel, &out, &err) == OMPJIT_ERR_INTERNAL,
+       "text without a header does not link");
+    ompjit__buf_free(&out);
+    ompjit__unit_free(&unit);
 }
 
 /* ----------------------------------------------------- the runtime's table */
@@ -399,6 +445,7 @@ int main(void)
     variables();
     cubins_by(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     folding(OMPJIT_CUDA_COMPILER_CLANG, "clang");
+    awkward_text();
     table(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     if (nvrtc_is_there()) {
         cubins_by(OMPJIT_CUDA_COMPILER_NVRTC, "NVRTC");

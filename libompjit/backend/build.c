@@ -452,9 +452,11 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     if (b->format != OMPJIT_FORMAT_CUBIN)
         return OMPJIT_OK;
     ompjit__buf ptx = b->image->bytes;
+    bool environment = b->image->environment;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
         ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
+    b->image->environment = environment;
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -509,6 +511,8 @@ static bool from_cuda(struct build *b, ompjit_status *status,
     b->image->kind = OMPJIT__IMAGE_PTX;
     *status = ompjit__cuda_ptx(b->ctx, unit, b->arch->name, b->spec,
                                &b->image->bytes, &why);
+    b->image->environment =
+        !*status && strstr(b->image->bytes.data, OMPJIT__DEVICE_ENVIRONMENT);
     b->stage_start = ompjit__now();
     if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
         ompjit__buf_free(&b->image->bytes);

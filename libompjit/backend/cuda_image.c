@@ -234,7 +234,7 @@ static ompjit_status get(ompjit__cuda *cuda, const char *arch,
     return status;
 }
 
-/* ---------------------------------------------------------- for the front end */
+/* ------------------------------------------------------ for the front end */
 
 /* For the newest architecture that NVRTC knows: its PTX tells most. */
 static ompjit_status get_newest(ompjit__cuda *cuda, const char **ptx,

@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda_image.h"
+#include "offload/abi.h"
 
 struct making {
     const char *arch, *names; /* each followed by a line break */
@@ -56,7 +57,8 @@ static void choose(struct making *k, ompjit__buf *passes)
         }
         free(name);
     }
-    ompjit__buf_printf(passes, ">,globaldce");
+    ompjit__buf_printf(passes, "%spreserve-gv=%s>,globaldce", first ? "" : ";",
+                       OMPJIT__DEVICE_ENVIRONMENT);
 }
 
 static bool is_inner(LLVMValueRef v)
@@ -85,6 +87,14 @@ static void rename_inner(LLVMModuleRef m)
             rename(v);
 }
 
+/* The loader fills it: what nobody reads is not to be seen. */
+static void drop_unread(LLVMModuleRef m)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(m, OMPJIT__DEVICE_ENVIRONMENT);
+    if (g && !LLVMGetFirstUse(g))
+        LLVMDeleteGlobal(g);
+}
+
 static ompjit_status compile(struct making *k, ompjit_error *err)
 {
     ompjit__buf passes = {0};
@@ -94,8 +104,10 @@ static ompjit_status compile(struct making *k, ompjit_error *err)
                       : ompjit__run_passes(k->m, k->tm, passes.data,
                                            OMPJIT_STAGE_LINK, err);
     ompjit__buf_free(&passes);
-    if (!status)
+    if (!status) {
+        drop_unread(k->m);
         status = ompjit__link_math(k->m, &k->messages, err);
+    }
     if (!status)
         status = ompjit__run_passes(k->m, k->tm, "default<O3>",
                                     OMPJIT_STAGE_OPTIMIZE, err);

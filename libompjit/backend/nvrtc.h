@@ -8,9 +8,9 @@
 #include "base/base.h"
 
 /* Compiles `source` for sm_NN; `name` is the file's in diagnostics. The options
- * are NVRTC's, without the architecture. Appends text to `ptx`. SOURCE error with
- * NVRTC's log, UNAVAILABLE where there is no NVRTC or none new enough for the
- * architecture. Any thread may call it. */
+ * are NVRTC's, without the architecture. Appends text to `ptx`. SOURCE error
+ * with NVRTC's log, UNAVAILABLE where there is no NVRTC or none new enough for
+ * the architecture. Any thread may call it. */
 ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
                                     const char *arch,
                                     const char *const *options, unsigned n,

@@ -108,37 +108,37 @@ void ompjit__ptx_externs(const char *ptx, ompjit__buf *names)
 
 /* ------------------------------------------------------------- describing */
 
-/* Parameters: ".param .u64 .ptr .align 1 NAME", ".param .align 4 .b8 NAME[8]",
- * separated by commas. */
+/* ".u32" and its kin: a letter, and bits. */
+static void read_type(ompjit__span word, ompjit__param *p)
+{
+    if (word.size < 3 || !strchr("usbf", word.at[1]) ||
+        !isdigit((unsigned char)word.at[2]))
+        return;
+    unsigned long bits = strtoul(word.at + 2, NULL, 10);
+    p->kind = word.at[1] == 'f' ? OMPJIT__PARAM_FLOAT : OMPJIT__PARAM_INTEGER;
+    p->bytes = (uint8_t)(bits / 8);
+}
+
+/* ".param .u64 .ptr .align 1 NAME", ".param .align 4 .b8 NAME[8]" */
 static ompjit_status describe_param(ompjit__span text, unsigned i,
                                     ompjit__kernel_desc *k, ompjit_error *err)
 {
-    static const struct {
-        const char *type;
-        uint8_t kind, bytes;
-    } types[] = {
-        {".u8 ", OMPJIT__PARAM_INTEGER, 1},  {".s8 ", OMPJIT__PARAM_INTEGER, 1},
-        {".b8 ", OMPJIT__PARAM_INTEGER, 1},  {".u16 ", OMPJIT__PARAM_INTEGER, 2},
-        {".s16 ", OMPJIT__PARAM_INTEGER, 2}, {".b16 ", OMPJIT__PARAM_INTEGER, 2},
-        {".u32 ", OMPJIT__PARAM_INTEGER, 4}, {".s32 ", OMPJIT__PARAM_INTEGER, 4},
-        {".b32 ", OMPJIT__PARAM_INTEGER, 4}, {".u64 ", OMPJIT__PARAM_INTEGER, 8},
-        {".s64 ", OMPJIT__PARAM_INTEGER, 8}, {".b64 ", OMPJIT__PARAM_INTEGER, 8},
-        {".f32 ", OMPJIT__PARAM_FLOAT, 4},   {".f64 ", OMPJIT__PARAM_FLOAT, 8},
-    };
     ompjit__param *p = &k->params[i];
-    bool array = memchr(text.at, '[', text.size);
-    for (size_t t = 0; t < OMPJIT__COUNT(types) && !array; t++)
-        if (memmem(text.at, text.size, types[t].type, strlen(types[t].type))) {
-            p->kind = types[t].kind;
-            p->bytes = types[t].bytes;
-        }
-    if (memmem(text.at, text.size, ".ptr ", 5))
+    bool pointer = false;
+    const char *end = text.at + text.size;
+    for (const char *at = skip_blanks(text.at); at < end;) {
+        ompjit__span word = {at, strcspn(at, " \t\n,)")};
+        pointer |= is(word, ".ptr");
+        read_type(word, p);
+        at = skip_blanks(at + word.size + !word.size);
+    }
+    if (pointer)
         p->kind = OMPJIT__PARAM_POINTER;
     p->name = ompjit__strdup("");
     k->nparams++;
     if (!p->name)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    if (p->bytes)
+    if (!memchr(text.at, '[', text.size))
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
                         "kernel %s: parameter %u is a structure, but a launch "
@@ -174,7 +174,8 @@ static int32_t bound_of(ompjit__span directives)
     const char *p = memmem(directives.at, directives.size, word,
                            sizeof word - 1);
     unsigned n[3] = {1, 1, 1};
-    if (!p || sscanf(p + sizeof word - 1, "%u, %u, %u", &n[0], &n[1], &n[2]) < 1)
+    if (!p ||
+        sscanf(p + sizeof word - 1, "%u, %u, %u", &n[0], &n[1], &n[2]) < 1)
         return 0;
     return (int32_t)(n[0] * n[1] * n[2]);
 }
@@ -326,7 +327,10 @@ static bool known_register(const struct writing *w, ompjit__span r,
         size_t n = strlen(names[i]);
         if (r.size != n + 1 || memcmp(r.at, names[i], n))
             continue;
-        uint32_t count = (i < 2 ? w->threads : w->teams)[(r.at[n] - 'x') % 3u];
+        unsigned d = (unsigned)(r.at[n] - 'x');
+        if (d > 2)
+            return false;
+        uint32_t count = (i < 2 ? w->threads : w->teams)[d];
         *value = i % 2 ? 0 : count;
         return i % 2 ? count == 1 : count != 0;
     }

@@ -136,8 +136,8 @@ OMPJIT_KERNEL(openmp)(int n, int *who, double *time)
         who[i] = omp_get_team_num() * 1000 + omp_get_thread_num();
     if (omp_get_team_num() == 0 && omp_get_thread_num() == 0) {
         time[0] = omp_get_wtime();
-        time[1] = omp_get_num_threads() * 100 + omp_get_num_teams() * 10 +
-                  omp_in_parallel();
+        time[1] = omp_get_num_devices() * 1000 + omp_get_num_threads() * 100 +
+                  omp_get_num_teams() * 10 + omp_in_parallel();
     }
     __kmpc_barrier(nullptr, 0);
 }
