@@ -236,6 +236,17 @@ typedef struct ompjit_context_options {
     ompjit_cache_get_fn *cache_get; /* NULL: none                          */
     ompjit_cache_put_fn *cache_put;
     void *cache_data;        /* for both                                   */
+    const char *record;      /* file to which a line is added for each variant
+                                that is built (see "warm-up" below); NULL:
+                                OMPJIT_RECORD, else none                   */
+    int explain;             /* 1: what became of a module's variants is told
+                                to the log, or to stderr where there is none,
+                                when the module is destroyed; 0: only where
+                                OMPJIT_EXPLAIN=1                           */
+    int tune;                /* 1: a target region whose geometry is free is
+                                tuned when it first runs with a size class
+                                (see "tuning" below); 0: only where
+                                OMPJIT_TUNE=1                              */
     int keep_signals;        /* not 0: a kernel's fault on the host device is
                                 the process's. Else, unless OMPJIT_SIGNALS=0,
                                 handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
@@ -498,8 +509,18 @@ enum {
     OMPJIT_FOLD_THREADS = 4,  /* the number of threads       */
     OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
     OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
-    OMPJIT_FOLD_ALL = 31
+    OMPJIT_FOLD_CONTENTS = 32,/* what pointers point to, where it is known */
+    OMPJIT_FOLD_ALL = 63
 };
+
+/* What a pointer of a launch points to: the kernel reads these bytes through it
+ * and no others, and nothing changes them meanwhile. */
+typedef struct ompjit_contents {
+    uint32_t param;    /* its number among the kernel's parameters   */
+    uint32_t size;     /* bytes, 1 to OMPJIT_CONTENTS_MAX            */
+    const void *bytes; /* on the host                                */
+} ompjit_contents;
+#define OMPJIT_CONTENTS_MAX 4096
 
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
@@ -523,8 +544,28 @@ typedef struct ompjit_launch {
                                  region: then `teams` and `threads` are the
                                  numbers in x; 0: 1                        */
     uint32_t threads_y, threads_z;
+    uint32_t residents;       /* teams that shall fit on a multiprocessor at
+                                 once: a specialized kernel whose threads are
+                                 folded uses no more registers than that
+                                 leaves. 0: free; no effect on the host    */
+    uint32_t ncontents;       /* 16 at most                                */
+    const ompjit_contents *contents; /* what becomes a constant of the kernel,
+                                 where that only reads it. A variant runs for
+                                 these very bytes only: they are compared at
+                                 each launch. A bound launch keeps them. No
+                                 effect on the code that NVRTC makes       */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
+
+/* Asks that what target regions map `to` the kernel's parameter of that name,
+ * an array of OMPJIT_CONTENTS_MAX bytes at most, be compiled into it where
+ * values are folded: for arrays of coefficients that seldom change. It is left
+ * alone where it is also mapped from, present before, or reached by another
+ * pointer. Private copies of at most 8 bytes are folded unasked. INVALID where
+ * the parameter is no pointer. */
+ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
+                                          const char *param,
+                                          ompjit_error *err);
 
 /* Runs a kernel and waits for it. `launch` may be NULL: all defaults. */
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
@@ -589,6 +630,168 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_device *dev,
                                         ompjit_launch_info *info,
                                         ompjit_error *err);
+
+/* ----------------------------------------------------------- explanation */
+
+/* Whether an argument's value can be compiled into its kernel, or why not. */
+typedef enum ompjit_foldable {
+    OMPJIT_FOLDABLE = 0,       /* a scalar, complex number or struct of at
+                                  most 8 bytes that is passed by value      */
+    OMPJIT_FOLDABLE_POINTER,   /* an address; alignment and non-aliasing can
+                                  be folded                                 */
+    OMPJIT_FOLDABLE_COPY_BACK, /* storage that is mapped from the device: the
+                                  kernel changes it                         */
+    OMPJIT_FOLDABLE_SECTION,   /* storage of a size known at run time only  */
+    OMPJIT_FOLDABLE_TOO_LARGE, /* storage of more than 8 bytes              */
+    OMPJIT_FOLDABLE_STORAGE,   /* less, but the kernel is passed its address*/
+    OMPJIT_FOLDABLE_TOO_MANY   /* the 65th parameter or a later one         */
+} ompjit_foldable;
+
+/* One parameter, and what the automatic policy has seen of its values. */
+typedef struct ompjit_param_state {
+    size_t size;              /* sizeof(ompjit_param_state)                */
+    ompjit_foldable foldable;
+    char why[128];            /* the same in words                         */
+    uint64_t storage;         /* bytes that it is mapped with, where the
+                                 program's code says so; 0: not known, or
+                                 passed by value                           */
+    uint32_t launches;        /* that AUTO found no variant for            */
+    uint32_t changes;         /* of these brought another value than the one
+                                 before                                    */
+    int given_up;             /* 1: AUTO does not fold it any more: it
+                                 changed at more than half of 16 or more   */
+} ompjit_param_state;
+#define OMPJIT_PARAM_STATE_INIT { .size = sizeof(ompjit_param_state) }
+ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
+                                        ompjit_param_state *state,
+                                        ompjit_error *err);
+
+/* What a kernel's code is, compiled for an architecture. */
+typedef struct ompjit_code {
+    size_t size;              /* sizeof(ompjit_code)                       */
+    uint32_t instructions;    /* of the machine, padding included on a GPU */
+    uint32_t ptx;             /* of the PTX; 0 for the host                */
+    ompjit_resources use;     /* for the host: code and spills only        */
+} ompjit_code;
+#define OMPJIT_CODE_INIT { .size = sizeof(ompjit_code) }
+
+/* Compiles the kernel for `arch` ("sm_90", "host") as a launch with these
+ * arguments would have it, and says what came of it; nothing is loaded. Only
+ * what is given is folded: the arguments of `args`, which stand by their names
+ * or in the kernel's order and need not be all, and of `launch` (NULL: nothing)
+ * teams, threads, fold, literals, noalias and residents. Of pointers the
+ * alignment counts. For the host a team has one thread unless launch says
+ * otherwise, as the device has it. */
+ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
+                                 const ompjit_launch *launch,
+                                 const ompjit_arg *args, unsigned nargs,
+                                 ompjit_code *code, ompjit_error *err);
+
+/* One loaded variant that a kernel's launches can run. */
+typedef struct ompjit_variant_info {
+    ompjit_device *device;
+    int generic;              /* 1: made for all values                    */
+    uint32_t teams, threads;  /* folded; 0: not                            */
+    uint32_t residents;       /* as ompjit_launch has it                   */
+    uint64_t literals, aligned, noalias; /* bit i: so for parameter i      */
+    uint64_t contents;        /* bit i: what it points to                  */
+    const uint64_t *values;   /* values[i] has the bytes of parameter i in its
+                                 low end where literals has bit i; valid
+                                 during the call                           */
+} ompjit_variant_info;
+
+/* Called for a variant. Other than 0 ends the walk. */
+typedef int ompjit_variant_fn(void *data, const ompjit_variant_info *info);
+
+/* Calls `fn` for each variant of the kernel there is at this moment, the newest
+ * first. */
+ompjit_status ompjit_kernel_variants(ompjit_kernel *kernel,
+                                     ompjit_variant_fn *fn, void *data,
+                                     ompjit_error *err);
+
+/* All of that for a kernel, but for the code, as text: its parameters, its
+ * variants and what is tuned. Free with ompjit_bytes_free. */
+ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
+                                    ompjit_error *err);
+
+/* --------------------------------------------------------------- warm-up */
+
+/* A list of variants is text, a line for each:
+ *
+ *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc
+ *
+ * the kernel (its symbol from the function's name on), what is folded, and the
+ * arguments' values by name, or by number where they have none. The line `*`,
+ * perhaps with threads=1, is the module's generic code. # begins a comment.
+ * Contexts with a `record` file add to it, each line by one write; variants with
+ * folded contents and those with a geometry in y or z are left out. */
+
+/* Called for each line that names no variant of the module. */
+typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);
+
+/* Has the variants of such a file built for the device in the background, in
+ * the file's order. Lines that are wrong, or of other modules, are told to
+ * `bad` (which may be NULL) and skipped. *requested (or NULL) receives how many
+ * builds were asked for. IO where the file cannot be read. */
+ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
+                                 const char *path, ompjit_warm_fn *bad,
+                                 void *data, unsigned *requested,
+                                 ompjit_error *err);
+
+/* ---------------------------------------------------------------- tuning */
+
+/* Launches that name neither teams nor threads, in a program whose environment
+ * names none, run with the geometry that was found best for this device and
+ * size class: tripcounts with the same highest bit. It is kept in the cache
+ * beside compiled code, for the same IR and library. */
+
+typedef struct ompjit_region {
+    void *device; /* address on the device */
+    size_t size;  /* bytes                 */
+} ompjit_region;
+
+typedef struct ompjit_geometry {
+    uint32_t teams, threads; /* 0: the device's choice */
+} ompjit_geometry;
+
+typedef struct ompjit_tune_options {
+    size_t size;                 /* sizeof(ompjit_tune_options)            */
+    const ompjit_geometry *tries;/* what to try beside the default; NULL: a
+                                    set for the device                     */
+    unsigned ntries;
+    unsigned repeats;            /* runs of each, the fastest counts; 0: 3 */
+    const ompjit_region *saved;  /* what the kernel changes: copied aside, put
+                                    back before each run and in the end    */
+    unsigned nsaved;
+} ompjit_tune_options;
+#define OMPJIT_TUNE_OPTIONS_INIT { .size = sizeof(ompjit_tune_options) }
+
+typedef struct ompjit_tuned {
+    uint32_t teams, threads;     /* to ask for; 0: the device's choice     */
+    uint64_t ns;                 /* of the fastest run                     */
+    uint64_t default_ns;         /* with the device's choice               */
+    uint32_t tried, failed;      /* geometries that ran, and did not; 0 both
+                                    where it was found in the cache        */
+} ompjit_tuned;
+
+/* Runs the kernel many times, on the arguments given, and remembers the
+ * fastest geometry for launches with a tripcount of launch->tripcount's size
+ * class (0, not known, is a class of its own). Where `launch` names teams or
+ * threads these are not varied and nothing is remembered. What a kernel prints,
+ * or allocates on the device, it does at every run. A geometry that cannot be
+ * launched is left out; an error is one of the default geometry or of saving
+ * data. `options` and `tuned` may be NULL. Nothing else should use the device
+ * meanwhile. */
+ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
+                                 const ompjit_launch *launch,
+                                 const ompjit_arg *args, unsigned nargs,
+                                 const ompjit_tune_options *options,
+                                 ompjit_tuned *tuned, ompjit_error *err);
+
+/* What is known for a tripcount; NOT_FOUND where nothing is. */
+ompjit_status ompjit_kernel_tuned(ompjit_kernel *kernel, ompjit_device *dev,
+                                  uint64_t tripcount, ompjit_tuned *tuned,
+                                  ompjit_error *err);
 
 /* ----------------------------------------------------------------- cache */
 

@@ -141,6 +141,10 @@ typedef struct ompjit__spec {
     uint64_t noalias;       /* bit i: what the kernel reaches through
                                pointer i it reaches by nothing else        */
     bool import_globals;    /* mutable variables are another image's       */
+    uint32_t residents;     /* teams that shall fit on a multiprocessor; 0:
+                               free. Needs threads                         */
+    uint32_t ncontents;     /* what pointers point to, each by its number  */
+    const ompjit_contents *contents;
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */
@@ -181,7 +185,8 @@ void ompjit__image_free(ompjit__image *image);
 
 /* Unit to image: specialize, link, optimize, generate, assemble.
  * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
- * the second, OPT_LL for both (then the text is in image->bytes).
+ * the second, OPT_LL for both (then the text is in image->bytes); see also
+ * backend/count.h.
  * backend/build.c */
 ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
                             const char *arch, ompjit_format format,
@@ -205,6 +210,9 @@ struct ompjit_context {
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
+    bool explain;              /* ompjit_context_options                   */
+    bool tune;
+    char *record;              /* NULL: none                               */
     bool keeps_signals; /* the library installs no signal handler */
     ompjit_log_fn *log;
     void *log_data;
@@ -224,6 +232,8 @@ struct ompjit_context {
 
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
+/* A message that was asked for: to the log, or to stderr where there is none. */
+void ompjit__tell(ompjit_context *ctx, const char *message);
 /* Adds now-start to a stage. */
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);

@@ -119,7 +119,7 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
         unsigned times;
     } rows[] = {
         {".entry", 1},         {"%ntid.", 0},       {"%nctaid.", 0},
-        {".reqntid 8, 4", 1},  {".maxntid", 0},
+        {".reqntid 8, 4", 1},  {".maxntid", 0},    {".minnctapersm 3", 1},
         {"stencilEiiPKfPf_param_0]", 0}, {"stencilEiiPKfPf_param_1]", 0},
         {"stencilEiiPKfPf_param_2]", 1},
     };
@@ -131,6 +131,7 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
          .threads = 32,
          .teams = 6,
          .shape = {{4, 1}, {3, 1}},
+         .residents = 3,
          .literals = literals,
          .literal_mask = 3}};
     ompjit__image images[2] = {{0}};
@@ -149,6 +150,27 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
        "%s: the generic one has none of it", name);
     for (int i = 0; i < 2; i++)
         ompjit__image_free(&images[i]);
+    close_work(&w);
+}
+
+/* ompjit_kernel_code folds all dimensions: in the code for one there is no y. */
+static void code_of_box(void)
+{
+    struct work w = {.how = "code"};
+    ompjit_kernel *k = NULL;
+    ompjit_code line = OMPJIT_CODE_INIT, box = OMPJIT_CODE_INIT;
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    l.teams = 1;
+    l.threads = 4;
+    open_work(&w, "host", OMPJIT_CUDA_COMPILER_AUTO);
+    ompjit_module_kernel(w.mod, "stencil", &k, &err);
+    ok(!ompjit_kernel_code(k, "sm_90", &l, NULL, 0, &line, &err),
+       "code of a launch in one dimension");
+    l.threads_y = 4;
+    ok(!ompjit_kernel_code(k, "sm_90", &l, NULL, 0, &box, &err) &&
+           box.instructions > line.instructions,
+       "and in two: %u and %u instructions", line.instructions,
+       box.instructions);
     close_work(&w);
 }
 
@@ -445,6 +467,7 @@ int main(void)
     variables();
     cubins_by(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     folding(OMPJIT_CUDA_COMPILER_CLANG, "clang");
+    code_of_box();
     awkward_text();
     table(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     if (nvrtc_is_there()) {

@@ -69,6 +69,19 @@ fails_with "out-of-bounds read of 4 bytes at .*kernels.cu:8" "a kernel is checke
 succeeds "  and found right" "$ompjit" run --device=host --check "$kernels" \
     total 1 96 f64:100=1 100 f64:1
 
+export OMPJIT_SPECIALIZE=now
+succeeds "run --explain --record" $run --explain --record="$tmp/variants" \
+    "$kernels" stencil 1x1 4x2 4 2 f32:8=1 f32:8
+like "$(cat "$tmp/stderr")" "specialized, 1 teams, 8 threads, w=0x4" "  tells the variants"
+succeeds "  and in one dimension" $run --record="$tmp/variants" "$kernels" \
+    vadd 4 64 1000 2 f32:1000 f32:1000
+like "$(cat "$tmp/variants")" "vadd.* threads=64 teams=4 n=0x3e8" \
+    "  whose variant is recorded"
+is "$(grep -c . "$tmp/variants")" 1 "  and no other"
+unset OMPJIT_SPECIALIZE
+succeeds "explain" "$ompjit" explain --arch=host --set n=64 "$kernels" vadd
+like "$out" "instructions .*%" "  needs no geometry"
+
 for ending in ll bc ptx o; do
     succeeds "compile to .$ending" "$ompjit" compile --cuda-compiler=clang \
         "$kernels" -o "$tmp/k.$ending"

@@ -53,7 +53,8 @@ bool list_add(struct list *list, const char *item)
 void options_free(struct options *o)
 {
     struct list *lists[] = {&o->sources, &o->libraries, &o->library_dirs,
-                            &o->dumps, &o->flags};
+                            &o->dumps, &o->flags, &o->settings,
+                            &o->contents};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         free(lists[i]->items);
 }
@@ -244,13 +245,15 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
             int status = read_option(o, command, argc, argv, &i);
             if (status)
                 return status;
+        } else if (command == EXPLAIN && o->file && !o->kernel) {
+            o->kernel = word;
         } else if (o->file || command == DEVICES) {
             complain("%s: one argument too many", word);
             return EXIT_USAGE;
         } else {
             o->file = word;
             o->args = argv + i + 1;
-            if (command & (RUN | CACHE)) /* the rest is the program's */
+            if (command & (RUN | TUNE | CACHE)) /* the rest is the program's */
                 return EXIT_OK;
         }
     }

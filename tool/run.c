@@ -6,19 +6,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tool/tool.h"
-
-/* The context whose times the exit handler shows: a program may leave by
- * exit() from anywhere. */
-static ompjit_context *timed;
-
-static void show_times(void)
-{
-    fflush(stdout);
-    times_print(timed);
-}
 
 /* The options of the program that is checked. */
 static const struct options *checked;
@@ -91,21 +82,121 @@ static int find_main(ompjit_module *mod, main_function **out)
     return EXIT_OK;
 }
 
-static int prepare(const struct options *o, ompjit_context **ctx,
-                   ompjit_module **mod, main_function **entry)
+/* ---------------------------------------------------------------- program */
+
+/* The context and the module are never destroyed: the program's own exit
+ * handlers and threads may run until the process ends. A leak checker finds
+ * them here. */
+static struct {
+    ompjit_context *ctx;
+    ompjit_module *mod;
+    void (*leave)(ompjit_context *ctx, ompjit_module *mod);
+} program __attribute__((used));
+
+/* A program may leave by exit() from anywhere. */
+static void leave_program(void)
 {
-    int status = set_geometry(o);
-    if (!status)
-        status = session_open(o, o->device, ctx);
-    if (!status)
-        status = libraries_load(o);
-    if (!status)
-        status = session_module(o, *ctx, mod);
-    if (!status)
-        status = show_dumps(o, *ctx, *mod);
-    if (!status)
-        status = find_main(*mod, entry);
-    return status;
+    fflush(stdout);
+    program.leave(program.ctx, program.mod);
+}
+
+int program_run(const struct options *o, ompjit_context *ctx,
+                ompjit_module *mod, void (*leave)(ompjit_context *ctx,
+                                                  ompjit_module *mod))
+{
+    main_function *entry;
+    int status = find_main(mod, &entry), argc = 1;
+    if (status)
+        return status;
+    program.ctx = ctx;
+    program.mod = mod;
+    program.leave = leave;
+    checked = o;
+    if (o->check && atexit(end_checked)) /* before the other: it runs last */
+        complain("no room for an exit handler: the status is the program's");
+    if (leave && atexit(leave_program))
+        complain("no room for an exit handler: no report");
+    while (o->args[argc - 1])
+        argc++;
+    extern char **environ;
+    exit(entry(argc, o->args - 1, environ));
+}
+
+/* ---------------------------------------------------------------- reports */
+
+static void show_variants(ompjit_module *mod)
+{
+    for (unsigned i = 0; i < ompjit_module_kernel_count(mod); i++) {
+        char *text;
+        ompjit_error err;
+        if (ompjit_kernel_explain(ompjit_module_kernel_at(mod, i), &text,
+                                  &err)) {
+            failed(&err);
+            continue;
+        }
+        fputs(text, stderr);
+        ompjit_bytes_free(text);
+    }
+}
+
+static void show_times(ompjit_context *ctx, ompjit_module *mod)
+{
+    times_print(ctx);
+}
+
+static void show_explanation(ompjit_context *ctx, ompjit_module *mod)
+{
+    show_variants(mod);
+}
+
+static void show_both(ompjit_context *ctx, ompjit_module *mod)
+{
+    show_variants(mod);
+    times_print(ctx);
+}
+
+/* ------------------------------------------------------------------- warm */
+
+static void bad_line(void *data, unsigned line, const char *why)
+{
+    complain("%s:%u: %s", (const char *)data, line, why);
+}
+
+static int warm(const struct options *o, ompjit_context *ctx,
+                ompjit_module *mod)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    if (!o->warm)
+        return EXIT_OK;
+    if (ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_module_warm(mod, dev, o->warm, o->quiet ? NULL : bad_line,
+                           (void *)o->warm, NULL, &err))
+        return failed(&err);
+    return EXIT_OK;
+}
+
+/* --contents KERNEL:NAME, where KERNEL may have a line behind its own colon. */
+static int fold_contents(const struct options *o, ompjit_module *mod)
+{
+    for (unsigned i = 0; i < o->contents.n; i++) {
+        const char *item = o->contents.items[i];
+        const char *colon = strrchr(item, ':');
+        char name[256];
+        ompjit_kernel *kernel;
+        ompjit_error err;
+        size_t n = colon ? (size_t)(colon - item) : 0;
+        if (!n || !colon[1] || n >= sizeof name) {
+            complain("--contents %s: KERNEL:NAME is expected", item);
+            return EXIT_USAGE;
+        }
+        memcpy(name, item, n);
+        name[n] = 0;
+        if (ompjit_module_kernel(mod, name, &kernel, &err) ||
+            ompjit_kernel_fold_contents(kernel, colon + 1, &err))
+            return failed(&err);
+    }
+    return EXIT_OK;
 }
 
 /* A CUDA source has kernels and no main. */
@@ -119,7 +210,13 @@ static int run_cuda(struct options *o)
     if (!status)
         status = show_dumps(o, ctx, mod);
     if (!status)
+        status = fold_contents(o, mod);
+    if (!status)
+        status = warm(o, ctx, mod);
+    if (!status)
         status = kernel_run(ctx, mod, o->args);
+    if (mod && o->explain)
+        show_variants(mod);
     if (ctx && o->time)
         times_print(ctx);
     ompjit_module_destroy(mod);
@@ -127,33 +224,34 @@ static int run_cuda(struct options *o)
     return session_verdict(o, status);
 }
 
-/* The context and the module are never destroyed: the program's own exit
- * handlers and threads may run until the process ends. A leak checker finds
- * the module here, and the context in `timed`. */
-static ompjit_module *program __attribute__((used));
-
 int tool_run(struct options *o)
 {
     ompjit_context *ctx = NULL;
-    main_function *entry;
+    ompjit_module *mod = NULL;
     int status = dumps_check(o);
     if (!status && is_cuda(o->file))
         return run_cuda(o);
     if (!status)
-        status = prepare(o, &ctx, &program, &entry);
-    if (status) {
-        ompjit_context_destroy(ctx);
-        return status;
-    }
-    timed = ctx;
-    checked = o;
-    if (o->check && atexit(end_checked))
-        complain("no room for an exit handler: the status is the program's");
-    if (o->time && atexit(show_times))
-        complain("no room for an exit handler: no times");
-    int argc = 1;
-    while (o->args[argc - 1])
-        argc++;
-    extern char **environ;
-    exit(entry(argc, o->args - 1, environ));
+        status = set_geometry(o);
+    if (!status)
+        status = session_open(o, o->device, &ctx);
+    if (!status)
+        status = libraries_load(o);
+    if (!status)
+        status = session_module(o, ctx, &mod);
+    if (!status)
+        status = show_dumps(o, ctx, mod);
+    if (!status)
+        status = fold_contents(o, mod);
+    if (!status)
+        status = warm(o, ctx, mod);
+    if (!status)
+        status = program_run(o, ctx, mod,
+                             o->explain && o->time ? show_both
+                             : o->explain          ? show_explanation
+                             : o->time             ? show_times
+                                                   : NULL);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    return status;
 }

@@ -173,8 +173,8 @@ static void use_wheels_beside(void)
         setenv("OMPJIT_CUDA_WHEELS", path, 0);
 }
 
-int session_open(const struct options *o, const char *devices,
-                 ompjit_context **ctx)
+static int open_context(const struct options *o, const char *devices,
+                        bool tune, ompjit_context **ctx)
 {
     static const char *const assemblers[] = {"", "nvjitlink", "ptxas",
                                              "driver", NULL};
@@ -198,6 +198,8 @@ int session_open(const struct options *o, const char *devices,
     options.check = o->check;
     options.on_report = show_report;
     options.profile = o->time;
+    options.record = o->record;
+    options.tune = tune;
     if (o->no_cache)
         options.cache = OMPJIT_CACHE_OFF;
     if (o->verbose)
@@ -208,6 +210,17 @@ int session_open(const struct options *o, const char *devices,
     if (ompjit_context_create(&options, ctx, &err))
         return failed(&err);
     return EXIT_OK;
+}
+
+int session_open(const struct options *o, const char *devices,
+                 ompjit_context **ctx)
+{
+    return open_context(o, devices, false, ctx);
+}
+
+int session_open_tuning(const struct options *o, ompjit_context **ctx)
+{
+    return open_context(o, o->device, true, ctx);
 }
 
 /* ---------------------------------------------------------------- module */

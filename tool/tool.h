@@ -20,6 +20,9 @@ enum {
     INSPECT = 4,
     DEVICES = 8,
     CACHE = 16,
+    EXPLAIN = 32,
+    TUNE = 64,
+    SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE, /* take a program */
 };
 
 struct list {
@@ -30,15 +33,17 @@ struct list {
 /* What a command line says. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
-    char **args;            /* run, cache: what follows it, ends in NULL    */
+    char **args;            /* run, tune, cache: what follows it, ends in
+                               NULL                                         */
+    const char *kernel;     /* explain: the second one; or NULL             */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler;
-    const char *output, *emit;
-    unsigned teams, threads, time_limit, openmp_version;
+    const char *output, *emit, *fold, *record, *warm;
+    unsigned teams, threads, residents, time_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
-    struct list sources, libraries, library_dirs, dumps;
+    struct list sources, libraries, library_dirs, dumps, settings, contents;
     struct list flags;      /* for clang                                    */
-    bool check, time, quiet, verbose, no_cache, help;
+    bool check, time, quiet, verbose, no_cache, explain, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
@@ -66,6 +71,8 @@ int failed(const ompjit_error *err);
 /* A context by the options; devices NULL: the default. */
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
+/* The same for `ompjit tune`. */
+int session_open_tuning(const struct options *o, ompjit_context **ctx);
 /* run --check: the status to end with where the program's own would be
  * `status`, after the count of what was reported. */
 int session_verdict(const struct options *o, int status);
@@ -90,6 +97,14 @@ int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
 
+/* ---------------------------------------------------------------- run.c */
+
+/* Runs the program of `mod` with o->args, and `leave` when it leaves by whatever
+ * way; does not return where it began. The module stays. */
+int program_run(const struct options *o, ompjit_context *ctx,
+                ompjit_module *mod, void (*leave)(ompjit_context *ctx,
+                                                  ompjit_module *mod));
+
 /* -------------------------------------------------------------- kernel.c */
 
 /* Launches a kernel of the module on the context's first device, as the words
@@ -107,6 +122,8 @@ int tool_run(struct options *o);
 int tool_compile(struct options *o);
 int tool_inspect(struct options *o);
 int tool_devices(struct options *o);
+int tool_explain(struct options *o);
+int tool_tune(struct options *o);
 int tool_cache(struct options *o);
 
 #endif

@@ -41,7 +41,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
         free(a);
         return status;
     }
-    ompjit__choose_geometry(k, dev, &a->request, &a->geometry);
+    ompjit__geometry_of(&a->call, &a->geometry);
     *out = a;
     return OMPJIT_OK;
 }

@@ -98,6 +98,12 @@ static ompjit_status set_choices(ompjit_context *ctx,
     return status;
 }
 
+static bool is_one(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && !strcmp(text, "1");
+}
+
 /* What a check needs wins over the environment, not over other options. */
 static ompjit_status set_check(ompjit_context *ctx,
                                const ompjit_context_options *o,
@@ -127,18 +133,21 @@ static ompjit_status set_options(ompjit_context *ctx,
 {
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
     const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
-    const char *log = getenv("OMPJIT_LOG");
+    const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");
     const char *signals = getenv("OMPJIT_SIGNALS");
-    const char *profile = getenv("OMPJIT_PROFILE");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
-    ctx->profile = o->profile || (profile && !strcmp(profile, "1"));
+    ctx->profile = o->profile || is_one("OMPJIT_PROFILE");
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;
-    if (!ctx->log && log && !strcmp(log, "1"))
+    if (!ctx->log && is_one("OMPJIT_LOG"))
         ctx->log = log_stderr;
+    ctx->explain = o->explain || is_one("OMPJIT_EXPLAIN");
+    ctx->tune = o->tune || is_one("OMPJIT_TUNE");
+    if (record && *record && !(ctx->record = ompjit__strdup(record)))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (devices && *devices && !(ctx->devices_option = ompjit__strdup(devices)))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (clang && *clang && !(ctx->clang = ompjit__strdup(clang)))
@@ -195,6 +204,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__cache_free(ctx->cache);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
+    free(ctx->record);
     free(ctx->clang);
     free(ctx);
 }
@@ -216,6 +226,11 @@ void ompjit__log(ompjit_context *ctx, const char *format, ...)
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
     ctx->log(ctx->log_data, text);
+}
+
+void ompjit__tell(ompjit_context *ctx, const char *message)
+{
+    (ctx->log ? ctx->log : log_stderr)(ctx->log_data, message);
 }
 
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,

@@ -291,10 +291,6 @@ static ompjit_status check_dimensions(const ompjit__kernel_desc *k,
 {
     bool box = l->teams_y > 1 || l->teams_z > 1 || l->threads_y > 1 ||
                l->threads_z > 1;
-    if (k->cuda && (!l->teams || !l->threads))
-        return geometry_error(k, "of a CUDA kernel the launch says how many "
-                                 "teams there are and how many threads in each",
-                              err);
     if (box && k->openmp)
         return geometry_error(k, "it calls the OpenMP runtime, whose threads "
                                  "have one dimension", err);
@@ -330,15 +326,63 @@ static ompjit_status check_geometry(const ompjit__kernel_desc *k,
     return check_dimensions(k, l, err);
 }
 
-ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
-                                     const ompjit_launch *launch,
-                                     ompjit__request *r, ompjit_error *err)
+static ompjit_status check_contents(const ompjit__kernel_desc *k,
+                                    const ompjit_launch *launch,
+                                    ompjit_error *err)
 {
-    static const ompjit_launch defaults = OMPJIT_LAUNCH_INIT;
+    enum { MOST = 16 };
+    if (launch->ncontents > MOST || (launch->ncontents && !launch->contents))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_launch: contents of %u pointers, %s",
+                            launch->ncontents,
+                            launch->contents ? "16 can be" : "and no list");
+    for (uint32_t i = 0; i < launch->ncontents; i++) {
+        const ompjit_contents *c = &launch->contents[i];
+        if (c->param >= k->nparams || c->param >= 64 ||
+            k->params[c->param].kind != OMPJIT__PARAM_POINTER)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_launch: contents of parameter %u of "
+                                "kernel %s, which is no pointer",
+                                c->param, k->name);
+        if (!c->bytes || !c->size || c->size > OMPJIT_CONTENTS_MAX)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_launch: %u bytes of contents of %s; 1 "
+                                "to %d can be", c->size,
+                                k->params[c->param].name, OMPJIT_CONTENTS_MAX);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
+                                          const char *param,
+                                          ompjit_error *err)
+{
+    if (!kernel || !param)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_fold_contents: kernel and the "
+                            "parameter's name are needed");
+    const ompjit__kernel_desc *k = desc(kernel);
+    unsigned at;
+    ompjit_status status =
+        find_param(k, &(ompjit_arg){.name = param}, 0, &at, err);
+    if (status)
+        return status;
+    if (at >= 64 || k->params[at].kind != OMPJIT__PARAM_POINTER)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "kernel %s: %s is no pointer among the first 64 "
+                            "parameters", k->name, param);
+    atomic_fetch_or(&kernel->contents, UINT64_C(1) << at);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
+                                   const ompjit_launch *launch,
+                                   ompjit__request *r, ompjit_error *err)
+{
     const ompjit__kernel_desc *k = desc(kernel);
     *r = (ompjit__request){0};
     if (!launch)
-        return check_dimensions(k, &defaults, err);
+        return OMPJIT_OK;
     if (launch->size != sizeof *launch)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_launch: size is %zu, expected %zu; "
@@ -351,6 +395,8 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                             "that are not known",
                             (int)launch->specialize, launch->fold);
     ompjit_status status = check_geometry(k, launch, err);
+    if (!status)
+        status = check_contents(k, launch, err);
     if (status)
         return status;
     r->teams[1] = launch->teams_y;
@@ -368,7 +414,23 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->literals = launch->literals;
     r->noalias = launch->noalias;
     r->limit_ms = launch->limit_ms;
+    r->residents = launch->residents;
+    r->ncontents = launch->ncontents;
+    r->contents = launch->contents;
     return OMPJIT_OK;
+}
+
+ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
+                                     const ompjit_launch *launch,
+                                     ompjit__request *r, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    ompjit_status status = ompjit__kernel_folds(kernel, launch, r, err);
+    if (!status && k->cuda && (!r->teams[0] || !r->threads[0]))
+        return geometry_error(k, "of a CUDA kernel the launch says how many "
+                                 "teams there are and how many threads in each",
+                              err);
+    return status;
 }
 
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,

@@ -57,6 +57,7 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
         kernels[i].mod = mod;
         kernels[i].index = i;
         kernels[i].eligible = ompjit__eligible(&unit->kernels[i]);
+        kernels[i].contents = ompjit__small_structs(&unit->kernels[i]);
         atomic_flag_clear(&kernels[i].last_lock);
     }
     *out = mod;
@@ -150,11 +151,15 @@ void ompjit_module_destroy(ompjit_module *mod)
 {
     if (!mod)
         return;
+    if (mod->ctx->explain)
+        ompjit__explain_module(mod);
     ompjit__hostjit_free(mod->hostjit);
     ompjit__tgt_remove(mod->ctx, mod);
     ompjit__variants_free(mod);
     for (unsigned i = 0; i < mod->unit.nkernels; i++)
         free(atomic_load(&mod->kernels[i].sightings));
+    for (unsigned i = 0; i < mod->unit.nkernels; i++)
+        ompjit__tuning_free(&mod->kernels[i]);
     free(mod->kernels);
     ompjit__unit_free(&mod->unit);
     pthread_mutex_destroy(&mod->lock);

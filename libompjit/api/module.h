@@ -24,7 +24,9 @@ struct ompjit_kernel {
     ompjit_module *mod;
     unsigned index;
     uint64_t eligible;             /* parameters that can be folded */
+    _Atomic uint64_t contents;     /* pointers whose contents shall be */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
+    struct ompjit__tuning *_Atomic tuning; /* offload/tune.h        */
     atomic_flag last_lock;
     ompjit_launch_info last;       /* and the device it ran on      */
     ompjit_device *last_device;
@@ -41,14 +43,29 @@ struct ompjit_module {
 
 /* Parameters whose values can be folded: policy.c */
 uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
+/* Pointers to what is folded as values are: policy.c */
+uint64_t ompjit__small_structs(const ompjit__kernel_desc *k);
 /* Made on first use; NULL where memory runs out. policy.c */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
+
+/* Tells what became of the module's kernels: explain.c */
+void ompjit__explain_module(ompjit_module *mod);
+/* Adds the variant that was built to the context's record: record.c */
+void ompjit__record_variant(ompjit_module *mod,
+                            const struct ompjit__variant_key *key);
+/* tune.c */
+void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* The request and the values, by parameter, of a launch by the API: kernel.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *request,
                                      ompjit_error *err);
+/* The request of one that is not launched, and need not say its geometry. */
+ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
+                                   const ompjit_launch *launch,
+                                   ompjit__request *request,
+                                   ompjit_error *err);
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit_error *err);

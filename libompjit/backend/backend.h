@@ -127,6 +127,10 @@ void ompjit__emulate_tls(LLVMTargetMachineRef tm);
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__buf *object, ompjit_error *err);
 
+/* Module to assembly text, with comments on spills. */
+ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit__buf *text, ompjit_error *err);
+
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 
 /* The device runtime's bitcode for a triple that there is a machine for. */

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/count.h"
 #include "backend/cuda_image.h"
 #include "backend/template.h"
 #include "device/check_abi.h"
@@ -181,6 +182,11 @@ static ompjit_status fold(struct build *b, ompjit_error *err)
         keep_kernel_apart(b);
     ompjit_status status =
         ompjit__fold_literals(b->m, b->unit, b->spec, err);
+    for (unsigned i = 0; !status && b->spec->kernel && i < b->unit->nkernels;
+         i++)
+        if (!strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
+            ompjit__fold_contents(b->m, &b->unit->kernels[i], b->spec,
+                                  b->host);
     if (!status)
         ompjit__annotate(b->m, b->unit, b->spec);
     done(b, OMPJIT_STAGE_SPECIALIZE);
@@ -434,6 +440,8 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
         char *text = LLVMPrintModuleToString(b->m);
         ompjit__buf_add(&b->image->bytes, text, strlen(text));
         LLVMDisposeMessage(text);
+    } else if (b->format == OMPJIT__FORMAT_ASSEMBLY) {
+        status = ompjit__emit_assembly(b->m, b->tm, &b->image->bytes, err);
     } else if (b->host) {
         b->image->kind = OMPJIT__IMAGE_OBJECT;
         status = ompjit__emit_object(b->m, b->tm, &b->image->bytes, err);
@@ -484,7 +492,8 @@ static ompjit_status compile(void *arg, ompjit_error *err)
 static ompjit_status check_format(const struct build *b, ompjit_error *err)
 {
     bool fits = b->format == OMPJIT_FORMAT_OPT_LL ||
-                (b->host ? b->format == OMPJIT_FORMAT_OBJECT
+                (b->host ? b->format == OMPJIT_FORMAT_OBJECT ||
+                               b->format == OMPJIT__FORMAT_ASSEMBLY
                          : b->format == OMPJIT_FORMAT_PTX ||
                                b->format == OMPJIT_FORMAT_CUBIN);
     if (fits)

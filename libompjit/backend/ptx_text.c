@@ -387,24 +387,28 @@ static size_t declarations(ompjit__span body)
     return (size_t)(p - body.at);
 }
 
-/* Where the team's size is known it replaces the bound. */
+/* Where the team's size is known it replaces the bound, and so do the teams
+ * that shall be resident. */
 static void write_directives(const struct writing *w, ompjit__span text,
                              ompjit__buf *out)
 {
-    static const char word[] = ".maxntid";
+    static const char most[] = ".maxntid", least[] = ".minnctapersm";
     const char *end = text.at + text.size;
-    const char *old = memmem(text.at, text.size, word, sizeof word - 1);
     if (!w->threads[0]) {
         ompjit__buf_add(out, text.at, text.size);
         return;
     }
     ompjit__buf_printf(out, "\n.reqntid %u, %u, %u\n", w->threads[0],
                        w->threads[1], w->threads[2]);
-    if (!old)
-        old = end;
-    ompjit__buf_add(out, text.at, (size_t)(old - text.at));
-    const char *rest = old < end ? next_line(old) : end;
-    ompjit__buf_add(out, rest, (size_t)(end - rest));
+    if (w->spec->residents)
+        ompjit__buf_printf(out, "%s %u\n", least, w->spec->residents);
+    for (const char *p = text.at, *next; p < end; p = next) {
+        const char *word = p + strspn(p, " \t");
+        next = next_line(p) < end ? next_line(p) : end;
+        if (strncmp(word, most, sizeof most - 1) &&
+            (!w->spec->residents || strncmp(word, least, sizeof least - 1)))
+            ompjit__buf_add(out, p, (size_t)(next - p));
+    }
 }
 
 static void write_entry(struct writing *w, const ompjit__ptx_entry *e,

@@ -36,8 +36,8 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 /* A new field of a spec is a new line here. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
-    _Static_assert(sizeof *spec == 72 && offsetof(ompjit__spec,
-                                                  import_globals) == 64,
+    _Static_assert(sizeof *spec == 88 && offsetof(ompjit__spec,
+                                                  contents) == 80,
                    "what is folded is part of the key");
     ompjit__buf *text = &key->text;
     ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
@@ -47,6 +47,15 @@ static void add_spec(ompjit__key *key, const ompjit__spec *spec)
                        spec->shape.teams[1]);
     ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
                        spec->aligned, spec->noalias);
+    if (spec->residents)
+        ompjit__buf_printf(text, "residents %u\n", spec->residents);
+    for (unsigned i = 0; i < spec->ncontents; i++) {
+        uint8_t digest[OMPJIT__DIGEST];
+        ompjit__digest(spec->contents[i].bytes, spec->contents[i].size, digest);
+        ompjit__buf_printf(text, "param %u size %u ", spec->contents[i].param,
+                           spec->contents[i].size);
+        ompjit__key_digest(key, "contents", digest);
+    }
     if (spec->kernel)
         ompjit__buf_printf(text, "kernel %s\n", spec->kernel);
     for (unsigned i = 0; i < 64; i++)

@@ -20,6 +20,11 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
                                     const ompjit__spec *spec,
                                     ompjit_error *err);
 
+/* Replaces pointers to contents that are known by constants, where the kernel
+ * does nothing with them but read. ir/contents.c */
+void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
+                           const ompjit__spec *spec, bool host);
+
 /* Says of spec->kernel's pointers what is known of them, and to the assembler
  * how many threads a team has. ir/specialize.c */
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,

@@ -4,6 +4,7 @@
  * kernel, and the launch's geometry. The optimizer does the rest.
  */
 #include <llvm-c/Core.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,36 @@ static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                             LLVMCreateEnumAttribute(c, kind, value));
 }
 
+static void annotate_function(LLVMValueRef f, const char *name,
+                              const char *format, ...) OMPJIT__PRINTF(3, 4);
+
+static void annotate_function(LLVMValueRef f, const char *name,
+                              const char *format, ...)
+{
+    char text[40];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(c, name, (unsigned)strlen(name), text,
+                                  (unsigned)n));
+}
+
+static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
+{
+    uint32_t n[3];
+    dimensions(spec->threads, spec->shape.threads, n);
+    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                     "nvvm.maxntid", 12);
+    annotate_function(f, "nvvm.reqntid", n[1] * n[2] > 1 ? "%u,%u,%u" : "%u",
+                      n[0], n[1], n[2]);
+    if (spec->residents)
+        annotate_function(f, "nvvm.minctasm", "%u", spec->residents);
+}
+
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec)
 {
@@ -95,21 +126,8 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
         if (spec->noalias >> i & 1)
             annotate(f, i + k->launch_env, "noalias", 0);
     }
-    char threads[40];
-    uint32_t n[3];
-    dimensions(spec->threads, spec->shape.threads, n);
-    int length = n[1] * n[2] > 1 ? snprintf(threads, sizeof threads,
-                                            "%u,%u,%u", n[0], n[1], n[2])
-                                 : snprintf(threads, sizeof threads, "%u", n[0]);
-    LLVMContextRef c = LLVMGetModuleContext(m);
-    if (!spec->threads || LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
-        return;
-    LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                     "nvvm.maxntid", 12);
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(c, "nvvm.reqntid", 12,
-                                                      threads,
-                                                      (unsigned)length));
+    if (spec->threads && LLVMGetFunctionCallConv(f) == LLVMPTXKernelCallConv)
+        bound_launches(f, spec);
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,

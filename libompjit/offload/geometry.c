@@ -3,7 +3,7 @@
  * How many teams of how many threads a launch gets: what the program says,
  * within what the kernel was compiled for, and the device's choice elsewhere.
  */
-#include "offload/launch.h"
+#include "offload/tune.h"
 
 enum {
     WARP = 32,
@@ -82,8 +82,8 @@ static void add_main_warp(const ompjit__kernel_desc *k, ompjit__geometry *g)
         g->threads[0] = (uint32_t)k->max_threads / WARP * WARP;
 }
 
-void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
-                             const ompjit__request *r, ompjit__geometry *g)
+static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
+                   const ompjit__request *r, ompjit__geometry *g)
 {
     bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
     *g = (ompjit__geometry){.teams = {1, 1, 1},
@@ -98,5 +98,18 @@ void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
     } else {
         choose_cuda(k, r, &dev->limits, g);
         add_main_warp(k, g);
+    }
+}
+
+void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    ompjit_geometry best;
+    if (!call->request->tuned && ompjit__tuned(call, &best)) {
+        ompjit__request request = *call->request;
+        ompjit__ask_geometry(&request, best.teams, best.threads);
+        choose(k, call->dev, &request, g);
+    } else {
+        choose(k, call->dev, call->request, g);
     }
 }

@@ -102,7 +102,7 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
     ompjit__geometry g;
     ompjit__variant *v;
     ompjit__function *f;
-    ompjit__choose_geometry(k, call->dev, call->request, &g);
+    ompjit__geometry_of(call, &g);
     ompjit_status status = ompjit__choose_variant(call, &g, &v, err);
     if (status)
         return status;

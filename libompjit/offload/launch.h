@@ -18,9 +18,9 @@ typedef struct ompjit__call {
     const uint64_t *values;         /* one for each parameter */
 } ompjit__call;
 
-/* geometry.c */
-void ompjit__choose_geometry(const ompjit__kernel_desc *k, ompjit_device *dev,
-                             const ompjit__request *r, ompjit__geometry *g);
+/* The geometry that the call runs with, by what it asks for, what is known to be
+ * best (tune.h), and the device. geometry.c */
+void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g);
 
 /* Which variant a launch runs, by the policy asked for: found, awaited, built
  * or, where the policy says so, a generic one in place of one that is not ready.

@@ -9,8 +9,10 @@
 
 #include "api/module.h"
 #include "offload/construct.h"
+#include "offload/tune.h"
 
 #define PRIVATE_ALIGNMENT 64
+enum { FEW_CONTENTS = 16 };
 
 /* Arguments under construction. `at` has, for each of the caller's entries,
  * where its storage begins on the device. */
@@ -145,7 +147,10 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
     uint64_t *value = &a->values[a->n];
     if (type & OMPJIT__MAP_LITERAL) {
-        *value = base;
+        /* A compiler leaves the rest of the word as it was. */
+        int64_t size = m->sizes[i];
+        bool part = size > 0 && size < 8;
+        *value = part ? base & ((UINT64_C(1) << 8 * size) - 1) : base;
     } else if (type & OMPJIT__MAP_PRIVATE) {
         uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
         *value = (uintptr_t)a->at[i] + delta;
@@ -297,6 +302,61 @@ static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
     return unshared;
 }
 
+/* Does the device have at entry i what the host has? */
+static bool is_current(const ompjit__construct *c, int32_t i, uint64_t value)
+{
+    ompjit__mapped *entry;
+    const void *begin = c->maps->begins[i];
+    if (value == (uintptr_t)begin ||
+        (uint64_t)c->maps->types[i] & OMPJIT__MAP_ALWAYS)
+        return true;
+    ompjit__present_lock(c->table);
+    ompjit__present_find(c->table, begin, (uint64_t)c->maps->sizes[i], &entry);
+    bool current = entry && ompjit__is_new(c, entry);
+    ompjit__present_unlock(c->table);
+    return current;
+}
+
+/* May the storage of entry i, which parameter `param` points to, be taken for a
+ * constant, if the kernel only reads it? */
+static bool is_constant(const ompjit__construct *c, const arguments *a,
+                        int32_t i, unsigned param, uint64_t noalias)
+{
+    const ompjit__maps *m = c->maps;
+    uint64_t type = (uint64_t)m->types[i];
+    if (m->sizes[i] <= 0 || m->sizes[i] > OMPJIT_CONTENTS_MAX ||
+        m->bases[i] != m->begins[i] || !(type & OMPJIT__MAP_TO) ||
+        type & (OMPJIT__MAP_FROM | OMPJIT__MAP_LITERAL |
+                OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_ATTACH))
+        return false;
+    return is_private(type) || (noalias >> param & 1 &&
+                                is_current(c, i, a->values[param]));
+}
+
+/* What the pointers in `wanted` point to; how many there are. */
+static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
+                              uint64_t wanted, uint64_t noalias,
+                              ompjit_contents out[FEW_CONTENTS])
+{
+    const ompjit__maps *m = c->maps;
+    unsigned param = 0;
+    uint32_t n = 0;
+    for (int32_t i = 0; i < m->n && param < 64 && n < FEW_CONTENTS; i++) {
+        if (!((uint64_t)m->types[i] & OMPJIT__MAP_TARGET_PARAM))
+            continue;
+        if (wanted >> param & 1 && is_constant(c, a, i, param, noalias))
+            out[n++] = (ompjit_contents){param, (uint32_t)m->sizes[i],
+                                         m->begins[i]};
+        param++;
+    }
+    return n;
+}
+
+static bool tunes(const ompjit_device *dev)
+{
+    return dev->ctx && dev->ctx->tune;
+}
+
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,
@@ -310,9 +370,20 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     st = table ? enter(c, &a, err) : make_arguments(&a, c, err);
     if (!st) {
         ompjit__request asked = *request;
+        ompjit_contents contents[FEW_CONTENTS];
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
-            asked.policy == OMPJIT_SPECIALIZE_AUTO)
+            asked.policy == OMPJIT_SPECIALIZE_AUTO) {
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+            uint64_t wanted = atomic_load_explicit(
+                &mod->kernels[kernel].contents, memory_order_relaxed);
+            asked.contents = contents;
+            asked.ncontents = wanted ? find_contents(c, &a, wanted,
+                                                     asked.noalias, contents)
+                                     : 0;
+        }
+        ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
+        if (tunes(c->dev))
+            ompjit__map_tune(c, &call, a.storage, a.total);
         st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n, NULL,
                          err);
         if (table)
@@ -327,7 +398,11 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
                               const ompjit__request *request,
                               ompjit_error *err)
 {
-    if (!maps || !maps->n)
+    ompjit__call call = {mod, kernel, dev, request, NULL};
+    bool mapped = maps && maps->n;
+    if (!mapped && tunes(dev))
+        ompjit__map_tune(NULL, &call, NULL, 0);
+    if (!mapped)
         return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);
     ompjit__construct c;
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);

@@ -22,6 +22,10 @@ typedef struct ompjit__request {
     uint64_t literals;     /* parameters to fold; 0: all that can be      */
     uint64_t noalias;      /* pointers that share no storage with others  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
+    bool tuned;            /* the geometry is one to try: none remembered */
+    uint32_t ncontents;    /* what pointers point to                      */
+    const ompjit_contents *contents;
+    uint32_t residents;    /* teams that shall fit on a multiprocessor    */
 } ompjit__request;
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of

@@ -21,6 +21,21 @@ uint64_t ompjit__eligible(const ompjit__kernel_desc *k)
     return mask;
 }
 
+/* Structs of at most 8 bytes of which the region has a private copy: values,
+ * though they are passed by address. */
+uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < k->nparams && i < 64; i++) {
+        const ompjit__param *p = &k->params[i];
+        if (p->kind == OMPJIT__PARAM_POINTER && p->size && p->size <= 8 &&
+            p->map_type & OMPJIT__MAP_PRIVATE &&
+            !(p->map_type & OMPJIT__MAP_LITERAL))
+            mask |= UINT64_C(1) << i;
+    }
+    return mask;
+}
+
 /* A GPU's modules cannot share variables, so one that has any stays generic. */
 static bool can_specialize(const ompjit__call *call)
 {
@@ -36,13 +51,14 @@ static uint32_t volume(const uint32_t n[3])
 /* ------------------------------------------------------------------- keys */
 
 /* A launch in one dimension has the shape of zeros. */
-static void set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
+void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
 {
-    *all = volume(n);
-    if (n[1] == 1 && n[2] == 1)
+    const uint32_t box[3] = {n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1};
+    *all = volume(box);
+    if (box[1] == 1 && box[2] == 1)
         return;
-    shape[0] = n[1];
-    shape[1] = n[2];
+    shape[0] = box[1];
+    shape[1] = box[2];
 }
 
 /* The host's teams of one thread are always compiled as that. */
@@ -84,9 +100,11 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         return;
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS)
-        set_folded(g->threads, &key->threads, key->shape.threads);
+        ompjit__set_folded(g->threads, &key->threads, key->shape.threads);
+    if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
+        key->residents = r->residents;
     if (fold & OMPJIT_FOLD_TEAMS)
-        set_folded(g->teams, &key->teams, key->shape.teams);
+        ompjit__set_folded(g->teams, &key->teams, key->shape.teams);
     if (fold & OMPJIT_FOLD_LITERALS)
         key->literal_mask = r->literals ? r->literals & kernel->eligible
                                         : kernel->eligible;
@@ -94,6 +112,10 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         key->aligned = aligned_pointers(call);
     if (fold & OMPJIT_FOLD_NOALIAS)
         key->noalias = r->noalias & pointers_of(call);
+    if (fold & OMPJIT_FOLD_CONTENTS) {
+        key->ncontents = r->ncontents;
+        key->contents = r->contents;
+    }
     key->values = call->values;
     key->hash = ompjit__variant_hash(key);
 }

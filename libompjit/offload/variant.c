@@ -50,6 +50,18 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ h >> 32;
 }
 
+static uint64_t mix_contents(uint64_t h, const ompjit_contents *c)
+{
+    h = mix(h, (uint64_t)c->param << 32 | c->size);
+    for (uint32_t at = 0; at < c->size; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)c->bytes + at,
+               c->size - at < 8 ? c->size - at : 8);
+        h = mix(h, word);
+    }
+    return h;
+}
+
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 {
     uint64_t h = mix(key->dev->number, key->kernel);
@@ -59,17 +71,34 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
         if (key->shape.threads[i] | key->shape.teams[i])
             h = mix(h, (uint64_t)key->shape.threads[i] << 32 |
                            key->shape.teams[i]);
+    if (key->residents)
+        h = mix(h, key->residents);
     if (key->aligned | key->noalias)
         h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         h = mix(h, key->values[__builtin_ctzll(rest)]);
+    for (uint32_t i = 0; i < key->ncontents; i++)
+        h = mix_contents(h, &key->contents[i]);
     return h;
+}
+
+static bool same_contents(const ompjit__variant_key *a,
+                          const ompjit__variant_key *b)
+{
+    bool same = a->ncontents == b->ncontents;
+    for (uint32_t i = 0; same && i < a->ncontents; i++)
+        same = a->contents[i].param == b->contents[i].param &&
+               a->contents[i].size == b->contents[i].size &&
+               !memcmp(a->contents[i].bytes, b->contents[i].bytes,
+                       a->contents[i].size);
+    return same;
 }
 
 static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 {
     if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
         a->threads != b->threads || a->teams != b->teams ||
+        a->residents != b->residents ||
         a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
         a->noalias != b->noalias ||
         memcmp(&a->shape, &b->shape, sizeof a->shape))
@@ -79,14 +108,33 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
         if (a->values[i] != b->values[i])
             return false;
     }
-    return true;
+    return same_contents(a, b);
 }
 
-/* A key that owns its values. */
+/* The list and, behind it, all its bytes. NULL: out of memory. */
+static const ompjit_contents *copy_contents(const ompjit__variant_key *key)
+{
+    size_t total = key->ncontents * sizeof(ompjit_contents), at = total;
+    for (uint32_t i = 0; i < key->ncontents; i++)
+        total += key->contents[i].size;
+    ompjit_contents *copy = malloc(total);
+    for (uint32_t i = 0; copy && i < key->ncontents; i++) {
+        copy[i] = key->contents[i];
+        copy[i].bytes = (char *)copy + at;
+        memcpy((char *)copy + at, key->contents[i].bytes, copy[i].size);
+        at += copy[i].size;
+    }
+    return copy;
+}
+
+/* A key that owns its values and contents. */
 static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 {
     *to = *from;
     to->values = NULL;
+    to->contents = NULL;
+    if (from->ncontents && !(to->contents = copy_contents(from)))
+        return false;
     if (!from->literal_mask)
         return true;
     size_t n = 64 - (size_t)__builtin_clzll(from->literal_mask);
@@ -97,7 +145,9 @@ static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 static void free_key(ompjit__variant_key *key)
 {
     free((void *)(uintptr_t)key->values);
+    free((void *)(uintptr_t)key->contents);
     key->values = NULL;
+    key->contents = NULL;
 }
 
 /* ------------------------------------------------------- finding, holding */
@@ -271,7 +321,10 @@ static ompjit_status build(ompjit_module *mod, const ompjit__variant_key *key,
                          .literals = key->values,
                          .aligned = key->aligned,
                          .noalias = key->noalias,
-                         .import_globals = base != NULL};
+                         .import_globals = base != NULL,
+                         .residents = key->residents,
+                         .ncontents = key->ncontents,
+                         .contents = key->contents};
     if (key->kernel != OMPJIT__ALL_KERNELS)
         spec.kernel = mod->unit.kernels[key->kernel].symbol;
     char arch[32];
@@ -378,6 +431,8 @@ static ompjit__flight *flight_new(ompjit_module *mod,
     ompjit__variants *all = &mod->variants;
     ompjit__flight *f = calloc(1, sizeof *f);
     if (!f || !copy_key(&f->key, key)) {
+        if (f)
+            free_key(&f->key);
         free(f);
         return NULL;
     }
@@ -426,6 +481,7 @@ static ompjit_status fly(ompjit__flight *f, ompjit__variant **out,
     if (!status) {
         publish(all, v, out != NULL);
         evicted = evict(mod, v);
+        ompjit__record_variant(mod, &f->key);
     } else {
         atomic_fetch_add(&all->failures, 1);
         f->status = status;
@@ -606,6 +662,19 @@ void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats)
     stats->builds = atomic_load(&all->builds);
     stats->failures = atomic_load(&all->failures);
     stats->evictions = atomic_load(&all->evictions);
+}
+
+void ompjit__variants_walk(ompjit_module *mod, uint32_t kernel,
+                           int (*f)(void *data, const ompjit__variant_key *key),
+                           void *data)
+{
+    ompjit__variants *all = &mod->variants;
+    pthread_mutex_lock(&all->lock);
+    for (ompjit__variant *v = all->all; v; v = v->next_all)
+        if (v->key.kernel == kernel || v->key.kernel == OMPJIT__ALL_KERNELS)
+            if (f(data, &v->key))
+                break;
+    pthread_mutex_unlock(&all->lock);
 }
 
 ompjit__loaded *ompjit__variant_loaded(const ompjit__variant *v)

@@ -18,6 +18,9 @@ typedef struct ompjit__variant_key {
     uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
     uint32_t threads, teams; /* folded; 0: not                             */
     ompjit__shape shape;     /* of those that are folded; zeros: x only    */
+    uint32_t residents;      /* ompjit__spec                               */
+    uint32_t ncontents;      /* of pointers: ompjit__spec                  */
+    const ompjit_contents *contents;
     uint64_t literal_mask;   /* folded parameters                          */
     uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
     const uint64_t *values;  /* by parameter; read where literal_mask says */
@@ -45,6 +48,9 @@ void ompjit__variants_init(ompjit__variants *all);
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
+/* The number of all and their shape, of numbers by dimension (of y and z 0 is
+ * 1) that are folded. `shape` has zeros before. policy.c */
+void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2]);
 
 /* The variant, held, where it is ready; else NULL. Takes no lock. */
 ompjit__variant *ompjit__variant_find(ompjit_module *mod,
@@ -62,6 +68,12 @@ ompjit_status ompjit__variant_get(ompjit_module *mod,
 ompjit_status ompjit__variant_request(ompjit_module *mod,
                                       const ompjit__variant_key *key,
                                       ompjit_error *err);
+
+/* Calls f(data, key) for each variant that the kernel's launches can run, the
+ * newest first, under the lock; other than 0 ends it. */
+void ompjit__variants_walk(ompjit_module *mod, uint32_t kernel,
+                           int (*f)(void *data, const ompjit__variant_key *key),
+                           void *data);
 
 /* Gives up builds of the kernel that wait for the background thread. */
 void ompjit__variant_cancel(ompjit_module *mod, uint32_t kernel);
