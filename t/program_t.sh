@@ -57,6 +57,17 @@ for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then as_ptx; fi
 done
 
+# One warp of workers and less than one, whole warps and not, more than the
+# kernel allows.
+program=$srcdir/t/programs/state_machine.c
+for threads in 1 7 64 100 200; do
+    [ -e "${PTXI:-}/libcuda.so.1" ] || break
+    prints "$(says "$program" expect)" "PTX, $threads threads a team" \
+        timeout 120 env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
+        PTXI_LOG="$tmp/ptxi.log" "$ompjit" run -q --device=cuda \
+        --threads=$threads "$program"
+done
+
 cat >"$tmp/constant.c" <<'EOF'
 static const int table[3] = {1, 2, 3};
 int main(void)
