@@ -48,7 +48,7 @@ refusal() {
 
 # Of what `times` printed: seconds of processor time of the shell's children.
 seconds() {
-    awk -F'[ms ]+' 'NR == 2 { print int(($1 + $3) * 60 + $2 + $4) }' "$1"
+    awk -F'[ms ]+' 'NR == 2 { printf "%.1f\n", ($1 + $3) * 60 + $2 + $4 }' "$1"
 }
 
 # One test: its line, and what it printed.

@@ -70,6 +70,10 @@ int main(void) { int x = getenv(\"PTXI_SEED\") != 0; $region" >"$suite/seed.c"
     is $? 1 "a verdict that depends on the schedule"
     like "$out" '^SEED=1 .*other verdicts: `4.5/seed.c`: FAIL \(exit 1\)$' \
         "  is named"
+    printf 'ptx\t4.5/seed.c\tThe seed.\tchance\n' >>"$tmp/t/conformance.causes"
+    conformance VV_DEVICE=ptx VV_SCHEDULES='SLICE=9 SEED=1'
+    is $? 0 "but for one that is known to be chance"
+    like "$out" '^SEED=1 .*other verdicts: none$' "  is none"
 else
     pass "schedules # SKIP no libcuda.so.1 in PTXI"
 fi
