@@ -101,6 +101,8 @@ static ompjit_status read_both(struct reading *r, LLVMContextRef context,
     if (!status && r->host->size)
         status = read_half(r, context, r->host, host_name,
                            ompjit__upgrade_host, host, err);
+    if (!status && *host)
+        ompjit__unify_variables(*device, *host);
     if (!status)
         status = ompjit__describe(*device, *host, r->unit, err);
     if (!status && r->cuda)
