@@ -25,8 +25,7 @@ static const char source[] =
     "int run(void) {\n"
     "  enum { N = 900 };\n"
     "  static const double w[4] = {1, 2, 3, 4};\n"
-    "  double x[N], y[N];\n" /* an error leaves without a free */
-    "  double *a = x, *b = y, t = 0;\n"
+    "  double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b), t = 0;\n"
     "  struct s s = {N, b};\n"
     "  int bad = 0, one = 1;\n"
     "  for (int i = 0; i < N; i++) { a[i] = i; b[i] = 1; }\n"
@@ -46,6 +45,7 @@ static const char source[] =
     "  for (int i = 0; i < N; i++) bad += b[i] != 2 + i * w[i % 4];\n"
     "  bad += t != N * (N - 1) / 2.0;\n"
     "  bad += a[0] != 7 || a[1] != 8;\n"
+    "  free(a); free(b);\n"
     "  return bad; }\n"
     "double x[4][300];\n"
     "int deferred(void) {\n"
