@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     int given[5] = {0}, came[5] = {0}, asked = argc + 19;
 #pragma omp target parallel num_threads(23) map(tofrom: given, came)
     {
+#pragma omp single
         given[0] = omp_get_num_threads();
 #pragma omp atomic
         came[0]++;
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
     }
 #pragma omp target parallel num_threads(asked) map(tofrom: given, came)
     {
+#pragma omp single
         given[2] = omp_get_num_threads();
 #pragma omp atomic
         came[2]++;
@@ -49,11 +51,13 @@ int main(int argc, char **argv)
 #pragma omp target map(tofrom: given, came)
     {
 #pragma omp parallel num_threads(2)
+#pragma omp single
         given[3] = 1;
 #pragma omp parallel num_threads(strict: 5)
         {
 #pragma omp atomic
             came[3]++;
+#pragma omp single
             given[3] = omp_get_num_threads();
         }
     }
