@@ -148,8 +148,13 @@ LLVMContextRef ompjit__llvm_context(ompjit__buf *messages)
 {
     ompjit__llvm_init();
     LLVMContextRef context = LLVMContextCreate();
-    LLVMContextSetDiagnosticHandler(context, collect, messages);
+    ompjit__llvm_collect(context, messages);
     return context;
+}
+
+void ompjit__llvm_collect(LLVMContextRef context, ompjit__buf *messages)
+{
+    LLVMContextSetDiagnosticHandler(context, collect, messages);
 }
 
 static ompjit__buf *messages_of(LLVMContextRef context)
