@@ -67,9 +67,11 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
 /* -------------------------------------------------------- initialization */
 
 /* Reading IR with spoilt debug information, LLVM prints; check_debug_info does
- * that work instead. */
+ * that work instead. Rows of five and more interleaved values LLVM would load
+ * whole and shuffle, which takes half as long again as no vectors at all. */
 static const char *const settings[] = {"libompjit",
-                                      "-disable-auto-upgrade-debug-info"};
+                                      "-disable-auto-upgrade-debug-info",
+                                      "-max-interleave-group-factor=4"};
 
 /* LLVM's constructors, where the linker has gathered them (llvm_start.ld); else
  * they have run already. */
