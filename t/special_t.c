@@ -4,7 +4,11 @@
  * non-aliasing of pointers, launch bounds, on both targets; with and without
  * a template.
  */
+#include <sys/resource.h>
+
 #include "api/module.h"
+#include "backend/backend.h"
+#include "backend/jit.h"
 #include "backend/template.h"
 #include "tap.h"
 
@@ -233,6 +237,81 @@ static void modes_are_kept(void)
     ompjit__image_free(&cubin);
 }
 
+static const char sparse_source[] =
+    "void sparse(long rows, const int *column, const double *value,\n"
+    "            const double *x, double *y) {\n"
+    "#pragma omp target teams distribute parallel for \\\n"
+    "    map(to: column[:rows * 5], value[:rows * 5], x[:rows]) \\\n"
+    "    map(from: y[:rows])\n"
+    "  for (long i = 0; i < rows; i++) {\n"
+    "    double sum = 0;\n"
+    "    for (int k = 0; k < 5; k++)\n"
+    "      sum += value[i * 5 + k] * x[column[i * 5 + k]];\n"
+    "    y[i] = sum;\n"
+    "  }\n"
+    "}\n";
+
+/* A product whose rows have five values: slower with vectors. */
+static void no_vectors(void)
+{
+    ompjit_module *whole = mod;
+    char cpu[64];
+    if (ompjit_module_from_c(ctx, sparse_source, NULL, &mod, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    ompjit__spec spec = {.kernel = mod->unit.kernels[0].symbol,
+                         .threads = 1,
+                         .teams = 1,
+                         .noalias = UINT64_MAX};
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shufflevector", 0, "rows of 5");
+    ompjit__host_cpu(cpu, sizeof cpu);
+    if (strncmp(cpu, "znver", 5))
+        ok(1, "no gathers # SKIP this is no AMD processor");
+    else
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "masked.gather", 0, cpu);
+    ompjit_module_destroy(mod);
+    mod = whole;
+}
+
+/* A runtime that was read ahead is the next build's, which makes the same. */
+static void read_ahead(void)
+{
+    ompjit__spec spec = {0};
+    char *before = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
+    ompjit__machine_prepare(ctx);
+    const ompjit__machine *m = ctx->machines;
+    ok(m && m->context && m->runtime, "the runtime is read ahead");
+    char *after = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
+    ok(m && !m->context, "a build takes it");
+    ok_string(after, before, "and makes the same");
+    ompjit__machine_prepare(ctx); /* left for the context's end */
+    ok(m && m->context, "there is one again");
+    free(before);
+    free(after);
+}
+
+/* What builds allocate is kept for the next: 1900 page faults each if not. */
+static void heap_stays(void)
+{
+    enum { BUILDS = 8, MOST = 400 };
+    ompjit__spec spec = {0};
+    struct rusage start, end;
+    for (int i = 0; i < 2; i++)
+        free(text_of("sm_90", OMPJIT_FORMAT_PTX, &spec));
+    getrusage(RUSAGE_SELF, &start);
+    for (int i = 0; i < BUILDS; i++)
+        free(text_of("sm_90", OMPJIT_FORMAT_PTX, &spec));
+    getrusage(RUSAGE_SELF, &end);
+    long faults = end.ru_minflt - start.ru_minflt;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    ok(1, "page faults # SKIP sanitizers have their own allocator");
+    (void)faults;
+#else
+    ok(faults < BUILDS * MOST, "%d builds: %ld page faults", BUILDS, faults);
+#endif
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -253,7 +332,10 @@ int main(void)
     mod->unit.templates = NULL;
     targets("from the unit itself");
     straight(false);
+    no_vectors();
     modes_are_kept();
+    read_ahead();
+    heap_stays();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();
