@@ -172,11 +172,25 @@ ompjit_status ompjit__diagnose(const char *name, const char *half,
 
 /* ------------------------------------------------------------ IR to unit */
 
-/* Reads, upgrades, checks and describes both halves. ir.c */
+/* A host half that is read while its device half is still being compiled, and
+ * what became of it. All zero: not begun. ir.c */
+typedef struct ompjit__early {
+    LLVMContextRef context; /* both halves' */
+    LLVMModuleRef host;
+    ompjit__buf host_bc, messages;
+    ompjit_status status;
+    ompjit_error err;
+} ompjit__early;
+void ompjit__early_read(ompjit__early *e, const ompjit__buf *host,
+                        const char *name);
+void ompjit__early_free(ompjit__early *e);
+
+/* Reads, upgrades, checks and describes both halves. `early` is used up; NULL:
+ * the host half has not been read. ir.c */
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__unit *out,
-                                ompjit_error *err);
+                                unsigned opt_level, ompjit__early *early,
+                                ompjit__unit *out, ompjit_error *err);
 /* Likewise of CUDA, whose kernels are the unit's. ir.c */
 ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      const char *name, unsigned opt_level,
@@ -227,9 +241,9 @@ bool ompjit__requires_unified(LLVMModuleRef host);
 /* Adds an entry for a pointer of the host half, as `declare target link` has
  * it. upgrade.c */
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
-/* What device code refers to of such a program's variables is the host's.
- * unified.cc */
-void ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+/* What device code refers to of such a program's variables is the host's. True:
+ * that changed both halves. unified.cc */
+bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
 
 /* The map types and sizes that the host half passes when it launches the
  * kernel: n of them, malloc'd, 0 where they are not constant. n is 0 where no

@@ -15,7 +15,7 @@
 extern "C" { // frontend/frontend.h is C
 bool ompjit__requires_unified(LLVMModuleRef host);
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
-void ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
 }
 
 static bool is_hosts(const llvm::GlobalVariable &g, const llvm::Module &host)
@@ -54,10 +54,10 @@ static void read_pointer(llvm::GlobalVariable &g, llvm::GlobalVariable *pointer)
     }
 }
 
-void ompjit__unify_variables(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
+bool ompjit__unify_variables(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
 {
     if (!ompjit__requires_unified(host_ref))
-        return;
+        return false;
     llvm::Module &device = *llvm::unwrap(device_ref);
     llvm::Module &host = *llvm::unwrap(host_ref);
     std::vector<llvm::GlobalVariable *> found;
@@ -76,4 +76,5 @@ void ompjit__unify_variables(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
             llvm::wrap(new_pointer(
                 host, name, host.getGlobalVariable(g->getName(), true))));
     }
+    return !found.empty();
 }
