@@ -415,6 +415,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .alloc_queued = gpu_alloc_queued,
     .free_queued = gpu_free_queued,
     .copy = ompjit__gpu_copy,
+    .stage = ompjit__gpu_stage,
     .copy_peer = ompjit__gpu_copy_peer,
     .fill = ompjit__gpu_fill,
     .target = gpu_target,

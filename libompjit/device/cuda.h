@@ -140,6 +140,8 @@ void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
 ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
                                void *dst, const void *src, size_t size,
                                ompjit__queue *queue, ompjit_error *err);
+ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
+                                size_t size, void **room, ompjit_error *err);
 ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     ompjit_device *from, const void *src,
                                     size_t size, ompjit_error *err);

@@ -20,8 +20,10 @@ typedef struct arguments {
     uint64_t *values;
     char **at;
     unsigned n;
-    char *storage;         /* all private copies, one allocation */
-    size_t filled, total;  /* bytes: initialised, all            */
+    char *storage;         /* all private copies, in one piece   */
+    bool own;              /* an allocation of their own         */
+    size_t filled, total;  /* bytes: before those that are initialised;
+                              all                                */
     uint64_t few_values[OMPJIT__FEW_ITEMS];
     char *few_at[OMPJIT__FEW_ITEMS];
 } arguments;
@@ -32,6 +34,7 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
     a->at = a->few_at;
     a->n = 0;
     a->storage = NULL;
+    a->own = false;
     a->filled = a->total = 0;
     if (n <= OMPJIT__FEW_ITEMS)
         return OMPJIT_OK;
@@ -50,9 +53,12 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
 static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
-    ompjit_status st = OMPJIT_OK;
-    if (a->storage)
-        st = ompjit__construct_free_memory(c, a->storage, err);
+    ompjit_status st = ompjit__gather_end(c, err);
+    if (a->own) {
+        ompjit_status freed =
+            ompjit__construct_free_memory(c, a->storage, st ? NULL : err);
+        st = st ? st : freed;
+    }
     if (a->values != a->few_values)
         free(a->values);
     if (a->at != a->few_at)
@@ -74,11 +80,11 @@ static bool is_initialised(uint64_t type)
     return type & (OMPJIT__MAP_TO | OMPJIT__MAP_ATTACH);
 }
 
-/* Gives each private entry its offset: the initialised ones come first, so
- * that one copy fills them. */
+/* Gives each private entry its offset: the initialised ones come last, so that
+ * one copy fills them and what is behind them. */
 static void lay_out(arguments *a, const ompjit__maps *m)
 {
-    for (int initialised = 1; initialised >= 0; initialised--) {
+    for (int initialised = 0; initialised <= 1; initialised++) {
         for (int32_t i = 0; i < m->n; i++) {
             uint64_t type = (uint64_t)m->types[i];
             if (!is_private(type) || is_initialised(type) != initialised)
@@ -87,7 +93,7 @@ static void lay_out(arguments *a, const ompjit__maps *m)
             a->total += ((size_t)m->sizes[i] + PRIVATE_ALIGNMENT - 1) /
                         PRIVATE_ALIGNMENT * PRIVATE_ALIGNMENT;
         }
-        if (initialised)
+        if (!initialised)
             a->filled = a->total;
     }
 }
@@ -109,30 +115,42 @@ static void fill_one(const ompjit__construct *c, int32_t i, char *to)
     memcpy(to, &pointer, sizeof pointer);
 }
 
+static ompjit_status find_storage(arguments *a, ompjit__construct *c,
+                                  ompjit_error *err)
+{
+    if (c->gathered.privates) {
+        a->storage = c->gathered.block->memory;
+        return OMPJIT_OK;
+    }
+    ompjit_status st =
+        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
+    a->own = !st;
+    return st;
+}
+
 static ompjit_status make_privates(arguments *a, ompjit__construct *c,
                                    ompjit_error *err)
 {
     const ompjit__maps *m = c->maps;
-    lay_out(a, m);
+    size_t filled = a->total - a->filled;
     if (!a->total)
         return OMPJIT_OK;
-    char *staging = malloc(a->filled ? a->filled : 1);
+    char *staging = malloc(filled ? filled : 1);
     if (!staging)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    ompjit_status st =
-        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
+    ompjit_status st = find_storage(a, c, err);
     for (int32_t i = 0; i < m->n && !st; i++) {
         uint64_t type = (uint64_t)m->types[i];
         if (!is_private(type))
             continue;
         if (is_initialised(type))
-            fill_one(c, i, staging + (uintptr_t)a->at[i]);
+            fill_one(c, i, staging + ((uintptr_t)a->at[i] - a->filled));
         a->at[i] = a->storage + (uintptr_t)a->at[i];
     }
-    if (!st && a->filled)
-        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage, staging,
-                                    a->filled, err);
-    if (a->filled > OMPJIT__SMALL_COPY) {
+    if (!st && filled)
+        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage + a->filled,
+                                    staging, filled, err);
+    if (a->own && filled > OMPJIT__SMALL_COPY) {
         ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
         st = st ? st : waited;
     }
@@ -232,13 +250,14 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
                            ompjit_error *err)
 {
     ompjit__construct_borrow(c);
+    lay_out(a, c->maps);
+    ompjit__gather_privates(c, a->total, a->filled);
     ompjit__present_lock(c->table);
     ompjit_status st = ompjit__construct_begin(c, err);
-    if (!st) {
+    bool begun = !st;
+    if (begun)
         st = make_arguments(a, c, err);
-        if (st)
-            ompjit__construct_end(c, true, false, NULL);
-    }
+    st = ompjit__construct_commit(c, begun, st, err);
     ompjit__present_unlock(c->table);
     return st;
 }
