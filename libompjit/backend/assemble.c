@@ -160,7 +160,8 @@ static ompjit__buf copy_text(const ompjit__buf *text)
 }
 
 /* The cubin becomes the image's bytes; PTX for the driver stays what it is, and
- * what its kernels use nobody knows before the driver has compiled it. */
+ * what its kernels use nobody knows before the driver has compiled it. What else
+ * is known of the image stays. */
 static ompjit_status fill(ompjit__image *image, enum ompjit__image_kind kind,
                           ompjit__assembly *a, ompjit_error *err)
 {
@@ -183,7 +184,12 @@ static ompjit_status fill(ompjit__image *image, enum ompjit__image_kind kind,
         return status;
     }
     read_spills(a->log.data, made.usage, made.nusage);
-    *image = made;
+    image->kind = made.kind;
+    image->bytes = made.bytes;
+    image->ptx = made.ptx;
+    image->usage = made.usage;
+    image->nusage = made.nusage;
+    memcpy(image->arch, made.arch, sizeof image->arch);
     return OMPJIT_OK;
 }
 

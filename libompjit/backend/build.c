@@ -121,8 +121,9 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
     if (!status)
         ompjit__translate_calls(b->m, b->unit);
-    if (!status && b->host)
-        status = ompjit__share_globals(b->m, b->spec, b->image, err);
+    if (!status && (b->host || !b->unit->stays_generic))
+        status = ompjit__share_globals(b->m, b->host, b->spec, b->image,
+                                       err);
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm,
                                        b->unit->chunk_is_default, err);
@@ -261,8 +262,10 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         if (!b->spec->kernel ||
             !strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
-    for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
+    for (unsigned i = 0; i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->image->nglobals && b->image->imports_globals && !b->host)
+        preserve(passes, OMPJIT__IMPORTS);
     if (b->host && b->ctx->check) {
         preserve(passes, OMPJIT__CHECK_VARIABLES);
         preserve(passes, OMPJIT__CHECK_COUNT);
@@ -494,7 +497,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
                                                 make_template, b, &t, err);
     if (!status)
         status = read_template(b, &t->bc, err);
-    if (!status && b->host)
+    if (!status)
         status = copy_globals(b, t, err);
     if (status)
         return status;
@@ -573,11 +576,9 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     if (b->format != OMPJIT_FORMAT_CUBIN)
         return OMPJIT_OK;
     ompjit__buf ptx = b->image->bytes;
-    bool environment = b->image->environment;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
         ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
-    b->image->environment = environment;
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;

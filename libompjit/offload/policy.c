@@ -36,11 +36,9 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
     return mask;
 }
 
-/* A GPU's modules cannot share variables, so one that has any stays generic. */
-static bool can_specialize(const ompjit__call *call)
+bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
 {
-    return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
-           !call->mod->unit.nglobals;
+    return dev->limits.kind == OMPJIT_DEVICE_HOST || !mod->unit.stays_generic;
 }
 
 static uint32_t volume(const uint32_t n[3])
@@ -104,7 +102,7 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     const ompjit_kernel *kernel = &call->mod->kernels[call->index];
     unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
     ompjit__generic_key(call, g, key);
-    if (!can_specialize(call))
+    if (!ompjit__can_specialize(call->mod, call->dev))
         return;
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
@@ -184,7 +182,7 @@ static ompjit__variant *try_special(const ompjit__call *call,
     ompjit_kernel *kernel = &call->mod->kernels[call->index];
     ompjit__sightings *s = ompjit__sightings_of(kernel);
     ompjit__variant_key key;
-    if (!s || !can_specialize(call))
+    if (!s || !ompjit__can_specialize(call->mod, call->dev))
         return NULL;
     ompjit__request request = *call->request;
     ompjit__call watched = *call;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/module.h"
+#include "offload/launch.h"
 
 /* "saxpy_l3" of "__omp_offloading_fe00_a7200e_saxpy_l3": the numbers are those
  * of the file that clang has read, and change with it. */
@@ -239,9 +239,9 @@ static void check_entry(const ompjit_module *mod, const ompjit_device *dev,
                   key->threads > (host ? 1 : 0)))
         wrong(e, host ? "code for all kernels has threads=1 or nothing folded"
                       : "code for all kernels has nothing folded");
-    else if (e->k && !host && mod->unit.nglobals)
-        wrong(e, "a program with device variables is not specialized for a "
-                 "GPU");
+    else if (e->k && !ompjit__can_specialize(mod, dev))
+        wrong(e, "a program whose variables may hold addresses of functions is "
+                 "not specialized for a GPU");
     else if (key->residents && (host || !key->threads))
         wrong(e, "residents=%u needs a GPU and threads=", key->residents);
 }
