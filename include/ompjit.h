@@ -518,7 +518,8 @@ enum {
     OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
     OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
     OMPJIT_FOLD_CONTENTS = 32,/* what pointers point to, where it is known */
-    OMPJIT_FOLD_ALL = 63
+    OMPJIT_FOLD_SIZES = 64,   /* how much pointers point to, see below     */
+    OMPJIT_FOLD_ALL = 127
 };
 
 /* What a pointer of a launch points to: the kernel reads these bytes through it
@@ -566,6 +567,12 @@ typedef struct ompjit_launch {
                                  these very bytes only: they are compared at
                                  each launch. A bound launch keeps them. No
                                  effect on the code that NVRTC makes       */
+    uint32_t nsizes;          /* how many there are in                     */
+    const uint64_t *sizes;    /* the caller promises that pointer i points to
+                                 sizes[i] bytes at least, which the kernel may
+                                 read also where the source would not; 0: not
+                                 known. Regions that map their own data find
+                                 that out by themselves                    */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
 
@@ -769,8 +776,10 @@ typedef struct ompjit_variant_info {
     uint64_t literals, aligned, noalias; /* bit i: so for parameter i      */
     uint64_t contents;        /* bit i: what it points to                  */
     const uint64_t *values;   /* values[i] has the bytes of parameter i in its
-                                 low end where literals has bit i; valid
+                                 low end where literals has bit i, and how many
+                                 bytes it points to where sized has; valid
                                  during the call                           */
+    uint64_t sized;           /* bit i: so for pointer i                   */
 } ompjit_variant_info;
 
 /* Called for a variant. Other than 0 ends the walk. */
@@ -791,10 +800,10 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
 
 /* A list of variants is text, a line for each:
  *
- *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc
+ *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc size:x=0x1000
  *
  * the kernel (its symbol from the function's name on), what is folded, and the
- * arguments' values by name, or by number where they have none. The line `*`,
+ * arguments' values and sizes by name, or by number where they have none. The line `*`,
  * perhaps with threads=1, is the module's generic code. # begins a comment.
  * Contexts with a `record` file add to it, each line by one write; variants with
  * folded contents and those with a geometry in y or z are left out. */

@@ -148,6 +148,9 @@ typedef struct ompjit__spec {
                                free. Needs threads                         */
     uint32_t ncontents;     /* what pointers point to, each by its number  */
     const ompjit_contents *contents;
+    uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
+                               least, which can be read                    */
+    const uint64_t *sizes;
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */

@@ -18,13 +18,15 @@ enum { FEW_CONTENTS = 16 };
  * where its storage begins on the device. */
 typedef struct arguments {
     uint64_t *values;
+    uint64_t *sizes;       /* bytes from there on that can be read; 0: not
+                              known                              */
     char **at;
     unsigned n;
     char *storage;         /* all private copies, in one piece   */
     bool own;              /* an allocation of their own         */
     size_t filled, total;  /* bytes: before those that are initialised;
                               all                                */
-    uint64_t few_values[OMPJIT__FEW_ITEMS];
+    uint64_t few_values[2 * OMPJIT__FEW_ITEMS];
     char *few_at[OMPJIT__FEW_ITEMS];
 } arguments;
 
@@ -36,9 +38,11 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
     a->storage = NULL;
     a->own = false;
     a->filled = a->total = 0;
+    a->sizes = a->values + OMPJIT__FEW_ITEMS;
     if (n <= OMPJIT__FEW_ITEMS)
         return OMPJIT_OK;
-    a->values = malloc(n * sizeof *a->values);
+    a->values = malloc(2 * n * sizeof *a->values);
+    a->sizes = a->values + n;
     a->at = malloc(n * sizeof *a->at);
     if (a->values && a->at)
         return OMPJIT_OK;
@@ -160,6 +164,16 @@ static ompjit_status make_privates(arguments *a, ompjit__construct *c,
 
 /* ---------------------------------------------------------------- arguments */
 
+/* An implicit map may be larger than what is mapped. */
+static uint64_t readable(const ompjit__item *it)
+{
+    uint64_t there = it->entry->end - (uintptr_t)it->begin;
+    bool inside = (uintptr_t)it->begin >= it->entry->begin;
+    return inside && (uint64_t)it->size < there ? (uint64_t)it->size
+           : inside                             ? there
+                                                : 0;
+}
+
 static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
                       const ompjit__item *it)
 {
@@ -167,6 +181,7 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     uint64_t type = (uint64_t)m->types[i];
     uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
     uint64_t *value = &a->values[a->n];
+    a->sizes[a->n] = 0;
     if (type & OMPJIT__MAP_LITERAL) {
         /* A compiler leaves the rest of the word as it was. */
         int64_t size = m->sizes[i];
@@ -175,6 +190,7 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     } else if (type & OMPJIT__MAP_PRIVATE) {
         uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
         *value = (uintptr_t)a->at[i] + delta;
+        a->sizes[a->n] = delta ? 0 : (uint64_t)m->sizes[i];
     } else {
         if (it) /* PTR_AND_OBJ: begin has loaded the pointer */
             base = (uintptr_t)it->base;
@@ -182,6 +198,8 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
                                               (char *)begin,
                                               (uint64_t)m->sizes[i]);
         a->at[i] = (char *)(uintptr_t)(*value + (begin - base));
+        if (it && it->entry && base == begin)
+            a->sizes[a->n] = readable(it);
     }
     if (type & OMPJIT__MAP_TARGET_PARAM)
         a->n++;
@@ -324,6 +342,15 @@ static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
     return unshared;
 }
 
+/* The pointer arguments to storage of a known size. */
+static uint64_t find_sized(const arguments *a)
+{
+    uint64_t sized = 0;
+    for (unsigned i = 0; i < a->n && i < 64; i++)
+        sized |= (uint64_t)(a->sizes[i] != 0) << i;
+    return sized;
+}
+
 /* Does the device have at entry i what the host has? */
 static bool is_current(const ompjit__construct *c, int32_t i, uint64_t value)
 {
@@ -396,6 +423,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+            asked.sized = find_sized(&a);
+            asked.sizes = a.sizes;
             uint64_t wanted = atomic_load_explicit(
                 &mod->kernels[kernel].contents, memory_order_relaxed);
             asked.contents = contents;
