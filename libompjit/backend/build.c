@@ -38,6 +38,7 @@
 #include "device/check_abi.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
+#include "runtime-bc/assertion.h"
 
 struct build {
     ompjit_context *ctx;
@@ -274,6 +275,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
+    if (!b->host && LLVMGetNamedGlobal(b->m, OMPJIT_ASSERTION_AT))
+        preserve(passes, OMPJIT_ASSERTION_AT);
     for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
         preserve(passes, ompjit__fold_name(i));
     ompjit__buf_printf(passes, ">");

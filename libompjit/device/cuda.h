@@ -10,6 +10,7 @@
 
 #include "device/cuda_driver.h"
 #include "device/device.h"
+#include "runtime-bc/assertion.h"
 
 /* Attributes of a device. */
 typedef struct ompjit__gpu_facts {
@@ -52,6 +53,7 @@ typedef struct ompjit__gpu {
     struct ompjit__kernel_name *names; /* of kernels, kept to the end     */
     cu_pool pool;            /* NULL: not yet made, or not to be had      */
     bool pool_tried;
+    ompjit_assertion *assertion; /* page-locked; NULL: no image has asked  */
     char lost[256];          /* what was being done when the context was
                                 found lost; "": it is not                 */
 } ompjit__gpu;

@@ -136,6 +136,58 @@ static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
     return status;
 }
 
+/* Page-locked memory, which a kernel can write. */
+static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
+{
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuMemAllocHost", 0};
+    void *memory = NULL;
+    pthread_mutex_lock(&gpu->lock);
+    if (!gpu->assertion) {
+        call.code = gpu->cu->cuMemAllocHost(&memory, sizeof *gpu->assertion);
+        if (!call.code)
+            gpu->assertion = memset(memory, 0, sizeof *gpu->assertion);
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err,
+                            "allocating page-locked memory for assertions");
+}
+
+/* Tells an image that has assertions where to write which one has failed. */
+static ompjit_status fill_assertion(ompjit_device *dev,
+                                    const ompjit__loaded *loaded,
+                                    ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer at;
+    size_t size;
+    cu_result r = gpu->cu->cuModuleGetGlobal(&at, &size, loaded->module,
+                                             OMPJIT_ASSERTION_AT);
+    if (r == OMPJIT__CUDA_NOT_FOUND)
+        return OMPJIT_OK;
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuModuleGetGlobal", r};
+    if (r)
+        return ompjit__gpu_fail(gpu, call, err, "looking up variable "
+                                OMPJIT_ASSERTION_AT);
+    ompjit_status status = find_assertion(gpu, err);
+    return status ? status
+                  : ompjit__gpu_copy(dev, OMPJIT__COPY_TO,
+                                     (void *)(uintptr_t)at, &gpu->assertion,
+                                     sizeof gpu->assertion, NULL, err);
+}
+
+static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
+                          const ompjit__image *image, ompjit__loaded *base,
+                          ompjit_error *err)
+{
+    ompjit_status status = fill_assertion(dev, loaded, err);
+    if (status || !image->imports_globals || !image->nglobals)
+        return status;
+    loaded->base = base;
+    return fill_imports(dev, loaded, image, err);
+}
+
 /* An image whose loading fails only in leave is left to close. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
@@ -156,12 +208,8 @@ ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
     }
     pthread_mutex_init(&loaded->lock, NULL);
     status = load(gpu, image, &loaded->module, err);
-    if (!status && image->imports_globals && image->nglobals) {
-        loaded->base = base;
-        status = fill_imports(dev, loaded, image, err);
-        if (status)
-            unload(gpu, loaded);
-    }
+    if (!status && (status = fill(dev, loaded, image, base, err)))
+        unload(gpu, loaded);
     if (status) {
         free_loaded(loaded);
         return ompjit__gpu_leave(gpu, status, err);
