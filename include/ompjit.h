@@ -103,6 +103,7 @@ typedef struct ompjit_module ompjit_module;
 typedef struct ompjit_kernel ompjit_kernel;
 typedef struct ompjit_queue ompjit_queue;
 typedef struct ompjit_graph ompjit_graph;
+typedef struct ompjit_event ompjit_event;
 
 /* Receives one message without a final newline; `data` is log_data below. Any
  * thread may call it. */
@@ -666,6 +667,36 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
                                 ompjit_error *err);
 /* Waits first; a failure is only logged. Accepts NULL. */
 void ompjit_queue_destroy(ompjit_queue *queue);
+
+/* What kernels print (printf) is on the process's standard output at the latest
+ * when their queue was waited for. On a GPU the driver keeps it until then, 1 MiB
+ * unless the application gives it more (CU_LIMIT_PRINTF_FIFO_SIZE), the oldest
+ * lost where there is more. */
+
+/* A point in a queue: a time, and something to wait for. Made for queues of one
+ * device; destroyed before the context, whether it has come or not. */
+ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
+                                  ompjit_error *err);
+/* The event comes when all is done that the queue has now. What it stood for
+ * before is forgotten. INVALID while the queue is recorded, as is after_event. */
+ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
+                                  ompjit_error *err);
+/* Waits for it. A failure of what comes before is returned here, or later by the
+ * queue. INVALID where it was never recorded, as of the next three. */
+ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err);
+/* Whether it has come: 1 or 0. */
+ompjit_status ompjit_event_query(ompjit_event *event, int *done,
+                                 ompjit_error *err);
+/* Seconds on the device from one event to another of the same device, to half a
+ * microsecond on a GPU. INVALID where either has not come. */
+ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
+                                   double *seconds, ompjit_error *err);
+/* What is put into `queue`, of the same device, from now on comes after the
+ * event. Nobody waits. */
+ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
+                                       ompjit_event *event, ompjit_error *err);
+/* Accepts NULL. */
+void ompjit_event_destroy(ompjit_event *event);
 
 /* Launches and copies that are put into a queue, recorded once and done many
  * times, on a GPU as one CUDA graph. From begin on they are recorded and not

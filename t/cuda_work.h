@@ -133,7 +133,7 @@ static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
                   run->queue, err));
     TRY(ops->graph_end(dev, run->queue, &run->graph, err));
     TRY(ops->graph_run(dev, run->graph, run->queue, err));
-    TRY(ops->event_record(dev, run->queue, &run->event, err));
+    TRY(ops->event_record(dev, run->queue, false, &run->event, err));
     TRY(ops->queue_create(dev, &run->other, err));
     TRY(ops->queue_after(dev, run->other, run->event, err));
     TRY(ops->copy(dev, OMPJIT__COPY_FROM, again, run->dy, sizeof again,

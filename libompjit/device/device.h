@@ -155,10 +155,19 @@ typedef struct ompjit__device_ops {
     /* Where the queue is now; `queue` goes on when another's event has come.
      * All NULL: work is done when a call returns. */
     ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
-                                  ompjit__event **out, ompjit_error *err);
+                                  bool timed, ompjit__event **out,
+                                  ompjit_error *err);
     ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
                                  ompjit__event *event, ompjit_error *err);
     void (*event_destroy)(ompjit_device *dev, ompjit__event *event);
+    ompjit_status (*event_wait)(ompjit_device *dev, ompjit__event *event,
+                                ompjit_error *err);
+    ompjit_status (*event_query)(ompjit_device *dev, ompjit__event *event,
+                                 bool *done, ompjit_error *err);
+    /* Between two that are timed and have come. */
+    ompjit_status (*event_elapsed)(ompjit_device *dev, ompjit__event *from,
+                                   ompjit__event *to, double *seconds,
+                                   ompjit_error *err);
 
     /* From begin on launches and copies of this queue are recorded, not done,
      * until end. Then they are done by each graph_run. All NULL: that cannot be

@@ -112,8 +112,8 @@ ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
     if (!st)
         st = ompjit__gather_send(c, err);
     if (!st && c->arrival)
-        st = c->dev->ops->event_record(c->dev, c->queue, &c->arrival->event,
-                                       err);
+        st = c->dev->ops->event_record(c->dev, c->queue, false,
+                                       &c->arrival->event, err);
     if (st) {
         ompjit__gather_forget(c);
         ompjit__construct_wait(c, NULL);
