@@ -2,8 +2,8 @@
  *
  * dispatch ROUNDS: nanoseconds that a launch of one team of one thread costs on
  * the host device beyond calling the kernel's machine code through a pointer,
- * whether that grows with the kernel or with the number of its variants, and what
- * it costs to look for a geometry that was found best.
+ * whether that grows with the kernel or with the number of its variants, and
+ * what it costs to look for a geometry that was found best.
  * Each figure is the least of so many short rounds, turn by turn.
  */
 #include "bench.h"

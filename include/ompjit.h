@@ -669,20 +669,21 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
 void ompjit_queue_destroy(ompjit_queue *queue);
 
 /* What kernels print (printf) is on the process's standard output at the latest
- * when their queue was waited for. On a GPU the driver keeps it until then, 1 MiB
- * unless the application gives it more (CU_LIMIT_PRINTF_FIFO_SIZE), the oldest
- * lost where there is more. */
+ * when their queue was waited for. On a GPU the driver keeps it until then, the
+ * newest 1 MiB unless the application gives it more room
+ * (CU_LIMIT_PRINTF_FIFO_SIZE). */
 
 /* A point in a queue: a time, and something to wait for. Made for queues of one
  * device; destroyed before the context, whether it has come or not. */
 ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
                                   ompjit_error *err);
 /* The event comes when all is done that the queue has now. What it stood for
- * before is forgotten. INVALID while the queue is recorded, as is after_event. */
+ * before is forgotten. INVALID while the queue is recorded, as after_event is.
+ */
 ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err);
-/* Waits for it. A failure of what comes before is returned here, or later by the
- * queue. INVALID where it was never recorded, as of the next three. */
+/* Waits for it. A failure of what comes before is returned here, or later by
+ * the queue. INVALID where it was never recorded, as of the next three. */
 ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err);
 /* Whether it has come: 1 or 0. */
 ompjit_status ompjit_event_query(ompjit_event *event, int *done,
@@ -834,10 +835,11 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
  *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc size:x=0x1000
  *
  * the kernel (its symbol from the function's name on), what is folded, and the
- * arguments' values and sizes by name, or by number where they have none. The line `*`,
- * perhaps with threads=1, is the module's generic code. # begins a comment.
- * Contexts with a `record` file add to it, each line by one write; variants with
- * folded contents and those with a geometry in y or z are left out. */
+ * arguments' values and sizes by name, or by number where they have none. The
+ * line `*`, perhaps with threads=1, is the module's generic code. # begins a
+ * comment. Contexts with a `record` file add to it, each line by one write;
+ * variants with folded contents and those with a geometry in y or z are left
+ * out. */
 
 /* Called for each line that names no variant of the module. */
 typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * How a GPU tells the library which assertion has failed: in page-locked memory
- * of the host, which can still be read when the driver has given up the context.
+ * of the host, which can be read when the driver has given up the context.
  * Of CUDA's own, the application learns nothing but that there was one.
  */
 #ifndef OMPJIT_RT_ASSERTION_H

@@ -82,7 +82,8 @@ static void points(const struct gpu *g)
        "are nothing before they are recorded");
     ok_contains(err.text, "never recorded", "and the error says so");
     ok(!ompjit_event_record(a, g->queue, &err) && !grow(g, g->queue, 0, &err) &&
-           !grow(g, g->queue, 0, &err) && !ompjit_event_record(b, g->queue, &err),
+           !grow(g, g->queue, 0, &err) &&
+           !ompjit_event_record(b, g->queue, &err),
        "around two kernels");
     ok(!ompjit_event_wait(b, &err) && !ompjit_event_query(b, &done, &err) &&
            done == 1,

@@ -179,13 +179,15 @@ static void regions(void)
         (void (*)(int, int, double *))function("part");
     part(N, 2, x);
     part(N, 2, x);
-    ok(variants("part", "x").size == 8 * N && variants("part", "x").special == 1,
+    ok(variants("part", "x").size == 8 * N &&
+           variants("part", "x").special == 1,
        "a region's variant knows its section's size");
     ok(!ompjit_kernel_explain(kernel("part"), &text, &err), "explained");
     ok_contains(text, "x has 32768 bytes", "with it");
     ompjit_bytes_free(text);
     part(N / 2, 2, x);
-    ok(variants("part", "x").size == 4 * N && variants("part", "x").special == 2,
+    ok(variants("part", "x").size == 4 * N &&
+           variants("part", "x").special == 2,
        "for another size there is another");
     ok(x[0] == 6, "both right");
 }

@@ -230,8 +230,8 @@ static void variables(void)
     }
     mod = other;
     ompjit__spec spec = {.kernel = mod->unit.kernels[0].symbol};
-    has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".visible .global .align 4 .u32 seen",
-        1, "the first image");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec,
+        ".visible .global .align 4 .u32 seen", 1, "the first image");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".global .align 4 .u32 next_n", 1,
         "the first image, static variables too,");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, "ompjit_imports", 0,
@@ -248,7 +248,7 @@ static void variables(void)
     else
         ok(!st && image.imports_globals && image.nglobals == 4 &&
                image.modes.size == 1,
-           "a cubin says what it imports, and its kernels' modes: %s", err.text);
+           "a cubin says what it imports, and its modes: %s", err.text);
     if (!st)
         ompjit__image_free(&image);
     ompjit_module_destroy(other);

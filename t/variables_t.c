@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Programs with variables of their own: each variant of a kernel, and the generic
- * code, work on the same ones.
+ * Programs with variables of their own: each variant of a kernel, and the
+ * generic code, work on the same ones.
  */
 #include "cuda_work.h"
 #include "device/cuda_driver.h"

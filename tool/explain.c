@@ -156,8 +156,8 @@ struct plan {
     unsigned fold;
 };
 
-/* The arguments that are set, what is known of pointers, and all pointers, which
- * are null: as aligned as can be. */
+/* The arguments that are set, what is known of pointers, and all pointers,
+ * which are null: as aligned as can be. */
 static int make_args(const struct plan *plan, ompjit_kernel *kernel,
                      unsigned nparams, ompjit_launch *launch, uint64_t *sizes,
                      ompjit_arg *args, unsigned *nargs)
@@ -259,7 +259,8 @@ static int compare(const struct plan *plan, ompjit_kernel *kernel,
     if (status)
         return status;
     bool pointers = plan->fold & (OMPJIT_FOLD_ALIGNMENT | OMPJIT_FOLD_NOALIAS);
-    bool both = n || pointers || launch.nsizes || launch.teams || launch.threads;
+    bool both = n || pointers || launch.nsizes || launch.teams ||
+                launch.threads;
     if (pointers)
         n = add_pointers(kernel, nparams, names, args, n);
     if (ompjit_kernel_code(kernel, plan->arch, NULL, NULL, 0, &before, &err) ||

@@ -347,8 +347,9 @@ static bool has_function(LLVMValueRef constant)
 {
     if (LLVMIsAFunction(constant))
         return true;
-    for (int i = 0; LLVMIsAConstant(constant) && !LLVMIsAGlobalValue(constant) &&
-                    i < LLVMGetNumOperands(constant); i++)
+    if (!LLVMIsAConstant(constant) || LLVMIsAGlobalValue(constant))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(constant); i++)
         if (has_function(LLVMGetOperand(constant, (unsigned)i)))
             return true;
     return false;

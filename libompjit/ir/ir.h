@@ -91,8 +91,8 @@ const char *ompjit__fold_name(size_t i);
 
 /* Makes the unit's mutable variables external, under names of their own where
  * they have none or, on a GPU, one that PTX cannot have, and lists them in
- * image->globals; with spec->import_globals they are another image's, on a GPU by
- * the image's table. Before the runtime is linked. ir/globals.c */
+ * image->globals; with spec->import_globals they are another image's, on a GPU
+ * by the image's table. Before the runtime is linked. ir/globals.c */
 ompjit_status ompjit__share_globals(LLVMModuleRef m, bool host,
                                     const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);

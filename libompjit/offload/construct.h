@@ -120,13 +120,13 @@ ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
 /* Room for private copies: `size` bytes at the block's begin, of which those
  * from `filled` on will be copied there. Before begin. */
 void ompjit__gather_privates(ompjit__construct *c, size_t size, size_t filled);
-/* Puts the new entry into the block, if there is room; its device address, which
- * is `pad` behind an aligned one, is known after place. */
+/* Puts the new entry into the block, if there is room, else *out is NULL; its
+ * device address, `pad` behind an aligned one, is known after place. */
 ompjit_status ompjit__gather_entry(ompjit__construct *c, const void *host,
                                    uint64_t size, uint64_t pad,
                                    const char *name, ompjit__mapped **out,
                                    ompjit_error *err);
-/* All entries are there: allocates the block, those that are copied to first. */
+/* All entries are there: allocates the block, those copied to first. */
 ompjit_status ompjit__gather_place(ompjit__construct *c, ompjit_error *err);
 /* False where that copy is not one into the block's image. */
 bool ompjit__gather_copy(ompjit__construct *c, void *dst, const void *src,
@@ -187,8 +187,8 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
 ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
                                        ompjit_status st, ompjit_error *err);
 
-/* After commit, which returned `st`, and without the lock: waits for its copies,
- * and takes it back where they fail. map.c */
+/* After commit, which returned `st`, and without the lock: waits for its
+ * copies, and takes it back where they fail. map.c */
 ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
                                        ompjit_error *err);
 

@@ -9,8 +9,8 @@
  * which is allocated once, filled by one copy and freed with the last of it:
  * what stays mapped may keep OMPJIT__MOST_STAGED bytes alive. Small copies to
  * the host are asked for together when the construct waits, into page-locked
- * memory, so that none waits for another: one copy, with what is in between, for
- * pieces of the same block or entry that are near each other.
+ * memory, so that none waits for another: one copy, with what is in between,
+ * for pieces of the same block or entry that are near each other.
  */
 #include <stdlib.h>
 #include <string.h>
