@@ -5,6 +5,7 @@
  * results in each mode of ptxi's driver.
  */
 #include "cuda_work.h"
+#include "offload/construct.h"
 #include "device/cuda_driver.h"
 #include "ptxi.h"
 
@@ -127,7 +128,7 @@ static const struct {
     int calls[COUNTS];
     const char *why;
 } steps[] = {
-    {"together", {1, 1, 1, 1, 2, 1}, "one block, and one copy each way"},
+    {"together", {1, 1, 1, 1, 1, 1}, "one block, and one copy each way"},
     {"scalars", {0, 0, 0, 1, 1, 0}, "values are passed, not mapped"},
     {"enter", {1, 1, 0, 0, 1, 0}, "one block"},
     {"use", {0, 0, 0, 1, 1, 0}, "all is there"},
@@ -141,7 +142,7 @@ static const struct {
     {"enter", {1, 1, 0, 0, 1, 0}, "and again"},
     {"erase", {0, 0, 0, 0, 0, 1}, "deleted"},
     {"mixed", {2, 2, 2, 1, 2, 2}, "large storage for itself"},
-    {"attached", {1, 1, 1, 1, 2, 1}, "with two pointers"},
+    {"attached", {1, 1, 1, 1, 1, 1}, "with two pointers"},
     {"column", {1, 0, 1, 1, 2, 1}, "pieces near each other"},
     {"many", {3, 3, 3, 1, 2, 3}, "eight in a block, two outside of it"},
 };
@@ -239,6 +240,64 @@ static void threads(void)
     ompjit_context_destroy(ctx);
 }
 
+/* What was copied behind the kernel is not believed of storage that another
+ * construct has used since. `update`: that one only updates it. */
+static void end_after(ompjit_device *dev, bool used, bool update)
+{
+    static int data[4];
+    const int later[4] = {5, 6, 7, 8}, now[4] = {1, 2, 3, 4};
+    void *at = data;
+    int64_t size = sizeof data;
+    int64_t both = OMPJIT__MAP_TO | OMPJIT__MAP_FROM;
+    int64_t from = OMPJIT__MAP_FROM;
+    ompjit__maps maps = {.n = 1, .bases = &at, .begins = &at, .sizes = &size,
+                         .types = &both};
+    ompjit__maps other = maps;
+    ompjit__construct c;
+    ompjit_error err = {0};
+    memcpy(data, now, sizeof data);
+    bool good = !ompjit__construct_init(&c, dev, &maps, &err);
+    ompjit__present_lock(c.table);
+    good = good && !ompjit__construct_commit(
+                       &c, true, ompjit__construct_begin(&c, &err), &err);
+    ompjit__present_unlock(c.table);
+    good = good && !ompjit__gather_ahead(&c, &err) &&
+           !ompjit__construct_wait(&c, &err);
+    void *device = c.items[0].device;
+    if (used && !update)
+        good = good && !ompjit__map_begin(dev, &other, &err);
+    good = good && !ompjit_device_upload(dev, device, later, sizeof data, &err);
+    other.types = &from;
+    if (used && update)
+        good = good && !ompjit__map_update(dev, &other, &err);
+    else if (used)
+        good = good && !ompjit__map_end(dev, &maps, &err);
+    memset(data, 0, sizeof data);
+    ompjit__present_lock(c.table);
+    good = good && !ompjit__construct_end(&c, true, true, &err);
+    ompjit__present_unlock(c.table);
+    ompjit__construct_free(&c);
+    ok(good, "a construct with data: %s", err.text);
+    ok(data[0] == (used ? 5 : 1) && data[3] == (used ? 8 : 4),
+       used ? "what another may have changed is copied at the end: %d"
+            : "what nobody else has seen is not copied again: %d", data[0]);
+}
+
+static void ahead(void)
+{
+    ompjit_module *mod;
+    ompjit_device *dev = NULL;
+    ompjit_context *ctx = open_program(&mod);
+    ok(!ompjit_context_device(ctx, 0, &dev, NULL) &&
+           !ompjit__device_ready(dev, NULL),
+       "a device");
+    end_after(dev, false, false);
+    end_after(dev, true, false);
+    end_after(dev, true, true);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
 #define MODES(name, fn)                                                   \
     {name " sync", fn, {"PTXI_STREAM=sync", "OMPJIT_THREADS=64"}, CLEAN,  \
      EMULATED},                                                           \
@@ -251,6 +310,7 @@ static const struct scenario scenarios[] = {
     MODES("counts", counts),
     MODES("left over", left_over),
     MODES("threads", threads),
+    MODES("ahead", ahead),
 };
 
 int main(int argc, char **argv)

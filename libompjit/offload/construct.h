@@ -36,6 +36,10 @@ typedef struct ompjit__gathered {
     size_t privates;      /* of these, at its begin, the private copies    */
     size_t image_begin, image_end; /* what one copy fills                  */
     char *image;          /* these bytes; NULL: not begun, or sent         */
+    const char *ahead;    /* begin of what the queue copies behind the
+                             kernel, before anybody knows that it has to   */
+    size_t ahead_size;    /* bytes; 0: nothing                             */
+    const char *ahead_at; /* where they are when the queue was waited for  */
     ompjit__buf pieces;   /* small copies to the host that are still to be
                              asked for                                     */
 } ompjit__gathered;
@@ -133,6 +137,10 @@ bool ompjit__gather_copy(ompjit__construct *c, void *dst, const void *src,
                          size_t size);
 /* Copies the image to the block. */
 ompjit_status ompjit__gather_send(ompjit__construct *c, ompjit_error *err);
+/* Copies what the construct will probably have to copy to the host when it
+ * ends, so that nobody waits for that once more. Of data that somebody else has
+ * used meanwhile it is not believed. Between kernel and wait, without the lock. */
+ompjit_status ompjit__gather_ahead(ompjit__construct *c, ompjit_error *err);
 /* True for what is copied to the host by `fetch`, which notes [host, host+size)
  * of the entry, and `wait`, which asks for it, waits, and puts it there. */
 bool ompjit__gathers(const ompjit__construct *c, size_t size);

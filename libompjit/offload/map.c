@@ -286,6 +286,7 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
             entry->base = (uintptr_t)it->base;
         wanted = true;
     } else {
+        entry->shared |= !ompjit__is_new(c, entry);
         ompjit_status st = ompjit__construct_after(c, entry, err);
         if (st)
             return st;
@@ -629,6 +630,7 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
                                               : OMPJIT_OK;
     ompjit_status st = ompjit__construct_after(c, entry, err);
     size_t size = (size_t)it->size;
+    entry->shared = true;
     if (!st && it->type & OMPJIT__MAP_TO)
         st = copy_to(c, entry, it->begin, size, err);
     if (!st && it->type & OMPJIT__MAP_FROM)

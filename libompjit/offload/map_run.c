@@ -406,6 +406,21 @@ static bool tunes(const ompjit_device *dev)
     return dev->ctx && dev->ctx->tune;
 }
 
+/* As ompjit__run; what comes back is put into the queue behind the kernel. */
+static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
+                                ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status st = ompjit__start(call, c->queue, &inflight, err);
+    if (st)
+        return st;
+    st = ompjit__gather_ahead(c, err);
+    ompjit_status waited =
+        c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
+    ompjit__inflight_end(&inflight, !waited);
+    return st ? st : waited;
+}
+
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,
@@ -435,7 +450,10 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
         if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
-        if (!st)
+        bool queued = c->queue && a.n == mod->unit.kernels[kernel].nparams;
+        if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
+            st = run_queued(c, &call, err);
+        else if (!st)
             st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
                              c->queue, err);
         if (c->copying && !st) /* the kernel has been waited for */

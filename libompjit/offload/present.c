@@ -228,8 +228,10 @@ void *ompjit__present_lookup(ompjit_device *dev, const void *host)
     ompjit__mapped *entry;
     void *device = NULL;
     ompjit__present_lock(dev->present);
-    if (ompjit__present_find(dev->present, host, 1, &entry))
+    if (ompjit__present_find(dev->present, host, 1, &entry)) {
         device = ompjit__present_device(entry, host);
+        entry->shared = true;
+    }
     ompjit__present_unlock(dev->present);
     return device;
 }

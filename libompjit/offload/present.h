@@ -52,6 +52,7 @@ typedef struct ompjit__mapped {
                               how far behind an aligned address it begins */
     uint64_t dynamic, hold;
     uint64_t construct;    /* number of the construct that made it       */
+    bool shared;           /* another one has looked it up since         */
     ompjit__attached *attached;
     ompjit__arrival *arrival; /* of its contents; NULL: they are there   */
     char *name;            /* ";x;file;line;column;;" or NULL            */
