@@ -25,14 +25,18 @@ static bool is_kernels_own(LLVMValueRef g)
     return n > length && !strcmp(name + n - length, suffix);
 }
 
-bool ompjit__is_shared_variable(LLVMValueRef g)
+static bool is_storage(LLVMValueRef g)
 {
     size_t length;
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
     return !LLVMIsDeclaration(g) && !LLVMIsGlobalConstant(g) &&
            (space == GENERIC_SPACE || space == GLOBAL_SPACE) &&
-           strncmp(LLVMGetValueName2(g, &length), "llvm.", 5) &&
-           !is_kernels_own(g);
+           strncmp(LLVMGetValueName2(g, &length), "llvm.", 5);
+}
+
+bool ompjit__is_shared_variable(LLVMValueRef g)
+{
+    return is_storage(g) && !is_kernels_own(g);
 }
 
 /* Does the constant have the address of a shared variable in it, perhaps by way
@@ -111,8 +115,8 @@ static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
     LLVMValueRef *list = calloc(all + 1, sizeof *list);
     *n = 0;
     for (g = LLVMGetFirstGlobal(m); list && g; g = LLVMGetNextGlobal(g))
-        if (ompjit__is_shared_variable(g) ||
-            (!host && refers_to_shared(g)))
+        if (host ? is_storage(g)
+                 : ompjit__is_shared_variable(g) || refers_to_shared(g))
             list[(*n)++] = g;
     return list;
 }
