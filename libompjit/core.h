@@ -83,6 +83,9 @@ typedef struct ompjit__unit {
     uint8_t host_digest[32]; /* of host_bc                                 */
     bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
                                 in the device code is clang's own choice   */
+    bool stays_generic;      /* on GPUs: it has variables that images of the
+                                unit cannot share there, as they may hold the
+                                address of a function of one image         */
     bool own_lines;          /* nobody asked for line tables: they are for
                                 messages, and have no place in PTX         */
 } ompjit__unit;
@@ -150,6 +153,9 @@ typedef struct ompjit__spec {
                                free. Needs threads                         */
     uint32_t ncontents;     /* what pointers point to, each by its number  */
     const ompjit_contents *contents;
+    uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
+                               least, which can be read                    */
+    const uint64_t *sizes;
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */
@@ -172,14 +178,18 @@ typedef struct ompjit__variable {
     uint64_t size; /* bytes */
 } ompjit__variable;
 
+#define OMPJIT__IMPORTS "ompjit_imports"
+
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
     ompjit__buf bytes;
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
-    ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
-    unsigned nglobals;         /* imports where imports_globals            */
+    ompjit__variable *globals; /* mutable variables that it exports, or,  */
+    unsigned nglobals;         /* where imports_globals, imports: CUBIN and
+                                  PTX by the table OMPJIT__IMPORTS, which has
+                                  their addresses in this order            */
     bool imports_globals;
     bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
                          fills                                          */

@@ -68,6 +68,7 @@ static void pack_descriptions(const ompjit__unit *unit, ompjit__buf *out)
 {
     ompjit__pack_number(out, unit->opt_level);
     ompjit__pack_number(out, unit->chunk_is_default);
+    ompjit__pack_number(out, unit->stays_generic);
     ompjit__pack_number(out, unit->nkernels);
     for (unsigned i = 0; i < unit->nkernels; i++)
         pack_kernel(&unit->kernels[i], out);
@@ -83,6 +84,7 @@ static void unpack_descriptions(ompjit__reader *r, ompjit__unit *unit)
 {
     unit->opt_level = (unsigned)ompjit__read_number(r);
     unit->chunk_is_default = ompjit__read_number(r);
+    unit->stays_generic = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);
     unit->kernels = calloc(n + 1, sizeof *unit->kernels);
     r->bad |= !unit->kernels;

@@ -400,6 +400,17 @@ void ompjit_host_trap(const char *message)
     ompjit__host_trapped(current, &trap);
 }
 
+void ompjit_host_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+{
+    ompjit__host_trap trap = {
+        .pc = (uintptr_t)__builtin_return_address(0) - 1};
+    snprintf(trap.text, sizeof trap.text,
+             "an assertion failed: %s:%u: %s: `%s'", file, line, function,
+             expression);
+    ompjit__host_trapped(current, &trap);
+}
+
 void *ompjit_host_malloc(size_t size)
 {
     enum { ROOM = 16 << 10 };

@@ -9,6 +9,8 @@
 #include <llvm-c/Core.h>
 
 #include "frontend/frontend.h"
+#include "ir/ir.h"
+#include "offload/abi.h"
 
 enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20, ENTRY_REQUIRES = 0x10 };
 
@@ -361,6 +363,64 @@ static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* ---------------------------------------------------------------- variables */
+
+static bool has_variables(LLVMModuleRef m)
+{
+    LLVMValueRef g = LLVMGetFirstGlobal(m);
+    while (g && !ompjit__is_shared_variable(g))
+        g = LLVMGetNextGlobal(g);
+    return g != NULL;
+}
+
+static bool has_indirect(const ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < unit->nglobals; i++)
+        if (unit->globals[i].flags & OMPJIT__ENTRY_INDIRECT)
+            return true;
+    return false;
+}
+
+static bool has_function(LLVMValueRef constant)
+{
+    if (LLVMIsAFunction(constant))
+        return true;
+    if (!LLVMIsAConstant(constant) || LLVMIsAGlobalValue(constant))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(constant); i++)
+        if (has_function(LLVMGetOperand(constant, (unsigned)i)))
+            return true;
+    return false;
+}
+
+static bool stores_functions(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsAStoreInst(i) && has_function(LLVMGetOperand(i, 0)))
+                return true;
+    return false;
+}
+
+/* In a variable or a constant, or stored anywhere. */
+static bool holds_functions(LLVMModuleRef m)
+{
+    size_t n;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) {
+        LLVMValueRef value = LLVMGetInitializer(g);
+        if (value && strncmp(LLVMGetValueName2(g, &n), "llvm.", 5) &&
+            has_function(value))
+            return true;
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (stores_functions(f))
+            return true;
+    return false;
+}
+
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err)
 {
@@ -368,5 +428,8 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
     if (!status && host)
         status = describe_globals(host, unit, err);
     unit->chunk_is_default = host && !asks_for_chunk_one(host);
+    unit->stays_generic =
+        has_variables(device) &&
+        (has_indirect(unit) || holds_functions(device));
     return status;
 }
