@@ -127,8 +127,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
-    if (!status && !b->host)
+    if (!status && !b->host) {
         ompjit__bound_threads(b->m, b->unit);
+        ompjit__stride_loops(b->m);
+    }
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
