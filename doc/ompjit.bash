@@ -22,6 +22,7 @@ _ompjit() {
         --device) words="host cuda" ;;
         --host-memory) words="shared separate auto" ;;
         --assembler) words="nvjitlink ptxas driver" ;;
+        --cuda-compiler) words="nvrtc clang" ;;
         --emit) words="ll bc opt-ll host-ll ptx cubin obj" ;;
         --fold) words="literals teams threads alignment noalias all" ;;
         --dump) words="source-ir host-ir opt ptx cubin: info" ;;

@@ -331,15 +331,24 @@ ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
 
 /* ---------------------------------------------------------------- modules */
 
+/* Who compiles CUDA C++ for a GPU. For the host device clang does. */
+typedef enum ompjit_cuda_compiler {
+    OMPJIT_CUDA_COMPILER_AUTO = 0, /* NVRTC where it is there, else clang */
+    OMPJIT_CUDA_COMPILER_NVRTC,    /* NVRTC or nobody                     */
+    OMPJIT_CUDA_COMPILER_CLANG
+} ompjit_cuda_compiler;
+
 typedef struct ompjit_module_options {
     size_t size;              /* sizeof(ompjit_module_options)            */
     const char *name;         /* file name in diagnostics; NULL: "snippet.c"
-                                 A .cc, .cpp, .cxx or .C file is C++      */
+                                 (CUDA: "snippet.cu"). A .cc, .cpp, .cxx or
+                                 .C file is C++                           */
     const char *const *flags; /* -I -D -U -include -f... as clang's, each
                                  its own string; NULL: none               */
     unsigned nflags;
     unsigned openmp_version;  /* as -fopenmp-version: 45 to 60; 0: 51     */
     unsigned opt_level;       /* 1 to 4 for -O0 to -O3; 0: -O3            */
+    ompjit_cuda_compiler cuda_compiler; /* of ompjit_module_from_cuda     */
 } ompjit_module_options;
 #define OMPJIT_MODULE_OPTIONS_INIT { .size = sizeof(ompjit_module_options) }
 
@@ -349,6 +358,31 @@ typedef struct ompjit_module_options {
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
                                    const ompjit_module_options *options,
                                    ompjit_module **mod, ompjit_error *err);
+
+/* CUDA C++: a snippet of `__global__` kernels and what they call, without a
+ * `main` and without <<<>>>. Kernels are launched by ompjit_kernel_launch,
+ * which says their geometry in up to three dimensions; parameters are pointers
+ * and numbers. For a GPU the source is compiled by NVIDIA's NVRTC where that is
+ * there, and for the host device, which runs the same kernels, by clang with a
+ * header of the library's own: no CUDA toolkit is needed. A source that only
+ * one of the two can compile makes a module for that one's devices.
+ *
+ * Without being included there are: what CUDA itself has, the device functions
+ * of the OpenMP runtime table (omp_get_thread_num, __kmpc_barrier, ...), and
+ *   OMPJIT_KERNEL(name)    extern "C" __global__ void name, as a symbol
+ *   OMPJIT_FOR_ALL(i, n)   for every long long i of 0 to n - 1, shared by the
+ *                          launch's threads (in x)
+ * To the runtime a CUDA kernel is a parallel region of all threads of a block;
+ * one that calls it must be launched in one dimension.
+ *
+ * Of the flags clang gets all; NVRTC gets -I -D -U -include -std= -g and
+ * -ffast-math. `openmp_version` has no meaning. OMPJIT_ERR_SOURCE carries
+ * NVRTC's or clang's diagnostics, with file and line, OMPJIT_ERR_UNAVAILABLE
+ * says that neither is there. `options` may be NULL. The module is used and
+ * destroyed as any other; it has no functions for ompjit_module_function. */
+ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
+                                      const ompjit_module_options *options,
+                                      ompjit_module **mod, ompjit_error *err);
 
 /* Device IR as clang 18 to 22 makes it for nvptx64 from OpenMP target regions:
  * text (ends in NUL not needed) or bitcode. It is upgraded to LLVM 22's
@@ -420,15 +454,16 @@ typedef struct ompjit_kernel_info {
     uint32_t nparams;   /* arguments a launch passes                      */
     uint32_t max_threads; /* a team may have; 0: no bound                 */
     uint32_t max_teams;   /* 0: no bound                                  */
-} ompjit_kernel_info;
+} ompjit_kernel_info; /* of CUDA: mode BARE, line 0 */
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info);
 
 /* One parameter: its name ("" if the IR has none), size in bytes of the
- * value that is passed, and whether it is a pointer. */
+ * value that is passed, and whether it is a pointer or a float. */
 typedef struct ompjit_param_info {
     char name[64];
     uint32_t size;
     int is_pointer;
+    int is_float; /* a number with a fraction */
 } ompjit_param_info;
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err);
@@ -497,8 +532,8 @@ typedef struct ompjit_contents {
 
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
-    uint32_t teams;           /* 0: the device's choice                    */
-    uint32_t threads;         /* in a team; 0: the device's choice         */
+    uint32_t teams;           /* 0: the device's choice (not for CUDA)     */
+    uint32_t threads;         /* in a team; 0: likewise                    */
     uint32_t dynamic_shared;  /* bytes a team                              */
     uint64_t tripcount;       /* iterations of the loop, 0: unknown        */
     ompjit_specialize specialize;
@@ -517,6 +552,10 @@ typedef struct ompjit_launch {
                                  return before it has ended. NULL: waits   */
     int cooperative;          /* 1: all teams must run at the same time;
                                  GEOMETRY error where that cannot be       */
+    uint32_t teams_y, teams_z; /* of a kernel of CUDA or of an ompx_bare
+                                 region: then `teams` and `threads` are the
+                                 numbers in x; 0: 1                        */
+    uint32_t threads_y, threads_z;
     uint32_t residents;       /* teams that shall fit on a multiprocessor at
                                  once: a specialized kernel whose threads are
                                  folded uses no more registers than that
@@ -525,7 +564,8 @@ typedef struct ompjit_launch {
     const ompjit_contents *contents; /* what becomes a constant of the kernel,
                                  where that only reads it. A variant runs for
                                  these very bytes only: they are compared at
-                                 each launch. A bound launch keeps them    */
+                                 each launch. A bound launch keeps them. No
+                                 effect on the code that NVRTC makes       */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
 
@@ -655,7 +695,7 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 
 /* What the last launch of the kernel on the device ran with. */
 typedef struct ompjit_launch_info {
-    uint32_t teams, threads;
+    uint32_t teams, threads; /* of all dimensions together */
     int folded_teams, folded_threads; /* 1: compiled in as constants */
     uint32_t folded_args;             /* how many arguments were     */
 } ompjit_launch_info;
@@ -757,7 +797,7 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
  * arguments' values by name, or by number where they have none. The line `*`,
  * perhaps with threads=1, is the module's generic code. # begins a comment.
  * Contexts with a `record` file add to it, each line by one write; variants with
- * folded contents are left out. */
+ * folded contents and those with a geometry in y or z are left out. */
 
 /* Called for each line that names no variant of the module. */
 typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);

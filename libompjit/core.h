@@ -48,6 +48,9 @@ typedef struct ompjit__kernel_desc {
     bool parallel;       /* has parallel regions and no teams construct    */
     ompjit__param *params;
     unsigned nparams;
+    bool cuda;           /* of a CUDA source: a launch says its geometry   */
+    bool openmp;         /* and it calls the OpenMP runtime, which numbers
+                            threads in one dimension                       */
 } ompjit__kernel_desc;
 
 /* A `declare target` variable, by the host half's offload entries. */
@@ -68,6 +71,9 @@ typedef struct ompjit__unit {
     unsigned opt_level;      /* 0 to 3                                     */
     bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* backend/template.h              */
+    struct ompjit__cuda *cuda; /* a CUDA source (backend/cuda_image.h), or NULL.
+                                  device_bc is empty where clang cannot compile
+                                  it                                       */
     uint8_t digest[32];      /* of all that images depend on               */
     uint8_t host_digest[32]; /* of host_bc                                 */
     bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
@@ -86,6 +92,10 @@ typedef struct ompjit__frontend ompjit__frontend;
 ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
                                  ompjit__unit *out, ompjit_error *err);
+/* CUDA C++ to a unit. frontend/cuda.c */
+ompjit_status ompjit__frontend_cuda(ompjit_context *ctx, const char *source,
+                                    const ompjit_module_options *options,
+                                    ompjit__unit *out, ompjit_error *err);
 /* Tells the front end that what it made last has been compiled further: it may
  * use the processors now, to start the next processes ahead of time. */
 void ompjit__frontend_rest(ompjit_context *ctx);
@@ -96,6 +106,10 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
+/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
+ * themselves or what C++ made them of, line 0. malloc'd. frontend/name.c */
+char *ompjit__kernel_name(const char *symbol, unsigned *line);
+
 /* Bitcode as text, appended. ir/print.c */
 ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
                                ompjit__buf *text, ompjit_error *err);
@@ -104,10 +118,20 @@ ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
 
 enum { OMPJIT__ALIGNMENT = 64 };
 
+/* The runtime's function that a CUDA kernel which calls it begins with. */
+#define OMPJIT__CUDA_BEGIN "ompjit_cuda_begin"
+
+/* How many of a launch's threads and teams stand in the second and the third
+ * dimension; 0 is 1. The number of them all is said elsewhere. */
+typedef struct ompjit__shape {
+    uint32_t threads[2], teams[2];
+} ompjit__shape;
+
 /* What is folded into a build. Zero-initialised: nothing. */
 typedef struct ompjit__spec {
     uint32_t threads;       /* in a team; 0: not folded                    */
     uint32_t teams;         /* 0: not folded                               */
+    ompjit__shape shape;    /* of those that are folded                    */
     const char *kernel;     /* symbol of the one kernel to keep; NULL: all */
     uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
                                must be given                               */

@@ -5,32 +5,22 @@
  */
 #include "rt.h"
 
-EXPORT uint32_t ompjit_host_dimension(const uint32_t size[3], uint32_t n,
-                                      int32_t d)
-{
-    if (d == 0)
-        return n % size[0];
-    n /= size[0];
-    return d == 1 ? n % size[1] : n / size[1];
-}
-
 #define QUERY(name, expression)                                                \
     EXPORT uint32_t ompjit_nvvm_##name(void)                                   \
     {                                                                          \
         return expression;                                                     \
     }
 
-/* x is the common dimension: what is folded is one-dimensional. */
-QUERY(tid_x, ompjit_fold_threads == 1 ? 0 : plat_thread_id(0))
+QUERY(tid_x, plat_thread_id(0))
 QUERY(tid_y, plat_thread_id(1))
 QUERY(tid_z, plat_thread_id(2))
-QUERY(ntid_x, ompjit_fold_threads ? ompjit_fold_threads : plat_block_dim(0))
+QUERY(ntid_x, plat_block_dim(0))
 QUERY(ntid_y, plat_block_dim(1))
 QUERY(ntid_z, plat_block_dim(2))
-QUERY(ctaid_x, ompjit_fold_teams == 1 ? 0 : plat_block_id(0))
+QUERY(ctaid_x, plat_block_id(0))
 QUERY(ctaid_y, plat_block_id(1))
 QUERY(ctaid_z, plat_block_id(2))
-QUERY(nctaid_x, ompjit_fold_teams ? ompjit_fold_teams : plat_grid_dim(0))
+QUERY(nctaid_x, plat_grid_dim(0))
 QUERY(nctaid_y, plat_grid_dim(1))
 QUERY(nctaid_z, plat_grid_dim(2))
 QUERY(warpsize, PLAT_WARP)

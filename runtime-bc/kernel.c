@@ -6,6 +6,10 @@
 
 const uint32_t ompjit_fold_threads = 0;
 const uint32_t ompjit_fold_teams = 0;
+const uint32_t ompjit_fold_threads_y = 0;
+const uint32_t ompjit_fold_threads_z = 0;
+const uint32_t ompjit_fold_teams_y = 0;
+const uint32_t ompjit_fold_teams_z = 0;
 
 uint32_t SHARED ompjit_mode;
 uint32_t SHARED ompjit_level;
@@ -100,6 +104,18 @@ EXPORT void __kmpc_target_deinit(void)
         ompjit_work = NULL;
         __kmpc_barrier_simple_generic(NULL, 0);
     }
+}
+
+/* A kernel of a CUDA source that calls the runtime begins here, as if all threads
+ * of the block were in a parallel region. Nothing tells when the last has left,
+ * so what the runtime allocates for a loop it deals out is not freed. */
+EXPORT void ompjit_cuda_begin(void)
+{
+    ompjit_task_init();
+    team_init(EXEC_SPMD, NULL);
+    ompjit_level = 1;
+    ompjit_size = 0;
+    plat_barrier();
 }
 
 /* A call of its own until openmp-opt has replaced it where it can. */

@@ -3,7 +3,8 @@
  * The machine under the device runtime, for both of its builds: NVPTX through
  * clang's builtins, the host through the engine's functions in host_abi.h.
  * Threads are numbered in one dimension, as OpenMP launches them. What the
- * pipeline knows of the launch geometry replaces what the machine says.
+ * pipeline knows of the launch geometry replaces what the machine says. Kernels
+ * of CUDA sources and bare ones have three dimensions.
  */
 #ifndef OMPJIT_RT_PLAT_H
 #define OMPJIT_RT_PLAT_H
@@ -30,6 +31,10 @@ extern const uint32_t ompjit_fold_threads WEAK;
 extern const uint32_t ompjit_fold_teams WEAK;
 /* 1: no kernel asks what task it is in. */
 extern const uint32_t ompjit_fold_task_kinds WEAK;
+/* How many of those stand in the other dimensions: never 0 where the number of
+ * all is known. */
+extern const uint32_t ompjit_fold_threads_y WEAK, ompjit_fold_threads_z WEAK;
+extern const uint32_t ompjit_fold_teams_y WEAK, ompjit_fold_teams_z WEAK;
 
 void *malloc(size_t size);
 void free(void *p);
@@ -131,10 +136,10 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
                : d == 1 ? __nvvm_read_ptx_sreg_##sreg##_y()                    \
                         : __nvvm_read_ptx_sreg_##sreg##_z();                   \
     }
-PLAT_DIMENSION(plat_thread_id, tid)
-PLAT_DIMENSION(plat_block_dim, ntid)
-PLAT_DIMENSION(plat_block_id, ctaid)
-PLAT_DIMENSION(plat_grid_dim, nctaid)
+PLAT_DIMENSION(plat_hw_thread_id, tid)
+PLAT_DIMENSION(plat_hw_block_dim, ntid)
+PLAT_DIMENSION(plat_hw_block_id, ctaid)
+PLAT_DIMENSION(plat_hw_grid_dim, nctaid)
 
 extern IN_SHARED char ompjit_dynamic_shared[] __attribute__((aligned(16)));
 INLINE void *plat_dynamic_shared(void) { return (char *)ompjit_dynamic_shared; }
@@ -213,24 +218,33 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 /* The main thread is the first of its own parallel regions. */
 #define PLAT_MAIN_WORKS 1
 
-uint32_t ompjit_host_dimension(const uint32_t size[3], uint32_t n, int32_t d);
-INLINE uint32_t plat_thread_id(int32_t d)
-{
-    const ompjit_host_thread *me = ompjit_host_self();
-    return ompjit_host_dimension(me->ntid3, me->tid, d);
-}
-INLINE uint32_t plat_block_dim(int32_t d)
+INLINE uint32_t plat_block_dim(int32_t d);
+INLINE uint32_t plat_grid_dim(int32_t d);
+INLINE uint32_t plat_hw_block_dim(int32_t d)
 {
     return ompjit_host_self()->ntid3[d];
 }
-INLINE uint32_t plat_block_id(int32_t d)
-{
-    const ompjit_host_thread *me = ompjit_host_self();
-    return ompjit_host_dimension(me->nctaid3, me->ctaid, d);
-}
-INLINE uint32_t plat_grid_dim(int32_t d)
+INLINE uint32_t plat_hw_grid_dim(int32_t d)
 {
     return ompjit_host_self()->nctaid3[d];
+}
+/* Dimension d of the n-th place in a box. */
+INLINE uint32_t plat_split(uint32_t n, uint32_t x, uint32_t y, uint32_t z,
+                           int32_t d)
+{
+    if (y == 1 && z == 1)
+        return d == 0 ? n : 0;
+    return d == 0 ? n % x : d == 1 ? n / x % y : n / x / y;
+}
+INLINE uint32_t plat_hw_thread_id(int32_t d)
+{
+    return plat_split(ompjit_host_self()->tid, plat_block_dim(0),
+                      plat_block_dim(1), plat_block_dim(2), d);
+}
+INLINE uint32_t plat_hw_block_id(int32_t d)
+{
+    return plat_split(ompjit_host_self()->ctaid, plat_grid_dim(0),
+                      plat_grid_dim(1), plat_grid_dim(2), d);
 }
 
 INLINE void *plat_dynamic_shared(void) { return ompjit_host_self()->dynamic; }
@@ -248,6 +262,36 @@ INLINE void plat_assert_failed(const char *expression, const char *file,
 }
 
 #endif
+
+/* n in all, y and z in those dimensions. */
+INLINE uint32_t plat_folded(uint32_t n, uint32_t y, uint32_t z, int32_t d)
+{
+    return d == 0 ? n / (y * z) : d == 1 ? y : z;
+}
+INLINE uint32_t plat_block_dim(int32_t d)
+{
+    return ompjit_fold_threads
+               ? plat_folded(ompjit_fold_threads, ompjit_fold_threads_y,
+                             ompjit_fold_threads_z, d)
+               : plat_hw_block_dim(d);
+}
+INLINE uint32_t plat_grid_dim(int32_t d)
+{
+    return ompjit_fold_teams
+               ? plat_folded(ompjit_fold_teams, ompjit_fold_teams_y,
+                             ompjit_fold_teams_z, d)
+               : plat_hw_grid_dim(d);
+}
+INLINE uint32_t plat_thread_id(int32_t d)
+{
+    bool alone = ompjit_fold_threads && plat_block_dim(d) == 1;
+    return alone ? 0 : plat_hw_thread_id(d);
+}
+INLINE uint32_t plat_block_id(int32_t d)
+{
+    bool alone = ompjit_fold_teams && plat_grid_dim(d) == 1;
+    return alone ? 0 : plat_hw_block_id(d);
+}
 
 INLINE uint32_t plat_ntid(void)
 {

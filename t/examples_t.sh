@@ -23,6 +23,11 @@ size_of() {
     esac
 }
 
+apis_of() {
+    echo "${1}_api"
+    if [ "$1" = matmul ]; then echo matmul_cuda_api; fi
+}
+
 on_host() {
     OMPJIT_DEVICE=host
     export OMPJIT_DEVICE
@@ -33,7 +38,9 @@ on_host() {
         "$ompjit" run --teams=5 --threads=33 --host-memory=separate \
         "$examples/$1.c" $size
     same "$1 at -O0" "$ompjit" run -O0 "$examples/$1.c" $size
-    same "$1 through the API" "$builddir/examples/${1}_api" $size
+    for api in $(apis_of $1); do
+        same "$1 through the API: $api" "$builddir/examples/$api" $size
+    done
 }
 
 # emulated MODE SCHEDULE COMMAND...: on the emulated driver. Cubins cannot be
@@ -52,9 +59,11 @@ as_ptx() {
     for mode in sync async lazy; do
         for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 \
             PTXI_SEED=2; do
-            same "$1 through the API as PTX, $mode, $schedule" emulated \
-                $mode $schedule "$builddir/examples/${1}_api" $size
-            is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
+            for api in $(apis_of $1); do
+                same "$1 through the API as PTX, $mode, $schedule: $api" \
+                    emulated $mode $schedule "$builddir/examples/$api" $size
+                is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
+            done
         done
         same "$1 as PTX, $mode" emulated $mode PTXI_SLICE=4 \
             "$ompjit" run "$examples/$1.c" $size

@@ -69,7 +69,10 @@ static void describe(FILE *out, ompjit_kernel *kernel, const char *arch)
     ompjit_resources r;
     ompjit_error err;
     ompjit_kernel_info_get(kernel, &info);
-    fprintf(out, "%s:%u on %s: ", info.name, info.line, arch);
+    fprintf(out, "%s", info.name);
+    if (info.line)
+        fprintf(out, ":%u", info.line);
+    fprintf(out, " on %s: ", arch);
     if (ompjit_kernel_resources(kernel, arch, &r, &err))
         fprintf(out, "%s\n", err.text);
     else

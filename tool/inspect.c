@@ -62,8 +62,11 @@ static int show_kernel(const struct options *o, ompjit_kernel *kernel,
 {
     ompjit_kernel_info info;
     ompjit_kernel_info_get(kernel, &info);
-    printf("%s:%u\n  symbol      %s\n  mode        %s\n", info.name, info.line,
-           info.symbol, modes[info.mode & 3]);
+    printf("%s", info.name);
+    if (info.line)
+        printf(":%u", info.line);
+    printf("\n  symbol      %s\n  mode        %s\n", info.symbol,
+           modes[info.mode & 3]);
     int status = show_params(kernel, info.nparams);
     printf("  geometry    ");
     bound("teams", info.max_teams);

@@ -199,11 +199,38 @@ static int fold_contents(const struct options *o, ompjit_module *mod)
     return EXIT_OK;
 }
 
+/* A CUDA source has kernels and no main. */
+static int run_cuda(struct options *o)
+{
+    ompjit_context *ctx = NULL;
+    ompjit_module *mod = NULL;
+    int status = session_open(o, o->device, &ctx);
+    if (!status)
+        status = session_module(o, ctx, &mod);
+    if (!status)
+        status = show_dumps(o, ctx, mod);
+    if (!status)
+        status = fold_contents(o, mod);
+    if (!status)
+        status = warm(o, ctx, mod);
+    if (!status)
+        status = kernel_run(ctx, mod, o->args);
+    if (mod && o->explain)
+        show_variants(mod);
+    if (ctx && o->time)
+        times_print(ctx);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    return session_verdict(o, status);
+}
+
 int tool_run(struct options *o)
 {
     ompjit_context *ctx = NULL;
     ompjit_module *mod = NULL;
     int status = dumps_check(o);
+    if (!status && is_cuda(o->file))
+        return run_cuda(o);
     if (!status)
         status = set_geometry(o);
     if (!status)

@@ -282,19 +282,28 @@ static int module_from_ir(const struct options *o, ompjit_context *ctx,
     return status;
 }
 
-static int module_from_c(const struct options *o, ompjit_context *ctx,
-                         const ompjit_module_options *options,
-                         ompjit_module **mod)
+bool is_cuda(const char *path)
+{
+    return ends_in(path, ".cu");
+}
+
+static int module_from_text(const struct options *o, ompjit_context *ctx,
+                            const ompjit_module_options *options,
+                            ompjit_module **mod)
 {
     char *source = NULL;
     size_t size;
     ompjit_error err;
+    ompjit_status (*make)(ompjit_context *, const char *,
+                          const ompjit_module_options *, ompjit_module **,
+                          ompjit_error *) =
+        is_cuda(o->file) ? ompjit_module_from_cuda : ompjit_module_from_c;
     int status = read_source(o, &source, &size);
     if (!status && strlen(source) != size) {
         complain("%s: has NUL bytes; is it source text?", o->file);
         status = EXIT_FAILED;
     }
-    if (!status && ompjit_module_from_c(ctx, source, options, mod, &err))
+    if (!status && make(ctx, source, options, mod, &err))
         status = failed(&err);
     free(source);
     return status;
@@ -304,7 +313,9 @@ static int module_from_c(const struct options *o, ompjit_context *ctx,
 static const char *source_name(const struct options *o)
 {
     if (o->sources.n)
-        return ends_in(o->file, ".c") ? "sources.c" : "sources.cpp";
+        return is_cuda(o->file)        ? "sources.cu"
+               : ends_in(o->file, ".c") ? "sources.c"
+                                        : "sources.cpp";
     return strcmp(o->file, "-") ? o->file : "stdin.c";
 }
 
@@ -332,9 +343,14 @@ int session_module(const struct options *o, ompjit_context *ctx,
     options.nflags = o->flags.n;
     options.openmp_version = o->openmp_version;
     options.opt_level = o->opt_level;
-    int status = check_sources(o);
+    static const char *const compilers[] = {"", "nvrtc", "clang", NULL};
+    int compiler, status = check_sources(o);
+    if (!status)
+        status = choose("--cuda-compiler", o->cuda_compiler, compilers,
+                        &compiler);
     if (status)
         return status;
+    options.cuda_compiler = (ompjit_cuda_compiler)compiler;
     return is_ir(o->file) ? module_from_ir(o, ctx, &options, mod)
-                          : module_from_c(o, ctx, &options, mod);
+                          : module_from_text(o, ctx, &options, mod);
 }

@@ -36,7 +36,8 @@ struct options {
     char **args;            /* run, tune, cache: what follows it, ends in
                                NULL                                         */
     const char *kernel;     /* explain: the second one; or NULL             */
-    const char *device, *arch, *host_memory, *host_ir, *assembler, *clang;
+    const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
+        *cuda_compiler;
     const char *output, *emit, *fold, *record, *warm;
     unsigned teams, threads, residents, time_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
@@ -84,6 +85,8 @@ int read_input(const char *path, char **data, size_t *size);
 int write_output(const char *path, const void *data, size_t size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
+/* Whether the file is a CUDA source. */
+bool is_cuda(const char *path);
 
 /* --------------------------------------------------------- dump.c, times.c */
 
@@ -101,6 +104,12 @@ void times_print(ompjit_context *ctx);
 int program_run(const struct options *o, ompjit_context *ctx,
                 ompjit_module *mod, void (*leave)(ompjit_context *ctx,
                                                   ompjit_module *mod));
+
+/* -------------------------------------------------------------- kernel.c */
+
+/* Launches a kernel of the module on the context's first device, as the words
+ * say (NULL ends them), and prints its buffers. */
+int kernel_run(ompjit_context *ctx, ompjit_module *mod, char **words);
 
 /* ----------------------------------------------------------- libraries.c */
 

@@ -302,16 +302,16 @@ static void add_launch(const ompjit__request *r, bool host,
 {
     unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
     if (fold & OMPJIT_FOLD_THREADS)
-        spec->threads = r->threads[0];
+        ompjit__set_folded(r->threads, &spec->threads, spec->shape.threads);
     if (fold & OMPJIT_FOLD_TEAMS)
-        spec->teams = r->teams[0];
+        ompjit__set_folded(r->teams, &spec->teams, spec->shape.teams);
     if (fold & OMPJIT_FOLD_NOALIAS)
         spec->noalias = r->noalias;
     if (fold & OMPJIT_FOLD_CONTENTS) {
         spec->ncontents = r->ncontents;
         spec->contents = r->contents;
     }
-    if (host && r->threads[0] <= 1)
+    if (host && r->threads[0] <= 1 && r->threads[1] <= 1 && r->threads[2] <= 1)
         spec->threads = 1;
     if (!host && spec->threads)
         spec->residents = r->residents;
@@ -397,7 +397,7 @@ ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
     ompjit_code result = OMPJIT_CODE_INIT;
     ompjit_status status = ompjit__arch_find(arch, &found, err);
     if (!status)
-        status = ompjit__kernel_request(kernel, launch, &r, err);
+        status = ompjit__kernel_folds(kernel, launch, &r, err);
     if (!status)
         status = add_args(kernel, &r, args, nargs, values, &spec, err);
     if (status)

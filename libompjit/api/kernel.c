@@ -41,9 +41,12 @@ static bool has_name(const ompjit__kernel_desc *k, const char *name)
 /* "saxpy:3, dot:8" */
 static void list_kernels(const ompjit__unit *unit, ompjit__buf *out)
 {
-    for (unsigned i = 0; i < unit->nkernels; i++)
-        ompjit__buf_printf(out, "%s%s:%u", i ? ", " : "",
-                           unit->kernels[i].name, unit->kernels[i].line);
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &unit->kernels[i];
+        ompjit__buf_printf(out, "%s%s", i ? ", " : "", k->name);
+        if (k->line)
+            ompjit__buf_printf(out, ":%u", k->line);
+    }
 }
 
 static ompjit_status name_error(const ompjit_module *mod, const char *name,
@@ -119,7 +122,8 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
     const ompjit__param *p = &k->params[i];
     *info = (ompjit_param_info){
         .size = value_size(p),
-        .is_pointer = p->kind == OMPJIT__PARAM_POINTER};
+        .is_pointer = p->kind == OMPJIT__PARAM_POINTER,
+        .is_float = p->kind == OMPJIT__PARAM_FLOAT};
     snprintf(info->name, sizeof info->name, "%s", p->name);
     return OMPJIT_OK;
 }
@@ -286,6 +290,55 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
 
 /* ----------------------------------------------------------------- launch */
 
+static ompjit_status geometry_error(const ompjit__kernel_desc *k,
+                                    const char *cause, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: %s", k->name, cause);
+}
+
+/* Whether the launch's dimensions are what such a kernel can have. */
+static ompjit_status check_dimensions(const ompjit__kernel_desc *k,
+                                      const ompjit_launch *l,
+                                      ompjit_error *err)
+{
+    bool box = l->teams_y > 1 || l->teams_z > 1 || l->threads_y > 1 ||
+               l->threads_z > 1;
+    if (box && k->openmp)
+        return geometry_error(k, "it calls the OpenMP runtime, whose threads "
+                                 "have one dimension", err);
+    if (box && k->mode != OMPJIT_MODE_BARE)
+        return geometry_error(k, "a target region has one dimension", err);
+    if (box && (!l->teams || !l->threads))
+        return geometry_error(k, "who says how many there are in y and z says "
+                                 "how many in x", err);
+    return OMPJIT_OK;
+}
+
+/* x * y * z, where 0 in y and z is 1; UINT64_MAX where it is 2^32 or more. */
+static uint64_t volume(uint32_t x, uint32_t y, uint32_t z)
+{
+    uint64_t area = (uint64_t)x * (y ? y : 1);
+    uint64_t all = area <= UINT32_MAX ? area * (z ? z : 1) : UINT64_MAX;
+    return all <= UINT32_MAX ? all : UINT64_MAX;
+}
+
+static ompjit_status check_geometry(const ompjit__kernel_desc *k,
+                                    const ompjit_launch *l, ompjit_error *err)
+{
+    uint32_t most = bound(k->max_threads);
+    uint64_t threads = volume(l->threads, l->threads_y, l->threads_z);
+    if (threads == UINT64_MAX ||
+        volume(l->teams, l->teams_y, l->teams_z) == UINT64_MAX)
+        return geometry_error(k, "2^32 teams or threads, or more", err);
+    if (most && threads > most)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s: a team of %llu threads, it was "
+                            "compiled for at most %u",
+                            k->name, (unsigned long long)threads, most);
+    return check_dimensions(k, l, err);
+}
+
 static ompjit_status check_contents(const ompjit__kernel_desc *k,
                                     const ompjit_launch *launch,
                                     ompjit_error *err)
@@ -335,9 +388,9 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
-                                     const ompjit_launch *launch,
-                                     ompjit__request *r, ompjit_error *err)
+ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
+                                   const ompjit_launch *launch,
+                                   ompjit__request *r, ompjit_error *err)
 {
     const ompjit__kernel_desc *k = desc(kernel);
     *r = (ompjit__request){0};
@@ -354,15 +407,15 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                             "ompjit_launch: specialize %d, fold %#x: values "
                             "that are not known",
                             (int)launch->specialize, launch->fold);
-    ompjit_status status = check_contents(k, launch, err);
+    ompjit_status status = check_geometry(k, launch, err);
+    if (!status)
+        status = check_contents(k, launch, err);
     if (status)
         return status;
-    uint32_t most = bound(k->max_threads);
-    if (most && launch->threads > most)
-        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
-                            "kernel %s: a team of %u threads, it was compiled "
-                            "for at most %u",
-                            k->name, launch->threads, most);
+    r->teams[1] = launch->teams_y;
+    r->teams[2] = launch->teams_z;
+    r->threads[1] = launch->threads_y;
+    r->threads[2] = launch->threads_z;
     r->teams[0] = launch->teams;
     r->teams_fixed = launch->teams != 0;
     r->threads[0] = launch->threads;
@@ -379,6 +432,19 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
     r->ncontents = launch->ncontents;
     r->contents = launch->contents;
     return OMPJIT_OK;
+}
+
+ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
+                                     const ompjit_launch *launch,
+                                     ompjit__request *r, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    ompjit_status status = ompjit__kernel_folds(kernel, launch, r, err);
+    if (!status && k->cuda && (!r->teams[0] || !r->threads[0]))
+        return geometry_error(k, "of a CUDA kernel the launch says how many "
+                                 "teams there are and how many threads in each",
+                              err);
+    return status;
 }
 
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,

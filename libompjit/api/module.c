@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "backend/cuda_image.h"
 #include "backend/template.h"
 #include "cache/cache.h"
 
@@ -27,6 +28,10 @@ static ompjit_status check_options(const ompjit_module_options *o,
                             "ompjit_module_options: opt_level %u is none of "
                             "0 (default), 1 to 4 (-O0 to -O3)",
                             o->opt_level);
+    if ((unsigned)o->cuda_compiler > OMPJIT_CUDA_COMPILER_CLANG)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_options: no CUDA compiler has the "
+                            "number %d", (int)o->cuda_compiler);
     return OMPJIT_OK;
 }
 
@@ -59,13 +64,19 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* The two front ends that take source text. */
+typedef ompjit_status from_source(ompjit_context *ctx, const char *source,
+                                  const ompjit_module_options *options,
+                                  ompjit__unit *out, ompjit_error *err);
+
 /* A context that checks needs line numbers, whatever the flags say. */
-static ompjit_status compile(ompjit_context *ctx, const char *source,
+static ompjit_status compile(from_source *front_end, ompjit_context *ctx,
+                             const char *source,
                              const ompjit_module_options *o,
                              ompjit__unit *unit, ompjit_error *err)
 {
     if (!ctx->check)
-        return ompjit__frontend_c(ctx, source, o, unit, err);
+        return front_end(ctx, source, o, unit, err);
     ompjit_module_options with_lines = *o;
     const char **flags = calloc(o->nflags + 1u, sizeof *flags);
     if (!flags)
@@ -75,28 +86,44 @@ static ompjit_status compile(ompjit_context *ctx, const char *source,
     flags[o->nflags] = "-g";
     with_lines.flags = flags;
     with_lines.nflags = o->nflags + 1;
-    ompjit_status status =
-        ompjit__frontend_c(ctx, source, &with_lines, unit, err);
+    ompjit_status status = front_end(ctx, source, &with_lines, unit, err);
     free(flags);
     return status;
+}
+
+static ompjit_status module_from(const char *who, from_source *front_end,
+                                 ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit_module **mod, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    const ompjit_module_options *o = options ? options : &defaults;
+    if (!ctx || !source || !mod)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "%s: context, source and a place for the module "
+                            "are needed", who);
+    ompjit_status status = check_options(o, err);
+    if (status)
+        return status;
+    ompjit__unit unit = {0};
+    status = compile(front_end, ctx, source, o, &unit, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
 }
 
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
                                    const ompjit_module_options *options,
                                    ompjit_module **mod, ompjit_error *err)
 {
-    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
-    const ompjit_module_options *o = options ? options : &defaults;
-    if (!ctx || !source || !mod)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_from_c: context, source and a "
-                            "place for the module are needed");
-    ompjit_status status = check_options(o, err);
-    if (status)
-        return status;
-    ompjit__unit unit = {0};
-    status = compile(ctx, source, o, &unit, err);
-    return status ? status : module_new(ctx, &unit, mod, err);
+    return module_from("ompjit_module_from_c", ompjit__frontend_c, ctx, source,
+                       options, mod, err);
+}
+
+ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
+                                      const ompjit_module_options *options,
+                                      ompjit_module **mod, ompjit_error *err)
+{
+    return module_from("ompjit_module_from_cuda", ompjit__frontend_cuda, ctx,
+                       source, options, mod, err);
 }
 
 ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
@@ -211,6 +238,9 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
     const ompjit__unit *unit = &mod->unit;
     ompjit__buf text = {0};
     ompjit_status status;
+    if (!unit->device_bc.size && format != OMPJIT_FORMAT_PTX &&
+        format != OMPJIT_FORMAT_CUBIN)
+        return ompjit__cuda_no_ir(unit->cuda, err);
     switch (format) {
     case OMPJIT_FORMAT_LL:
         status = ompjit__print_ir(&unit->device_bc, unit->name, &text, err);

@@ -61,6 +61,11 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *request,
                                      ompjit_error *err);
+/* The request of one that is not launched, and need not say its geometry. */
+ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
+                                   const ompjit_launch *launch,
+                                   ompjit__request *request,
+                                   ompjit_error *err);
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit_error *err);

@@ -159,5 +159,7 @@ void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
 
 /* The device runtime's bitcode for a triple that there is a machine for. */
 const void *ompjit__runtime_bc(const char *triple, size_t *size);
+/* runtime-bc/cuda.h, which clang reads before a CUDA source. */
+const char *ompjit__cuda_header(void);
 
 #endif

@@ -33,6 +33,7 @@
 
 #include "backend/backend.h"
 #include "backend/count.h"
+#include "backend/cuda_image.h"
 #include "backend/template.h"
 #include "device/check_abi.h"
 #include "ir/ir.h"
@@ -209,8 +210,8 @@ static void keep_kernel_apart(struct build *b)
 
 static ompjit_status fold(struct build *b, ompjit_error *err)
 {
-    ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS, b->spec->threads);
-    ompjit__fold_constant(b->m, OMPJIT__FOLD_TEAMS, b->spec->teams);
+    ompjit__fold_threads(b->m, b->spec);
+    ompjit__fold_teams(b->m, b->spec);
     if (b->spec->kernel)
         keep_kernel_apart(b);
     ompjit_status status =
@@ -272,10 +273,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
-    if (b->is_template) {
-        preserve(passes, OMPJIT__FOLD_THREADS);
-        preserve(passes, OMPJIT__FOLD_TEAMS);
-    }
+    for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
+        preserve(passes, ompjit__fold_name(i));
     ompjit__buf_printf(passes, ">");
 }
 
@@ -401,8 +400,7 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
         status = from_unit(b, err);
     if (!status) {
         if (b->spec->threads)
-            ompjit__fold_constant(b->m, OMPJIT__FOLD_THREADS,
-                                  b->spec->threads);
+            ompjit__fold_threads(b->m, b->spec);
         keep_kernel_apart(b);
         find_environment(b);
         status = run_pipeline(b, err);
@@ -549,8 +547,10 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
     ompjit_status status = verify(b, err);
     if (!status)
         status = check_undefined(b, err);
-    if (!b->host)
+    if (!b->host) {
         ompjit__order_shared(b->m);
+        ompjit__lower_local(b->m);
+    }
     if (status)
         return status;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {
@@ -577,9 +577,11 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     if (b->format != OMPJIT_FORMAT_CUBIN)
         return OMPJIT_OK;
     ompjit__buf ptx = b->image->bytes;
+    bool environment = b->image->environment;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
         ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
+    b->image->environment = environment;
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -619,6 +621,44 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
 
+/* A CUDA source for a GPU: NVRTC's PTX takes the place of the whole pipeline up
+ * to the assembler. False: clang's IR is to be used, as any IR is. */
+static bool from_cuda(struct build *b, ompjit_status *status,
+                      ompjit_error *err)
+{
+    ompjit_error why;
+    const ompjit__unit *unit = b->unit;
+    bool ir = unit->device_bc.size != 0;
+    if (b->host || b->format == OMPJIT_FORMAT_OPT_LL ||
+        !ompjit__cuda_by_nvrtc(unit)) {
+        *status = ir ? OMPJIT_OK : ompjit__cuda_no_ir(unit->cuda, err);
+        return !ir;
+    }
+    b->image->kind = OMPJIT__IMAGE_PTX;
+    *status = ompjit__cuda_ptx(b->ctx, unit, b->arch->name, b->spec,
+                               &b->image->bytes, &why);
+    b->image->environment =
+        !*status && strstr(b->image->bytes.data, OMPJIT__DEVICE_ENVIRONMENT);
+    b->stage_start = ompjit__now();
+    if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
+        ompjit__buf_free(&b->image->bytes);
+        ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name,
+                    b->arch->name, why.text);
+        return false;
+    }
+    if (*status && err)
+        *err = why;
+    return true;
+}
+
+static ompjit_status make_image(struct build *b, ompjit_error *err)
+{
+    ompjit_status status;
+    if (!b->unit->cuda || !from_cuda(b, &status, err))
+        status = ompjit__guard(compile, b, OMPJIT_STAGE_CODEGEN, err);
+    return status ? status : assemble(b, err);
+}
+
 ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
                             const char *arch, ompjit_format format,
                             const ompjit__spec *spec, ompjit__image *out,
@@ -639,9 +679,7 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     if (status)
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);
-    status = ompjit__guard(compile, &b, OMPJIT_STAGE_CODEGEN, err);
-    if (!status)
-        status = assemble(&b, err);
+    status = make_image(&b, err);
     ompjit__buf_free(&b.messages);
     ompjit__frontend_rest(ctx);
     if (status)

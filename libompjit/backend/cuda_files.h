@@ -12,6 +12,7 @@ enum ompjit__cuda_file {
     OMPJIT__CUDA_NVRTC,
     OMPJIT__CUDA_PTXAS,
     OMPJIT__CUDA_LIBDEVICE,
+    OMPJIT__CUDA_HEADER, /* one of those that CUDA sources include */
     OMPJIT__CUDA_DRIVER
 };
 

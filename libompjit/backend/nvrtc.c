@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * CUDA C++ to cubin by NVRTC, loaded at first use, versions 12 and 13.
+ * CUDA C++ to PTX by NVRTC, loaded at first use, versions 12 and 13.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct api {
     int (*compile)(program p, int n, const char *const *options);
     int (*log_size)(program p, size_t *size);
     int (*log)(program p, char *text);
-    int (*cubin_size)(program p, size_t *size);
-    int (*cubin)(program p, char *data);
+    int (*ptx_size)(program p, size_t *size);
+    int (*ptx)(program p, char *data);
     const char *(*error_string)(int result);
     int (*version)(int *major, int *minor);
 };
@@ -32,8 +32,8 @@ static const ompjit__symbol symbols[] = {
     {"nvrtcCompileProgram", offsetof(struct api, compile), true},
     {"nvrtcGetProgramLogSize", offsetof(struct api, log_size), true},
     {"nvrtcGetProgramLog", offsetof(struct api, log), true},
-    {"nvrtcGetCUBINSize", offsetof(struct api, cubin_size), true},
-    {"nvrtcGetCUBIN", offsetof(struct api, cubin), true},
+    {"nvrtcGetPTXSize", offsetof(struct api, ptx_size), true},
+    {"nvrtcGetPTX", offsetof(struct api, ptx), true},
     {"nvrtcGetErrorString", offsetof(struct api, error_string), true},
     {"nvrtcVersion", offsetof(struct api, version), true},
 };
@@ -77,17 +77,18 @@ static ompjit_status failed(program p, int result, const char *name,
     return status;
 }
 
-static ompjit_status take_cubin(program p, const char *name,
-                                ompjit__buf *cubin, ompjit_error *err)
+/* The size counts a final NUL. */
+static ompjit_status take_ptx(program p, const char *name, ompjit__buf *ptx,
+                              ompjit_error *err)
 {
     size_t size = 0;
-    int result = library.api.cubin_size(p, &size);
-    char *data = result ? NULL : malloc(size + 1);
+    int result = library.api.ptx_size(p, &size);
+    char *data = result ? NULL : calloc(1, size + 1);
     if (data)
-        result = library.api.cubin(p, data);
+        result = library.api.ptx(p, data);
     if (data && !result)
-        ompjit__buf_add(cubin, data, size);
-    bool memory = (result || data) && !cubin->failed;
+        ompjit__buf_add(ptx, data, strlen(data));
+    bool memory = (result || data) && !ptx->failed;
     free(data);
     if (!memory)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
@@ -96,23 +97,32 @@ static ompjit_status take_cubin(program p, const char *name,
 
 static ompjit_status compile(const char *source, const char *name,
                              const char *const *options, unsigned n,
-                             ompjit__buf *cubin, ompjit_error *err)
+                             ompjit__buf *ptx, ompjit_error *err)
 {
     program p = NULL;
     int result = library.api.create(&p, source, name, 0, NULL, NULL);
     if (!result)
         result = library.api.compile(p, (int)n, options);
     ompjit_status status = result ? failed(p, result, name, err)
-                                  : take_cubin(p, name, cubin, err);
+                                  : take_ptx(p, name, ptx, err);
     if (p)
         library.api.destroy(&p);
     return status;
 }
 
+ompjit_status ompjit__nvrtc_version(unsigned *version, ompjit_error *err)
+{
+    pthread_once(&library.once, load);
+    if (library.status && err)
+        *err = library.why;
+    *version = library.version;
+    return library.status;
+}
+
 ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
                                     const char *arch,
                                     const char *const *options, unsigned n,
-                                    ompjit__buf *cubin, ompjit_error *err)
+                                    ompjit__buf *ptx, ompjit_error *err)
 {
     const ompjit__arch *row;
     ompjit_status status = ompjit__arch_find(arch, &row, err);
@@ -121,23 +131,21 @@ ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
     if (!row->cuda)
         return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_FRONTEND,
                             "NVRTC does not compile for '%s'", arch);
-    pthread_once(&library.once, load);
-    if (library.status) {
-        if (err)
-            *err = library.why;
-        return library.status;
-    }
-    if (row->cuda > library.version)
+    unsigned version;
+    status = ompjit__nvrtc_version(&version, err);
+    if (status)
+        return status;
+    if (row->cuda > version)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
-                            "NVRTC %u.%u is too old for %s",
-                            library.version / 10, library.version % 10, arch);
-    char *target = ompjit__format("-arch=%s", arch);
+                            "NVRTC %u.%u is too old for %s", version / 10,
+                            version % 10, arch);
+    char *target = ompjit__format("-arch=compute_%s", arch + strlen("sm_"));
     const char **all = malloc((n + 1) * sizeof *all);
     if (target && all) {
         all[0] = target;
         for (unsigned i = 0; i < n; i++)
             all[i + 1] = options[i];
-        status = compile(source, name, all, n + 1, cubin, err);
+        status = compile(source, name, all, n + 1, ptx, err);
     } else {
         status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }

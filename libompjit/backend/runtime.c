@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
+extern const char ompjit__cuda_h[] HIDDEN;
 #define CPU(name, ...)                                                         \
     extern const char ompjit__rt_##name##_begin[] HIDDEN;                      \
     extern const char ompjit__rt_##name##_end[] HIDDEN;
@@ -30,4 +31,9 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size)
             return runtimes[i].begin;
         }
     return NULL;
+}
+
+const char *ompjit__cuda_header(void)
+{
+    return ompjit__cuda_h;
 }

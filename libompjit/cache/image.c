@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/cuda_files.h"
+#include "backend/cuda_image.h"
 #include "cache/cache.h"
 
 /* ------------------------------------------------------------------- key */
@@ -35,12 +36,15 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 /* A new field of a spec is a new line here. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
-    _Static_assert(sizeof *spec == 72 && offsetof(ompjit__spec,
-                                                  contents) == 64,
+    _Static_assert(sizeof *spec == 88 && offsetof(ompjit__spec,
+                                                  contents) == 80,
                    "what is folded is part of the key");
     ompjit__buf *text = &key->text;
     ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
                        spec->threads, spec->teams, spec->import_globals);
+    ompjit__buf_printf(text, "shape %u %u %u %u\n", spec->shape.threads[0],
+                       spec->shape.threads[1], spec->shape.teams[0],
+                       spec->shape.teams[1]);
     ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
                        spec->aligned, spec->noalias);
     if (spec->residents)
@@ -60,6 +64,22 @@ static void add_spec(ompjit__key *key, const ompjit__spec *spec)
                                spec->literals[i]);
 }
 
+/* NVRTC reads the source, not the unit's IR. */
+static void add_cuda(ompjit__key *key, const ompjit__unit *unit)
+{
+    uint8_t digest[OMPJIT__DIGEST];
+    const ompjit__cuda *cuda = unit->cuda;
+    if (!ompjit__cuda_by_nvrtc(unit))
+        return;
+    ompjit__digest(cuda->source, strlen(cuda->source), digest);
+    ompjit__key_digest(key, "cuda", digest);
+    ompjit__buf_printf(&key->text, "cuda_name %s\ncuda_compiler %d\n",
+                       cuda->name, (int)cuda->compiler);
+    for (unsigned i = 0; i < cuda->noptions; i++)
+        ompjit__buf_printf(&key->text, "cuda_option %s\n", cuda->options[i]);
+    add_tool(key, "nvrtc", OMPJIT__CUDA_NVRTC);
+}
+
 static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
                      const char *arch, ompjit_format format,
                      const ompjit__spec *spec, ompjit__key *key)
@@ -76,6 +96,8 @@ static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
         add_tool(key, "libdevice", OMPJIT__CUDA_LIBDEVICE);
     if (format == OMPJIT_FORMAT_CUBIN)
         add_assembler(key, ctx);
+    if (strcmp(arch, "host"))
+        add_cuda(key, unit);
     add_spec(key, spec);
     return ompjit__key_end(key);
 }
@@ -164,7 +186,8 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx,
 {
     ompjit__key key = {0};
     ompjit__claim claim;
-    if (!ctx->cache || format == OMPJIT_FORMAT_OPT_LL ||
+    bool known = unit->device_bc.size; /* else: whatever NVRTC includes */
+    if (!ctx->cache || !known || format == OMPJIT_FORMAT_OPT_LL ||
         !make_key(ctx, unit, arch, format, spec, &key)) {
         ompjit__key_free(&key);
         return ompjit__build(ctx, unit, arch, format, spec, out, err);

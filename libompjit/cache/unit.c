@@ -16,7 +16,8 @@ static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
     const int64_t numbers[] = {
         k->line,        k->mode,      k->launch_env,     k->min_threads,
         k->max_threads, k->min_teams, k->max_teams,      k->reduction_size,
-        k->reduction_length, k->teams, k->parallel, k->nparams,
+        k->reduction_length, k->teams, k->parallel, k->cuda,
+        k->openmp,      k->nparams,
     };
     ompjit__pack_string(out, k->symbol);
     ompjit__pack_string(out, k->name);
@@ -46,6 +47,8 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
     k->reduction_length = (int32_t)ompjit__read_number(r);
     k->teams = (uint32_t)ompjit__read_number(r);
     k->parallel = ompjit__read_number(r);
+    k->cuda = ompjit__read_number(r);
+    k->openmp = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);
     k->params = calloc(n + 1, sizeof *k->params);
     r->bad |= !k->params;

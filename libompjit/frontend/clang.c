@@ -15,7 +15,7 @@
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
 
-/* A pair of processes for the halves of one source. */
+/* A pair of processes for the halves of one source; CUDA has no host half. */
 struct pair {
     char *key; /* of a warm pair; NULL: no pair there */
     ompjit__child host, device;
@@ -118,6 +118,8 @@ void ompjit__frontend_free(ompjit__frontend *f)
  * somebody comes by, at the latest when the context ends. */
 static void leave(ompjit__frontend *f, ompjit__child *child)
 {
+    if (!child->pid)
+        return;
     ompjit__child_hang_up(child);
     pthread_mutex_lock(&f->lock);
     unsigned place = 0;
@@ -166,8 +168,10 @@ static ompjit_status pair_start(const ompjit__command *command,
                                 ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
-    ompjit_status status =
-        ompjit__child_start(command->host.v, time_limit, &pair.host, err);
+    ompjit_status status = OMPJIT_OK;
+    if (command->host.n)
+        status =
+            ompjit__child_start(command->host.v, time_limit, &pair.host, err);
     if (!status)
         status = ompjit__child_start(command->device.v, time_limit,
                                      &pair.device, err);
@@ -229,7 +233,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
             old = next;
     }
     pthread_mutex_unlock(&f->lock);
-    if (old.host.pid)
+    if (old.device.pid)
         pair_kill(&old);
 }
 
@@ -239,9 +243,10 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
 struct run {
     ompjit__frontend *f;
     const char *name, *source;
-    const ompjit__command *command;
+    ompjit__command *command;
     char *key; /* of its pair */
     bool eager; /* start the next pair during this compile */
+    bool cuda;  /* no host half                            */
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
     const ompjit__snippet *snippet;
@@ -330,7 +335,9 @@ static ompjit_status verdict(struct run *run, ompjit_error *err)
 {
     const ompjit__talk *host = &run->host, *device = &run->device;
     ompjit_status status;
-    if (host->exit.how != OMPJIT__END_RUNNING)
+    if (run->cuda)
+        status = ompjit__diagnose(run->name, "device", device, NULL, err);
+    else if (host->exit.how != OMPJIT__END_RUNNING)
         status = ompjit__diagnose(run->name, "host", host, NULL, err);
     else
         status = ompjit__diagnose(run->name, "device", device,
@@ -350,11 +357,12 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .time_limit = run->f->time_limit,
                            .meanwhile = prepare_next,
                            .data = run};
-    ompjit_status status =
-        ompjit__exchange(&order, &run->host, &run->device, err);
+    ompjit_status status = ompjit__exchange(
+        &order, run->cuda ? NULL : &run->host, &run->device, err);
     ompjit__take_deps(&run->host.diag, &run->deps);
     ompjit__take_deps(&run->device.diag, &run->deps);
-    if (status || !run->host.complete || !run->device.complete) {
+    if (status || !(run->cuda || run->host.complete) ||
+        !run->device.complete) {
         pair_kill(pair);
         return status ? status : verdict(run, err);
     }
@@ -407,8 +415,11 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     collect_warnings(run, &run->recall->warnings);
     log_warnings(ctx, &run->recall->warnings);
     start = ompjit__now();
-    status = ompjit__unit_read(&run->device.out, &run->host.out, run->name,
-                               run->snippet->options->opt_level, out, err);
+    unsigned opt_level = run->snippet->options->opt_level;
+    status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
+                                                opt_level, out, err)
+                       : ompjit__unit_read(&run->device.out, &run->host.out,
+                                           run->name, opt_level, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
@@ -438,37 +449,33 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
     return status;
 }
 
-ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
-                                 const ompjit_module_options *options,
-                                 ompjit__unit *out, ompjit_error *err)
+/* By the cache where it has the unit. The command is the front end's
+ * afterwards. */
+static ompjit_status compile_snippet(ompjit_context *ctx, ompjit__frontend *f,
+                                     ompjit__snippet *snippet,
+                                     ompjit__command *command, bool cuda,
+                                     ompjit__unit *out, ompjit_error *err)
 {
-    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
-    if (!options)
-        options = &defaults;
-    ompjit__command command;
     ompjit__recall recall;
-    ompjit__snippet snippet = {
-        .source = source, .options = options, .command = &command};
-    struct run run = {.name = ompjit__source_name(options),
-                      .source = source,
-                      .command = &command,
-                      .snippet = &snippet,
+    struct run run = {.f = f,
+                      .name = ompjit__source_name(snippet->options),
+                      .source = snippet->source,
+                      .command = command,
+                      .cuda = cuda,
+                      .snippet = snippet,
                       .recall = &recall};
-    ompjit_status status = frontend_of(ctx, &run.f, err);
-    if (!status)
-        status = ompjit__command_make(&run.f->clang, options, &command, err);
-    if (status)
-        return status;
-    snippet.clang = &run.f->clang;
-    if (ompjit__recall_c(ctx, &snippet, &recall)) {
+    ompjit_status status = OMPJIT_OK;
+    snippet->clang = &f->clang;
+    snippet->command = command;
+    if (ompjit__recall_c(ctx, snippet, &recall)) {
         log_warnings(ctx, &recall.warnings);
         *out = recall.unit;
-        ompjit__command_free(&command);
+        ompjit__command_free(command);
     } else {
-        status = compile_new(ctx, &run, &command, out, err);
+        status = compile_new(ctx, &run, command, out, err);
     }
     if (!status)
-        out->own_lines = !ompjit__lines_wanted(options);
+        out->own_lines = !ompjit__lines_wanted(snippet->options);
     ompjit__recall_end(&recall);
     if (!status)
         out->from_source = true;
@@ -476,4 +483,35 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     if (status == OMPJIT_ERR_SOURCE)
         ompjit__frontend_rest(ctx);
     return status;
+}
+
+ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    if (!options)
+        options = &defaults;
+    ompjit__frontend *f;
+    ompjit__command command;
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
+    if (!status)
+        status = ompjit__command_make(&f->clang, options, &command, err);
+    return status ? status
+                  : compile_snippet(ctx, f, &snippet, &command, false, out, err);
+}
+
+ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__frontend *f;
+    ompjit__command command;
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
+    if (!status)
+        status = ompjit__command_make_cuda(&f->clang, options, &command, err);
+    return status ? status
+                  : compile_snippet(ctx, f, &snippet, &command, true, out, err);
 }

@@ -113,12 +113,25 @@ static const char *const both_args[] = {
     "-fgnuc-version=4.2.1",
     "-ferror-limit",
     "19",
-    "-fopenmp",
     "-sys-header-deps",
     "-MT",
     OMPJIT__DEPS_TARGET,
     "-dependency-file",
     "/dev/fd/2",
+    NULL,
+};
+
+static const char *const openmp_args[] = {"-fopenmp", NULL};
+
+/* What every supported architecture has decides which builtins there are and
+ * __CUDA_ARCH__; it is taken off the code again (ir.c). */
+static const char *const cuda_args[] = {
+    "-fcuda-is-device",
+    "-target-cpu",
+    "sm_75",
+    "-target-feature",
+    "+ptx78",
+    "-fno-threadsafe-statics",
     NULL,
 };
 
@@ -181,14 +194,15 @@ static ompjit_status check_numbers(const ompjit_module_options *options,
 
 /* What the name decides: the language, and that standard input is that file,
  * for clang's messages, __FILE__, and the names of the target regions. */
-static void add_source(ompjit__command *command, const char *name)
+static void add_source(ompjit__command *command, const char *name,
+                       const char *language)
 {
     const char *slash = strrchr(name, '/');
     char *map = ompjit__format("%s;/dev/fd/0", name);
     add_both(command, "-main-file-name");
     add_both(command, slash ? slash + 1 : name);
     add_both(command, "-x");
-    add_both(command, is_cxx(name) ? "c++" : "c");
+    add_both(command, language);
     add_both(command, "-remap-file");
     add_both(command, map ? map : "");
     add_both(command, "-o");
@@ -236,16 +250,35 @@ static void add_start(const ompjit__clang *clang, ompjit__command *command)
     add_all(&command->device, device_args);
     add_all(&command->host, both_args);
     add_all(&command->device, both_args);
+    add_all(&command->host, openmp_args);
+    add_all(&command->device, openmp_args);
+}
+
+static void add_start_cuda(const ompjit__clang *clang, ompjit__args *device)
+{
+    ompjit__args_add(device, clang->path);
+    ompjit__args_add(device, "-cc1");
+    ompjit__args_add(device, "-triple");
+    ompjit__args_add(device, "nvptx64-nvidia-cuda");
+    ompjit__args_add(device, "-aux-triple");
+    ompjit__args_add(device, clang->triple);
+    add_all(device, cuda_args);
+    add_all(device, both_args);
 }
 
 static void add_settings(const ompjit_module_options *options,
                          ompjit__command *command)
 {
     static const char *const levels[] = {"-O3", "-O0", "-O1", "-O2", "-O3"};
+    add_both(command, levels[options->opt_level]);
+}
+
+static void add_version(const ompjit_module_options *options,
+                        ompjit__command *command)
+{
     char version[32];
     unsigned v = options->openmp_version;
     snprintf(version, sizeof version, "-fopenmp-version=%u", v ? v : 51);
-    add_both(command, levels[options->opt_level]);
     add_both(command, version);
 }
 
@@ -287,30 +320,69 @@ static void add_headers(const ompjit__clang *clang, ompjit__command *command)
     free(own);
 }
 
+/* What follows the language's own part: headers, the user's flags, the
+ * source. */
+static ompjit_status add_end(const ompjit__clang *clang,
+                             const ompjit_module_options *options,
+                             const char *language, ompjit__command *command,
+                             ompjit_error *err)
+{
+    const char *name = ompjit__source_name(options);
+    const char *slash = strrchr(name, '/');
+    char *dir = slash ? ompjit__format("%.*s", (int)(slash - name + 1), name)
+                      : NULL;
+    add_headers(clang, command);
+    ompjit_status status = ompjit__flags_add(options, dir, command, err);
+    free(dir);
+    add_source(command, name, language);
+    if (!status && (command->host.failed || command->device.failed))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    return status;
+}
+
+static ompjit_status check_options(const ompjit_module_options *options,
+                                   ompjit_error *err)
+{
+    ompjit_status status = check_name(ompjit__source_name(options), err);
+    return status ? status : check_numbers(options, err);
+}
+
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
                                    ompjit__command *out, ompjit_error *err)
 {
     ompjit__command command = {0};
-    const char *name = ompjit__source_name(options);
-    ompjit_status status = check_name(name, err);
-    if (!status)
-        status = check_numbers(options, err);
+    bool cxx = is_cxx(ompjit__source_name(options));
+    ompjit_status status = check_options(options, err);
     if (status)
         return status;
-    const char *slash = strrchr(name, '/');
-    char *dir = slash ? ompjit__format("%.*s", (int)(slash - name + 1), name)
-                      : NULL;
     add_start(clang, &command);
     add_settings(options, &command);
-    if (is_cxx(name))
+    add_version(options, &command);
+    if (cxx)
         add_cxx(clang, options, &command);
-    add_headers(clang, &command);
-    status = ompjit__flags_add(options, dir, &command, err);
-    free(dir);
-    add_source(&command, name);
-    if (!status && (command.host.failed || command.device.failed))
-        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    status = add_end(clang, options, cxx ? "c++" : "c", &command, err);
+    if (status)
+        ompjit__command_free(&command);
+    else
+        *out = command;
+    return status;
+}
+
+ompjit_status ompjit__command_make_cuda(const ompjit__clang *clang,
+                                        const ompjit_module_options *options,
+                                        ompjit__command *out,
+                                        ompjit_error *err)
+{
+    ompjit__command command = {0};
+    ompjit_status status = check_options(options, err);
+    if (status)
+        return status;
+    add_start_cuda(clang, &command.device);
+    add_settings(options, &command);
+    add_dirs(&command, "-internal-isystem", &clang->cxx_dirs);
+    status = add_end(clang, options, "cuda", &command, err);
+    ompjit__args_free(&command.host);
     if (status)
         ompjit__command_free(&command);
     else

@@ -241,10 +241,12 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
     struct exchange x = {
         .order = order,
         .source = {.data = (char *)order->source, .size = order->size},
-        .talks = {host, device},
-        .n = 2,
+        .talks = {host ? host : device, device},
+        .n = host ? 2 : 1,
         .want_bitcode = true};
     struct held held;
+    if (!host)
+        hang_up(&device->child->host_ir);
     hold_sigpipe(&held);
     ompjit_status status = converse(&x, "clang", err);
     release_sigpipe(&held);

@@ -70,6 +70,11 @@ bool ompjit__lines_wanted(const ompjit_module_options *options);
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
                                    ompjit__command *out, ompjit_error *err);
+/* Of CUDA, which has a device half only. */
+ompjit_status ompjit__command_make_cuda(const ompjit__clang *clang,
+                                        const ompjit_module_options *options,
+                                        ompjit__command *out,
+                                        ompjit_error *err);
 void ompjit__command_free(ompjit__command *command);
 /* Adds the user's flags to both command lines. `dir` is the source's folder
  * or NULL. INVALID error for one that cannot work. */
@@ -140,7 +145,8 @@ typedef struct ompjit__order {
 /* Sends the source to both children, passes the host half's bitcode on to the
  * device half's child, and collects what they answer. Returns as soon as both
  * bitcodes are complete or one child has ended without. TIMEOUT error when the
- * deadline passes: the children are killed then. */
+ * deadline passes: the children are killed then. `host` may be NULL: there is
+ * only the device half. */
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
 /* Runs a command and collects its standard output. */
@@ -171,15 +177,34 @@ ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
                                 unsigned opt_level, ompjit__unit *out,
                                 ompjit_error *err);
+/* Likewise of CUDA, whose kernels are the unit's. ir.c */
+ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
+                                     const char *name, unsigned opt_level,
+                                     ompjit__unit *out, ompjit_error *err);
 /* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err);
+ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
 /* upgrade.c calls it for the function that starts a kernel. */
 ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 /* Fills kernels and globals. `host` may be NULL. describe.c */
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err);
+
+/* ---------------------------------------------------------- CUDA (cuda.c) */
+
+/* CUDA to a unit by clang alone; `source` is complete. clang.c */
+ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err);
+/* What is particular to CUDA's kernels, once they are described: how many
+ * threads they are for, and that those which call the OpenMP runtime begin by
+ * preparing it. SOURCE error for parameters that no launch can pass.
+ * cuda_kernel.c */
+ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
+                                   ompjit_error *err);
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
 LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
@@ -212,9 +237,5 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
 /* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
  * -1 if the store is not into `args`. */
 int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);
-
-/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
- * themselves, line 0. The name is malloc'd. name.c */
-char *ompjit__kernel_name(const char *symbol, unsigned *line);
 
 #endif

@@ -20,6 +20,7 @@ struct reading {
     const ompjit__buf *device, *host;
     const char *name;
     ompjit__unit *unit;
+    bool cuda;
     ompjit__buf messages;
 };
 
@@ -94,12 +95,16 @@ static ompjit_status read_both(struct reading *r, LLVMContextRef context,
     snprintf(device_name, sizeof device_name, "device half of %s", r->name);
     snprintf(host_name, sizeof host_name, "host half of %s", r->name);
     ompjit_status status = read_half(r, context, r->device, device_name,
-                                     ompjit__upgrade_device, device, err);
+                                     r->cuda ? ompjit__upgrade_cuda
+                                             : ompjit__upgrade_device,
+                                     device, err);
     if (!status && r->host->size)
         status = read_half(r, context, r->host, host_name,
                            ompjit__upgrade_host, host, err);
     if (!status)
         status = ompjit__describe(*device, *host, r->unit, err);
+    if (!status && r->cuda)
+        status = ompjit__cuda_kernels(*device, r->unit, err);
     if (!status)
         status = write_half(*device, &r->unit->device_bc, err);
     if (!status && *host)
@@ -121,20 +126,16 @@ static ompjit_status read_guarded(void *arg, ompjit_error *err)
     return status;
 }
 
-ompjit_status ompjit__unit_read(const ompjit__buf *device,
-                                const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__unit *out,
-                                ompjit_error *err)
+static ompjit_status unit_read(struct reading *r, unsigned opt_level,
+                               ompjit__unit *out, ompjit_error *err)
 {
-    ompjit__unit unit = {.name = ompjit__strdup(name),
+    ompjit__unit unit = {.name = ompjit__strdup(r->name),
                          .opt_level = opt_level ? opt_level - 1 : 3};
-    struct reading r = {
-        .device = device, .host = host, .name = name, .unit = &unit};
+    r->unit = &unit;
     ompjit_status status =
-        unit.name
-            ? ompjit__guard(read_guarded, &r, OMPJIT_STAGE_READ, err)
-            : ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    ompjit__buf_free(&r.messages);
+        unit.name ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
+                  : ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    ompjit__buf_free(&r->messages);
     if (!status && !ompjit__unit_seal(&unit))
         status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     if (status)
@@ -142,6 +143,25 @@ ompjit_status ompjit__unit_read(const ompjit__buf *device,
     else
         *out = unit;
     return status;
+}
+
+ompjit_status ompjit__unit_read(const ompjit__buf *device,
+                                const ompjit__buf *host, const char *name,
+                                unsigned opt_level, ompjit__unit *out,
+                                ompjit_error *err)
+{
+    struct reading r = {.device = device, .host = host, .name = name};
+    return unit_read(&r, opt_level, out, err);
+}
+
+ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
+                                     const char *name, unsigned opt_level,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    static const ompjit__buf none;
+    struct reading r = {
+        .device = device, .host = &none, .name = name, .cuda = true};
+    return unit_read(&r, opt_level, out, err);
 }
 
 ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,

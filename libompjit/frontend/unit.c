@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "backend/cuda_image.h"
 #include "backend/template.h"
 #include "core.h"
 
@@ -23,6 +24,7 @@ void ompjit__unit_free(ompjit__unit *unit)
     for (unsigned i = 0; i < unit->nglobals; i++)
         free(unit->globals[i].symbol);
     ompjit__templates_free(unit->templates);
+    ompjit__cuda_free(unit->cuda);
     free(unit->kernels);
     free(unit->globals);
     free(unit->name);

@@ -350,6 +350,14 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     return status ? status : lengthen_all(m, err);
 }
 
+/* What clang 22 made here of CUDA calls the runtime by a header of ours. */
+ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err)
+{
+    ompjit_status status = check_triple(m, name, err);
+    return status ? status : check_producer(m, name, err);
+}
+
 /* -------------------------------------------------------------- host half */
 
 /* clang 18 says version 2 of the kernel arguments, although its kernels take

@@ -30,14 +30,12 @@ void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
+/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads and
+ * stores. ir/local.cc */
+void ompjit__lower_local(LLVMModuleRef m);
+
 /* Puts the team-shared variables that need most alignment first. ir/order.cc */
 void ompjit__order_shared(LLVMModuleRef m);
-
-/* Weak constants of the runtime (runtime-bc/plat.h): threads of a block and
- * teams of the launch, 0 where they are not known. */
-#define OMPJIT__FOLD_THREADS "ompjit_fold_threads"
-#define OMPJIT__FOLD_TEAMS "ompjit_fold_teams"
-#define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 
 /* Removes the module flags that make openmp-opt treat the module as OpenMP
  * device code. ir/flags.cc */
@@ -81,9 +79,21 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
                         ompjit__buf *modes);
 
-/* Replaces a weak constant of the runtime, `name`, by `value`, so that LLVM
- * folds what depends on it. Nothing happens where the module lacks it. */
+/* Replaces a weak constant of the runtime (runtime-bc/plat.h), `name`, by `value`,
+ * so that LLVM folds what depends on it. Nothing happens where the module lacks
+ * it. */
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
+
+/* 1: no kernel asks what task it is in. */
+#define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
+
+/* Replace those that tell the spec's geometry, by 0 where it has no number, and
+ * on NVPTX what kernels read of it from the machine. */
+void ompjit__fold_threads(LLVMModuleRef m, const ompjit__spec *spec);
+void ompjit__fold_teams(LLVMModuleRef m, const ompjit__spec *spec);
+
+/* The i-th of those constants' names; NULL past the last. */
+const char *ompjit__fold_name(size_t i);
 
 /* Makes the unit's mutable variables external, under names of their own where
  * they have none, and lists them in image->globals; with spec->import_globals

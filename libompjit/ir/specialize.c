@@ -4,6 +4,7 @@
  * kernel, and the launch's geometry. The optimizer does the rest.
  */
 #include <llvm-c/Core.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,14 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* How many there are in x, y and z; zeros where `all` is. */
+static void dimensions(uint32_t all, const uint32_t shape[2], uint32_t n[3])
+{
+    for (int d = 1; d < 3; d++)
+        n[d] = all && !shape[d - 1] ? 1 : shape[d - 1];
+    n[0] = all ? all / (n[1] * n[2]) : 0;
+}
+
 static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                      uint64_t value)
 {
@@ -71,10 +80,17 @@ static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                             LLVMCreateEnumAttribute(c, kind, value));
 }
 
-static void annotate_function(LLVMValueRef f, const char *name, uint32_t value)
+static void annotate_function(LLVMValueRef f, const char *name,
+                              const char *format, ...) OMPJIT__PRINTF(3, 4);
+
+static void annotate_function(LLVMValueRef f, const char *name,
+                              const char *format, ...)
 {
-    char text[16];
-    int n = snprintf(text, sizeof text, "%u", value);
+    char text[40];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
     LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
     LLVMAddAttributeAtIndex(
         f, LLVMAttributeFunctionIndex,
@@ -84,11 +100,14 @@ static void annotate_function(LLVMValueRef f, const char *name, uint32_t value)
 
 static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
 {
+    uint32_t n[3];
+    dimensions(spec->threads, spec->shape.threads, n);
     LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                                      "nvvm.maxntid", 12);
-    annotate_function(f, "nvvm.reqntid", spec->threads);
+    annotate_function(f, "nvvm.reqntid", n[1] * n[2] > 1 ? "%u,%u,%u" : "%u",
+                      n[0], n[1], n[2]);
     if (spec->residents)
-        annotate_function(f, "nvvm.minctasm", spec->residents);
+        annotate_function(f, "nvvm.minctasm", "%u", spec->residents);
 }
 
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
@@ -107,9 +126,7 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
         if (spec->noalias >> i & 1)
             annotate(f, i + k->launch_env, "noalias", 0);
     }
-    /* A bare kernel's threads may have three dimensions. */
-    if (spec->threads && k->mode != OMPJIT_MODE_BARE &&
-        LLVMGetFunctionCallConv(f) == LLVMPTXKernelCallConv)
+    if (spec->threads && LLVMGetFunctionCallConv(f) == LLVMPTXKernelCallConv)
         bound_launches(f, spec);
 }
 
@@ -167,6 +184,22 @@ bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
     return built && spmd == built;
 }
 
+/* The constants of the runtime: all of x, y and z; those of y, those of z. */
+enum fold { THREADS, THREADS_Y, THREADS_Z, TEAMS, TEAMS_Y, TEAMS_Z, NFOLDS };
+static const char *const folds[] = {
+    [THREADS] = "ompjit_fold_threads",
+    [THREADS_Y] = "ompjit_fold_threads_y",
+    [THREADS_Z] = "ompjit_fold_threads_z",
+    [TEAMS] = "ompjit_fold_teams",
+    [TEAMS_Y] = "ompjit_fold_teams_y",
+    [TEAMS_Z] = "ompjit_fold_teams_z",
+};
+
+const char *ompjit__fold_name(size_t i)
+{
+    return i < NFOLDS ? folds[i] : NULL;
+}
+
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(m, name);
@@ -176,4 +209,45 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
     LLVMSetGlobalConstant(g, 1);
     LLVMSetVisibility(g, LLVMDefaultVisibility);
     LLVMSetLinkage(g, LLVMInternalLinkage);
+}
+
+/* What a kernel reads itself: %ntid.x and its kin, which are n in each
+ * dimension; %tid of a dimension of 1. */
+static void fold_registers(LLVMModuleRef m, const char *count,
+                           const char *number, const uint32_t n[3])
+{
+    char name[64];
+    for (int d = 0; d < 3 && n[0]; d++) {
+        snprintf(name, sizeof name, "llvm.nvvm.read.ptx.sreg.%s.%c", count,
+                 'x' + d);
+        replace_calls(LLVMGetNamedFunction(m, name), n[d]);
+        snprintf(name, sizeof name, "llvm.nvvm.read.ptx.sreg.%s.%c", number,
+                 'x' + d);
+        if (n[d] == 1)
+            replace_calls(LLVMGetNamedFunction(m, name), 0);
+    }
+}
+
+static void fold_constants(LLVMModuleRef m, enum fold first, uint32_t all,
+                           const uint32_t n[3])
+{
+    ompjit__fold_constant(m, folds[first], all);
+    ompjit__fold_constant(m, folds[first + 1], n[1]);
+    ompjit__fold_constant(m, folds[first + 2], n[2]);
+}
+
+void ompjit__fold_threads(LLVMModuleRef m, const ompjit__spec *spec)
+{
+    uint32_t threads[3];
+    dimensions(spec->threads, spec->shape.threads, threads);
+    fold_constants(m, THREADS, spec->threads, threads);
+    fold_registers(m, "ntid", "tid", threads);
+}
+
+void ompjit__fold_teams(LLVMModuleRef m, const ompjit__spec *spec)
+{
+    uint32_t teams[3];
+    dimensions(spec->teams, spec->shape.teams, teams);
+    fold_constants(m, TEAMS, spec->teams, teams);
+    fold_registers(m, "nctaid", "ctaid", teams);
 }

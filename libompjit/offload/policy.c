@@ -50,6 +50,17 @@ static uint32_t volume(const uint32_t n[3])
 
 /* ------------------------------------------------------------------- keys */
 
+/* A launch in one dimension has the shape of zeros. */
+void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
+{
+    const uint32_t box[3] = {n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1};
+    *all = volume(box);
+    if (box[1] == 1 && box[2] == 1)
+        return;
+    shape[0] = box[1];
+    shape[1] = box[2];
+}
+
 /* The host's teams of one thread are always compiled as that. */
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
@@ -97,11 +108,11 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         return;
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
-        key->threads = volume(g->threads);
+        ompjit__set_folded(g->threads, &key->threads, key->shape.threads);
     if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
         key->residents = r->residents;
     if (fold & OMPJIT_FOLD_TEAMS)
-        key->teams = volume(g->teams);
+        ompjit__set_folded(g->teams, &key->teams, key->shape.teams);
     if (fold & OMPJIT_FOLD_LITERALS)
         key->literal_mask = r->literals ? r->literals & kernel->eligible
                                         : kernel->eligible;

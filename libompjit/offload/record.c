@@ -80,12 +80,19 @@ static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
     ompjit__buf_printf(line, "\n");
 }
 
+/* A line has no place for the bytes of contents, nor for a second dimension. */
+static bool can_record(const ompjit__variant_key *key)
+{
+    static const ompjit__shape line;
+    return !key->ncontents && !memcmp(&key->shape, &line, sizeof line);
+}
+
 /* A file that cannot be written is told to the log, and else nobody's loss. */
 void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 {
     const char *path = mod->ctx->record;
     ompjit__buf line = {0};
-    if (!path || key->ncontents) /* whose bytes have no place in a line */
+    if (!path || !can_record(key))
         return;
     write_key(mod, key, &line);
     int fd = line.failed ? -1

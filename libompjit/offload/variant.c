@@ -69,6 +69,10 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
     uint64_t h = mix(key->dev->number, key->kernel);
     h = mix(h, (uint64_t)key->threads << 32 | key->teams);
     h = mix(h, key->literal_mask);
+    for (int i = 0; i < 2; i++)
+        if (key->shape.threads[i] | key->shape.teams[i])
+            h = mix(h, (uint64_t)key->shape.threads[i] << 32 |
+                           key->shape.teams[i]);
     if (key->residents)
         h = mix(h, key->residents);
     if (key->aligned | key->noalias)
@@ -98,7 +102,8 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
         a->threads != b->threads || a->teams != b->teams ||
         a->residents != b->residents ||
         a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
-        a->noalias != b->noalias)
+        a->noalias != b->noalias ||
+        memcmp(&a->shape, &b->shape, sizeof a->shape))
         return false;
     for (uint64_t rest = a->literal_mask; rest; rest &= rest - 1) {
         int i = __builtin_ctzll(rest);
@@ -343,6 +348,7 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     const ompjit__variant_key *key = &v->key;
     ompjit__spec spec = {.threads = key->threads,
                          .teams = key->teams,
+                         .shape = key->shape,
                          .literal_mask = key->literal_mask,
                          .literals = key->values,
                          .aligned = key->aligned,

@@ -17,6 +17,7 @@ typedef struct ompjit__variant_key {
     ompjit_device *dev;
     uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
     uint32_t threads, teams; /* folded; 0: not                             */
+    ompjit__shape shape;     /* of those that are folded; zeros: x only    */
     uint32_t residents;      /* ompjit__spec                               */
     uint32_t ncontents;      /* of pointers: ompjit__spec                  */
     const ompjit_contents *contents;
@@ -49,6 +50,9 @@ void ompjit__variants_init(ompjit__variants *all);
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
+/* The number of all and their shape, of numbers by dimension (of y and z 0 is
+ * 1) that are folded. `shape` has zeros before. policy.c */
+void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2]);
 
 /* The variant, held, where it is ready; else NULL. Takes no lock. */
 ompjit__variant *ompjit__variant_find(ompjit_module *mod,

@@ -25,4 +25,11 @@ int ompjit__table_row(LLVMValueRef fn);
  * stay as they are. */
 int ompjit__table_successor(int row);
 
+/* Whether the device runtime has the function and programs may call it. */
+bool ompjit__table_device_function(const char *name);
+
+/* Appends declarations of all those functions, and the macros that
+ * ompjit_module_from_cuda promises, as CUDA C++. declarations.c */
+void ompjit__table_header(ompjit__buf *out);
+
 #endif
