@@ -6,8 +6,7 @@ extern "C" __global__ void dot(int n, const double *__restrict__ x,
 #include "known.h"
     __shared__ double sums[32];
     double sum = 0;
-    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += TEAMS * THREADS)
+    EACH(i, blockIdx.x * THREADS + threadIdx.x, n, TEAMS * THREADS)
         sum += x[i] * y[i];
     for (int distance = 16; distance; distance /= 2)
         sum += __shfl_down_sync(~0u, sum, distance);

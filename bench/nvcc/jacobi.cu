@@ -3,7 +3,7 @@ extern "C" __global__ void jacobi(int n, const double *__restrict__ old,
                                   double *__restrict__ next)
 {
 #include "known.h"
-    for (int i = 1 + blockIdx.x; i < n - 1; i += TEAMS)
+    EACH(i, 1 + blockIdx.x, n - 1, TEAMS)
         for (int j = 1 + threadIdx.x; j < n - 1; j += THREADS)
             next[i * n + j] =
                 0.25 * (old[(i - 1) * n + j] + old[(i + 1) * n + j] +

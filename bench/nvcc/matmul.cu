@@ -4,8 +4,7 @@ extern "C" __global__ void matmul(int n, const float *__restrict__ a,
                                   float *__restrict__ c)
 {
 #include "known.h"
-    for (int p = blockIdx.x * THREADS + threadIdx.x; p < n * n;
-         p += TEAMS * THREADS) {
+    EACH(p, blockIdx.x * THREADS + threadIdx.x, n * n, TEAMS * THREADS) {
         int i = p / n, j = p % n;
         float sum = 0;
         for (int k = 0; k < n; k++)

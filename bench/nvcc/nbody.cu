@@ -6,8 +6,7 @@ nbody(int n, float softening, const float *__restrict__ x,
       float *__restrict__ ay, float *__restrict__ az)
 {
 #include "known.h"
-    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += TEAMS * THREADS) {
+    EACH(i, blockIdx.x * THREADS + threadIdx.x, n, TEAMS * THREADS) {
         float fx = 0, fy = 0, fz = 0;
         for (int j = 0; j < n; j++) {
             float dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];

@@ -3,7 +3,6 @@ extern "C" __global__ void saxpy(int n, float a, const float *__restrict__ x,
                                  float *__restrict__ y)
 {
 #include "known.h"
-    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += TEAMS * THREADS)
+    EACH(i, blockIdx.x * THREADS + threadIdx.x, n, TEAMS * THREADS)
         y[i] = a * x[i] + y[i];
 }

@@ -5,8 +5,8 @@ extern "C" __global__ void stencil(int n, float c0, float c1,
 {
 #include "known.h"
     const int inner = n - 2;
-    for (int q = blockIdx.x * THREADS + threadIdx.x;
-         q < inner * inner * inner; q += TEAMS * THREADS) {
+    EACH(q, blockIdx.x * THREADS + threadIdx.x, inner * inner * inner,
+         TEAMS * THREADS) {
         int i = 1 + q / (inner * inner), j = 1 + q / inner % inner;
         int k = 1 + q % inner, p = (i * n + j) * n + k;
         out[p] = c0 * in[p] +

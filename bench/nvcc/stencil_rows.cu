@@ -5,7 +5,7 @@ extern "C" __global__ void stencil_rows(int n, float c0, float c1,
 {
 #include "known.h"
     const int inner = n - 2;
-    for (int q = blockIdx.x; q < inner * inner; q += TEAMS) {
+    EACH(q, blockIdx.x, inner * inner, TEAMS) {
         int i = 1 + q / inner, j = 1 + q % inner;
         for (int k = 1 + threadIdx.x; k < n - 1; k += THREADS) {
             int p = (i * n + j) * n + k;

@@ -24,6 +24,9 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 
+#include "backend/anchor.h"
+#include "backend/unroll.h"
+
 extern "C" LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m,
                                             LLVMTargetMachineRef tm,
                                             bool host);
@@ -53,7 +56,11 @@ static const char straight_line[] = /* vectorize it */
 static const char unroll[] =
     "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify,loop-mssa(licm),"
     "div-rem-pairs,simplifycfg";
+static const char after_anchors[] = COMBINE ",adce";
 static const char globals[] = "deadargelim,globalopt,globaldce";
+/* Of pointers: those only read through are loaded from by way of the read-only
+ * cache, if they also stand apart, and before what is stored in between. */
+static const char attributes[] = "cgscc(function-attrs)";
 
 namespace {
 
@@ -159,9 +166,18 @@ static void fill(Pipeline &p, bool host)
     else
         p.on_module(openmp);
     p.add(straight_line);
-    p.functions.addPass(KeepVectorized());
+    if (host)
+        p.functions.addPass(KeepVectorized());
+    else
+        p.functions.addPass(ompjit::UnrollForGpu());
     p.add(unroll);
+    if (!host) {
+        p.functions.addPass(ompjit::AnchorPointers());
+        p.add(after_anchors);
+    }
     p.on_module(globals);
+    if (!host)
+        p.on_module(attributes);
 }
 
 LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
