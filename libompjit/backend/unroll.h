@@ -33,9 +33,11 @@ inline void add_loop_property(llvm::Loop &loop, llvm::ArrayRef<
 }
 
 struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
-    /* FEW: rounds of a loop that is unrolled in full; MOST: bodies; ROOM:
-     * instructions that they may have together. */
-    enum { FEW = 8, MOST = 4, ROOM = 256 };
+    /* FEW: rounds of a loop that is unrolled in full. SOME: bodies, where the
+     * rounds are counted when the loop begins, and the assembler will unroll
+     * further; MOST: where their number is constant. ROOM: instructions that all
+     * bodies may have together. LONG: what a division or a square root is. */
+    enum { FEW = 8, SOME = 4, MOST = 16, ROOM = 256, LONG = 16 };
 
     /* Did the program, or a pass, say something of unrolling? */
     static bool is_settled(const llvm::Loop &loop)
@@ -54,23 +56,45 @@ struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
         return false;
     }
 
-    /* Instructions of a round; 0: it has calls, and among them may be such that
-     * all threads must come to together. */
-    static unsigned size(const llvm::Loop &loop)
+    static unsigned length(const llvm::Instruction &i)
+    {
+        if (llvm::isa<llvm::PHINode, llvm::CastInst>(i) ||
+            i.isDebugOrPseudoInst())
+            return 0;
+        const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+        bool is_long = i.getOpcode() == llvm::Instruction::FDiv ||
+                       (call && call->getIntrinsicID() == llvm::Intrinsic::sqrt);
+        return is_long ? LONG : 1;
+    }
+
+    /* Of a round; 0: it has calls, and among them may be such that all threads
+     * must come to together. */
+    static unsigned length(const llvm::Loop &loop)
     {
         unsigned n = 0;
         for (const llvm::BasicBlock *block : loop.blocks())
             for (const llvm::Instruction &i : *block) {
-                if (llvm::isa<llvm::CallBase>(i) &&
-                    !llvm::isa<llvm::IntrinsicInst>(i))
-                    return 0;
                 const auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
-                if (call && call->isConvergent())
+                if (call && (!llvm::isa<llvm::IntrinsicInst>(call) ||
+                             call->isConvergent()))
                     return 0;
-                n += !llvm::isa<llvm::PHINode>(i) &&
-                     !llvm::isa<llvm::CastInst>(i) && !i.isDebugOrPseudoInst();
+                n += length(i);
             }
         return n;
+    }
+
+    /* How many bodies a loop gets; 1: it stays what it is. */
+    static unsigned choose_count(const llvm::Loop &loop, unsigned rounds)
+    {
+        if (!loop.isInnermost() || is_settled(loop) || (rounds && rounds <= FEW))
+            return 1;
+        unsigned n = length(loop);
+        unsigned count = rounds ? MOST : SOME;
+        while (count > SOME && rounds % count)
+            count /= 2;
+        while (count > 1 && count * n > ROOM)
+            count /= 2;
+        return n ? count : 1;
     }
 
     /* What comes of it has no properties, or the assembler would be told to
@@ -94,17 +118,10 @@ struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
         auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
         auto &info = analyses.getResult<llvm::LoopAnalysis>(f);
         for (llvm::Loop *loop : info.getLoopsInPreorder()) {
-            unsigned rounds = evolution.getSmallConstantTripCount(loop);
-            unsigned n = loop->isInnermost() && !is_settled(*loop) &&
-                                 (!rounds || rounds > FEW)
-                             ? size(*loop)
-                             : 0;
-            unsigned count = n ? MOST : 1;
-            while (count > 1 && count * n > ROOM)
-                count /= 2;
-            if (count == 1)
-                continue;
-            set_count(*loop, count);
+            unsigned count = choose_count(
+                *loop, evolution.getSmallConstantTripCount(loop));
+            if (count > 1)
+                set_count(*loop, count);
         }
         return llvm::PreservedAnalyses::all();
     }
