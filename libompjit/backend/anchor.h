@@ -92,6 +92,22 @@ struct AnchorPointers : llvm::PassInfoMixin<AnchorPointers> {
                llvm::isa<llvm::GetElementPtrInst>(p->getPointerOperand());
     }
 
+    /* Makes a pointer one that another may be computed from: promises that it
+     * does not overflow, which LLVM keeps where it computes things early, need
+     * not hold where that other one is needed. False: it cannot be. */
+    static bool may_depend(llvm::ScalarEvolution &evolution,
+                           llvm::GetElementPtrInst *p,
+                           llvm::GetElementPtrInst *from)
+    {
+        llvm::SmallVector<llvm::Instruction *, 8> promises;
+        if (!evolution.canReuseInstruction(evolution.getSCEV(p), from,
+                                           promises))
+            return false;
+        for (llvm::Instruction *i : promises)
+            i->dropPoisonGeneratingAnnotations();
+        return true;
+    }
+
     static bool anchor(llvm::GetElementPtrInst *p, Anchors &anchors,
                        llvm::ScalarEvolution &evolution,
                        const llvm::DominatorTree &dominators)
@@ -100,7 +116,8 @@ struct AnchorPointers : llvm::PassInfoMixin<AnchorPointers> {
             int64_t bytes;
             if (from->getType() != p->getType() ||
                 !dominators.dominates(from, p) ||
-                !distance(evolution, p->getDataLayout(), p, from, &bytes))
+                !distance(evolution, p->getDataLayout(), p, from, &bytes) ||
+                !may_depend(evolution, p, from))
                 continue;
             llvm::IRBuilder<> b(p);
             llvm::Value *same = from;

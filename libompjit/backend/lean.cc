@@ -90,15 +90,9 @@ struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
 
     static void keep(llvm::Loop &loop)
     {
-        llvm::MDNode *id = loop.getLoopID();
-        llvm::LLVMContext &context = id->getContext();
-        llvm::SmallVector<llvm::Metadata *, 8> parts(id->op_begin(),
-                                                     id->op_end());
-        parts.push_back(llvm::MDNode::get(
-            context, llvm::MDString::get(context, "llvm.loop.unroll.disable")));
-        llvm::MDNode *kept = llvm::MDNode::getDistinct(context, parts);
-        kept->replaceOperandWith(0, kept);
-        loop.setLoopID(kept);
+        ompjit::add_loop_property(
+            loop, {llvm::MDString::get(loop.getHeader()->getContext(),
+                                       "llvm.loop.unroll.disable")});
     }
 
     llvm::PreservedAnalyses run(llvm::Function &f,
