@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# figures.sh [--ptx | --loop OPERATION] FILE.ptx: what a file of one kernel costs
-# on sm_90, in a line: registers, bytes of static shared memory, of stack, of
-# spill stores, PTX instructions, SASS instructions; with --ptx the PTX
+# figures.sh [--ptx | --loop OPERATION] FILE.ptx: what a file of one kernel
+# costs on sm_90, in a line: registers, bytes of static shared memory, of stack,
+# of spill stores, PTX instructions, SASS instructions; with --ptx the PTX
 # instructions only; with --loop registers, bytes of spill stores, and of the
 # inner loop (loop.awk) instructions and how many of them are the operation.
 # SASS is counted in the cubin: 16 bytes each, without the NOPs (operation

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * fold FILE.c TEAMS THREADS [NAME=VALUE]...: PTX for sm_90 of the target regions
- * of a C file, as it is made for a launch of that geometry; on standard output.
- * With values (of 4 bytes, those of floats with a point) the variant of the
- * file's one kernel that a launch with them gets, whose pointers are aligned
- * and stand apart.
+ * fold FILE.c TEAMS THREADS [NAME=VALUE]...: PTX for sm_90 of the target
+ * regions of a C file, as it is made for a launch of that geometry; on standard
+ * output. With values (of 4 bytes, those of floats with a point) the variant of
+ * the file's one kernel that a launch with them gets, whose pointers are
+ * aligned and stand apart.
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# make bench-nvcc: the kernels of bench/nvcc from OpenMP, by us, and from CUDA, by
-# nvcc, for sm_90, assembled by the same ptxas: registers, and instructions of
-# the inner loop for an element. Both know the launch's geometry and its scalar
-# arguments, then neither does. Writes a table and, for the test that holds us to
-# it, nvcc's figures to bench/ in the build folder.
+# make bench-nvcc: the kernels of bench/nvcc from OpenMP, by us, and from CUDA,
+# by nvcc, for sm_90, assembled by the same ptxas: registers, and instructions
+# of the inner loop for an element. Both know the launch's geometry and its
+# scalar arguments, then neither does. Writes a table and, for the test that
+# holds us to it, nvcc's figures to bench/ in the build folder.
 set -eu
 : "${srcdir:?}" "${builddir:?}" "${CUDA_DIR:?}"
 : "${NVCC:=$CUDA_DIR/bin/nvcc}"

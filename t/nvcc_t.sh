@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The specialized kernels of bench/nvcc have at most 1.1 times the registers, and
-# 1.1 times the instructions in their inner loop, that nvcc has for the same in
-# CUDA: its figures are in t/data/nvcc13.txt, as `make bench-nvcc` wrote them.
+# The specialized kernels of bench/nvcc have at most 1.1 times the registers,
+# and 1.1 times the instructions in their inner loop, that nvcc has for the same
+# in CUDA: its figures are in t/data/nvcc13.txt, as `make bench-nvcc` wrote
+# them.
 . "${srcdir:-.}/t/tap.sh"
 figures=$srcdir/t/data/nvcc13.txt
 recorded=$(sed -n '1s/.*ptxas \([^,]*\),.*/\1/p' "$figures")

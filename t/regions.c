@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * regions FILE.c FLAG FOLDER ARCH...: each target region of a file, alone, as PTX
- * for each architecture, in FOLDER/NAME_lLINE.ARCH.ptx. FLAG is clang's.
+ * regions FILE.c FLAG FOLDER ARCH...: each target region of a file, alone, as
+ * PTX for each architecture, in FOLDER/NAME_lLINE.ARCH.ptx. FLAG is clang's.
  */
 #include <stdio.h>
 #include <stdlib.h>

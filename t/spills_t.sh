@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The target regions of examples, benchmarks and tests become cubins for every
-# architecture, and nothing in them spills registers that does not with LLVM 19's
-# device runtime (t/data/llvm19.txt: nested regions and tasks). The kernels of the
-# runtime's own tests, which are many, are assembled for sm_90, and for all with
-# SPILLS=all.
+# architecture, and nothing in them spills registers that does not with LLVM
+# 19's device runtime (t/data/llvm19.txt: nested regions and tasks). The kernels
+# of the runtime's own tests, which are many, are assembled for sm_90, and for
+# all with SPILLS=all.
 . "${srcdir:-.}/t/tap.sh"
 PTXAS=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
 [ -x "$PTXAS" ] || skip_all "no ptxas"

@@ -2,9 +2,9 @@
  *
  * Pointers that are others plus a constant, as those of a stencil are and those
  * of the rounds of an unrolled loop, are computed as that, and cost nothing: an
- * access has room for a constant. LLVM sees it where the constant is added last;
- * scalar evolution also where it is added to an index of 32 bits, and widened
- * after a few more sums.
+ * access has room for a constant. LLVM sees it where the constant is added
+ * last; scalar evolution also where it is added to an index of 32 bits, and
+ * widened after a few more sums.
  */
 #ifndef OMPJIT_ANCHOR_H
 #define OMPJIT_ANCHOR_H
@@ -143,7 +143,8 @@ struct AnchorPointers : llvm::PassInfoMixin<AnchorPointers> {
             for (llvm::Instruction &i : *block) {
                 auto *p = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
                 if (!p || p->getType()->isVectorTy() ||
-                    has_constant_offset(p) || !evolution.isSCEVable(p->getType()))
+                    has_constant_offset(p) ||
+                    !evolution.isSCEVable(p->getType()))
                     continue;
                 const llvm::SCEV *base =
                     evolution.getPointerBase(evolution.getSCEV(p));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How often a GPU's inner loops are unrolled. LLVM's own choice for NVPTX leaves
- * loops alone whose number of rounds takes a few instructions to compute, as
- * that of every loop by strides does, and with them the assembler, which unrolls
- * once more what it can count.
+ * How often a GPU's inner loops are unrolled. LLVM's own choice for NVPTX
+ * leaves loops alone whose number of rounds takes a few instructions to
+ * compute, as that of every loop by strides does, and with them the assembler,
+ * which unrolls once more what it can count.
  */
 #ifndef OMPJIT_UNROLL_H
 #define OMPJIT_UNROLL_H
@@ -35,8 +35,8 @@ inline void add_loop_property(llvm::Loop &loop, llvm::ArrayRef<
 struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
     /* FEW: rounds of a loop that is unrolled in full. SOME: bodies, where the
      * rounds are counted when the loop begins, and the assembler will unroll
-     * further; MOST: where their number is constant. ROOM: instructions that all
-     * bodies may have together. LONG: what a division or a square root is. */
+     * further; MOST: where their number is constant. ROOM: instructions that
+     * all bodies may have together. LONG: what a division or a root is. */
     enum { FEW = 8, SOME = 4, MOST = 16, ROOM = 256, LONG = 16 };
 
     /* Did the program, or a pass, say something of unrolling? */
@@ -62,8 +62,9 @@ struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
             i.isDebugOrPseudoInst())
             return 0;
         const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-        bool is_long = i.getOpcode() == llvm::Instruction::FDiv ||
-                       (call && call->getIntrinsicID() == llvm::Intrinsic::sqrt);
+        bool is_root =
+            call && call->getIntrinsicID() == llvm::Intrinsic::sqrt;
+        bool is_long = is_root || i.getOpcode() == llvm::Instruction::FDiv;
         return is_long ? LONG : 1;
     }
 
@@ -86,7 +87,8 @@ struct UnrollForGpu : llvm::PassInfoMixin<UnrollForGpu> {
     /* How many bodies a loop gets; 1: it stays what it is. */
     static unsigned choose_count(const llvm::Loop &loop, unsigned rounds)
     {
-        if (!loop.isInnermost() || is_settled(loop) || (rounds && rounds <= FEW))
+        if (!loop.isInnermost() || is_settled(loop) ||
+            (rounds && rounds <= FEW))
             return 1;
         unsigned n = length(loop);
         unsigned count = rounds ? MOST : SOME;

@@ -6,12 +6,12 @@
  *
  * A CPU's teams and threads get one block each.
  *
- * A GPU's threads go by strides from iteration to iteration, as one writes it in
- * CUDA. clang goes from chunk to chunk in a loop of its own: `for` in two nested
- * loops, of which the inner has one round, which LLVM does not see;
+ * A GPU's threads go by strides from iteration to iteration, as one writes it
+ * in CUDA. clang goes from chunk to chunk in a loop of its own: `for` in two
+ * nested loops, of which the inner has one round, which LLVM does not see;
  * `distribute parallel for` in a loop over parallel regions, each with the cost
- * of one and its barrier. Here the inner loop of `for` goes by the stride, and a
- * team's part of `distribute parallel for` is the whole loop, of which the
+ * of one and its barrier. Here the inner loop of `for` goes by the stride, and
+ * a team's part of `distribute parallel for` is the whole loop, of which the
  * threads of all teams take turns. Each thread has the iterations that it had,
  * in the same order.
  *
@@ -121,8 +121,8 @@ static bool is_init(LLVMValueRef call, LLVMValueRef f, int64_t schedule)
         !is_int(LLVMGetOperand(call, SCHEDULE), schedule) ||
         !is_int(LLVMGetOperand(call, INCREMENT), 1))
         return false;
-    if (schedule == STATIC_CHUNKED ? !is_int(LLVMGetOperand(call, CHUNK), 1)
-                                   : !is_team_width(LLVMGetOperand(call, CHUNK)))
+    LLVMValueRef chunk = LLVMGetOperand(call, CHUNK);
+    if (schedule == STATIC_CHUNKED ? !is_int(chunk, 1) : !is_team_width(chunk))
         return false;
     for (unsigned i = LOWER; i <= STRIDE; i++)
         if (!LLVMIsAAllocaInst(LLVMGetOperand(call, i)))

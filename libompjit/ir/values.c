@@ -11,8 +11,8 @@
  *     region(p): ... *p ...            parallel(region, values)
  *                                      region(p): ... (int)p ...
  *
- * Requires that variables on the stack have become values where they can (sroa),
- * and that openmp-opt has not run.
+ * Requires that variables on the stack have become values where they can
+ * (sroa), and that openmp-opt has not run.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -83,7 +83,8 @@ static LLVMValueRef find_array(LLVMValueRef place, unsigned *index)
     LLVMTypeRef type = LLVMGetGEPSourceElementType(place);
     LLVMValueRef array = LLVMGetOperand(place, 0);
     if (LLVMGetTypeKind(type) != LLVMArrayTypeKind ||
-        LLVMGetNumOperands(place) != 3 || !is_int(LLVMGetOperand(place, 1), 0) ||
+        LLVMGetNumOperands(place) != 3 ||
+        !is_int(LLVMGetOperand(place, 1), 0) ||
         !LLVMIsAConstantInt(LLVMGetOperand(place, 2)) ||
         !LLVMIsAAllocaInst(array))
         return NULL;
@@ -213,7 +214,8 @@ static LLVMValueRef from_pointer(LLVMBuilderRef b, LLVMValueRef p,
 /* What is said of addresses is not true of values. */
 static void forget_attributes(struct handover *h)
 {
-    static const char *const names[] = {"nonnull", "noundef", "align", "noalias",
+    static const char *const names[] = {"nonnull",         "noundef",
+                                        "align",           "noalias",
                                         "dereferenceable", "readonly",
                                         "captures"};
     for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
@@ -226,9 +228,9 @@ static void forget_attributes(struct handover *h)
     }
 }
 
-/* All uses are loads. Where the variable is a pointer, what replaces them is the
- * parameter itself, whose further loads are the region's: first, all are given a
- * stand-in. */
+/* All uses are loads. Where the variable is a pointer, what replaces them is
+ * the parameter itself, whose further loads are the region's: first, all are
+ * given a stand-in. */
 static void replace_loads(LLVMValueRef param, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
