@@ -59,8 +59,8 @@ bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
 /* Makes the bounds on threads that kernels have for the assembler those of a
- * GPU, and those of generic kernels have room for the main thread's warp.
- * ir/modes.c */
+ * GPU, and those of generic kernels have room for the main thread's warp; and
+ * keeps openmp-opt from taking them for what each launch has. ir/modes.c */
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
