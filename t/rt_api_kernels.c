@@ -524,27 +524,33 @@ static int together(args *p)
     return wrong;
 }
 
-static int wrong_locks(args *p)
-{
+struct locks {
     omp_lock_t lock, hinted;
     omp_nest_lock_t nest, nest_hinted;
-    omp_init_lock(&lock);
-    omp_init_lock_with_hint(&hinted, omp_sync_hint_contended);
-    omp_init_nest_lock(&nest);
-    omp_init_nest_lock_with_hint(&nest_hinted, omp_sync_hint_none);
-    int wrong = !omp_test_lock(&lock) || omp_test_lock(&lock);
-    wrong += !omp_test_lock(&hinted);
-    wrong += omp_test_nest_lock(&nest) != 1 || omp_test_nest_lock(&nest) != 2;
-    wrong += omp_test_nest_lock(&nest_hinted) != 1;
-    omp_unset_lock(&lock);
-    omp_unset_nest_lock(&nest);
-    wrong += omp_test_nest_lock(&nest) != 2;
-    omp_set_lock(&lock);
-    wrong += omp_test_lock(&lock);
-    omp_init_lock(&lock);
-    wrong += !omp_test_lock(&lock);
-    omp_destroy_lock(&lock);
-    omp_destroy_nest_lock(&nest);
+};
+
+static int wrong_locks(args *p)
+{
+    struct locks *l = malloc(sizeof *l); /* not on the stack: ir/local.cc */
+    omp_init_lock(&l->lock);
+    omp_init_lock_with_hint(&l->hinted, omp_sync_hint_contended);
+    omp_init_nest_lock(&l->nest);
+    omp_init_nest_lock_with_hint(&l->nest_hinted, omp_sync_hint_none);
+    int wrong = !omp_test_lock(&l->lock) || omp_test_lock(&l->lock);
+    wrong += !omp_test_lock(&l->hinted);
+    wrong += omp_test_nest_lock(&l->nest) != 1;
+    wrong += omp_test_nest_lock(&l->nest) != 2;
+    wrong += omp_test_nest_lock(&l->nest_hinted) != 1;
+    omp_unset_lock(&l->lock);
+    omp_unset_nest_lock(&l->nest);
+    wrong += omp_test_nest_lock(&l->nest) != 2;
+    omp_set_lock(&l->lock);
+    wrong += omp_test_lock(&l->lock);
+    omp_init_lock(&l->lock);
+    wrong += !omp_test_lock(&l->lock);
+    omp_destroy_lock(&l->lock);
+    omp_destroy_nest_lock(&l->nest);
+    free(l);
     int count = 0;
 #pragma omp parallel
 #pragma omp critical(hinted) hint(omp_sync_hint_contended)

@@ -48,9 +48,14 @@ for device in $devices; do
     host) is "$out" "0 of 1 1 0, 1" "  are right" ;;
     cuda) is "$out" "0 of 2 2 0, 1 of 2 2 1, 2" "  are right" ;;
     esac
+    succeeds "$device: a lock on the stack" on $device "$data/stack_lock.c"
+    is "$out" "0 wrong" "  is one"
     fails_with 'device code calls omp_display_env, omp_target_free' \
         "$device: host-only functions" on $device "$data/host_only.c"
 done
+succeeds "a lock on the stack, as PTX" "$ompjit" compile --arch=sm_90 \
+    "$data/stack_lock.c" -o "$tmp/lock.ptx"
+is "$(grep -c 'atom[a-z.]*\.local' "$tmp/lock.ptx")" 0 "  has no atom.local"
 if [ "$devices" = host ]; then
     pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi

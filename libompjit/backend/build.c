@@ -564,8 +564,10 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
     ompjit_status status = verify(b, err);
     if (!status)
         status = check_undefined(b, err);
-    if (!b->host)
+    if (!b->host) {
         ompjit__order_shared(b->m);
+        ompjit__lower_local(b->m);
+    }
     if (status)
         return status;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {

@@ -272,6 +272,7 @@ static bool relocate_section(const struct link *l, const Elf64_Shdr *s)
         ompjit__relocation r = {
             .type = (uint32_t)ELF64_R_TYPE(rela->r_info),
             .place = (unsigned char *)l->places[s->sh_info] + rela->r_offset,
+            .room = target->sh_size - rela->r_offset,
             .symbol = l->addresses[i],
             .addend = rela->r_addend,
             .slot = memory + l->slots + i * sizeof(uint64_t),
@@ -312,6 +313,15 @@ static bool finish(const struct link *l)
         __register_frame(out->frames);
     return true;
 }
+
+#if !defined __x86_64__ && !defined __aarch64__ /* ORC links everything */
+const unsigned ompjit__elf_machine = 0;
+
+bool ompjit__elf_relocate(const ompjit__relocation *r)
+{
+    return false;
+}
+#endif
 
 /* ------------------------------------------------------------- interface */
 

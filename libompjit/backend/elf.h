@@ -31,7 +31,8 @@ void ompjit__elf_free(ompjit__elf *elf);
 enum { OMPJIT__ELF_STUB = 16 };
 typedef struct ompjit__relocation {
     uint32_t type;
-    unsigned char *place;
+    unsigned char *place; /* with `room` bytes, 4 or more */
+    size_t room;
     uint64_t symbol; /* address */
     int64_t addend;
     unsigned char *slot, *stub;

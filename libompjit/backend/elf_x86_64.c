@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Relocations of x86-64 (System V ABI, AMD64 supplement, 4.4.1): those of
- * position-independent code. On other processors ORC links everything.
+ * position-independent code.
  */
 #include <elf.h>
 #include <string.h>
@@ -18,6 +18,14 @@ static bool put32(unsigned char *place, uint64_t value)
     if ((int64_t)value != low)
         return false;
     memcpy(place, &low, sizeof low);
+    return true;
+}
+
+static bool put64(const ompjit__relocation *r, uint64_t value)
+{
+    if (r->room < sizeof value)
+        return false;
+    memcpy(r->place, &value, sizeof value);
     return true;
 }
 
@@ -41,12 +49,9 @@ bool ompjit__elf_relocate(const ompjit__relocation *r)
     uint64_t place = (uint64_t)(uintptr_t)r->place;
     switch (r->type) {
     case R_X86_64_64:
-        memcpy(r->place, &value, sizeof value);
-        return true;
+        return put64(r, value);
     case R_X86_64_PC64:
-        value -= place;
-        memcpy(r->place, &value, sizeof value);
-        return true;
+        return put64(r, value - place);
     case R_X86_64_PC32:
         return put32(r->place, value - place);
     case R_X86_64_PLT32:
@@ -63,15 +68,6 @@ bool ompjit__elf_relocate(const ompjit__relocation *r)
     default:
         return false;
     }
-}
-
-#else
-
-const unsigned ompjit__elf_machine = 0;
-
-bool ompjit__elf_relocate(const ompjit__relocation *r)
-{
-    return false;
 }
 
 #endif

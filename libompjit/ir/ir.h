@@ -30,6 +30,10 @@ void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
+/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads and
+ * stores. ir/local.cc */
+void ompjit__lower_local(LLVMModuleRef m);
+
 /* Puts the team-shared variables that need most alignment first. ir/order.cc */
 void ompjit__order_shared(LLVMModuleRef m);
 
