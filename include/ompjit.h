@@ -484,6 +484,51 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                                       ompjit_resources *res,
                                       ompjit_error *err);
 
+/* What a multiprocessor of an architecture has. */
+typedef struct ompjit_arch_info {
+    size_t size;            /* sizeof(ompjit_arch_info)                     */
+    uint32_t warps, teams;  /* that it runs at the same time                */
+    uint32_t threads;       /* in these warps                               */
+    uint32_t registers;     /* of 32 bits                                   */
+    uint32_t shared;        /* bytes of team-shared memory                  */
+    uint32_t team_shared;   /* bytes of it that one team may have           */
+    uint32_t team_reserved; /* bytes that CUDA takes of it for each team    */
+} ompjit_arch_info;
+#define OMPJIT_ARCH_INFO_INIT { .size = sizeof(ompjit_arch_info) }
+
+/* Fills *info, whose `size` the caller has set. `arch` is a GPU's, "sm_90";
+ * TARGET error otherwise. Needs no such device. */
+ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
+                                   ompjit_error *err);
+
+/* Bits of what keeps more teams from a multiprocessor. */
+enum {
+    OMPJIT_LIMIT_WARPS = 1,
+    OMPJIT_LIMIT_TEAMS = 2,
+    OMPJIT_LIMIT_REGISTERS = 4,
+    OMPJIT_LIMIT_SHARED = 8 /* team-shared memory */
+};
+
+typedef struct ompjit_occupancy {
+    size_t size;         /* sizeof(ompjit_occupancy)                        */
+    uint32_t teams;      /* that run on a multiprocessor at the same time;
+                            0: a team does not fit at all                   */
+    uint32_t warps;      /* in them                                         */
+    uint32_t most_warps; /* that it could run                               */
+    uint32_t limits;     /* OMPJIT_LIMIT_... together                       */
+} ompjit_occupancy;
+#define OMPJIT_OCCUPANCY_INIT { .size = sizeof(ompjit_occupancy) }
+
+/* What cuOccupancyMaxActiveBlocksPerMultiprocessor says of a kernel that uses
+ * so much (ompjit_kernel_resources), launched with so many threads a team and
+ * bytes of dynamic team-shared memory, where nobody has asked for more cache
+ * than that leaves. Sets *out, whose `size` the caller has set. Needs no
+ * device. */
+ompjit_status ompjit_occupancy_get(const char *arch,
+                                   const ompjit_resources *use,
+                                   uint32_t threads, uint32_t dynamic_shared,
+                                   ompjit_occupancy *out, ompjit_error *err);
+
 /* One argument of an explicit launch. Pointers are device pointers. `name`
  * NULL: arguments stand in the kernel's order; else the parameter's name. */
 typedef enum ompjit_arg_type {

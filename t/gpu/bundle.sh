@@ -3,8 +3,8 @@
 #
 # bundle.sh OUTPUT.tar.gz: all that t/gpu/run needs on a machine with nothing
 # but CUDA's driver. clang's part is recorded while the tests run on the host
-# device. BUNDLE_CUDA=FOLDER copies ptxas, or libnvJitLink.so.13, from that
-# folder: for your own machines, NVIDIA's licence governs them.
+# device. BUNDLE_CUDA=FOLDER copies ptxas and libdevice from that toolkit: for
+# your own machines, by NVIDIA's licence.
 set -eu
 : "${srcdir:?}" "${builddir:?}" "${CLANG:?}" "${LIBOMP:?}"
 output=$1
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 name=ompjit-gpu
 b=$work/$name
 mkdir -p "$b/lib" "$b/recorded" "$b/t/gpu" "$b/t/data" "$b/examples" \
-    "$b/bench" "$b/libompjit/backend"
+    "$b/bench"
 
 # What libtool keeps behind its wrappers.
 program() { # FROM TO
@@ -33,18 +33,12 @@ ldd "$b/lib/libompjit_internals.so.0" | awk '$3 ~ /^\// { print $3 }' |
     cp -L "$lib" "$b/lib/"
 done
 cp -L "$LIBOMP" "$b/lib/libomp.so.5"
-if [ -n "${BUNDLE_CUDA-}" ]; then
-    found=
-    for f in bin/ptxas lib64/libnvJitLink.so.13; do
-        if [ -z "$found" ] && [ -e "$BUNDLE_CUDA/$f" ]; then
-            cp -L "$BUNDLE_CUDA/$f" "$b/lib/" && found=$f
-        fi
-    done
-    if [ -z "$found" ]; then
-        echo "bundle.sh: no bin/ptxas in $BUNDLE_CUDA" >&2
-        exit 1
+for f in bin/ptxas nvvm/libdevice/libdevice.10.bc; do
+    if [ -n "${BUNDLE_CUDA-}" ]; then
+        mkdir -p "$b/cuda/$(dirname $f)"
+        cp -L "$BUNDLE_CUDA/$f" "$b/cuda/$f"
     fi
-fi
+done
 cd "$srcdir"
 cp t/gpu/run t/gpu/clang LICENSE "$b/"
 cp t/gpu/programs.sh t/gpu/known "$b/t/gpu/"
@@ -59,7 +53,7 @@ git rev-parse --short HEAD >"$b/commit" 2>/dev/null || echo unknown >"$b/commit"
 # Each program hands its sources to the stand-in, which asks the real clang.
 echo "recording what clang makes of the tests' sources" >&2
 if ! OMPJIT_TEST_GPU=host OMPJIT_RECORD_CLANG=$(command -v "$CLANG") \
-    RECORDING=1 GPU_SIZES=small ROUNDS=1 \
+    GPU_SIZES=small ROUNDS=1 \
     "$b/run" all "$work/recording" >"$work/log" 2>&1; then
     cat "$work/log" >&2
     echo "bundle.sh: the tests do not pass on the host device" >&2

@@ -46,8 +46,13 @@ done
 on() { "$ompjit" run --device=$device "$@"; }
 for options in -O0 -O3 "-O3 -ffast-math"; do
     # shellcheck disable=SC2086
-    succeeds "mathematics, $options" on $options t/data/math.c
-    is "$out" "141 results, 0 wrong" "  as on the host"
+    if out=$(on $options t/data/math.c 2>&1); then
+        is "$out" "141 results, 0 wrong" "mathematics, $options"
+    elif printf '%s\n' "$out" | grep -q libdevice; then
+        pass "mathematics, $options # SKIP no libdevice, which is CUDA's"
+    else
+        fail "mathematics, $options" "$out"
+    fi
 done
 succeeds "output" on t/data/output.c
 like "$out" '^printed 1 words 0.5$' "  is printed"
