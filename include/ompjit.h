@@ -216,8 +216,12 @@ typedef struct ompjit_context_options {
     void *log_data;
     ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
     void *on_failure_data;
-    int profile;             /* 1: launches are timed too; 0: only where
-                                OMPJIT_PROFILE=1                           */
+    int profile;             /* 1: launches are timed too, and what was done
+                                is kept (ompjit_context_profile); 0: only
+                                where OMPJIT_PROFILE is set. OMPJIT_PROFILE=1
+                                tells it to the log, or to stderr where there
+                                is none, when the context is destroyed; another
+                                value is a file for the trace              */
     ompjit_specialize specialize; /* for launches that do not say          */
     unsigned sightings;      /* AUTO: launches with the same values before a
                                 variant is built for them; 0: 3            */
@@ -284,6 +288,25 @@ typedef struct ompjit_times {
     uint64_t count[OMPJIT_STAGE_COUNT];
 } ompjit_times;
 void ompjit_context_times(ompjit_context *ctx, ompjit_times *times);
+
+typedef enum ompjit_profile_format {
+    OMPJIT_PROFILE_TABLE = 0, /* what there was, how often and how long      */
+    OMPJIT_PROFILE_TRACE      /* each time, as JSON for Chrome's tracing page
+                                 and Perfetto                                */
+} ompjit_profile_format;
+
+/* What a context with `profile` did so far: each stage of its compiles, launch
+ * and copy, by the host's clock. A launch ends when it was waited for; a bound
+ * launch in a queue is only seen to be put there ("submit"), and a copy in a
+ * queue likewise. Of more than a million events the trace has the first.
+ * `text` ends in NUL, not counted in *size (which may be NULL); free it with
+ * ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
+ *
+ * In an application that Nsight Systems runs, or that has loaded libnvToolsExt,
+ * launches and copies are NVTX ranges too, whatever `profile` says. */
+ompjit_status ompjit_context_profile(ompjit_context *ctx,
+                                     ompjit_profile_format format, char **text,
+                                     size_t *size, ompjit_error *err);
 
 /* ---------------------------------------------------------------- devices */
 

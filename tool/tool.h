@@ -96,6 +96,8 @@ int dumps_check(const struct options *o);
 int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
+/* What --profile asks for. */
+void profile_write(const struct options *o, ompjit_context *ctx);
 
 /* ---------------------------------------------------------------- run.c */
 

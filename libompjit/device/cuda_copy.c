@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "device/cuda.h"
 
 enum { STAGING = 64 << 10 };
@@ -99,9 +100,9 @@ static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
     call->code = gpu->cu->cuStreamSynchronize(queue->stream);
 }
 
-ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
-                               void *dst, const void *src, size_t size,
-                               ompjit__queue *queue, ompjit_error *err)
+static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
+                          void *dst, const void *src, size_t size,
+                          ompjit__queue *queue, ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     if (!size)
@@ -130,6 +131,17 @@ ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
                                   size, ends);
     }
     return ompjit__gpu_leave(gpu, status, err);
+}
+
+ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
+                               void *dst, const void *src, size_t size,
+                               ompjit__queue *queue, ompjit_error *err)
+{
+    const char *name = ompjit__copy_names[direction];
+    uint64_t begin = ompjit__span_begin(dev->ctx, name);
+    ompjit_status status = copy(dev, direction, dst, src, size, queue, err);
+    ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, name, begin, size);
+    return status;
 }
 
 /* The other GPU's context has to be there. */
