@@ -9,6 +9,7 @@
 ASAN_OPTIONS=detect_stack_use_after_return=0:handle_segv=0:${ASAN_OPTIONS-}
 ASAN_OPTIONS=detect_odr_violation=0:$ASAN_OPTIONS
 here=$(cd "$(dirname "$0")" && pwd)
+ASAN_OPTIONS=suppressions=$here/asan.supp:$ASAN_OPTIONS
 LSAN_OPTIONS=suppressions=$here/lsan.supp:${LSAN_OPTIONS-}
 LSAN_OPTIONS=use_tls=0:print_suppressions=0:$LSAN_OPTIONS
 # The child of a fork starts threads, which ThreadSanitizer cannot watch there.

@@ -212,6 +212,27 @@ static void templates(void)
     ompjit__image_free(&image);
 }
 
+/* A launch needs to know what openmp-opt made of each kernel. */
+static void modes_are_kept(void)
+{
+    ompjit__spec spec = {0};
+    ompjit__image ptx = {0}, cubin = {0};
+    ok(!ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX, &spec, &ptx,
+                      &err) &&
+           ptx.modes.size == mod->unit.nkernels,
+       "PTX has the kernels' modes");
+    if (ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_CUBIN, &spec,
+                      &cubin, &err))
+        printf("# skipped: no cubin: %s\n", err.text);
+    else
+        ok(cubin.modes.size == ptx.modes.size &&
+               !memcmp(cubin.modes.data, ptx.modes.data, ptx.modes.size) &&
+               cubin.environment == ptx.environment,
+           "a cubin has the same");
+    ompjit__image_free(&ptx);
+    ompjit__image_free(&cubin);
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -232,7 +253,8 @@ int main(void)
     mod->unit.templates = NULL;
     targets("from the unit itself");
     straight(false);
+    modes_are_kept();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
-    done_testing();
+    return done_testing();
 }

@@ -160,31 +160,30 @@ static ompjit__buf copy_text(const ompjit__buf *text)
 }
 
 /* The cubin becomes the image's bytes; PTX for the driver stays what it is, and
- * what its kernels use nobody knows before the driver has compiled it. */
+ * what its kernels use nobody knows before the driver has compiled it. What else
+ * the image has is the pipeline's. */
 static ompjit_status fill(ompjit__image *image, enum ompjit__image_kind kind,
                           ompjit__assembly *a, ompjit_error *err)
 {
-    ompjit__image made = {.kind = kind};
-    snprintf(made.arch, sizeof made.arch, "%s", a->arch->name);
+    image->kind = kind;
+    snprintf(image->arch, sizeof image->arch, "%s", a->arch->name);
     ompjit_status status = OMPJIT_OK;
     if (kind == OMPJIT__IMAGE_CUBIN) {
-        made.bytes = a->cubin;
-        made.ptx = copy_text(a->ptx);
+        image->bytes = a->cubin;
+        image->ptx = copy_text(a->ptx);
         a->cubin = (ompjit__buf){0};
-        status = ompjit__cubin_usage(made.bytes.data, made.bytes.size,
-                                     &made.usage, &made.nusage, err);
+        status = ompjit__cubin_usage(image->bytes.data, image->bytes.size,
+                                     &image->usage, &image->nusage, err);
     } else {
-        made.bytes = copy_text(a->ptx);
+        image->bytes = copy_text(a->ptx);
     }
-    if (!status && (made.bytes.failed || made.ptx.failed))
+    if (!status && (image->bytes.failed || image->ptx.failed))
         status = ompjit__no_memory(err, OMPJIT_STAGE_ASSEMBLE);
-    if (status) {
-        ompjit__image_free(&made);
-        return status;
-    }
-    read_spills(a->log.data, made.usage, made.nusage);
-    *image = made;
-    return OMPJIT_OK;
+    if (status)
+        ompjit__image_free(image);
+    else
+        read_spills(a->log.data, image->usage, image->nusage);
+    return status;
 }
 
 ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,

@@ -594,11 +594,9 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     if (b->format != OMPJIT_FORMAT_CUBIN)
         return OMPJIT_OK;
     ompjit__buf ptx = b->image->bytes;
-    bool environment = b->image->environment;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
         ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
-    b->image->environment = environment;
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
