@@ -148,4 +148,14 @@ then
 else
     pass "inspect --sass # SKIP no assembler here makes cubins"
 fi
+
+if [ "$devices" != host ]; then
+    succeeds "devices -v" env LD_LIBRARY_PATH="$PTXI" "$ompjit" devices -v
+    like "$out" 'runs 2048 threads in 64 warps and 32 teams' \
+        "  what a multiprocessor runs"
+    like "$out" '65536 registers, 233472 bytes of shared memory' "  and has"
+    succeeds "inspect --device" env LD_LIBRARY_PATH="$PTXI" PTXI_CC=8.6 \
+        "$ompjit" inspect --quiet --device=cuda "$srcdir/examples/saxpy.c"
+    like "$out" 'on sm_86 ' "  is for that device"
+fi
 done_testing

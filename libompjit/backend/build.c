@@ -286,7 +286,7 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, b->unit->globals[i].symbol);
     if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
-    for (size_t i = 0; !b->host && i < OMPJIT__COUNT(added); i++)
+    for (size_t i = 0; !b->host && !b->spmd && i < OMPJIT__COUNT(added); i++)
         preserve(passes, added[i]);
     for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
         preserve(passes, ompjit__fold_name(i));
@@ -335,6 +335,8 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     ompjit__buf_free(&passes);
     if (!status && !b->host && b->unit->opt_level)
         status = run_openmp_opt(b, err);
+    if (!b->host)
+        ompjit__forget_stack_arguments(b->m);
     if (!b->host && !b->is_template)
         drop_added(b->m);
     if (!status)
