@@ -4,7 +4,11 @@
  * non-aliasing of pointers, launch bounds, on both targets; with and without
  * a template.
  */
+#include <malloc.h>
+
 #include "api/module.h"
+#include "backend/backend.h"
+#include "backend/jit.h"
 #include "backend/template.h"
 #include "tap.h"
 
@@ -233,6 +237,74 @@ static void modes_are_kept(void)
     ompjit__image_free(&cubin);
 }
 
+static const char sparse_source[] =
+    "void sparse(long rows, const int *column, const double *value,\n"
+    "            const double *x, double *y) {\n"
+    "#pragma omp target teams distribute parallel for \\\n"
+    "    map(to: column[:rows * 5], value[:rows * 5], x[:rows]) \\\n"
+    "    map(from: y[:rows])\n"
+    "  for (long i = 0; i < rows; i++) {\n"
+    "    double sum = 0;\n"
+    "    for (int k = 0; k < 5; k++)\n"
+    "      sum += value[i * 5 + k] * x[column[i * 5 + k]];\n"
+    "    y[i] = sum;\n"
+    "  }\n"
+    "}\n";
+
+/* A product whose rows have five values: slower with vectors. */
+static void no_vectors(void)
+{
+    ompjit_module *whole = mod;
+    char cpu[64];
+    if (ompjit_module_from_c(ctx, sparse_source, NULL, &mod, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    ompjit__spec spec = {.kernel = mod->unit.kernels[0].symbol,
+                         .threads = 1,
+                         .teams = 1,
+                         .noalias = UINT64_MAX};
+    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shufflevector", 0, "rows of 5");
+    ompjit__host_cpu(cpu, sizeof cpu);
+    if (strncmp(cpu, "znver", 5))
+        ok(1, "no gathers # SKIP this is no AMD processor");
+    else
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "masked.gather", 0, cpu);
+    ompjit_module_destroy(mod);
+    mod = whole;
+}
+
+/* A runtime that was read ahead is the next build's, which makes the same. */
+static void read_ahead(void)
+{
+    ompjit__spec spec = {0};
+    char *before = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
+    ompjit__machine_prepare(ctx);
+    const ompjit__machine *m = ctx->machines;
+    ok(m && m->context && m->runtime, "the runtime is read ahead");
+    char *after = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
+    ok(m && !m->context, "a build takes it");
+    ok_string(after, before, "and makes the same");
+    ompjit__machine_prepare(ctx); /* left for the context's end */
+    ok(m && m->context, "there is one again");
+    free(before);
+    free(after);
+}
+
+/* glibc keeps what a build frees for the next; else it is mapped anew each time,
+ * at 1900 page faults. */
+static void heap_stays(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    ok(1, "the heap # SKIP sanitizers have their own allocator");
+#else
+    size_t mapped = mallinfo2().hblks;
+    void *volatile block = malloc(4 << 20);
+    ok(mallinfo2().hblks == mapped, "4 MiB come from the heap");
+    free(block);
+#endif
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -253,7 +325,10 @@ int main(void)
     mod->unit.templates = NULL;
     targets("from the unit itself");
     straight(false);
+    no_vectors();
     modes_are_kept();
+    read_ahead();
+    heap_stays();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();

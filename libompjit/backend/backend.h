@@ -22,6 +22,8 @@ void ompjit__llvm_init(void);
 
 /* A context whose diagnostics are collected into `messages`. */
 LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
+/* Another buffer for them. */
+void ompjit__llvm_collect(LLVMContextRef context, ompjit__buf *messages);
 
 /* How many bytes of messages such a context has collected so far, and the
  * messages since then where one of them is an error, else NULL. */
@@ -145,6 +147,8 @@ typedef struct ompjit__machine {
     const ompjit__arch *arch;
     unsigned opt_level;
     LLVMTargetMachineRef tm;
+    LLVMContextRef context; /* NULL, or one for the next build, ... */
+    LLVMModuleRef runtime;  /* ... in which the runtime has been read */
 } ompjit__machine;
 
 /* One for an architecture's images, the caller's until it gives it back. One
@@ -154,11 +158,19 @@ ompjit_status ompjit__machine_take(ompjit_context *ctx,
                                    unsigned opt_level, ompjit__machine **out,
                                    ompjit_error *err);
 void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
+/* Reads the runtime for the next build by the machine that was given back last.
+ * It takes a millisecond, which is for free while another process works. */
+void ompjit__machine_prepare(ompjit_context *ctx);
 
 /* ---------------------------------------- the embedded runtime (runtime.c) */
 
 /* The device runtime's bitcode for a triple that there is a machine for. */
 const void *ompjit__runtime_bc(const char *triple, size_t *size);
+/* The runtime as a module whose function bodies are read when they are linked.
+ * `messages` are the context's. */
+ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
+                                   const ompjit__buf *messages,
+                                   LLVMModuleRef *out, ompjit_error *err);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
 const char *ompjit__cuda_header(void);
 

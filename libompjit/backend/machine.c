@@ -3,8 +3,9 @@
  * A context's target machines: what builds need again and again, and takes half
  * a millisecond to make, mostly to look at the processor and to set up what
  * each of its features means. A build has one to itself; between builds they
- * lie in a list.
+ * lie in a list. One may hold the runtime, read for the next build, too.
  */
+#include <llvm-c/Core.h>
 #include <stdlib.h>
 
 #include "backend/backend.h"
@@ -55,10 +56,54 @@ void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m)
     pthread_mutex_unlock(&ctx->machines_lock);
 }
 
+/* ------------------------------------------------- the runtime, ahead */
+
+static ompjit_status load(void *arg, ompjit_error *err)
+{
+    ompjit__machine *m = arg;
+    ompjit__buf messages = {0};
+    char *triple = LLVMGetTargetMachineTriple(m->tm);
+    LLVMContextRef context = ompjit__llvm_context(&messages);
+    ompjit_status status = ompjit__runtime_read(context, triple, &messages,
+                                                &m->runtime, err);
+    LLVMContextSetDiagnosticHandler(context, NULL, NULL);
+    LLVMDisposeMessage(triple);
+    ompjit__buf_free(&messages);
+    if (status)
+        LLVMContextDispose(context);
+    else
+        m->context = context;
+    return status;
+}
+
+static void unload(ompjit__machine *m)
+{
+    if (!m->context)
+        return;
+    LLVMDisposeModule(m->runtime);
+    LLVMContextDispose(m->context);
+}
+
+void ompjit__machine_prepare(ompjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->machines_lock);
+    ompjit__machine *m = ctx->machines;
+    if (m && m->context)
+        m = NULL;
+    if (m)
+        ctx->machines = m->next;
+    pthread_mutex_unlock(&ctx->machines_lock);
+    if (!m)
+        return;
+    ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
+    ompjit__machine_give(ctx, m);
+}
+
 void ompjit__machines_free(ompjit__machine *first)
 {
     while (first) {
         ompjit__machine *next = first->next;
+        unload(first);
         LLVMDisposeTargetMachine(first->tm);
         free(first);
         first = next;

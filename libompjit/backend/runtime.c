@@ -3,6 +3,9 @@
  * The device runtime's bitcode, built from runtime-bc/ and embedded by
  * runtime-bc/embed.S.
  */
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Core.h>
+
 #include "backend/backend.h"
 #include "base/cpu.h"
 
@@ -31,6 +34,22 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size)
             return runtimes[i].begin;
         }
     return NULL;
+}
+
+ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
+                                   const ompjit__buf *messages,
+                                   LLVMModuleRef *out, ompjit_error *err)
+{
+    size_t size;
+    const void *bc = ompjit__runtime_bc(triple, &size);
+    LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
+        bc, size, "device runtime", false);
+    if (!LLVMGetBitcodeModuleInContext2(context, memory, out))
+        return OMPJIT_OK;
+    LLVMDisposeMemoryBuffer(memory);
+    return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_LINK,
+                        "the device runtime does not load: %s",
+                        messages->data ? messages->data : "");
 }
 
 const char *ompjit__cuda_header(void)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "frontend/recall.h"
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
@@ -241,6 +242,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
 
 /* One compile in a pair. */
 struct run {
+    ompjit_context *ctx;
     ompjit__frontend *f;
     const char *name, *source;
     ompjit__command *command;
@@ -249,18 +251,24 @@ struct run {
     bool cuda;  /* no host half                            */
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
+    ompjit__early early;
     const ompjit__snippet *snippet;
     ompjit__recall *recall;
 };
 
-/* Where compile follows compile, without a build between that would tell when
- * the processors are free, the next pair is started while the device half is
- * compiled. */
-static void prepare_next(void *data)
+/* While the device half is compiled, the host half is read, and the runtime for
+ * the build that will follow. Where compile follows compile, without a build
+ * between that would tell when the processors are free, the next pair is
+ * started, too. */
+static void meanwhile(void *data)
 {
     struct run *run = data;
     if (run->eager)
         warm_up(run->f, run->command, run->key);
+    if (run->cuda)
+        return;
+    ompjit__early_read(&run->early, &run->host.out, run->name);
+    ompjit__machine_prepare(run->ctx);
 }
 
 /* Takes what is pending; true: there was something. */
@@ -311,6 +319,7 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->device.out);
     ompjit__buf_free(&run->device.diag);
     ompjit__buf_free(&run->deps);
+    ompjit__early_free(&run->early);
 }
 
 /* A wrong clang fails in many ways; its version explains all of them. */
@@ -355,7 +364,7 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     ompjit__order order = {.source = run->source,
                            .size = strlen(run->source),
                            .time_limit = run->f->time_limit,
-                           .meanwhile = prepare_next,
+                           .meanwhile = meanwhile,
                            .data = run};
     ompjit_status status = ompjit__exchange(
         &order, run->cuda ? NULL : &run->host, &run->device, err);
@@ -419,7 +428,8 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
                                                 opt_level, out, err)
                        : ompjit__unit_read(&run->device.out, &run->host.out,
-                                           run->name, opt_level, out, err);
+                                           run->name, opt_level, &run->early,
+                                           out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
@@ -457,7 +467,8 @@ static ompjit_status compile_snippet(ompjit_context *ctx, ompjit__frontend *f,
                                      ompjit__unit *out, ompjit_error *err)
 {
     ompjit__recall recall;
-    struct run run = {.f = f,
+    struct run run = {.ctx = ctx,
+                      .f = f,
                       .name = ompjit__source_name(snippet->options),
                       .source = snippet->source,
                       .command = command,

@@ -172,11 +172,25 @@ ompjit_status ompjit__diagnose(const char *name, const char *half,
 
 /* ------------------------------------------------------------ IR to unit */
 
-/* Reads, upgrades, checks and describes both halves. ir.c */
+/* A host half that is read while its device half is still being compiled, and
+ * what became of it. All zero: not begun. ir.c */
+typedef struct ompjit__early {
+    LLVMContextRef context; /* both halves' */
+    LLVMModuleRef host;
+    ompjit__buf host_bc, messages;
+    ompjit_status status;
+    ompjit_error err;
+} ompjit__early;
+void ompjit__early_read(ompjit__early *e, const ompjit__buf *host,
+                        const char *name);
+void ompjit__early_free(ompjit__early *e);
+
+/* Reads, upgrades, checks and describes both halves. `early` is used up; NULL:
+ * the host half has not been read. ir.c */
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__unit *out,
-                                ompjit_error *err);
+                                unsigned opt_level, ompjit__early *early,
+                                ompjit__unit *out, ompjit_error *err);
 /* Likewise of CUDA, whose kernels are the unit's. ir.c */
 ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      const char *name, unsigned opt_level,

@@ -11,6 +11,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 
 #include "backend/backend.h"
 #include "frontend/recall.h"
@@ -21,7 +22,7 @@ struct reading {
     const char *name;
     ompjit__unit *unit;
     bool cuda;
-    ompjit__buf messages;
+    ompjit__early *early;
 };
 
 typedef ompjit_status upgrade_fn(LLVMModuleRef m, const char *name,
@@ -51,17 +52,24 @@ static void strip_target(LLVMModuleRef m)
                                              (unsigned)strlen(names[i]));
 }
 
-static ompjit_status read_half(struct reading *r, LLVMContextRef context,
-                               const ompjit__buf *bytes, const char *name,
-                               upgrade_fn *upgrade, LLVMModuleRef *out,
-                               ompjit_error *err)
+/* What has debug information is verified where it is parsed. */
+static bool is_verified(LLVMModuleRef m)
+{
+    return LLVMGetModuleDebugMetadataVersion(m) == LLVMDebugMetadataVersion();
+}
+
+static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
+                               const char *name, upgrade_fn *upgrade,
+                               LLVMModuleRef *out, ompjit_error *err)
 {
     LLVMModuleRef m;
-    ompjit_status status = ompjit__parse_ir(context, bytes->data, bytes->size,
-                                            name, &r->messages, &m, err);
+    ompjit_status status =
+        ompjit__parse_ir(e->context, bytes->data, bytes->size, name,
+                         &e->messages, &m, err);
     if (status)
         return status;
-    status = verify(m, name, err);
+    if (!is_verified(m))
+        status = verify(m, name, err);
     if (!status)
         status = upgrade(m, name, err);
     if (!status)
@@ -87,43 +95,87 @@ static ompjit_status write_half(LLVMModuleRef m, ompjit__buf *out,
     return OMPJIT_OK;
 }
 
-static ompjit_status read_both(struct reading *r, LLVMContextRef context,
-                               LLVMModuleRef *device, LLVMModuleRef *host,
-                               ompjit_error *err)
+/* ------------------------------------------------------- the host half */
+
+struct host_half {
+    ompjit__early *early;
+    const ompjit__buf *bytes;
+    const char *name;
+};
+
+static ompjit_status read_host(void *arg, ompjit_error *err)
 {
-    char device_name[512], host_name[512];
-    snprintf(device_name, sizeof device_name, "device half of %s", r->name);
-    snprintf(host_name, sizeof host_name, "host half of %s", r->name);
-    ompjit_status status = read_half(r, context, r->device, device_name,
+    struct host_half *h = arg;
+    ompjit__early *e = h->early;
+    char name[512];
+    snprintf(name, sizeof name, "host half of %s", h->name);
+    e->context = ompjit__llvm_context(&e->messages);
+    ompjit_status status =
+        h->bytes->size ? read_half(e, h->bytes, name, ompjit__upgrade_host,
+                                   &e->host, err)
+                       : OMPJIT_OK;
+    return !status && e->host ? write_half(e->host, &e->host_bc, err) : status;
+}
+
+void ompjit__early_read(ompjit__early *e, const ompjit__buf *host,
+                        const char *name)
+{
+    struct host_half h = {.early = e, .bytes = host, .name = name};
+    e->status = ompjit__guard(read_host, &h, OMPJIT_STAGE_READ, &e->err);
+}
+
+void ompjit__early_free(ompjit__early *e)
+{
+    if (e->host)
+        LLVMDisposeModule(e->host);
+    if (e->context)
+        LLVMContextDispose(e->context);
+    ompjit__buf_free(&e->messages);
+    ompjit__buf_free(&e->host_bc);
+    *e = (ompjit__early){0};
+}
+
+/* -------------------------------------------------------------- the unit */
+
+static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
+{
+    if (e->status && err)
+        *err = e->err;
+    return e->status;
+}
+
+static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
+                                 ompjit_error *err)
+{
+    char name[512];
+    snprintf(name, sizeof name, "device half of %s", r->name);
+    ompjit_status status = read_half(r->early, r->device, name,
                                      r->cuda ? ompjit__upgrade_cuda
                                              : ompjit__upgrade_device,
                                      device, err);
-    if (!status && r->host->size)
-        status = read_half(r, context, r->host, host_name,
-                           ompjit__upgrade_host, host, err);
     if (!status)
-        status = ompjit__describe(*device, *host, r->unit, err);
+        status = host_status(r->early, err);
+    if (!status)
+        status = ompjit__describe(*device, r->early->host, r->unit, err);
     if (!status && r->cuda)
         status = ompjit__cuda_kernels(*device, r->unit, err);
     if (!status)
         status = write_half(*device, &r->unit->device_bc, err);
-    if (!status && *host)
-        status = write_half(*host, &r->unit->host_bc, err);
     return status;
 }
 
 static ompjit_status read_guarded(void *arg, ompjit_error *err)
 {
     struct reading *r = arg;
-    LLVMContextRef context = ompjit__llvm_context(&r->messages);
-    LLVMModuleRef device = NULL, host = NULL;
-    ompjit_status status = read_both(r, context, &device, &host, err);
+    LLVMModuleRef device = NULL;
+    ompjit_status status = read_device(r, &device, err);
     if (device)
         LLVMDisposeModule(device);
-    if (host)
-        LLVMDisposeModule(host);
-    LLVMContextDispose(context);
-    return status;
+    if (status)
+        return status;
+    r->unit->host_bc = r->early->host_bc;
+    r->early->host_bc = (ompjit__buf){0};
+    return OMPJIT_OK;
 }
 
 static ompjit_status unit_read(struct reading *r, unsigned opt_level,
@@ -132,10 +184,12 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
     ompjit__unit unit = {.name = ompjit__strdup(r->name),
                          .opt_level = opt_level ? opt_level - 1 : 3};
     r->unit = &unit;
+    if (!r->early->context)
+        ompjit__early_read(r->early, r->host, r->name);
     ompjit_status status =
         unit.name ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
                   : ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    ompjit__buf_free(&r->messages);
+    ompjit__early_free(r->early);
     if (!status && !ompjit__unit_seal(&unit))
         status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     if (status)
@@ -147,10 +201,14 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
 
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__unit *out,
-                                ompjit_error *err)
+                                unsigned opt_level, ompjit__early *early,
+                                ompjit__unit *out, ompjit_error *err)
 {
-    struct reading r = {.device = device, .host = host, .name = name};
+    ompjit__early none = {0};
+    struct reading r = {.device = device,
+                        .host = host,
+                        .name = name,
+                        .early = early ? early : &none};
     return unit_read(&r, opt_level, out, err);
 }
 
@@ -159,8 +217,12 @@ ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      ompjit__unit *out, ompjit_error *err)
 {
     static const ompjit__buf none;
-    struct reading r = {
-        .device = device, .host = &none, .name = name, .cuda = true};
+    ompjit__early early = {0};
+    struct reading r = {.device = device,
+                        .host = &none,
+                        .name = name,
+                        .cuda = true,
+                        .early = &early};
     return unit_read(&r, opt_level, out, err);
 }
 

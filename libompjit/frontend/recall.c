@@ -152,7 +152,8 @@ ompjit_status ompjit__recall_ir(ompjit_context *ctx, const ompjit__buf *device,
     ompjit_status status = OMPJIT_OK;
     if (!use || !ompjit__cache_get(ctx->cache, &key, take_ir, out)) {
         uint64_t start = ompjit__now();
-        status = ompjit__unit_read(device, host, name, opt_level, out, err);
+        status = ompjit__unit_read(device, host, name, opt_level, NULL, out,
+                                   err);
         ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
         ompjit__buf payload = {0};
         if (!status && use) {

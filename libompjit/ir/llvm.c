@@ -67,9 +67,11 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
 /* -------------------------------------------------------- initialization */
 
 /* Reading IR with spoilt debug information, LLVM prints; check_debug_info does
- * that work instead. */
+ * that work instead. Rows of five and more interleaved values LLVM would load
+ * whole and shuffle, which takes half as long again as no vectors at all. */
 static const char *const settings[] = {"libompjit",
-                                      "-disable-auto-upgrade-debug-info"};
+                                      "-disable-auto-upgrade-debug-info",
+                                      "-max-interleave-group-factor=4"};
 
 /* LLVM's constructors, where the linker has gathered them (llvm_start.ld); else
  * they have run already. */
@@ -86,8 +88,20 @@ static void construct(void)
         (*f++)(0, NULL, NULL);
 }
 
+/* A build takes megabytes and gives them back, an assembler too; with glibc's
+ * first thresholds they go to the system each time and cost 1900 page faults in
+ * the next build, a fifth of its time. glibc raises its thresholds when a block
+ * as large is freed, unless the application has set them. */
+static void keep_heap(void)
+{
+    enum { BLOCK = 8 << 20 };
+    void *volatile block = malloc(BLOCK);
+    free(block);
+}
+
 static void init(void)
 {
+    keep_heap();
     construct();
     LLVMInstallFatalErrorHandler(fatal);
     LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");
@@ -136,8 +150,13 @@ LLVMContextRef ompjit__llvm_context(ompjit__buf *messages)
 {
     ompjit__llvm_init();
     LLVMContextRef context = LLVMContextCreate();
-    LLVMContextSetDiagnosticHandler(context, collect, messages);
+    ompjit__llvm_collect(context, messages);
     return context;
+}
+
+void ompjit__llvm_collect(LLVMContextRef context, ompjit__buf *messages)
+{
+    LLVMContextSetDiagnosticHandler(context, collect, messages);
 }
 
 static ompjit__buf *messages_of(LLVMContextRef context)
