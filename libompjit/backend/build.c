@@ -282,6 +282,21 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
     free(environment);
 }
 
+/* What openmp-opt calls in the code that it adds, also when nothing else has
+ * called it before. They only read registers. */
+static const char *const added[] = {"__kmpc_get_hardware_thread_id_in_block",
+                                    "__kmpc_get_hardware_num_threads_in_block",
+                                    "__kmpc_get_warp_size"};
+
+static void drop_added(LLVMModuleRef m)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(added); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, added[i]);
+        if (f && !LLVMIsDeclaration(f))
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+}
+
 /* "internalize<preserve-gv=A;preserve-gv=B>": kernels stay, and variables that
  * the host reaches by name. */
 static void internalize_pass(struct build *b, ompjit__buf *passes)
@@ -305,6 +320,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (!b->host && LLVMGetNamedGlobal(b->m, OMPJIT_ASSERTION_AT))
         preserve(passes, OMPJIT_ASSERTION_AT);
+    for (size_t i = 0; !b->host && !b->spmd && i < OMPJIT__COUNT(added); i++)
+        preserve(passes, added[i]);
     for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
         preserve(passes, ompjit__fold_name(i));
     ompjit__buf_printf(passes, ">");
@@ -360,6 +377,10 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     ompjit__buf_free(&passes);
     if (!status && !b->host && b->unit->opt_level)
         status = run_openmp_opt(b, err);
+    if (!b->host)
+        ompjit__forget_stack_arguments(b->m);
+    if (!b->host && !b->is_template)
+        drop_added(b->m);
     if (!status)
         status = run_llvm_pipeline(b, err);
     if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))

@@ -72,9 +72,15 @@ void ompjit__barriers_without_number(LLVMModuleRef m);
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
+/* After openmp-opt: accesses through parameters are ordinary ones again where it
+ * has made them accesses of a thread's stack, because every caller passes a
+ * variable of its own. LLVM may pass the constant that such a variable holds.
+ * ir/spaces.c */
+void ompjit__forget_stack_arguments(LLVMModuleRef m);
+
 /* Makes the bounds on threads that kernels have for the assembler those of a
- * GPU, and those of generic kernels have room for the main thread's warp.
- * ir/modes.c */
+ * GPU, and those of generic kernels have room for the main thread's warp; and
+ * keeps openmp-opt from taking them for what each launch has. ir/modes.c */
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
