@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The target regions of examples, benchmarks and tests become cubins for every
-# architecture, and nothing in them spills registers that does not with LLVM
-# 19's device runtime (t/data/llvm19.txt: nested regions and tasks). The kernels
-# of the runtime's own tests, which are many, are assembled for sm_90, and for
-# all with SPILLS=all.
+# The target regions of examples, benchmarks and programs become cubins for every
+# architecture, and neither they nor the functions that they call spill registers
+# that do not with LLVM 19's device runtime (t/data/llvm19.txt: nested regions
+# and tasks).
 . "${srcdir:-.}/t/tap.sh"
 PTXAS=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
 [ -x "$PTXAS" ] || skip_all "no ptxas"
@@ -76,9 +75,5 @@ done
 for file in "$srcdir"/bench/runtime/*.c "$srcdir"/bench/nvcc/*.c; do
     # shellcheck disable=SC2086
     kernels "${file#"$srcdir/"}" $archs
-done
-for file in rt_kernels rt_api_kernels rt_loop_kernels rt_loop_call_kernels; do
-    # shellcheck disable=SC2046
-    kernels t/$file.c $([ "${SPILLS-}" = all ] && echo "$archs" || echo sm_90)
 done
 done_testing
