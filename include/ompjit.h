@@ -534,7 +534,10 @@ typedef struct ompjit_contents {
 
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
-    uint32_t teams;           /* 0: the device's choice (not for CUDA)     */
+    uint32_t teams;           /* 0: the device's choice (not for CUDA). A GPU
+                                 runs 2097151 of an OpenMP region where more
+                                 are asked for, here or by num_teams: loops
+                                 are divided by those                      */
     uint32_t threads;         /* in a team; 0: likewise                    */
     uint32_t dynamic_shared;  /* bytes a team                              */
     uint64_t tripcount;       /* iterations of the loop, 0: unknown        */

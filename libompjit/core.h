@@ -34,6 +34,8 @@ typedef struct ompjit__param {
     uint64_t map_type; /* tgt_map_type from the host half; 0: unknown       */
 } ompjit__param;
 
+#define OMPJIT__ANY_THREADS UINT32_MAX
+
 typedef struct ompjit__kernel_desc {
     char *symbol;        /* __omp_offloading_fe00_a7200e_saxpy_l3          */
     char *name;          /* saxpy                                          */
@@ -46,6 +48,9 @@ typedef struct ompjit__kernel_desc {
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
     bool parallel;       /* has parallel regions and no teams construct    */
+    uint32_t num_threads; /* that such a kernel's num_threads clauses ask for
+                            at most; 0: it has none; OMPJIT__ANY_THREADS:
+                            they are not all constants                     */
     ompjit__param *params;
     unsigned nparams;
     bool cuda;           /* of a CUDA source: a launch says its geometry   */

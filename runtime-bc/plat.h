@@ -31,6 +31,8 @@ extern const uint32_t ompjit_fold_threads WEAK;
 extern const uint32_t ompjit_fold_teams WEAK;
 /* 1: no kernel asks what task it is in. */
 extern const uint32_t ompjit_fold_task_kinds WEAK;
+/* 1: there are tasks whose event may be fulfilled after their end. */
+extern const uint32_t ompjit_use_events WEAK;
 /* How many of those stand in the other dimensions: never 0 where the number of
  * all is known. */
 extern const uint32_t ompjit_fold_threads_y WEAK, ompjit_fold_threads_z WEAK;

@@ -368,8 +368,8 @@ int main(void)
     mod->unit.templates = NULL;
     targets("from the unit itself");
     straight(false);
-    variables();
     no_vectors();
+    variables();
     modes_are_kept();
     read_ahead();
     heap_stays();

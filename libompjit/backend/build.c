@@ -182,6 +182,12 @@ static bool asks_for_tasks(LLVMModuleRef m)
            LLVMGetNamedFunction(m, "omp_in_explicit_task");
 }
 
+/* May a task be over only when somebody fulfills its event? */
+static bool has_events(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
@@ -193,7 +199,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     if (status)
         return status;
     size_t mark = b->messages.size;
-    bool asks = asks_for_tasks(b->m);
+    bool asks = asks_for_tasks(b->m), events = has_events(b->m);
     if (LLVMLinkModules2(b->m, runtime))
         return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                             "%s does not link with the device runtime: %s",
@@ -201,6 +207,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
                             b->messages.data ? b->messages.data + mark : "");
     if (!asks)
         ompjit__fold_constant(b->m, OMPJIT__FOLD_TASK_KINDS, 1);
+    ompjit__fold_constant(b->m, OMPJIT__USE_EVENTS, events);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);

@@ -8,7 +8,7 @@
 #include "cache/cache.h"
 
 /* What has a new field has a new line here. */
-_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 72,
+_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 80,
                "a unit is stored whole");
 
 static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
@@ -47,6 +47,7 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
     k->reduction_length = (int32_t)ompjit__read_number(r);
     k->teams = (uint32_t)ompjit__read_number(r);
     k->parallel = ompjit__read_number(r);
+    k->num_threads = (uint32_t)ompjit__read_number(r);
     k->cuda = ompjit__read_number(r);
     k->openmp = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);

@@ -74,12 +74,13 @@ static void fall_asleep(struct member *m, uint32_t seen)
 /* Until there is an event that was not `seen`. */
 static void wait_for_event(struct member *m, uint32_t seen)
 {
-    enum { SPINS = 2000, YIELDS = 200 };
+    enum { SPINS = 300, YIELDS = 200 };
     team *t = m->team;
-    for (int i = 0; t->nmembers > 1 && i < SPINS + YIELDS; i++) {
+    int spins = t->nmembers > t->processors ? 0 : SPINS;
+    for (int i = 0; t->nmembers > 1 && i < spins + YIELDS; i++) {
         if (atomic_load_explicit(&t->events, memory_order_acquire) != seen)
             return;
-        if (i < SPINS)
+        if (i < spins)
             ompjit__fiber_relax();
         else
             sched_yield();

@@ -198,6 +198,43 @@ static bool reaches(LLVMValueRef fn, bool (*is)(const char *name),
     return false;
 }
 
+/* What a call of __kmpc_parallel_51 or _60 asks for. */
+static uint32_t asked_threads(LLVMValueRef call)
+{
+    enum { NUM_THREADS = 3 };
+    LLVMValueRef n = LLVMGetNumArgOperands(call) > NUM_THREADS
+                         ? LLVMGetOperand(call, NUM_THREADS)
+                         : NULL;
+    if (!n || !LLVMIsAConstantInt(n))
+        return OMPJIT__ANY_THREADS;
+    long long value = LLVMConstIntGetSExtValue(n);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+/* The most that a region asks for in fn and what it calls or hands on. */
+static uint32_t most_asked_threads(LLVMValueRef fn, unsigned depth)
+{
+    size_t n;
+    uint32_t most = 0;
+    LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef i = LLVMGetFirstInstruction(block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            for (int k = 0; LLVMIsACallInst(i) && k < LLVMGetNumOperands(i);
+                 k++) {
+                LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
+                if (!LLVMIsAFunction(v) || v == fn)
+                    continue;
+                uint32_t asked = v == LLVMGetCalledValue(i) &&
+                                         begins_region(LLVMGetValueName2(v, &n))
+                                     ? asked_threads(i)
+                                     : most_asked_threads(v, depth - 1);
+                most = asked > most ? asked : most;
+            }
+    }
+    return most;
+}
+
 /* ----------------------------------------------------------------- chunks */
 
 /* Does a loop of the host half ask for chunks of one iteration? On a device
@@ -244,6 +281,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     k->launch_env = takes_launch_env(fn, env);
     k->teams = reaches(fn, shares_among_teams, 8) ? 0 : 1;
     k->parallel = k->teams == 1 && reaches(fn, begins_region, 8);
+    k->num_threads = k->parallel ? most_asked_threads(fn, 8) : 0;
     ompjit_status status = describe_params(fn, k, err);
     return status || !host ? status : add_host_args(host, k, err);
 }

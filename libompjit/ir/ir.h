@@ -80,6 +80,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
+#define OMPJIT__USE_EVENTS "ompjit_use_events"
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and
  * on NVPTX what kernels read of it from the machine. */
