@@ -153,8 +153,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
-    if (!status && !b->host)
+    if (!status && !b->host) {
         ompjit__bound_threads(b->m, b->unit);
+        ompjit__stride_loops(b->m);
+    }
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -321,10 +323,16 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
     const char *passes =
         b->spmd ? "globaldce,ipsccp,cgscc(inline," CLEAN "),globaldce,"
                   "openmp-opt"
-                : CLEAN ",openmp-opt,globaldce,always-inline," CLEAN
-                        ",openmp-opt";
-    ompjit_status status =
-        ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+                : "openmp-opt,globaldce,always-inline," CLEAN ",openmp-opt";
+    ompjit_status status = OMPJIT_OK;
+    if (!b->spmd) {
+        status = ompjit__run_passes(b->m, b->tm, CLEAN, OMPJIT_STAGE_OPTIMIZE,
+                                    err);
+        ompjit__hand_over_values(b->m);
+    }
+    if (!status)
+        status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
+                                    err);
     if (!b->is_template) /* a variant of it is looked at again when folded */
         ompjit__drop_openmp_flags(b->m);
     return status;
@@ -390,12 +398,12 @@ static bool is_simple(const struct build *b)
            defined <= (b->host ? 2 : 1);
 }
 
-/* What a template's module has is internal already, but for the kernel. */
+/* What a template's module has is internal already, but for the kernel: the
+ * host's has an entry, a GPU's is nobody else's to define. */
 static ompjit_status run_lean(struct build *b, ompjit_error *err)
 {
-    if (b->host)
-        LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
-                       LLVMInternalLinkage);
+    LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
+                   b->host ? LLVMInternalLinkage : LLVMExternalLinkage);
     return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
 }
 

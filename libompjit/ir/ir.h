@@ -41,6 +41,16 @@ void ompjit__order_shared(LLVMModuleRef m);
  * device code. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 
+/* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
+ * the runtime is linked, and of what clang has not optimized. chunk_is_default:
+ * ompjit__unit. ir/schedule.c */
+void ompjit__stride_loops(LLVMModuleRef m);
+void ompjit__block_loops(LLVMModuleRef m, bool chunk_is_default);
+
+/* Hands scalars that parallel regions only read to them by value. After sroa,
+ * before openmp-opt. ir/values.c */
+void ompjit__hand_over_values(LLVMModuleRef m);
+
 /* Defines ompjit_invoke, which the runtime calls outlined regions through, for
  * the numbers of arguments that the module's regions have. Before the runtime
  * is linked; where a number is not constant the runtime's own stays.
