@@ -295,6 +295,8 @@ EXPORT NOINLINE void ompjit_detach_region_end(const detached_region *outer)
 EXPORT void *__kmpc_task_allow_completion_event(ident *loc, int32_t gtid,
                                                 task *t)
 {
+    if (!ompjit_use_events)
+        return NULL;
     waiting *w = ompjit_own_element((void *IN_SHARED *)&all_waiting,
                                     sizeof *w);
     if (!w->current)
