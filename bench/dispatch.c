@@ -2,7 +2,8 @@
  *
  * dispatch ROUNDS: nanoseconds that a launch of one team of one thread costs on
  * the host device beyond calling the kernel's machine code through a pointer,
- * and whether that grows with the kernel or with the number of its variants.
+ * whether that grows with the kernel or with the number of its variants, and
+ * what it costs to look for a geometry that was found best.
  * Each figure is the least of so many short rounds, turn by turn.
  */
 #include "bench.h"
@@ -83,13 +84,13 @@ static double time_bound(const struct side *s)
     return thread_time() - start;
 }
 
-static double time_launch(const struct side *s, const ompjit_launch *launch)
+static double time_launch(ompjit_kernel *kernel, const ompjit_launch *launch)
 {
     ompjit_arg args[3];
     make_args(args, 1);
     double start = thread_time();
     for (int i = 0; i < CALLS; i++)
-        try(ompjit_kernel_launch(s->kernel, dev, launch, args, 3, &err));
+        try(ompjit_kernel_launch(kernel, dev, launch, args, 3, &err));
     return thread_time() - start;
 }
 
@@ -107,7 +108,8 @@ static void measure(const char *what, const ompjit_launch *launch, int rounds)
     for (int i = 0; i < rounds; i++) {
         keep_least(&call, time_calls());
         for (int s = 0; s < SIDES; s++)
-            keep_least(&sides[s].best, launch ? time_launch(&sides[s], launch)
+            keep_least(&sides[s].best, launch ? time_launch(sides[s].kernel,
+                                                            launch)
                                               : time_bound(&sides[s]));
     }
     for (int s = 0; s < SIDES; s++) {
@@ -120,25 +122,54 @@ static void measure(const char *what, const ompjit_launch *launch, int rounds)
            call / CALLS * 1e9, "ns");
 }
 
+/* The same kernel with its geometry named; left to the device, where nothing is
+ * known; and where it was tuned, which is `other`. */
+static void geometry(ompjit_kernel *kernel, ompjit_kernel *other, int rounds)
+{
+    static const char *const names[] = {"named", "open", "open, tuned"};
+    static const ompjit_geometry one = {1, 1};
+    ompjit_launch named = OMPJIT_LAUNCH_INIT, open = OMPJIT_LAUNCH_INIT;
+    ompjit_tune_options options = OMPJIT_TUNE_OPTIONS_INIT;
+    ompjit_arg args[3];
+    double best[3] = {0};
+    named.specialize = open.specialize = OMPJIT_SPECIALIZE_NOW;
+    named.teams = named.threads = 1;
+    options.tries = &one;
+    options.ntries = 1;
+    make_args(args, 1);
+    try(ompjit_kernel_tune(other, dev, &open, args, 3, &options, NULL, &err));
+    for (int i = 0; i < rounds; i++) {
+        keep_least(&best[0], time_launch(kernel, &named));
+        keep_least(&best[1], time_launch(kernel, &open));
+        keep_least(&best[2], time_launch(other, &open));
+    }
+    for (int i = 0; i < 3; i++)
+        sample("handle launch, by geometry", names[i], "ours",
+               best[i] / CALLS * 1e9, "ns");
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 200;
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
-    ompjit_module *mods[2];
+    ompjit_module *mods[3];
+    ompjit_kernel *tuned;
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_arg args[3];
     launch.teams = launch.threads = 1;
     launch.specialize = OMPJIT_SPECIALIZE_NOW;
     options.devices = "host";
     options.max_variants = VARIANTS + 1;
+    options.cache = OMPJIT_CACHE_OFF; /* what is tuned here stays here */
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_context_device(ctx, 0, &dev, &err));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         try(ompjit_module_from_c(ctx, source, NULL, &mods[i], &err));
     try(ompjit_module_kernel(mods[0], "small", &sides[0].kernel, &err));
     try(ompjit_module_kernel(mods[0], "large", &sides[1].kernel, &err));
     try(ompjit_module_kernel(mods[1], "small", &sides[2].kernel, &err));
+    try(ompjit_module_kernel(mods[2], "small", &tuned, &err));
     for (int i = VARIANTS; i > 0; i--) {
         make_args(args, i);
         try(ompjit_kernel_launch(sides[2].kernel, dev, &launch, args, 3, &err));
@@ -149,9 +180,10 @@ int main(int argc, char **argv)
                                &sides[s].bound, &err));
     measure("prepared", NULL, rounds);
     measure("handle", &launch, rounds);
+    geometry(sides[0].kernel, tuned, rounds);
     for (int s = 0; s < SIDES; s++)
         ompjit_bound_destroy(sides[s].bound);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         ompjit_module_destroy(mods[i]);
     ompjit_context_destroy(ctx);
     return 0;

@@ -3,7 +3,9 @@
 #
 # make bench: each of ours beside its peer in one run, turn by turn, because a
 # machine's speed is another an hour later. Writes a table and JSON to
-# bench/ in the build folder. ROUNDS=n (default 5) rounds.
+# bench/ in the build folder. ROUNDS=n (default 5) rounds. PROTEUS=prefix is an
+# installation of Proteus to compare with, PROTEUS_LLVM_CONFIG the llvm-config of
+# the LLVM that it was built with (default: llvm-config).
 set -eu
 : "${srcdir:?}" "${builddir:?}" "${CLANG:?}"
 rounds=${ROUNDS:-5}
@@ -77,7 +79,7 @@ specialization() {
 }
 
 variants() {
-    note "new specializations (Proteus, which has no command for this, is not run)"
+    note "new specializations"
     "$out/variants" $((rounds * 4)) >>"$samples" || note "  left out"
 }
 
@@ -164,6 +166,60 @@ cache() {
     OMPJIT_CACHE=0
 }
 
+build_proteus() {
+    prefix=$PROTEUS config=${PROTEUS_LLVM_CONFIG:-llvm-config}
+    lib=$prefix/lib64
+    [ -d "$lib" ] || lib=$prefix/lib
+    # shellcheck disable=SC2046 # a list of options
+    "$("$config" --bindir)/clang++" -std=c++17 -O3 -I"$prefix/include" \
+        -fpass-plugin="$lib/libProteusPass.so" -o "$out/proteus" \
+        "$srcdir/bench/proteus.cpp" -L"$lib" -Wl,-rpath,"$lib" -lproteus \
+        $("$config" --ldflags --libs) -lclang-cpp -rdynamic
+}
+
+# as NAME NEW: of the samples on stdin those of that name, beside Proteus's.
+as() {
+    awk -F'\t' -v OFS='\t' -v name="$1" -v new="$2" '$2 == name &&
+        $3 == "ours" { print "against Proteus", new, $3, $4, $5 }' >>"$samples"
+}
+
+# Whatever it does, the rest goes on.
+proteus() {
+    if [ -z "${PROTEUS:-}" ]; then
+        note "Proteus: left out, since PROTEUS=prefix names no installation"
+        return
+    fi
+    note "against Proteus in $PROTEUS"
+    build_proteus 2>"$out/proteus.log" || {
+        note "  does not build, see $out/proteus.log: left out"; return; }
+    PROTEUS_CACHE_DIR=$out/proteus.cache OMPJIT_CACHE_DIR=$out/cache
+    export PROTEUS_CACHE_DIR OMPJIT_CACHE_DIR
+    rm -rf "$out/proteus.cache" "$out/cache"
+    OMPJIT_CACHE=1 "$out/calls" 100 >/dev/null
+    "$out/proteus" calls 100 >/dev/null 2>&1 || :
+    for _ in $(seq "$rounds"); do
+        "$out/dispatch" 50 >"$out/dispatch.rows"
+        as "prepared, small kernel" "prepared call, beyond a call" \
+            <"$out/dispatch.rows"
+        as "handle, small kernel" "cached call, beyond a call" \
+            <"$out/dispatch.rows"
+        "$out/variants" 4 | as host "new specialization, CPU"
+        OMPJIT_CACHE=1 "$out/calls" 100 >"$out/calls.rows"
+        as "first call, CPU" "first call from disk, CPU" <"$out/calls.rows"
+        as "further variant, CPU" "further one from disk, CPU" \
+            <"$out/calls.rows"
+        for what in "dispatch 50" "calls 100"; do
+            # shellcheck disable=SC2086 # two words
+            "$out/proteus" $what >>"$samples" 2>"$out/proteus.log" ||
+                note "  proteus $what failed, see $out/proteus.log"
+        done
+        PROTEUS_USE_STORED_CACHE=0 "$out/proteus" variants 4 >>"$samples" \
+            2>"$out/proteus.log" ||
+            note "  proteus variants failed, see $out/proteus.log"
+    done
+    rm -rf "$out/proteus.cache" "$out/cache" "$out"/*.rows
+}
+
 # Other work on the machine spoils figures, and ratios less: it is told.
 load=$(cut -d' ' -f1 /proc/loadavg)
 throughput
@@ -174,6 +230,7 @@ cubins
 launches
 starts
 cache
+proteus
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 machine="$machine, $(nproc) processors, load $load at the start"
 commit=$(git -C "$srcdir" describe --always --dirty 2>/dev/null || echo unknown)

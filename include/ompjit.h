@@ -103,6 +103,7 @@ typedef struct ompjit_module ompjit_module;
 typedef struct ompjit_kernel ompjit_kernel;
 typedef struct ompjit_queue ompjit_queue;
 typedef struct ompjit_graph ompjit_graph;
+typedef struct ompjit_event ompjit_event;
 
 /* Receives one message without a final newline; `data` is log_data below. Any
  * thread may call it. */
@@ -586,7 +587,8 @@ enum {
     OMPJIT_FOLD_ALIGNMENT = 8,/* pointers that are multiples of 64      */
     OMPJIT_FOLD_NOALIAS = 16, /* pointers that share nothing, see below */
     OMPJIT_FOLD_CONTENTS = 32,/* what pointers point to, where it is known */
-    OMPJIT_FOLD_ALL = 63
+    OMPJIT_FOLD_SIZES = 64,   /* how much pointers point to, see below     */
+    OMPJIT_FOLD_ALL = 127
 };
 
 /* What a pointer of a launch points to: the kernel reads these bytes through it
@@ -600,7 +602,10 @@ typedef struct ompjit_contents {
 
 typedef struct ompjit_launch {
     size_t size;              /* sizeof(ompjit_launch)                     */
-    uint32_t teams;           /* 0: the device's choice (not for CUDA)     */
+    uint32_t teams;           /* 0: the device's choice (not for CUDA). A GPU
+                                 runs 2097151 of an OpenMP region where more
+                                 are asked for, here or by num_teams: loops
+                                 are divided by those                      */
     uint32_t threads;         /* in a team; 0: likewise                    */
     uint32_t dynamic_shared;  /* bytes a team                              */
     uint64_t tripcount;       /* iterations of the loop, 0: unknown        */
@@ -634,6 +639,12 @@ typedef struct ompjit_launch {
                                  these very bytes only: they are compared at
                                  each launch. A bound launch keeps them. No
                                  effect on the code that NVRTC makes       */
+    uint32_t nsizes;          /* how many there are in                     */
+    const uint64_t *sizes;    /* the caller promises that pointer i points to
+                                 sizes[i] bytes at least, which the kernel may
+                                 read also where the source would not; 0: not
+                                 known. Regions that map their own data find
+                                 that out by themselves                    */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
 
@@ -727,6 +738,37 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
                                 ompjit_error *err);
 /* Waits first; a failure is only logged. Accepts NULL. */
 void ompjit_queue_destroy(ompjit_queue *queue);
+
+/* What kernels print (printf) is on the process's standard output at the latest
+ * when their queue was waited for. On a GPU the driver keeps it until then, the
+ * newest 1 MiB unless the application gives it more room
+ * (CU_LIMIT_PRINTF_FIFO_SIZE). */
+
+/* A point in a queue: a time, and something to wait for. Made for queues of one
+ * device; destroyed before the context, whether it has come or not. */
+ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
+                                  ompjit_error *err);
+/* The event comes when all is done that the queue has now. What it stood for
+ * before is forgotten. INVALID while the queue is recorded, as after_event is.
+ */
+ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
+                                  ompjit_error *err);
+/* Waits for it. A failure of what comes before is returned here, or later by
+ * the queue. INVALID where it was never recorded, as of the next three. */
+ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err);
+/* Whether it has come: 1 or 0. */
+ompjit_status ompjit_event_query(ompjit_event *event, int *done,
+                                 ompjit_error *err);
+/* Seconds on the device from one event to another of the same device, to half a
+ * microsecond on a GPU. INVALID where either has not come. */
+ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
+                                   double *seconds, ompjit_error *err);
+/* What is put into `queue`, of the same device, from now on comes after the
+ * event. Nobody waits. */
+ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
+                                       ompjit_event *event, ompjit_error *err);
+/* Accepts NULL. */
+void ompjit_event_destroy(ompjit_event *event);
 
 /* Launches and copies that are put into a queue, recorded once and done many
  * times, on a GPU as one CUDA graph. From begin on they are recorded and not
@@ -837,8 +879,10 @@ typedef struct ompjit_variant_info {
     uint64_t literals, aligned, noalias; /* bit i: so for parameter i      */
     uint64_t contents;        /* bit i: what it points to                  */
     const uint64_t *values;   /* values[i] has the bytes of parameter i in its
-                                 low end where literals has bit i; valid
+                                 low end where literals has bit i, and how many
+                                 bytes it points to where sized has; valid
                                  during the call                           */
+    uint64_t sized;           /* bit i: so for pointer i                   */
 } ompjit_variant_info;
 
 /* Called for a variant. Other than 0 ends the walk. */
@@ -859,13 +903,14 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
 
 /* A list of variants is text, a line for each:
  *
- *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc
+ *     saxpy_l3 threads=1 teams=8 n=0x400 a=0x40000000 aligned=0xc size:x=0x1000
  *
  * the kernel (its symbol from the function's name on), what is folded, and the
- * arguments' values by name, or by number where they have none. The line `*`,
- * perhaps with threads=1, is the module's generic code. # begins a comment.
- * Contexts with a `record` file add to it, each line by one write; variants with
- * folded contents and those with a geometry in y or z are left out. */
+ * arguments' values and sizes by name, or by number where they have none. The
+ * line `*`, perhaps with threads=1, is the module's generic code. # begins a
+ * comment. Contexts with a `record` file add to it, each line by one write;
+ * variants with folded contents and those with a geometry in y or z are left
+ * out. */
 
 /* Called for each line that names no variant of the module. */
 typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);

@@ -34,6 +34,8 @@ typedef struct ompjit__param {
     uint64_t map_type; /* tgt_map_type from the host half; 0: unknown       */
 } ompjit__param;
 
+#define OMPJIT__ANY_THREADS UINT32_MAX
+
 typedef struct ompjit__kernel_desc {
     char *symbol;        /* __omp_offloading_fe00_a7200e_saxpy_l3          */
     char *name;          /* saxpy                                          */
@@ -46,6 +48,9 @@ typedef struct ompjit__kernel_desc {
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
     bool parallel;       /* has parallel regions and no teams construct    */
+    uint32_t num_threads; /* that such a kernel's num_threads clauses ask for
+                            at most; 0: it has none; OMPJIT__ANY_THREADS:
+                            they are not all constants                     */
     ompjit__param *params;
     unsigned nparams;
     bool cuda;           /* of a CUDA source: a launch says its geometry   */
@@ -78,6 +83,9 @@ typedef struct ompjit__unit {
     uint8_t host_digest[32]; /* of host_bc                                 */
     bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
                                 in the device code is clang's own choice   */
+    bool stays_generic;      /* on GPUs: it has variables that images of the
+                                unit cannot share there, as they may hold the
+                                address of a function of one image         */
     bool own_lines;          /* nobody asked for line tables: they are for
                                 messages, and have no place in PTX         */
 } ompjit__unit;
@@ -145,6 +153,9 @@ typedef struct ompjit__spec {
                                free. Needs threads                         */
     uint32_t ncontents;     /* what pointers point to, each by its number  */
     const ompjit_contents *contents;
+    uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
+                               least, which can be read                    */
+    const uint64_t *sizes;
 } ompjit__spec;
 
 /* ----------------------------------------------------------------- image */
@@ -167,14 +178,18 @@ typedef struct ompjit__variable {
     uint64_t size; /* bytes */
 } ompjit__variable;
 
+#define OMPJIT__IMPORTS "ompjit_imports"
+
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
     ompjit__buf bytes;
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
-    ompjit__variable *globals; /* OBJECT: mutable variables it exports, or */
-    unsigned nglobals;         /* imports where imports_globals            */
+    ompjit__variable *globals; /* mutable variables that it exports, or,  */
+    unsigned nglobals;         /* where imports_globals, imports: CUBIN and
+                                  PTX by the table OMPJIT__IMPORTS, which has
+                                  their addresses in this order            */
     bool imports_globals;
     bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
                          fills                                          */

@@ -56,6 +56,11 @@ void ompjit_host_yield(void);
 /* Ends the kernel with an error; does not return. */
 void ompjit_host_trap(const char *message) __attribute__((noreturn));
 
+/* The same for an assertion. */
+void ompjit_host_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+    __attribute__((noreturn));
+
 /* malloc, for kernels under that name: clang keeps variables there that other
  * threads may see, so recursion comes by here, and must not overflow the stack
  * inside of the C library, where nothing could be saved. */

@@ -106,13 +106,26 @@ static thread_state *settings_to_change(void)
     thread_state *s = ompjit_thread_state();
     if (!s->own_icv) {
         s->own_icv = 1;
-        s->nthreads_var = ompjit_nthreads_var;
-        s->sched_var = ompjit_sched_var;
-        s->chunk_var = ompjit_chunk_var;
-        s->levels_var = ompjit_levels_var;
-        s->allocator_var = ompjit_allocator_var;
+        ompjit_save_settings(s);
     }
     return s;
+}
+
+EXPORT void ompjit_save_settings(thread_state *s)
+{
+    s->nthreads_var = ompjit_nthreads_var;
+    s->sched_var = ompjit_sched_var;
+    s->chunk_var = ompjit_chunk_var;
+    s->levels_var = ompjit_levels_var;
+    s->allocator_var = ompjit_allocator_var;
+}
+EXPORT void ompjit_restore_settings(const thread_state *s)
+{
+    ompjit_nthreads_var = s->nthreads_var;
+    ompjit_sched_var = s->sched_var;
+    ompjit_chunk_var = s->chunk_var;
+    ompjit_levels_var = s->levels_var;
+    ompjit_allocator_var = s->allocator_var;
 }
 
 EXPORT void omp_set_num_threads(int32_t n)

@@ -47,6 +47,8 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
         ompjit_pool_init();
         ompjit_teams_init();
         ompjit_prepared_init();
+        if (ompjit_use_events)
+            ompjit_detach_init();
     }
     ompjit_barrier_init();
     ompjit_share_init(mode == EXEC_SPMD);
@@ -92,7 +94,11 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
 EXPORT void __kmpc_target_deinit(void)
 {
     bool spmd = is_spmd();
+    if (!spmd)
+        wait_for_tasks();
     if (!spmd || plat_tid() == 0) {
+        if (ompjit_use_events)
+            ompjit_detach_deinit();
         if (ompjit_states)
             free(ompjit_states);
         if (ompjit_solo_loops)

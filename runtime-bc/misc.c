@@ -173,6 +173,11 @@ EXPORT void __kmpc_error(ident *loc, int32_t severity, const char *message)
         plat_fail("the error directive ended the kernel");
 }
 
+#ifdef __NVPTX__
+__attribute__((address_space(4))) const assertion_address
+    ompjit_assertion_at WEAK = 0;
+#endif
+
 EXPORT void __assert_fail(const char *expression, const char *file,
                           uint32_t line, const char *function)
 {

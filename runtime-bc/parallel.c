@@ -35,6 +35,13 @@ INLINE void drop_own_icv(void)
         s->own_icv = 0;
 }
 
+/* The end of a thread's part that has nothing to do outside of regions. */
+INLINE void end_part(void)
+{
+    wait_for_tasks();
+    drop_own_icv();
+}
+
 /* A region inside a region. Its caller's settings, too, come back at the end;
  * *saved keeps them. */
 static NOINLINE void enter_nested(thread_state *saved)
@@ -51,9 +58,12 @@ static NOINLINE void leave_nested(const thread_state *saved)
 INLINE void run_nested(uint32_t context, void *fn, void **args, int64_t nargs)
 {
     thread_state saved;
+    detached_region outer;
+    begin_tasks(&outer);
     enter_nested(&saved);
     call_microtask(CONTEXT_TAG | CONTEXT_ALONE | (context_level(context) + 1),
                    fn, args, nargs);
+    end_tasks(&outer);
     leave_nested(&saved);
 }
 
@@ -73,7 +83,7 @@ INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
         ompjit_size = n;
     if (all || plat_tid() < n) {
         call_microtask(inner, fn, args, nargs);
-        drop_own_icv();
+        end_part();
     }
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 0;
@@ -81,13 +91,17 @@ INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
         ompjit_size = 0;
 }
 
-/* The main thread of a generic kernel alone. */
+/* The main thread of a generic kernel alone. Where it stands apart from the
+ * workers it is not thread 0 of what the hardware has. */
 INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 {
+    detached_region outer;
+    begin_tasks(&outer);
     ompjit_level = 1;
     if (!all)
         ompjit_size = 1;
     call_microtask(CONTEXT_TAG | CONTEXT_ALONE | 1, fn, args, nargs);
+    end_tasks(&outer);
     drop_own_icv();
     ompjit_level = 0;
     if (!all)
@@ -112,8 +126,11 @@ INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
     ompjit_level = 1;
     __kmpc_barrier_simple_generic(NULL, 0);
     if (PLAT_MAIN_WORKS) {
+        detached_region outer;
+        begin_tasks(&outer);
         call_microtask(CONTEXT_TAG | (all ? CONTEXT_ALL : CONTEXT_TEAM), fn,
                        args, nargs);
+        end_tasks(&outer);
         drop_own_icv();
     }
     __kmpc_barrier_simple_generic(NULL, 0);
@@ -144,7 +161,7 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     else if (n > 1 && wrapper)
         run_workers(n, all, fn, wrapper, args, nargs);
     else
-        run_alone(all && wrapper, fn, args, nargs);
+        run_alone(PLAT_MAIN_WORKS && all && wrapper, fn, args, nargs);
 }
 
 /* The call of clang 15 to 21. */
@@ -183,8 +200,10 @@ EXPORT void __kmpc_kernel_prepare_parallel(void *work)
 {
     ompjit_level = 1;
     if (!PLAT_MAIN_WORKS && max_threads() == 1) {
+        ompjit_size = 1;
         ((void (*)(int16_t, int32_t))work)(0, CONTEXT_TAG | CONTEXT_ALONE | 1);
         ompjit_level = 0;
+        ompjit_size = 0;
         return;
     }
     uint32_t n = wanted_threads(0);
@@ -215,7 +234,7 @@ EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
-    drop_own_icv();
+    end_part();
     if (ompjit_prepared)
         end_prepared();
 }

@@ -31,6 +31,8 @@ extern const uint32_t ompjit_fold_threads WEAK;
 extern const uint32_t ompjit_fold_teams WEAK;
 /* 1: no kernel asks what task it is in. */
 extern const uint32_t ompjit_fold_task_kinds WEAK;
+/* 1: there are tasks whose event may be fulfilled after their end. */
+extern const uint32_t ompjit_use_events WEAK;
 /* How many of those stand in the other dimensions: never 0 where the number of
  * all is known. */
 extern const uint32_t ompjit_fold_threads_y WEAK, ompjit_fold_threads_z WEAK;
@@ -40,6 +42,8 @@ void *malloc(size_t size);
 void free(void *p);
 
 #ifdef __NVPTX__
+
+#include "assertion.h"
 
 INLINE uint32_t plat_hw_tid(void) { return __nvvm_read_ptx_sreg_tid_x(); }
 INLINE uint32_t plat_hw_ntid(void) { return __nvvm_read_ptx_sreg_ntid_x(); }
@@ -110,6 +114,10 @@ INLINE uint64_t plat_nanoseconds(void)
 }
 INLINE double plat_wtime(void) { return plat_nanoseconds() * 1e-9; }
 
+typedef ompjit_assertion *assertion_address;
+extern __attribute__((address_space(4))) const assertion_address
+    ompjit_assertion_at WEAK;
+
 int32_t vprintf(const char *format, void *args);
 void __assertfail(const char *expression, const char *file, uint32_t line,
                   const char *function, size_t char_size);
@@ -144,9 +152,35 @@ PLAT_DIMENSION(plat_hw_grid_dim, nctaid)
 extern IN_SHARED char ompjit_dynamic_shared[] __attribute__((aligned(16)));
 INLINE void *plat_dynamic_shared(void) { return (char *)ompjit_dynamic_shared; }
 
+INLINE void plat_tell(char *to, size_t size, const char *text)
+{
+    size_t n = 0;
+    for (; text && text[n] && n < size - 1; n++)
+        to[n] = text[n];
+    to[n] = 0;
+}
+
+/* Others that fail wait until the first has told: with the first to end, all
+ * do. */
 INLINE void plat_assert_failed(const char *expression, const char *file,
                                uint32_t line, const char *function)
 {
+    enum { TURNS = 1 << 16 };
+    ompjit_assertion *a = ompjit_assertion_at;
+    uint32_t state = ASSERTION_NONE;
+    if (a && __atomic_compare_exchange_n(&a->state, &state, ASSERTION_BEGUN, 0,
+                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        a->line = line;
+        plat_tell(a->file, sizeof a->file, file);
+        plat_tell(a->function, sizeof a->function, function);
+        plat_tell(a->expression, sizeof a->expression, expression);
+        plat_fence_system();
+        __atomic_store_n(&a->state, ASSERTION_TOLD, __ATOMIC_RELAXED);
+    }
+    for (int i = 0; a && i < TURNS; i++)
+        if (__atomic_load_n(&a->state, __ATOMIC_RELAXED) == ASSERTION_TOLD)
+            break;
+    plat_fence_system();
     __assertfail(expression, file, line, function, 1);
 }
 
@@ -252,13 +286,7 @@ INLINE void *plat_dynamic_shared(void) { return ompjit_host_self()->dynamic; }
 INLINE void plat_assert_failed(const char *expression, const char *file,
                                uint32_t line, const char *function)
 {
-    struct {
-        const char *file;
-        uint32_t line;
-        const char *function, *expression;
-    } args = {file, line, function, expression};
-    ompjit_host_vprintf("%s:%u: %s: assertion `%s' failed\n", &args);
-    ompjit_host_trap("an assertion failed");
+    ompjit_host_assert_failed(expression, file, line, function);
 }
 
 #endif

@@ -85,6 +85,10 @@ INLINE thread_state *thread_state_if_any(void)
 }
 thread_state *ompjit_thread_state(void);
 
+/* The team's settings to s, and back from it. */
+void ompjit_save_settings(thread_state *s);
+void ompjit_restore_settings(const thread_state *s);
+
 /* The caller's element of an array for all threads, *array, which is allocated
  * and cleared for whoever comes first; nobody is told of a failure. */
 void *ompjit_own_element(void *IN_SHARED *array, size_t size);
@@ -195,6 +199,34 @@ void ompjit_task_init(void);
 void ompjit_teams_init(void);
 void ompjit_prepared_init(void);
 void ompjit_run_work(void *work);
+
+/* Tasks that are not over when they return: detach.c. A region's threads wait
+ * for them at barriers and at its end; `region` is what a thread keeps that has
+ * some outside of it. */
+typedef struct detached_region {
+    uint32_t region, current;
+} detached_region;
+void ompjit_detach_init(void);
+void ompjit_detach_deinit(void);
+void ompjit_detach_wait_region(void);
+void ompjit_detach_region_begin(detached_region *outer);
+void ompjit_detach_region_end(const detached_region *outer);
+INLINE void wait_for_tasks(void)
+{
+    if (ompjit_use_events)
+        ompjit_detach_wait_region();
+}
+INLINE void begin_tasks(detached_region *outer)
+{
+    if (ompjit_use_events)
+        ompjit_detach_region_begin(outer);
+}
+INLINE void end_tasks(const detached_region *outer)
+{
+    if (ompjit_use_events)
+        ompjit_detach_region_end(outer);
+}
+
 INLINE void context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);

@@ -52,6 +52,7 @@ NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 
 EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
 {
+    wait_for_tasks();
     if (gtid & CONTEXT_TAG)
         context_barrier((uint32_t)gtid);
     else

@@ -2,33 +2,14 @@
  *
  * Tasks. Every task runs at once in the thread that creates it, which the
  * specification allows; so there is nothing to wait for, no dependence left to
- * keep, and a task reduction adds to the original variable.
+ * keep, and a task reduction adds to the original variable. Only a task with an
+ * event, and what depends on one, may be over later: detach.c.
  */
-#include "rt.h"
-
-/* kmp_task_t, as clang lays it out; what it captured follows. */
-typedef struct task task;
-typedef int32_t (*task_fn)(int32_t gtid, task *t);
-struct task {
-    void *shareds;
-    task_fn routine;
-    int32_t part_id;
-    task_fn destructors;
-    void *priority;
-};
-
-/* Before the task. Its size is a multiple of the alignment of malloc. */
-typedef struct task_header {
-    _Alignas(16) uint32_t flags;
-    uint32_t shareds_at;
-    uint64_t size;
-    thread_state saved; /* the thread's settings outside of the task */
-    uint32_t had_state, outside;
-} task_header;
+#include "task.h"
 
 enum { TASK_FINAL = 2, TASK_DESTRUCTORS = 8 };
-
-_Static_assert(sizeof(task_header) % 16 == 0, "what follows is aligned");
+/* Whose settings a header has saved. */
+enum { NOBODYS, THREADS, TEAMS };
 
 /* The explicit task that each thread is in: its kind, and the level of the
  * region that it belongs to. A region inside it is of another level. The
@@ -52,11 +33,6 @@ EXPORT void ompjit_task_init(void)
     set_task_kind(0);
 }
 
-INLINE task_header *header_of(task *t)
-{
-    return (task_header *)t - 1;
-}
-
 static task *allocate(uint32_t flags, uint64_t size, uint32_t shareds_at)
 {
     task_header *h = malloc(sizeof *h + size);
@@ -65,6 +41,7 @@ static task *allocate(uint32_t flags, uint64_t size, uint32_t shareds_at)
     h->flags = flags;
     h->shareds_at = shareds_at;
     h->size = size;
+    h->event = NULL;
     task *t = (task *)(h + 1);
     t->shareds = (char *)t + shareds_at;
     return t;
@@ -97,43 +74,74 @@ static uint32_t task_kind(void)
     return kind >> KIND_BITS == level ? kind : 0;
 }
 
-/* A task has the settings of its creator, and what it sets is its own. */
-static void enter_task(task_header *h)
+/* A task has the settings of its creator, and what it sets is its own; outside
+ * of regions, where a team has one task at a time, those are the team's. */
+static void save_settings(task_header *h)
 {
     thread_state *s = thread_state_if_any();
-    uint32_t kind = IN_TASK | (task_kind() & IN_FINAL);
-    h->had_state = s != NULL;
-    if (s)
+    h->from = !ompjit_level ? TEAMS : s ? THREADS : NOBODYS;
+    if (h->from == TEAMS)
+        ompjit_save_settings(&h->saved);
+    else if (h->from == THREADS)
         h->saved = *s;
+}
+static void restore_settings(const task_header *h)
+{
+    thread_state *s = thread_state_if_any();
+    if (h->from == TEAMS)
+        ompjit_restore_settings(&h->saved);
+    else if (h->from == THREADS)
+        *s = h->saved;
+    else if (s)
+        s->own_icv = 0;
+}
+
+static void enter_task(task_header *h)
+{
+    uint32_t kind = IN_TASK | (task_kind() & IN_FINAL);
+    save_settings(h);
     h->outside = own_task_kind();
     if (h->flags & TASK_FINAL)
         kind |= IN_FINAL;
     set_task_kind(context_level(context_of_state()) << KIND_BITS | kind);
+    if (ompjit_use_events)
+        ompjit_detach_enter(h);
 }
-static void leave_task(task_header *h)
+static void leave_task(task_header *h, uint32_t n, const dependence *list)
 {
-    thread_state *s = thread_state_if_any();
-    if (s && h->had_state)
-        *s = h->saved;
-    else if (s)
-        s->own_icv = 0;
+    if (ompjit_use_events)
+        ompjit_detach_leave(h, n, list);
+    restore_settings(h);
     set_task_kind(h->outside);
+}
+
+static void run_task(int32_t gtid, task *t, uint32_t n, const dependence *list)
+{
+    enter_task(header_of(t));
+    t->routine(gtid, t);
+    leave_task(header_of(t), n, list);
+    release(gtid, t);
+}
+
+EXPORT void ompjit_run_task(int32_t gtid, task *t)
+{
+    run_task(gtid, t, 0, NULL);
 }
 
 EXPORT int32_t __kmpc_omp_task(ident *loc, int32_t gtid, task *t)
 {
-    enter_task(header_of(t));
-    t->routine(gtid, t);
-    leave_task(header_of(t));
-    release(gtid, t);
+    run_task(gtid, t, 0, NULL);
     return 0;
 }
 
 EXPORT int32_t __kmpc_omp_task_with_deps(ident *loc, int32_t gtid, task *t,
-                                         int32_t ndeps, void *deps,
+                                         int32_t ndeps, dependence *deps,
                                          int32_t nweak, void *weak)
 {
-    return __kmpc_omp_task(loc, gtid, t);
+    uint32_t n = (uint32_t)ndeps;
+    if (!ompjit_use_events || !ompjit_detach_defer(t, n, deps))
+        run_task(gtid, t, n, deps);
+    return 0;
 }
 
 /* An undeferred task: clang's code calls the routine in between. */
@@ -143,7 +151,7 @@ EXPORT void __kmpc_omp_task_begin_if0(ident *loc, int32_t gtid, task *t)
 }
 EXPORT void __kmpc_omp_task_complete_if0(ident *loc, int32_t gtid, task *t)
 {
-    leave_task(header_of(t));
+    leave_task(header_of(t), 0, NULL);
     release(gtid, t);
 }
 
@@ -167,7 +175,7 @@ static void run_taskloop(int32_t gtid, task *t, const uint64_t *lower,
     } else if (!empty) {
         enter_task(header_of(t));
         t->routine(gtid, t);
-        leave_task(header_of(t));
+        leave_task(header_of(t), 0, NULL);
     }
     release(gtid, t);
 }
@@ -190,36 +198,38 @@ EXPORT void __kmpc_taskloop_5(ident *loc, int32_t gtid, task *t,
 
 EXPORT void __kmpc_taskgroup(ident *loc, int32_t gtid)
 {
+    if (ompjit_use_events)
+        ompjit_detach_group(1);
 }
 EXPORT void __kmpc_end_taskgroup(ident *loc, int32_t gtid)
 {
+    if (ompjit_use_events)
+        ompjit_detach_group(-1);
 }
 EXPORT int32_t __kmpc_omp_taskwait(ident *loc, int32_t gtid)
 {
+    if (ompjit_use_events)
+        ompjit_detach_wait_children();
     return 0;
 }
 EXPORT int32_t __kmpc_omp_taskyield(ident *loc, int32_t gtid, int32_t end)
 {
+    if (ompjit_use_events)
+        ompjit_detach_yield();
     return 0;
 }
 EXPORT void __kmpc_omp_wait_deps(ident *loc, int32_t gtid, int32_t ndeps,
-                                 void *deps, int32_t nweak, void *weak)
+                                 dependence *deps, int32_t nweak, void *weak)
 {
+    if (ompjit_use_events)
+        ompjit_detach_wait_for((uint32_t)ndeps, deps);
 }
 EXPORT void __kmpc_omp_taskwait_deps_51(ident *loc, int32_t gtid, int32_t ndeps,
-                                        void *deps, int32_t nweak, void *weak,
-                                        int32_t nowait)
+                                        dependence *deps, int32_t nweak,
+                                        void *weak, int32_t nowait)
 {
-}
-
-/* The task is over before anyone could fulfill its event. */
-EXPORT void *__kmpc_task_allow_completion_event(ident *loc, int32_t gtid,
-                                                task *t)
-{
-    return NULL;
-}
-EXPORT void omp_fulfill_event(uint64_t event)
-{
+    if (ompjit_use_events && !nowait)
+        ompjit_detach_wait_for((uint32_t)ndeps, deps);
 }
 
 /* A hint where the task should run; it runs here. */

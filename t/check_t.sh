@@ -534,4 +534,10 @@ is $? 66 "IR without debug information"
 like "$(cat "$tmp/stderr")" \
     "write of 4 bytes .*in function .*main.*, which has no line numbers" \
     "  is reported by function"
+for program in num_threads detach state_machine; do
+    cp "$srcdir/t/programs/$program.c" "$tmp/p.c"
+    check -fopenmp-version=60 "$tmp/p.c" host >"$tmp/stdout"
+    is "$? $(cat "$tmp/stderr")" "0 ompjit: check: no errors" \
+        "t/programs/$program.c has no error"
+done
 done_testing

@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # conformance.causes and conformance.tsv as a table on the terminal (page=0) or
-# as doc/conformance.md (page=1). Exit status 1: a failure without a cause, or,
-# of the whole suite (whole=yes), a cause without a failure.
+# as doc/conformance.md (page=1). Exit status 1: a failure without a cause, one
+# of the whole suite (whole=yes) that has a cause and passes, or a verdict that
+# is another under another schedule.
+#
+# conformance.tsv: verdict, test, reason, schedule, seconds of processor time.
+# The first schedule's tests make the tables; later ones are compared with it.
 
 BEGIN {
     FS = "\t"
     split("PASS FAIL SKIP NOCOMPILE", verdicts, " ")
 }
 
-# conformance.causes: device, test, cause
+# conformance.causes: device, test, cause, and whether its verdict is chance
 FNR == NR {
-    if ($0 !~ /^#/ && ($1 == device || $1 == "all"))
+    if ($0 !~ /^#/ && ($1 == device || $1 == "all")) {
         cause[$2] = $3
+        chance[$2] = $4 == "chance"
+    }
+    next
+}
+
+{
+    if (!($4 in tests))
+        schedules[++nschedules] = $4
+    tests[$4]++
+    by[$4, $1]++
+    took[$4] += $5
+}
+
+$4 != schedules[1] {
+    if ($1 != verdict[$2] && !chance[$2])
+        differs[$4] = differs[$4] (differs[$4] ? ", " : "") "`" $2 "`: " $1 \
+                      ($3 ? " (" $3 ")" : "")
     next
 }
 
@@ -57,6 +78,32 @@ function figures(    i) {
         line("all C++", all["C++"], "C++", sum)
 }
 
+# How each schedule went, and where its verdicts are not the first one's.
+function compare(    i, s) {
+    print page ? "\n## Schedules\n" : ""
+    if (page)
+        print "What clang compiles was run in each of these schedules of" \
+              " the emulated GPU: `SLICE=n` lets a warp run n\ninstructions" \
+              " before the next has its turn, `SEED=n` takes warps in random" \
+              " order with random slices.\n\n" \
+              "| schedule | pass | fail | skipped by the test |" \
+              " processor seconds | verdicts that differ |\n" \
+              "|---|---|---|---|---|---|"
+    for (i = 1; i <= nschedules; i++) {
+        s = schedules[i]
+        printf page ? "| `PTXI_%s` | %d | %d | %d | %d | %s |\n" : \
+               "%-14s %5d pass %5d fail %5d skipped %6d s; other verdicts: %s\n",
+               s, by[s, "PASS"], by[s, "FAIL"], by[s, "SKIP"], took[s],
+               i == 1 ? "-" : differs[s] ? differs[s] : "none"
+        if (differs[s])
+            bad = 1
+    }
+    for (s in chance)
+        if (chance[s] && page)
+            print "\nNot counted as different: `" s "`, whose verdict is" \
+                  " chance. " cause[s]
+}
+
 function list(refused,    i, test) {
     print "\n| test | cause |\n|---|---|"
     for (i = 1; i <= nfailures; i++) {
@@ -74,8 +121,9 @@ function how() {
         print "Made by `make check-vv VV=path VV_DEVICE=ptx VV_PAGE=...`: the" \
               " C and C++ tests that have target\nregions run as PTX on an" \
               " emulated GPU (`PTXI`), 4 teams of 32 threads where the program" \
-              " says nothing,\nschedule `" schedule "`. Programs that require" \
-              " unified shared memory, which the emulated GPU has not,\nhave no" \
+              " says nothing,\nin the schedules below, of which the first" \
+              " makes the tables. Programs that require unified shared" \
+              " memory,\nwhich the emulated GPU has not, have no" \
               " device there: their regions run on the host.\n"
         return
     }
@@ -93,6 +141,8 @@ function write_page() {
     print "# Conformance: OpenMP_VV" (device == "ptx" ? " as PTX" : "") "\n"
     how()
     figures()
+    if (device == "ptx")
+        compare()
     print "\n## What fails, and why"
     list(0)
     print "\n## What clang 22 does not compile"
@@ -104,8 +154,11 @@ function write_page() {
 END {
     if (page)
         write_page()
-    else
+    else {
         figures()
+        if (device == "ptx")
+            compare()
+    }
     for (i = 1; i <= nfailures; i++)
         if (!(failures[i] in cause) && verdict[failures[i]] != "NOCOMPILE") {
             print "no cause known: " failures[i] ": " \
@@ -113,7 +166,8 @@ END {
             bad = 1
         }
     for (test in cause)
-        if (whole == "yes" && (!(test in verdict) || verdict[test] == "PASS")) {
+        if (whole == "yes" && !chance[test] &&
+            (!(test in verdict) || verdict[test] == "PASS")) {
             print "a cause, and no failure: " test >"/dev/stderr"
             bad = 1
         }

@@ -6,13 +6,19 @@
 # of its folder and the environment that the suite's own makefile gives it:
 #
 #   make check-vv VV=path [VV_T=word] [VV_DEVICE=host|ptx] [VV_PAGE=file.md]
+#                 [VV_SCHEDULES="SLICE=4 SEED=1"] [VV_RESUME=1]
 #
 # A test passes when it exits with 0 and does not print "Test failed". The table
 # goes to conformance.tsv in the build tree, each test's output to conformance/;
 # VV_PAGE also writes the page. conformance.causes says why a test cannot pass;
 # the exit status is 1 where one fails that is not listed there, or one passes
-# that is. VV_DEVICE=ptx runs what has target regions as PTX under the emulated
-# driver in the folder PTXI, with PTXI_SLICE and PTXI_SEED as they are.
+# that is.
+#
+# VV_DEVICE=ptx runs what has target regions as PTX under the emulated driver in
+# the folder PTXI, in each of VV_SCHEDULES (PTXI_SLICE and PTXI_SEED; four of
+# them unless it says otherwise), of which the first is the page's. A verdict
+# that differs between two schedules makes the exit status 1, too. VV_RESUME=1
+# goes on where a run was interrupted, with the tool that it began with.
 set -u
 vv=${1:?usage: conformance.sh FOLDER-OF-OpenMP_VV [WORD]}
 word=${2-}
@@ -40,12 +46,18 @@ refusal() {
         sed "s,$vv/tests/,,g"
 }
 
-# One test: its line "VERDICT<tab>test<tab>reason", and what it printed.
+# Of what `times` printed: seconds of processor time of the shell's children.
+seconds() {
+    awk -F'[ms ]+' 'NR == 2 { printf "%.1f\n", ($1 + $3) * 60 + $2 + $4 }' "$1"
+}
+
+# One test: its line, and what it printed.
 run_one() {
     file=$1
     test=${file#"$vv"/tests/}
     version=$(echo "${test%%/*}" | tr -d .)
-    log=$out/$(echo "$test" | tr / _)
+    log=$out/$VV_SCHEDULE/$(echo "$test" | tr / _)
+    [ ! -s "$log.line" ] || return 0 # VV_RESUME
     sources=
     case $test in
     *static_lib.c) sources=--source=$vv/ompvv/libompvv.c ;;
@@ -56,6 +68,7 @@ run_one() {
         --time-limit=30 -fopenmp-version="$version" -I"$vv/ompvv" \
         -D_GNU_SOURCE -lm $sources "$file" >"$log" 2>&1 </dev/null
     status=$?
+    times >"$log.times"
     reason=
     if grep -qE '^ompjit: .*(error:|clang (crashed|did not end))' \
         "$log"; then verdict=NOCOMPILE reason=$(refusal "$log" | head -1)
@@ -66,7 +79,8 @@ run_one() {
     elif [ $status -ne 0 ]; then verdict=FAIL reason="exit $status"
     elif grep -q 'Test failed' "$log"; then verdict=FAIL reason="says so"
     else verdict=PASS; fi
-    printf '%s\t%s\t%s\n' "$verdict" "$test" "$reason" >"$log.line"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$verdict" "$test" "$reason" "$VV_SCHEDULE" \
+        "$(seconds "$log.times")" >"$log.line.new" && mv "$log.line.new" "$log.line"
 }
 
 if [ "${3-}" = --one ]; then
@@ -74,12 +88,14 @@ if [ "${3-}" = --one ]; then
     exit 0
 fi
 
+unset PTXI_SLICE PTXI_SEED
 case $VV_DEVICE in
-host) device=--device=host ;;
+host) device=--device=host VV_SCHEDULES=host ;;
 ptx)
     [ -e "${PTXI:-}/libcuda.so.1" ] ||
         { echo "conformance.sh: PTXI has no libcuda.so.1" >&2; exit 2; }
     device="--device=cuda --teams=4 --threads=32"
+    : "${VV_SCHEDULES:=SLICE=100000 SLICE=4 SEED=1 SEED=2}" "${VV_LIMIT:=900}"
     LD_LIBRARY_PATH=$PTXI OMPJIT_ASSEMBLER=driver
     export LD_LIBRARY_PATH OMPJIT_ASSEMBLER ;;
 *) echo "conformance.sh: VV_DEVICE=$VV_DEVICE: not host or ptx" >&2; exit 2 ;;
@@ -90,44 +106,66 @@ esac
 [ -z "${OMP_NUM_THREADS-}" ] || export OMP_NUM_THREADS
 export VV_FLAGS VV_LIMIT srcdir builddir
 
-rm -rf "$out"
-mkdir -p "$out" && cp "$builddir/ompjit" "$out/ompjit" || exit 2
+if [ -z "${VV_RESUME-}" ] || [ ! -x "$out/ompjit" ]; then
+    rm -rf "$out"
+    mkdir -p "$out" && cp "$builddir/ompjit" "$out/ompjit" || exit 2
+fi
 find "$vv/tests" \( -name "*$word*.c" -o -name "*$word*.cpp" \) | sort |
     if [ "$VV_DEVICE" = ptx ]; then
         xargs grep -lE 'pragma omp .*target|_Pragma.*target|OMPVV_TEST_(AND|OFF)'
     else cat; fi >"$out/list"
-total=$(wc -l <"$out/list")
-[ "$total" -gt 0 ] || { echo "conformance.sh: no test *$word*" >&2; exit 2; }
+[ -s "$out/list" ] || { echo "conformance.sh: no test *$word*" >&2; exit 2; }
 
 # On a terminal a bar, else a line for every 50 tests.
 progress() {
-    done=$(find "$out" -name '*.line' | wc -l)
+    done=$(find "$out/$VV_SCHEDULE" -name '*.line' | wc -l)
     if [ -t 2 ]; then
         bar=$(printf '%*s' $((done * 40 / total)) '' | tr ' ' '#')
-        printf '\r[%-40s] %d of %d' "$bar" "$done" "$total" >&2
-    elif [ $((done / 50)) -gt "${told:-0}" ]; then
+        printf '\r%s [%-40s] %d of %d' "$VV_SCHEDULE" "$bar" "$done" "$total" >&2
+    elif [ $((done / 50)) -gt "$told" ]; then
         told=$((done / 50))
-        echo "conformance.sh: $done of $total" >&2
+        echo "conformance.sh: $VV_SCHEDULE: $done of $total" >&2
     fi
 }
-xargs -P "${VV_JOBS:-$(nproc)}" -I{} sh "$0" "$vv" {} --one <"$out/list" &
-runner=$!
-while kill -0 $runner 2>/dev/null; do
+
+# run_all LIST: under the schedule that is set.
+run_all() {
+    mkdir -p "$out/$VV_SCHEDULE"
+    total=$(wc -l <"$1")
+    told=0
+    xargs -P "${VV_JOBS:-$(nproc)}" -I{} sh "$0" "$vv" {} --one <"$1" &
+    runner=$!
+    while kill -0 $runner 2>/dev/null; do
+        progress
+        sleep 1
+    done
+    wait $runner
     progress
-    sleep 1
-done
-wait $runner
-progress
-[ -t 2 ] && echo >&2
+    [ ! -t 2 ] || echo >&2
+}
 
 table=$builddir/conformance.tsv
-cat "$out"/*.line >"$table"
+: >"$table"
+list=$out/list
+for VV_SCHEDULE in $VV_SCHEDULES; do
+    export VV_SCHEDULE
+    # shellcheck disable=SC2163 # a variable and its value
+    case $VV_DEVICE in
+    ptx) (export "PTXI_$VV_SCHEDULE" && run_all "$list") ;;
+    *) run_all "$list" ;;
+    esac
+    cat "$out/$VV_SCHEDULE"/*.line >>"$table"
+    # What clang refuses it refuses again.
+    if [ "$list" = "$out/list" ]; then
+        list=$out/compiled
+        awk -F'\t' -v vv="$vv" '$1 != "NOCOMPILE" { print vv "/tests/" $2 }' \
+            "$table" >"$list"
+    fi
+done
+
 suite=$(git -C "$vv" rev-parse --short HEAD 2>/dev/null)
-schedule=PTXI_SLICE=${PTXI_SLICE:-4}
-[ -z "${PTXI_SEED-}" ] || schedule=PTXI_SEED=$PTXI_SEED
 report() {
     awk -f "$srcdir/t/conformance.awk" -v page="$1" -v device="$VV_DEVICE" \
-        -v schedule="$schedule" \
         -v suite="${suite:-unknown}" -v whole="${word:-yes}" \
         "$srcdir/t/conformance.causes" "$table"
 }

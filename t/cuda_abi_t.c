@@ -20,12 +20,19 @@
     typedef cu_result (*ours_##name)args;
 #include "device/cuda_driver.def"
 
+/* The header's form is newer, does the same, and older drivers lack it. */
+static int is_older(const char *name)
+{
+    return !strcmp(name, "cuEventElapsedTime");
+}
+
 int main(void)
 {
 #define CU_FUNCTION(name, suffix, version, required, args)                 \
     ok(__builtin_types_compatible_p(ours_##name, PFN_##name##_v##version), \
        "prototype of %s as of %d", #name, version);                        \
-    ok_string(#name suffix, SYMBOL(name), "symbol of %s", #name);
+    if (!is_older(#name))                                                  \
+        ok_string(#name suffix, SYMBOL(name), "symbol of %s", #name);
 #define CU_CODE(name, value, status, effect) \
     ok(CUDA_ERROR_##name == value, "CUDA_ERROR_%s is %d", #name, value);
 #define CU_NUMBER(name, value) \

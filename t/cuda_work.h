@@ -78,7 +78,7 @@ struct run {
     void *pooled;          /* in queue */
     ompjit__loaded *loaded;
     ompjit__queue *queue, *other;
-    ompjit__event *event;
+    ompjit__event *event, *begin, *end;
     ompjit__graph *graph;
 };
 
@@ -124,6 +124,9 @@ static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
 {
     const ompjit__device_ops *ops = dev->ops;
     const size_t half = sizeof x / 2;
+    bool done;
+    double seconds;
+    TRY(ops->event_record(dev, run->queue, true, &run->begin, err));
     TRY(ops->alloc_queued(dev, sizeof x, run->queue, &run->pooled, err));
     TRY(ops->copy(dev, OMPJIT__COPY_TO, run->pooled, x, half, run->queue, err));
     TRY(ops->copy(dev, OMPJIT__COPY_TO, (char *)run->pooled + half, x + N / 2,
@@ -133,12 +136,16 @@ static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
                   run->queue, err));
     TRY(ops->graph_end(dev, run->queue, &run->graph, err));
     TRY(ops->graph_run(dev, run->graph, run->queue, err));
-    TRY(ops->event_record(dev, run->queue, &run->event, err));
+    TRY(ops->event_record(dev, run->queue, false, &run->event, err));
     TRY(ops->queue_create(dev, &run->other, err));
     TRY(ops->queue_after(dev, run->other, run->event, err));
     TRY(ops->copy(dev, OMPJIT__COPY_FROM, again, run->dy, sizeof again,
                   run->other, err));
     TRY(ops->queue_wait(dev, run->other, err));
+    TRY(ops->event_record(dev, run->queue, true, &run->end, err));
+    TRY(ops->event_wait(dev, run->end, err));
+    TRY(ops->event_query(dev, run->end, &done, err));
+    TRY(ops->event_elapsed(dev, run->begin, run->end, &seconds, err));
     TRY(ops->free_queued(dev, run->pooled, run->queue, err));
     run->pooled = NULL;
     return OMPJIT_OK;
@@ -187,6 +194,8 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
     dev->ops->queue_destroy(dev, run.queue);
     dev->ops->queue_destroy(dev, run.other);
     dev->ops->event_destroy(dev, run.event);
+    dev->ops->event_destroy(dev, run.begin);
+    dev->ops->event_destroy(dev, run.end);
     dev->ops->graph_destroy(dev, run.graph);
     dev->ops->unload(dev, run.loaded);
     void *blocks[] = {run.dx, run.dy, run.dz, run.pooled};

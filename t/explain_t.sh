@@ -51,7 +51,7 @@ fails_with 'not a number' "a word" \
 fails_with 'give its bits' "a fraction in two bytes" \
     "$ompjit" explain --arch host "$tmp/saxpy.c" --set s=1.5
 fails_with 'is a pointer' "a pointer" \
-    "$ompjit" explain --arch host "$tmp/saxpy.c" --set x=1
+    "$ompjit" explain --arch host "$tmp/saxpy.c" --set x=-1
 fails_with 'no argument has that name' "a name that is none" \
     "$ompjit" explain --arch host "$tmp/saxpy.c" --set q=1
 fails_with 'NAME=VALUE' "no value" \

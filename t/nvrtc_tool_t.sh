@@ -39,8 +39,8 @@ succeeds "printf" $run "$tmp/say.cu" say 1 2 -3 1e-3 i64:2=7+1
 is "$(echo "$out" | sort)" "p: -7 -8, sum -15
 thread 0 of 2: -3 0.001 7
 thread 1 of 2: -3 0.001 8" "  and negative numbers"
-fails_with "assertion failed" "assert" $run "$tmp/say.cu" say 1 1 0 0 i64:1
-like "$out" "say.cu:5: say: assertion" "  with its place"
+fails_with "assertion failed: say.cu:5: say: .p" "assert, with its place" \
+    $run "$tmp/say.cu" say 1 1 0 0 i64:1
 
 usage "KERNEL TEAMS THREADS" "no launch" $run "$kernels"
 usage "KERNEL TEAMS THREADS" "half a launch" $run "$kernels" vadd 4

@@ -57,6 +57,45 @@ for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then as_ptx; fi
 done
 
+# One warp of workers and less than one, whole warps and not, more than the
+# kernel allows.
+program=$srcdir/t/programs/state_machine.c
+for threads in 1 7 64 100 200; do
+    [ -e "${PTXI:-}/libcuda.so.1" ] || break
+    prints "$(says "$program" expect)" "PTX, $threads threads a team" \
+        timeout 120 env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
+        PTXI_LOG="$tmp/ptxi.log" "$ompjit" run -q --device=cuda \
+        --threads=$threads "$program"
+done
+
+# More teams than a GPU gets of an OpenMP region.
+cat >"$tmp/teams.c" <<'EOF'
+#include <omp.h>
+#include <stdio.h>
+static char came[2500000];
+int main(void)
+{
+    int n = 0, wrong = 0;
+#pragma omp target teams distribute parallel for num_teams(3000000) \
+    thread_limit(1) map(from: n) map(tofrom: came)
+    for (int i = 0; i < 2500000; i++) {
+        if (i == 0)
+            n = omp_get_num_teams();
+        came[i]++;
+    }
+    for (int i = 0; i < 2500000; i++)
+        wrong += came[i] != 1;
+    printf("%d teams, %d wrong\n", n, wrong);
+}
+EOF
+prints "3000000 teams, 0 wrong" "host: as many teams as asked for" \
+    timeout 120 "$ompjit" run -q --device=host "$tmp/teams.c"
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    prints "2097151 teams, 0 wrong" "PTX: no more than 2^21 - 1" \
+        timeout 300 env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
+        PTXI_LOG="$tmp/ptxi.log" "$ompjit" run -q --device=cuda "$tmp/teams.c"
+fi
+
 cat >"$tmp/constant.c" <<'EOF'
 static const int table[3] = {1, 2, 3};
 int main(void)

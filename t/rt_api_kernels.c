@@ -713,21 +713,29 @@ static int wrong_task_kinds(void)
 /* What a task sets is its own. */
 static int wrong_task_settings(void)
 {
-    int wrong = 0;
+    int wrong = 0, chunk = 0, before = omp_get_max_threads();
+    omp_sched_t kind = omp_sched_static;
     omp_set_num_threads(7);
+    omp_set_schedule(omp_sched_dynamic, 3);
 #pragma omp task shared(wrong)
     {
         wrong += omp_get_max_threads() != 7;
         omp_set_num_threads(5);
+        omp_set_schedule(omp_sched_guided, 4);
         wrong += omp_get_max_threads() != 5;
     }
-    return wrong + (omp_get_max_threads() != 7);
+    omp_get_schedule(&kind, &chunk);
+    wrong += omp_get_max_threads() != 7 || kind != omp_sched_dynamic ||
+             chunk != 3;
+    omp_set_num_threads(before);
+    omp_set_schedule(omp_sched_static, 0);
+    return wrong;
 }
 
 static int task_calls(args *p)
 {
     int wrong = wrong_own_tasks() + wrong_task_reductions() +
-                wrong_task_kinds();
+                wrong_task_kinds() + wrong_task_settings();
 #pragma omp parallel reduction(+ : wrong)
     wrong += wrong_own_tasks() + wrong_task_kinds() + wrong_task_settings();
     return wrong;

@@ -68,6 +68,12 @@ void ompjit_host_trap(const char *message)
         ompjit_host_yield();
 }
 
+void ompjit_host_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+{
+    ompjit_host_trap(expression);
+}
+
 static unsigned alive(void)
 {
     unsigned n = 0;

@@ -25,6 +25,13 @@ for name in $(sed -n 's/^MATH_NVPTX("\([a-z0-9]*\)".*/\1/p' \
 done
 is "${missing-}" "" "math.c calls every function of math_nvptx.def"
 
+cat >"$tmp/everyone.c" <<'END'
+#include <assert.h>
+void all(int n) {
+_Pragma("omp target parallel num_threads(64)") assert(n < 0);
+}
+int main(void) { all(1); return 0; }
+END
 devices="host"
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then devices="host cuda"; fi
 for device in $devices; do
@@ -40,6 +47,10 @@ for device in $devices; do
     fails_with 'kernel (is )?__omp_offloading.*main' "$device: an assertion fails" \
         on $device "$data/output.c" x
     is "$(printf '%s\n' "$out" | grep -c after)" 0 "  which ends the program"
+    fails_with 'output.c:16: .*main.*: `x != 2' "  and is told, with its place" \
+        on $device "$data/output.c" x
+    fails_with 'everyone.c:3: .*: `n < 0' "$device: assertions fail in all threads" \
+        on $device "$tmp/everyone.c"
     fails_with 'kernel (is )?__omp_offloading.*main' "$device: a fatal error" \
         on $device "$data/output.c" x y
     like "$out" '^ompjit: error: the end$' "  is printed, too"

@@ -216,6 +216,49 @@ static void templates(void)
     ompjit__image_free(&image);
 }
 
+/* A GPU's variants read variables by the first image's addresses. */
+static void variables(void)
+{
+    static const char text[] =
+        "#pragma omp begin declare target\n"
+        "int seen, own[4]; static int *const fixed = &seen;\n"
+        "static int next(void) { static int n; return n++; }\n"
+        "#pragma omp end declare target\n"
+        "void note(int k) {\n"
+        "#pragma omp target firstprivate(k)\n"
+        "  { seen += k; own[k & 3] = next(); *fixed += 1; } }\n";
+    ompjit_module *other, *first = mod;
+    if (ompjit_module_from_c(ctx, text, NULL, &other, &err)) {
+        ok(0, "%s", err.text);
+        return;
+    }
+    mod = other;
+    ompjit__spec spec = {.kernel = mod->unit.kernels[0].symbol};
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec,
+        ".visible .global .align 4 .u32 seen", 1, "the first image");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".global .align 4 .u32 next_n", 1,
+        "the first image, static variables too,");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, "ompjit_imports", 0,
+        "the first image");
+    spec.import_globals = true;
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec,
+        ".visible .const .align 8 .b8 ompjit_imports[32]", 1, "a later one");
+    has("sm_90", OMPJIT_FORMAT_PTX, &spec, "seen", 0, "a later one");
+    ompjit__image image = {0};
+    ompjit_status st = ompjit__build(ctx, &mod->unit, "sm_90",
+                                     OMPJIT_FORMAT_CUBIN, &spec, &image, &err);
+    if (st == OMPJIT_ERR_UNAVAILABLE)
+        printf("# skipped: no assembler on this machine\n");
+    else
+        ok(!st && image.imports_globals && image.nglobals == 4 &&
+               image.modes.size == 1,
+           "a cubin says what it imports, and its modes: %s", err.text);
+    if (!st)
+        ompjit__image_free(&image);
+    ompjit_module_destroy(other);
+    mod = first;
+}
+
 /* A launch needs to know what openmp-opt made of each kernel. */
 static void modes_are_kept(void)
 {
@@ -326,6 +369,7 @@ int main(void)
     targets("from the unit itself");
     straight(false);
     no_vectors();
+    variables();
     modes_are_kept();
     read_ahead();
     heap_stays();

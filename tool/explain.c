@@ -89,12 +89,22 @@ static int set_integer(const struct setting *s, unsigned size,
     return EXIT_OK;
 }
 
+/* Of a pointer: how many bytes it points to. */
+static int set_size(const struct setting *s, uint64_t *size)
+{
+    char *end;
+    errno = 0;
+    *size = strtoull(s->value, &end, 0);
+    if (*end || end == s->value || errno || *s->value == '-' || !*size)
+        return bad_setting(s->name, "is a pointer: how many bytes it points to "
+                                    "is expected");
+    return EXIT_OK;
+}
+
 static int set_arg(const struct setting *s, const ompjit_param_info *param,
                    ompjit_arg *arg)
 {
     arg->name = s->name;
-    if (param->is_pointer)
-        return bad_setting(s->name, "is a pointer; see --fold");
     return is_float_text(s->value) ? set_float(s, param->size, arg)
                                    : set_integer(s, param->size, arg);
 }
@@ -112,10 +122,11 @@ static int read_fold(const char *list, unsigned *fold)
                  {"threads", OMPJIT_FOLD_THREADS},
                  {"alignment", OMPJIT_FOLD_ALIGNMENT},
                  {"noalias", OMPJIT_FOLD_NOALIAS},
+                 {"sizes", OMPJIT_FOLD_SIZES},
                  {"all", OMPJIT_FOLD_ALL}};
     *fold = list ? 0
                  : OMPJIT_FOLD_LITERALS | OMPJIT_FOLD_TEAMS |
-                       OMPJIT_FOLD_THREADS;
+                       OMPJIT_FOLD_THREADS | OMPJIT_FOLD_SIZES;
     for (const char *p = list; p && *p; p += *p == ',') {
         size_t n = strcspn(p, ","), i = 0;
         while (i < sizeof words / sizeof *words &&
@@ -123,7 +134,7 @@ static int read_fold(const char *list, unsigned *fold)
             i++;
         if (i == sizeof words / sizeof *words) {
             complain("--fold %.*s: not one of literals, teams, threads, "
-                     "alignment, noalias and all", (int)n, p);
+                     "alignment, noalias, sizes and all", (int)n, p);
             return EXIT_USAGE;
         }
         *fold |= words[i].bits;
@@ -145,11 +156,11 @@ struct plan {
     unsigned fold;
 };
 
-/* The arguments that are set, and all pointers, which are null: as aligned as
- * can be. */
+/* The arguments that are set, what is known of pointers, and all pointers,
+ * which are null: as aligned as can be. */
 static int make_args(const struct plan *plan, ompjit_kernel *kernel,
-                     unsigned nparams, ompjit_launch *launch, ompjit_arg *args,
-                     unsigned *nargs)
+                     unsigned nparams, ompjit_launch *launch, uint64_t *sizes,
+                     ompjit_arg *args, unsigned *nargs)
 {
     int status = EXIT_OK;
     for (unsigned i = 0; i < nparams && !status; i++) {
@@ -164,7 +175,10 @@ static int make_args(const struct plan *plan, ompjit_kernel *kernel,
             if (strcmp(s->name, param.name))
                 continue;
             s->used = true;
-            status = set_arg(s, &param, &args[(*nargs)++]);
+            status = param.is_pointer
+                         ? set_size(s, &sizes[i])
+                         : set_arg(s, &param, &args[(*nargs)++]);
+            launch->nsizes = nparams < 64 ? nparams : 64;
         }
     }
     return status;
@@ -233,16 +247,20 @@ static int compare(const struct plan *plan, ompjit_kernel *kernel,
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_code before = OMPJIT_CODE_INIT, after = OMPJIT_CODE_INIT;
     ompjit_error err;
+    uint64_t sizes[nparams + 1];
     unsigned n = 0;
+    memset(sizes, 0, sizeof sizes);
+    launch.sizes = sizes;
     launch.teams = plan->o->teams;
     launch.threads = plan->o->threads;
     launch.residents = plan->o->residents;
     launch.fold = plan->fold;
-    int status = make_args(plan, kernel, nparams, &launch, args, &n);
+    int status = make_args(plan, kernel, nparams, &launch, sizes, args, &n);
     if (status)
         return status;
     bool pointers = plan->fold & (OMPJIT_FOLD_ALIGNMENT | OMPJIT_FOLD_NOALIAS);
-    bool both = n || pointers || launch.teams || launch.threads;
+    bool both = n || pointers || launch.nsizes || launch.teams ||
+                launch.threads;
     if (pointers)
         n = add_pointers(kernel, nparams, names, args, n);
     if (ompjit_kernel_code(kernel, plan->arch, NULL, NULL, 0, &before, &err) ||

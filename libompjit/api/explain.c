@@ -117,12 +117,15 @@ static int take_info(void *data, const ompjit__variant_key *key)
                                 .residents = key->residents,
                                 .literals = key->literal_mask,
                                 .aligned = key->aligned,
-                                .noalias = key->noalias};
+                                .noalias = key->noalias,
+                                .sized = key->sized};
     uint64_t values[64] = {0};
     for (uint32_t i = 0; i < key->ncontents; i++)
         info.contents |= UINT64_C(1) << key->contents[i].param;
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         values[__builtin_ctzll(rest)] = key->values[__builtin_ctzll(rest)];
+    for (uint64_t rest = key->sized; rest; rest &= rest - 1)
+        values[__builtin_ctzll(rest)] = key->sizes[__builtin_ctzll(rest)];
     ompjit__buf_add(&s->bytes, &info, sizeof info);
     ompjit__buf_add(&s->bytes, values, sizeof values);
     return s->bytes.failed;
@@ -201,6 +204,11 @@ static int add_variant(void *data, const ompjit_variant_info *v)
     }
     add_names(t, "aligned", v->aligned);
     add_names(t, "unshared", v->noalias);
+    for (uint64_t rest = v->sized; rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        ompjit__buf_printf(&t->buf, ", %s has %" PRIu64 " bytes",
+                           t->k->params[i].name, v->values[i]);
+    }
     add_names(t, "contents of", v->contents);
     ompjit__buf_printf(&t->buf, "\n");
     return 0;
@@ -307,6 +315,10 @@ static void add_launch(const ompjit__request *r, bool host,
         ompjit__set_folded(r->teams, &spec->teams, spec->shape.teams);
     if (fold & OMPJIT_FOLD_NOALIAS)
         spec->noalias = r->noalias;
+    if (fold & OMPJIT_FOLD_SIZES) {
+        spec->sized = r->sized;
+        spec->sizes = r->sizes;
+    }
     if (fold & OMPJIT_FOLD_CONTENTS) {
         spec->ncontents = r->ncontents;
         spec->contents = r->contents;

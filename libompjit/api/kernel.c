@@ -388,6 +388,24 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
+static ompjit_status check_sizes(const ompjit__kernel_desc *k,
+                                 const ompjit_launch *launch,
+                                 ompjit_error *err)
+{
+    bool good = launch->nsizes <= 64 && launch->nsizes <= k->nparams &&
+                (!launch->nsizes || launch->sizes);
+    for (uint32_t i = 0; good && i < launch->nsizes; i++)
+        good = !launch->sizes[i] ||
+               k->params[i].kind == OMPJIT__PARAM_POINTER;
+    return good ? OMPJIT_OK
+                : ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                               "ompjit_launch: sizes stand for the parameters "
+                               "of kernel %s in their order, which has %u, 64 "
+                               "at most, and are 0 for those that are no "
+                               "pointers",
+                               k->name, k->nparams);
+}
+
 ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    const ompjit_launch *launch,
                                    ompjit__request *r, ompjit_error *err)
@@ -410,6 +428,8 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
     ompjit_status status = check_geometry(k, launch, err);
     if (!status)
         status = check_contents(k, launch, err);
+    if (!status)
+        status = check_sizes(k, launch, err);
     if (status)
         return status;
     r->teams[1] = launch->teams_y;
@@ -426,6 +446,9 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
     r->fold = launch->fold;
     r->literals = launch->literals;
     r->noalias = launch->noalias;
+    r->sizes = launch->sizes;
+    for (uint32_t i = 0; i < launch->nsizes; i++)
+        r->sized |= (uint64_t)(launch->sizes[i] != 0) << i;
     r->limit_ms = launch->limit_ms;
     r->cooperative = launch->cooperative;
     r->residents = launch->residents;

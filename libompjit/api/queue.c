@@ -196,7 +196,7 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
     ompjit_status status = ompjit__queue_check(__func__, other, dev, err);
     if (status || !dev->ops->event_record)
         return status;
-    status = dev->ops->event_record(dev, other->queue, &event, err);
+    status = dev->ops->event_record(dev, other->queue, false, &event, err);
     if (status)
         return status;
     status = dev->ops->queue_after(dev, queue->queue, event, err);

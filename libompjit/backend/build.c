@@ -38,6 +38,7 @@
 #include "device/check_abi.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
+#include "runtime-bc/assertion.h"
 
 struct build {
     ompjit_context *ctx;
@@ -144,8 +145,9 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
     if (!status)
         ompjit__translate_calls(b->m, b->unit);
-    if (!status && b->host)
-        status = ompjit__share_globals(b->m, b->spec, b->image, err);
+    if (!status && (b->host || !b->unit->stays_generic))
+        status = ompjit__share_globals(b->m, b->host, b->spec, b->image,
+                                       err);
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm,
                                        b->unit->chunk_is_default, err);
@@ -180,6 +182,12 @@ static bool asks_for_tasks(LLVMModuleRef m)
            LLVMGetNamedFunction(m, "omp_in_explicit_task");
 }
 
+/* May a task be over only when somebody fulfills its event? */
+static bool has_events(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
@@ -191,7 +199,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     if (status)
         return status;
     size_t mark = b->messages.size;
-    bool asks = asks_for_tasks(b->m);
+    bool asks = asks_for_tasks(b->m), events = has_events(b->m);
     if (LLVMLinkModules2(b->m, runtime))
         return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                             "%s does not link with the device runtime: %s",
@@ -199,6 +207,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
                             b->messages.data ? b->messages.data + mark : "");
     if (!asks)
         ompjit__fold_constant(b->m, OMPJIT__FOLD_TASK_KINDS, 1);
+    ompjit__fold_constant(b->m, OMPJIT__USE_EVENTS, events);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
@@ -295,8 +304,10 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         if (!b->spec->kernel ||
             !strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
-    for (unsigned i = 0; b->host && i < b->image->nglobals; i++)
+    for (unsigned i = 0; i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
+    if (b->image->nglobals && b->image->imports_globals && !b->host)
+        preserve(passes, OMPJIT__IMPORTS);
     if (b->host && b->ctx->check) {
         preserve(passes, OMPJIT__CHECK_VARIABLES);
         preserve(passes, OMPJIT__CHECK_COUNT);
@@ -307,6 +318,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     for (size_t i = 0; !b->host && !b->spmd && i < OMPJIT__COUNT(added); i++)
         preserve(passes, added[i]);
+    if (!b->host && LLVMGetNamedGlobal(b->m, OMPJIT_ASSERTION_AT))
+        preserve(passes, OMPJIT_ASSERTION_AT);
     for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
         preserve(passes, ompjit__fold_name(i));
     ompjit__buf_printf(passes, ">");
@@ -521,7 +534,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     if (!status)
         status = parse(b, &t->bc, err);
     done(b, OMPJIT_STAGE_READ);
-    if (!status && b->host)
+    if (!status)
         status = copy_globals(b, t, err);
     if (status)
         return status;

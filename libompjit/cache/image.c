@@ -36,8 +36,7 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 /* A new field of a spec is a new line here. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
-    _Static_assert(sizeof *spec == 88 && offsetof(ompjit__spec,
-                                                  contents) == 80,
+    _Static_assert(sizeof *spec == 104 && offsetof(ompjit__spec, sizes) == 96,
                    "what is folded is part of the key");
     ompjit__buf *text = &key->text;
     ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
@@ -62,6 +61,10 @@ static void add_spec(ompjit__key *key, const ompjit__spec *spec)
         if (spec->literal_mask >> i & 1)
             ompjit__buf_printf(text, "literal %u 0x%" PRIx64 "\n", i,
                                spec->literals[i]);
+    for (uint64_t rest = spec->sized; rest; rest &= rest - 1)
+        ompjit__buf_printf(text, "bytes %d %" PRIu64 "\n",
+                           __builtin_ctzll(rest),
+                           spec->sizes[__builtin_ctzll(rest)]);
 }
 
 /* NVRTC reads the source, not the unit's IR. */

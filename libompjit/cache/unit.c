@@ -8,7 +8,7 @@
 #include "cache/cache.h"
 
 /* What has a new field has a new line here. */
-_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 72,
+_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 80,
                "a unit is stored whole");
 
 static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
@@ -47,6 +47,7 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
     k->reduction_length = (int32_t)ompjit__read_number(r);
     k->teams = (uint32_t)ompjit__read_number(r);
     k->parallel = ompjit__read_number(r);
+    k->num_threads = (uint32_t)ompjit__read_number(r);
     k->cuda = ompjit__read_number(r);
     k->openmp = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);
@@ -67,6 +68,7 @@ static void pack_descriptions(const ompjit__unit *unit, ompjit__buf *out)
 {
     ompjit__pack_number(out, unit->opt_level);
     ompjit__pack_number(out, unit->chunk_is_default);
+    ompjit__pack_number(out, unit->stays_generic);
     ompjit__pack_number(out, unit->nkernels);
     for (unsigned i = 0; i < unit->nkernels; i++)
         pack_kernel(&unit->kernels[i], out);
@@ -82,6 +84,7 @@ static void unpack_descriptions(ompjit__reader *r, ompjit__unit *unit)
 {
     unit->opt_level = (unsigned)ompjit__read_number(r);
     unit->chunk_is_default = ompjit__read_number(r);
+    unit->stays_generic = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);
     unit->kernels = calloc(n + 1, sizeof *unit->kernels);
     r->bad |= !unit->kernels;

@@ -42,11 +42,25 @@ void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            gpu->ordinal);
 }
 
+/* Which it was, as the kernel has told. */
+static void describe_assertion(ompjit__gpu *gpu, cu_result code,
+                               ompjit__buf *text)
+{
+    pthread_mutex_lock(&gpu->lock);
+    const volatile ompjit_assertion *a = gpu->assertion;
+    pthread_mutex_unlock(&gpu->lock);
+    if (code == OMPJIT__CUDA_ASSERT && a && a->state == ASSERTION_TOLD)
+        ompjit__buf_printf(text, ": %s:%u: %s: `%s'", (const char *)a->file,
+                           a->line, (const char *)a->function,
+                           (const char *)a->expression);
+}
+
 static void describe(ompjit__gpu *gpu, const char *function, cu_result code,
                      const char *doing, ompjit__buf *text)
 {
     ompjit__buf_printf(text, "%s on cuda:%u: ", doing, gpu->ordinal);
     ompjit__cuda_describe(gpu->cu, function, code, text);
+    describe_assertion(gpu, code, text);
     ompjit__gpu_note_lost(gpu, code, doing, text);
 }
 
@@ -360,6 +374,12 @@ static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
 
 static void close_blocks(ompjit__gpu *gpu, bool driver)
 {
+    cu_result freed = driver && gpu->assertion
+                          ? gpu->cu->cuMemFreeHost(gpu->assertion)
+                          : OMPJIT_OK;
+    if (freed)
+        ompjit__gpu_log(gpu, "cuMemFreeHost", freed,
+                        "freeing page-locked memory");
     while (gpu->blocks) {
         void *block = *(void **)gpu->blocks;
         cu_result r = driver ? gpu->cu->cuMemFree((uintptr_t)block) : OMPJIT_OK;
@@ -415,6 +435,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .alloc_queued = gpu_alloc_queued,
     .free_queued = gpu_free_queued,
     .copy = ompjit__gpu_copy,
+    .stage = ompjit__gpu_stage,
     .copy_peer = ompjit__gpu_copy_peer,
     .fill = ompjit__gpu_fill,
     .target = gpu_target,
@@ -431,6 +452,9 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .event_record = ompjit__gpu_event_record,
     .queue_after = ompjit__gpu_queue_after,
     .event_destroy = ompjit__gpu_event_destroy,
+    .event_wait = ompjit__gpu_event_wait,
+    .event_query = ompjit__gpu_event_query,
+    .event_elapsed = ompjit__gpu_event_elapsed,
     .graph_begin = ompjit__gpu_graph_begin,
     .graph_end = ompjit__gpu_graph_end,
     .graph_run = ompjit__gpu_graph_run,

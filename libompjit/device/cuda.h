@@ -10,6 +10,7 @@
 
 #include "device/cuda_driver.h"
 #include "device/device.h"
+#include "runtime-bc/assertion.h"
 
 /* Attributes of a device. */
 typedef struct ompjit__gpu_facts {
@@ -46,12 +47,13 @@ typedef struct ompjit__gpu {
     void *blocks;            /* live allocations, a tree of tsearch's     */
     ompjit__queue *queues;   /* every queue there is                      */
     ompjit__queue *more_idle; /* for which `idle` had no room             */
-    ompjit__event *events;   /* those that nobody uses                    */
+    ompjit__event *events[2]; /* that nobody uses: without and with time  */
     ompjit__graph *graphs;   /* every graph there is                      */
     ompjit__loaded *loaded;  /* every image there is                      */
     struct ompjit__kernel_name *names; /* of kernels, kept to the end     */
     cu_pool pool;            /* NULL: not yet made, or not to be had      */
     bool pool_tried;
+    ompjit_assertion *assertion; /* page-locked; NULL: no image has asked  */
     char lost[256];          /* what was being done when the context was
                                 found lost; "": it is not                 */
 } ompjit__gpu;
@@ -76,6 +78,7 @@ struct ompjit__kernel_name {
 
 struct ompjit__event {
     ompjit__event *next; /* of events */
+    bool timed;
     cu_event event;
 };
 
@@ -130,8 +133,15 @@ ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
                                      ompjit_error *err);
 void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue);
 ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
-                                       ompjit__queue *queue,
+                                       ompjit__queue *queue, bool timed,
                                        ompjit__event **out, ompjit_error *err);
+ompjit_status ompjit__gpu_event_wait(ompjit_device *dev, ompjit__event *event,
+                                     ompjit_error *err);
+ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
+                                      bool *done, ompjit_error *err);
+ompjit_status ompjit__gpu_event_elapsed(ompjit_device *dev,
+                                        ompjit__event *from, ompjit__event *to,
+                                        double *seconds, ompjit_error *err);
 ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err);
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
@@ -140,6 +150,8 @@ void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
 ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
                                void *dst, const void *src, size_t size,
                                ompjit__queue *queue, ompjit_error *err);
+ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
+                                size_t size, void **room, ompjit_error *err);
 ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     ompjit_device *from, const void *src,
                                     size_t size, ompjit_error *err);

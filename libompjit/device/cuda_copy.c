@@ -13,7 +13,7 @@
 #include "base/profile.h"
 #include "device/cuda.h"
 
-enum { STAGING = 64 << 10 };
+enum { STAGING = 2 * OMPJIT__MOST_STAGED };
 
 static const char *const ends_format[] = {
     [OMPJIT__COPY_TO] = "the host's %p to the device's %p",
@@ -43,29 +43,44 @@ static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
     }
 }
 
-/* Room in the queue's staging, under its lock; waits for what it has where it
- * is full. */
-static void *make_room(ompjit__gpu *gpu, ompjit__queue *queue, size_t size,
-                       ompjit__gpu_call *call)
+/* Between enter and leave, and under the queue's lock, as what follows. */
+static void make_staging(ompjit__gpu *gpu, ompjit__queue *queue,
+                         ompjit__gpu_call *call)
 {
-    if (!queue->staging) {
-        void *memory = NULL;
-        call->function = "cuMemAllocHost";
-        call->code = gpu->cu->cuMemAllocHost(&memory, STAGING);
-        if (call->code)
-            return NULL;
+    void *memory = NULL;
+    call->function = "cuMemAllocHost";
+    call->code = gpu->cu->cuMemAllocHost(&memory, STAGING);
+    if (!call->code)
         queue->staging = memory;
-    }
-    if (queue->staged + size > STAGING) {
-        call->function = "cuStreamSynchronize";
-        call->code = gpu->cu->cuStreamSynchronize(queue->stream);
-        if (call->code)
-            return NULL;
-        queue->staged = 0;
-    }
+}
+
+/* NULL: the staging has no more. */
+static void *take_room(ompjit__queue *queue, size_t size)
+{
+    if (queue->staged + size > STAGING)
+        return NULL;
     void *room = queue->staging + queue->staged;
     queue->staged += (size + 15) / 16 * 16;
     return room;
+}
+
+/* Room in the queue's staging; waits for what it has where it is full. */
+static void *make_room(ompjit__gpu *gpu, ompjit__queue *queue, size_t size,
+                       ompjit__gpu_call *call)
+{
+    if (!queue->staging)
+        make_staging(gpu, queue, call);
+    if (call->code)
+        return NULL;
+    void *room = take_room(queue, size);
+    if (room)
+        return room;
+    call->function = "cuStreamSynchronize";
+    call->code = gpu->cu->cuStreamSynchronize(queue->stream);
+    if (call->code)
+        return NULL;
+    queue->staged = 0;
+    return take_room(queue, size);
 }
 
 static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
@@ -82,12 +97,18 @@ static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
     pthread_mutex_unlock(&queue->lock);
 }
 
+static bool is_staged(const ompjit__queue *queue, const void *host)
+{
+    return queue->staging &&
+           (uintptr_t)host - (uintptr_t)queue->staging < STAGING;
+}
+
 /* Recorded copies read their source each time they are done. */
-static bool is_small(enum ompjit__copy direction, size_t size,
+static bool is_small(enum ompjit__copy direction, const void *src, size_t size,
                      ompjit__queue *queue)
 {
     return queue && direction == OMPJIT__COPY_TO &&
-           size <= OMPJIT__SMALL_COPY &&
+           size <= OMPJIT__SMALL_COPY && !is_staged(queue, src) &&
            !atomic_load_explicit(&queue->recording, memory_order_relaxed);
 }
 
@@ -115,7 +136,7 @@ static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
         return ompjit__gpu_leave(gpu, status, err);
 
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
-    if (is_small(direction, size, queue))
+    if (is_small(direction, src, size, queue))
         copy_small(gpu, (uintptr_t)dst, src, size, q, &call);
     else
         start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size,
@@ -141,6 +162,28 @@ ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
     uint64_t begin = ompjit__span_begin(dev->ctx, name);
     ompjit_status status = copy(dev, direction, dst, src, size, queue, err);
     ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, name, begin, size);
+    return status;
+}
+
+ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
+                                size_t size, void **room, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&queue->lock);
+    if (!queue->staging && !(status = ompjit__gpu_enter(gpu, err))) {
+        ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+        make_staging(gpu, queue, &call);
+        if (call.code)
+            status = ompjit__gpu_fail(gpu, call, err,
+                                      "allocating %d bytes of page-locked "
+                                      "memory", STAGING);
+        status = ompjit__gpu_leave(gpu, status, err);
+    }
+    void *taken = status ? NULL : take_room(queue, size);
+    pthread_mutex_unlock(&queue->lock);
+    if (!status)
+        *room = taken;
     return status;
 }
 

@@ -25,6 +25,7 @@ struct ompjit__loaded {
     cu_module module;
     pthread_mutex_t lock; /* of functions; before gpu's */
     ompjit__function *functions;
+    ompjit__loaded *base; /* whose variables it imports; NULL: it has all */
 };
 
 /* ----------------------------------------------------------------- images */
@@ -90,8 +91,104 @@ static void free_loaded(ompjit__loaded *loaded)
     free(loaded);
 }
 
-/* An image whose loading fails only in leave is left to close. None imports
- * variables: the driver cannot bind them to another module's. */
+static cu_result unload(ompjit__gpu *gpu, ompjit__loaded *loaded)
+{
+    cu_result r = gpu->cu->cuModuleUnload(loaded->module);
+    if (r)
+        ompjit__gpu_log(gpu, "cuModuleUnload", r, "unloading an image");
+    return r;
+}
+
+static ompjit_status find_variable(ompjit__gpu *gpu,
+                                   const ompjit__loaded *loaded,
+                                   const char *name, cu_pointer *at,
+                                   size_t *size, ompjit_error *err)
+{
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_LOAD, "cuModuleGetGlobal",
+        gpu->cu->cuModuleGetGlobal(at, size, loaded->module, name)};
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err, "looking up variable %s", name);
+}
+
+/* Tells the image where the variables are that it imports. */
+static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
+                                  const ompjit__image *image,
+                                  ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer table;
+    size_t size, bytes = image->nglobals * sizeof table;
+    cu_pointer *addresses = calloc(image->nglobals, sizeof *addresses);
+    if (!addresses)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    ompjit_status status =
+        find_variable(gpu, loaded, OMPJIT__IMPORTS, &table, &size, err);
+    for (unsigned i = 0; i < image->nglobals && !status; i++)
+        status = find_variable(gpu, loaded->base, image->globals[i].name,
+                               &addresses[i], &size, err);
+    if (!status)
+        status = ompjit__gpu_copy(dev, OMPJIT__COPY_TO,
+                                  (void *)(uintptr_t)table, addresses, bytes,
+                                  NULL, err);
+    free(addresses);
+    return status;
+}
+
+/* Page-locked memory, which a kernel can write. */
+static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
+{
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuMemAllocHost", 0};
+    void *memory = NULL;
+    pthread_mutex_lock(&gpu->lock);
+    if (!gpu->assertion) {
+        call.code = gpu->cu->cuMemAllocHost(&memory, sizeof *gpu->assertion);
+        if (!call.code)
+            gpu->assertion = memset(memory, 0, sizeof *gpu->assertion);
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err,
+                            "allocating page-locked memory for assertions");
+}
+
+/* Tells an image that has assertions where to write which one has failed. */
+static ompjit_status fill_assertion(ompjit_device *dev,
+                                    const ompjit__loaded *loaded,
+                                    ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer at;
+    size_t size;
+    cu_result r = gpu->cu->cuModuleGetGlobal(&at, &size, loaded->module,
+                                             OMPJIT_ASSERTION_AT);
+    if (r == OMPJIT__CUDA_NOT_FOUND)
+        return OMPJIT_OK;
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuModuleGetGlobal", r};
+    if (r)
+        return ompjit__gpu_fail(gpu, call, err, "looking up variable "
+                                OMPJIT_ASSERTION_AT);
+    ompjit_status status = find_assertion(gpu, err);
+    return status ? status
+                  : ompjit__gpu_copy(dev, OMPJIT__COPY_TO,
+                                     (void *)(uintptr_t)at, &gpu->assertion,
+                                     sizeof gpu->assertion, NULL, err);
+}
+
+static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
+                          const ompjit__image *image, ompjit__loaded *base,
+                          ompjit_error *err)
+{
+    ompjit_status status = fill_assertion(dev, loaded, err);
+    if (status || !image->imports_globals || !image->nglobals)
+        return status;
+    loaded->base = base;
+    return fill_imports(dev, loaded, image, err);
+}
+
+/* An image whose loading fails only in leave is left to close. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
@@ -111,6 +208,8 @@ ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
     }
     pthread_mutex_init(&loaded->lock, NULL);
     status = load(gpu, image, &loaded->module, err);
+    if (!status && (status = fill(dev, loaded, image, base, err)))
+        unload(gpu, loaded);
     if (status) {
         free_loaded(loaded);
         return ompjit__gpu_leave(gpu, status, err);
@@ -133,14 +232,6 @@ static void unlink_loaded(ompjit__gpu *gpu, ompjit__loaded *loaded)
         link = &(*link)->next;
     *link = loaded->next;
     pthread_mutex_unlock(&gpu->lock);
-}
-
-static cu_result unload(ompjit__gpu *gpu, ompjit__loaded *loaded)
-{
-    cu_result r = gpu->cu->cuModuleUnload(loaded->module);
-    if (r)
-        ompjit__gpu_log(gpu, "cuModuleUnload", r, "unloading an image");
-    return r;
 }
 
 /* What the driver does not want to unload now, close tries again. */
@@ -183,12 +274,9 @@ ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
         return status;
     cu_pointer where = 0;
     size_t bytes = 0;
-    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuModuleGetGlobal",
-                             gpu->cu->cuModuleGetGlobal(
-                                 &where, &bytes, loaded->module, name)};
-    if (call.code)
-        status = ompjit__gpu_fail(gpu, call, err, "looking up variable %s",
-                                  name);
+    bool own = !loaded->base || !strcmp(name, OMPJIT__DEVICE_ENVIRONMENT);
+    status = find_variable(gpu, own ? loaded : loaded->base, name, &where,
+                           &bytes, err);
     status = ompjit__gpu_leave(gpu, status, err);
     if (!status) {
         *address = (void *)(uintptr_t)where;

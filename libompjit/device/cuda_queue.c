@@ -211,26 +211,27 @@ void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
 
 /* ------------------------------------------------------------------ events */
 
-static ompjit__event *take_event(ompjit__gpu *gpu)
+static ompjit__event *take_event(ompjit__gpu *gpu, bool timed)
 {
     pthread_mutex_lock(&gpu->lock);
-    ompjit__event *event = gpu->events;
+    ompjit__event *event = gpu->events[timed];
     if (event)
-        gpu->events = event->next;
+        gpu->events[timed] = event->next;
     pthread_mutex_unlock(&gpu->lock);
     return event;
 }
 
-static ompjit_status new_event(ompjit__gpu *gpu, ompjit__event **out,
-                               ompjit_error *err)
+static ompjit_status new_event(ompjit__gpu *gpu, bool timed,
+                               ompjit__event **out, ompjit_error *err)
 {
     ompjit__event *event = calloc(1, sizeof *event);
     if (!event)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    event->timed = timed;
     ompjit__gpu_call call = {
         OMPJIT_STAGE_API, "cuEventCreate",
         gpu->cu->cuEventCreate(&event->event,
-                               OMPJIT__CU_EVENT_DISABLE_TIMING)};
+                               timed ? 0 : OMPJIT__CU_EVENT_DISABLE_TIMING)};
     if (call.code) {
         free(event);
         return ompjit__gpu_fail(gpu, call, err, "making an event");
@@ -240,16 +241,16 @@ static ompjit_status new_event(ompjit__gpu *gpu, ompjit__event **out,
 }
 
 ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
-                                       ompjit__queue *queue,
+                                       ompjit__queue *queue, bool timed,
                                        ompjit__event **out, ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     ompjit_status status = ompjit__gpu_enter(gpu, err);
     if (status)
         return status;
-    ompjit__event *event = take_event(gpu);
+    ompjit__event *event = take_event(gpu, timed);
     if (!event)
-        status = new_event(gpu, &event, err);
+        status = new_event(gpu, timed, &event, err);
     if (!status) {
         ompjit__gpu_call call = {
             OMPJIT_STAGE_API, "cuEventRecord",
@@ -287,12 +288,76 @@ void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event)
     if (!event)
         return;
     pthread_mutex_lock(&gpu->lock);
-    event->next = gpu->events;
-    gpu->events = event;
+    event->next = gpu->events[event->timed];
+    gpu->events[event->timed] = event;
     pthread_mutex_unlock(&gpu->lock);
 }
 
+ompjit_status ompjit__gpu_event_wait(ompjit_device *dev, ompjit__event *event,
+                                     ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuEventSynchronize",
+                             gpu->cu->cuEventSynchronize(event->event)};
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err, "waiting for an event");
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
+                                      bool *done, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuEventQuery",
+                             gpu->cu->cuEventQuery(event->event)};
+    if (call.code && call.code != OMPJIT__CUDA_NOT_READY)
+        status = ompjit__gpu_fail(gpu, call, err, "asking for an event");
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (!status)
+        *done = !call.code;
+    return status;
+}
+
+ompjit_status ompjit__gpu_event_elapsed(ompjit_device *dev,
+                                        ompjit__event *from, ompjit__event *to,
+                                        double *seconds, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    float milliseconds = 0;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__gpu_call call = {OMPJIT_STAGE_API, "cuEventElapsedTime",
+                             gpu->cu->cuEventElapsedTime(
+                                 &milliseconds, from->event, to->event)};
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err,
+                                  "taking the time between events");
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (!status)
+        *seconds = milliseconds / 1000.0;
+    return status;
+}
+
 /* ----------------------------------------------------------------- the end */
+
+static void close_events(ompjit__gpu *gpu, ompjit__event *event, bool driver)
+{
+    for (ompjit__event *next; event; event = next) {
+        next = event->next;
+        cu_result r =
+            driver ? gpu->cu->cuEventDestroy(event->event) : OMPJIT_OK;
+        if (r)
+            ompjit__gpu_log(gpu, "cuEventDestroy", r, "destroying an event");
+        free(event);
+    }
+}
 
 void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver)
 {
@@ -301,13 +366,7 @@ void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver)
         gpu->queues = queue->next;
         free_queue(gpu, queue, driver);
     }
-    while (gpu->events) {
-        ompjit__event *event = gpu->events;
-        gpu->events = event->next;
-        cu_result r =
-            driver ? gpu->cu->cuEventDestroy(event->event) : OMPJIT_OK;
-        if (r)
-            ompjit__gpu_log(gpu, "cuEventDestroy", r, "destroying an event");
-        free(event);
-    }
+    close_events(gpu, gpu->events[0], driver);
+    close_events(gpu, gpu->events[1], driver);
+    gpu->events[0] = gpu->events[1] = NULL;
 }

@@ -31,6 +31,8 @@ typedef struct ompjit__geometry {
 
 /* A copy to the device of so many bytes has read them when it returns. */
 enum { OMPJIT__SMALL_COPY = 4096 };
+/* What `stage` gives at most. */
+enum { OMPJIT__MOST_STAGED = 32 << 10 };
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
@@ -91,6 +93,13 @@ typedef struct ompjit__device_ops {
                           void *dst, const void *src, size_t size,
                           ompjit__queue *queue, ompjit_error *err);
 
+    /* Page-locked memory for such a copy, the caller's until it puts something
+     * into the queue that comes after the copy and is staged itself. NULL in
+     * *room: there is none before the queue was waited for. There where
+     * alloc_queued is. */
+    ompjit_status (*stage)(ompjit_device *dev, ompjit__queue *queue,
+                           size_t size, void **room, ompjit_error *err);
+
     /* From another device of this kind. NULL: through the host. */
     ompjit_status (*copy_peer)(ompjit_device *dev, void *dst,
                                ompjit_device *from, const void *src,
@@ -149,10 +158,19 @@ typedef struct ompjit__device_ops {
     /* Where the queue is now; `queue` goes on when another's event has come.
      * All NULL: work is done when a call returns. */
     ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
-                                  ompjit__event **out, ompjit_error *err);
+                                  bool timed, ompjit__event **out,
+                                  ompjit_error *err);
     ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
                                  ompjit__event *event, ompjit_error *err);
     void (*event_destroy)(ompjit_device *dev, ompjit__event *event);
+    ompjit_status (*event_wait)(ompjit_device *dev, ompjit__event *event,
+                                ompjit_error *err);
+    ompjit_status (*event_query)(ompjit_device *dev, ompjit__event *event,
+                                 bool *done, ompjit_error *err);
+    /* Between two that are timed and have come. */
+    ompjit_status (*event_elapsed)(ompjit_device *dev, ompjit__event *from,
+                                   ompjit__event *to, double *seconds,
+                                   ompjit_error *err);
 
     /* From begin on launches and copies of this queue are recorded, not done,
      * until end. Then they are done by each graph_run. All NULL: that cannot be

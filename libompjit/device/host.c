@@ -64,6 +64,7 @@ static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_active_mask), ENGINE(ompjit_host_yield),
     ENGINE(ompjit_host_trap),        ENGINE(ompjit_host_wtime),
     ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
+    ENGINE(ompjit_host_assert_failed),
     {"malloc", (void *)ompjit_host_malloc},
 };
 #undef ENGINE

@@ -74,12 +74,13 @@ static void fall_asleep(struct member *m, uint32_t seen)
 /* Until there is an event that was not `seen`. */
 static void wait_for_event(struct member *m, uint32_t seen)
 {
-    enum { SPINS = 2000, YIELDS = 200 };
+    enum { SPINS = 300, YIELDS = 200 };
     team *t = m->team;
-    for (int i = 0; t->nmembers > 1 && i < SPINS + YIELDS; i++) {
+    int spins = t->nmembers > t->processors ? 0 : SPINS;
+    for (int i = 0; t->nmembers > 1 && i < spins + YIELDS; i++) {
         if (atomic_load_explicit(&t->events, memory_order_acquire) != seen)
             return;
-        if (i < SPINS)
+        if (i < spins)
             ompjit__fiber_relax();
         else
             sched_yield();
@@ -396,6 +397,17 @@ void ompjit_host_trap(const char *message)
     ompjit__host_trap trap = {
         .pc = (uintptr_t)__builtin_return_address(0) - 1};
     snprintf(trap.text, sizeof trap.text, "%s", message);
+    ompjit__host_trapped(current, &trap);
+}
+
+void ompjit_host_assert_failed(const char *expression, const char *file,
+                               uint32_t line, const char *function)
+{
+    ompjit__host_trap trap = {
+        .pc = (uintptr_t)__builtin_return_address(0) - 1};
+    snprintf(trap.text, sizeof trap.text,
+             "an assertion failed: %s:%u: %s: `%s'", file, line, function,
+             expression);
     ompjit__host_trapped(current, &trap);
 }
 

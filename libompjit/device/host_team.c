@@ -16,6 +16,7 @@
 #include "backend/host_layout.h"
 #include "device/fault.h"
 #include "device/host_thread.h"
+#include "device/libomp.h"
 
 _Static_assert(offsetof(ompjit_host_thread, shared) ==
                        OMPJIT__HOST_SHARED_OFFSET &&
@@ -31,6 +32,7 @@ enum { STACK = 4 << 20 };
 struct ompjit__host_pool {
     pthread_mutex_t lock;
     team *idle;
+    uint32_t processors;
 };
 
 #define current ompjit__host_current
@@ -40,8 +42,10 @@ struct ompjit__host_pool {
 ompjit__host_pool *ompjit__host_pool_new(void)
 {
     ompjit__host_pool *pool = calloc(1, sizeof *pool);
-    if (pool)
+    if (pool) {
         pthread_mutex_init(&pool->lock, NULL);
+        pool->processors = ompjit__processors();
+    }
     return pool;
 }
 
@@ -117,7 +121,9 @@ static team *team_take(ompjit__host_pool *pool)
     if (t)
         pool->idle = t->next;
     pthread_mutex_unlock(&pool->lock);
-    return t ? t : team_new();
+    if (!t && (t = team_new()))
+        t->processors = pool->processors;
+    return t;
 }
 
 static void team_return(ompjit__host_pool *pool, team *t)

@@ -35,7 +35,7 @@ typedef struct ompjit__host_launch {
 typedef struct ompjit__host_trap {
     uint32_t thread;
     uintptr_t pc; /* in the kernel's code; 0: unknown */
-    char text[256];
+    char text[512];
 } ompjit__host_trap;
 
 /* A launch whose teams have one thread, and what can be known of that thread

@@ -85,6 +85,7 @@ struct ompjit__host_team {
     uint32_t nfibers;  /* allocated; with stacks but for the first */
     struct member *members;
     uint32_t capacity; /* of members */
+    uint32_t processors; /* for members to run on */
     char *shared;
     size_t shared_size;
     /* The team that runs: */

@@ -139,7 +139,7 @@ bool ompjit__libomp_here(void)
            dl_iterate_phdr(has_name, NULL);
 }
 
-static uint32_t processors(void)
+uint32_t ompjit__processors(void)
 {
     enum { MOST = 8192 }; /* more than Linux can have */
     cpu_set_t *set = CPU_ALLOC(MOST);
@@ -157,5 +157,5 @@ uint32_t ompjit__libomp_threads(void)
         return (uint32_t)omp->omp_get_max_threads();
     const char *text = getenv("OMP_NUM_THREADS");
     long n = text ? strtol(text, NULL, 10) : 0; /* of a list the first */
-    return n > 0 && n <= INT_MAX ? (uint32_t)n : processors();
+    return n > 0 && n <= INT_MAX ? (uint32_t)n : ompjit__processors();
 }

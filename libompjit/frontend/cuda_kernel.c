@@ -146,6 +146,7 @@ static ompjit_status describe_variables(LLVMModuleRef m, ompjit__unit *unit,
             return ompjit__no_memory(err, OMPJIT_STAGE_READ);
         unit->globals[unit->nglobals++].symbol = symbol;
     }
+    unit->stays_generic = unit->nglobals != 0;
     return OMPJIT_OK;
 }
 

@@ -9,6 +9,8 @@
 #include <llvm-c/Core.h>
 
 #include "frontend/frontend.h"
+#include "ir/ir.h"
+#include "offload/abi.h"
 
 enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20, ENTRY_REQUIRES = 0x10 };
 
@@ -196,6 +198,43 @@ static bool reaches(LLVMValueRef fn, bool (*is)(const char *name),
     return false;
 }
 
+/* What a call of __kmpc_parallel_51 or _60 asks for. */
+static uint32_t asked_threads(LLVMValueRef call)
+{
+    enum { NUM_THREADS = 3 };
+    LLVMValueRef n = LLVMGetNumArgOperands(call) > NUM_THREADS
+                         ? LLVMGetOperand(call, NUM_THREADS)
+                         : NULL;
+    if (!n || !LLVMIsAConstantInt(n))
+        return OMPJIT__ANY_THREADS;
+    long long value = LLVMConstIntGetSExtValue(n);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+/* The most that a region asks for in fn and what it calls or hands on. */
+static uint32_t most_asked_threads(LLVMValueRef fn, unsigned depth)
+{
+    size_t n;
+    uint32_t most = 0;
+    LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef i = LLVMGetFirstInstruction(block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            for (int k = 0; LLVMIsACallInst(i) && k < LLVMGetNumOperands(i);
+                 k++) {
+                LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
+                if (!LLVMIsAFunction(v) || v == fn)
+                    continue;
+                uint32_t asked = v == LLVMGetCalledValue(i) &&
+                                         begins_region(LLVMGetValueName2(v, &n))
+                                     ? asked_threads(i)
+                                     : most_asked_threads(v, depth - 1);
+                most = asked > most ? asked : most;
+            }
+    }
+    return most;
+}
+
 /* ----------------------------------------------------------------- chunks */
 
 /* Does a loop of the host half ask for chunks of one iteration? On a device
@@ -242,6 +281,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     k->launch_env = takes_launch_env(fn, env);
     k->teams = reaches(fn, shares_among_teams, 8) ? 0 : 1;
     k->parallel = k->teams == 1 && reaches(fn, begins_region, 8);
+    k->num_threads = k->parallel ? most_asked_threads(fn, 8) : 0;
     ompjit_status status = describe_params(fn, k, err);
     return status || !host ? status : add_host_args(host, k, err);
 }
@@ -323,6 +363,64 @@ static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* ---------------------------------------------------------------- variables */
+
+static bool has_variables(LLVMModuleRef m)
+{
+    LLVMValueRef g = LLVMGetFirstGlobal(m);
+    while (g && !ompjit__is_shared_variable(g))
+        g = LLVMGetNextGlobal(g);
+    return g != NULL;
+}
+
+static bool has_indirect(const ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < unit->nglobals; i++)
+        if (unit->globals[i].flags & OMPJIT__ENTRY_INDIRECT)
+            return true;
+    return false;
+}
+
+static bool has_function(LLVMValueRef constant)
+{
+    if (LLVMIsAFunction(constant))
+        return true;
+    if (!LLVMIsAConstant(constant) || LLVMIsAGlobalValue(constant))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(constant); i++)
+        if (has_function(LLVMGetOperand(constant, (unsigned)i)))
+            return true;
+    return false;
+}
+
+static bool stores_functions(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsAStoreInst(i) && has_function(LLVMGetOperand(i, 0)))
+                return true;
+    return false;
+}
+
+/* In a variable or a constant, or stored anywhere. */
+static bool holds_functions(LLVMModuleRef m)
+{
+    size_t n;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) {
+        LLVMValueRef value = LLVMGetInitializer(g);
+        if (value && strncmp(LLVMGetValueName2(g, &n), "llvm.", 5) &&
+            has_function(value))
+            return true;
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (stores_functions(f))
+            return true;
+    return false;
+}
+
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err)
 {
@@ -330,5 +428,8 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
     if (!status && host)
         status = describe_globals(host, unit, err);
     unit->chunk_is_default = host && !asks_for_chunk_one(host);
+    unit->stays_generic =
+        has_variables(device) &&
+        (has_indirect(unit) || holds_functions(device));
     return status;
 }

@@ -235,6 +235,16 @@ typedef struct ompjit__entry {
 } ompjit__entry;
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
 
+/* Do the host half's entries say that the program requires unified shared
+ * memory? hosthalf.c */
+bool ompjit__requires_unified(LLVMModuleRef host);
+/* Adds an entry for a pointer of the host half, as `declare target link` has
+ * it. upgrade.c */
+void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
+/* What device code refers to of such a program's variables is the host's. True:
+ * that changed both halves. unified.cc */
+bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+
 /* The map types and sizes that the host half passes when it launches the
  * kernel: n of them, malloc'd, 0 where they are not constant. n is 0 where no
  * launch is found. */

@@ -49,6 +49,19 @@ bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out)
     return true;
 }
 
+bool ompjit__requires_unified(LLVMModuleRef host)
+{
+    enum { REQUIRES = 0x10, UNIFIED_SHARED_MEMORY = 8 };
+    LLVMValueRef g = LLVMGetFirstGlobal(host);
+    for (; g; g = LLVMGetNextGlobal(g)) {
+        ompjit__entry entry;
+        if (ompjit__entry_read(g, &entry) && entry.flags & REQUIRES &&
+            entry.data & UNIFIED_SHARED_MEMORY)
+            return true;
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------- addresses */
 
 /* Byte offset of p from base through constant GEPs; -1 if p is not that. */

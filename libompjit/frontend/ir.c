@@ -144,6 +144,17 @@ static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
     return e->status;
 }
 
+/* The host half may have got entries. */
+static ompjit_status unify_variables(LLVMModuleRef device, ompjit__early *e,
+                                     ompjit_error *err)
+{
+    if (!ompjit__unify_variables(device, e->host))
+        return OMPJIT_OK;
+    ompjit__buf_free(&e->host_bc);
+    e->host_bc = (ompjit__buf){0};
+    return write_half(e->host, &e->host_bc, err);
+}
+
 static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
                                  ompjit_error *err)
 {
@@ -155,6 +166,8 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
                                      device, err);
     if (!status)
         status = host_status(r->early, err);
+    if (!status && r->early->host)
+        status = unify_variables(*device, r->early, err);
     if (!status)
         status = ompjit__describe(*device, r->early->host, r->unit, err);
     if (!status && r->cuda)

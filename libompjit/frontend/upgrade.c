@@ -417,17 +417,47 @@ static LLVMValueRef new_entry(LLVMModuleRef m, const ompjit__entry *e)
     return LLVMConstStructInContext(c, fields, OMPJIT__COUNT(fields), false);
 }
 
+static LLVMValueRef add_entry(LLVMModuleRef m, const ompjit__entry *entry,
+                              LLVMLinkage linkage)
+{
+    LLVMValueRef value = new_entry(m, entry);
+    LLVMValueRef g = LLVMAddGlobal(m, LLVMTypeOf(value), "");
+    LLVMSetInitializer(g, value);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, linkage);
+    LLVMSetSection(g, "llvm_offload_entries");
+    LLVMSetAlignment(g, 8);
+    return g;
+}
+
+void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer)
+{
+    enum { LINK = 1, POINTER_SIZE = 8 };
+    size_t n;
+    const char *name = LLVMGetValueName2(pointer, &n);
+    LLVMValueRef text =
+        LLVMConstStringInContext2(LLVMGetModuleContext(host), name, n, false);
+    LLVMValueRef g =
+        LLVMAddGlobal(host, LLVMTypeOf(text), ".offloading.entry_name");
+    LLVMSetInitializer(g, text);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    char *entry_name = ompjit__format(".offloading.entry.%s", name);
+    LLVMValueRef entry =
+        add_entry(host,
+                  &(ompjit__entry){.address = pointer, .name = g,
+                                   .size = POINTER_SIZE, .flags = LINK},
+                  LLVMWeakAnyLinkage);
+    if (entry_name)
+        LLVMSetValueName2(entry, entry_name, strlen(entry_name));
+    free(entry_name);
+}
+
 static void renew_entry(LLVMModuleRef m, LLVMValueRef old,
                         const ompjit__entry *entry)
 {
     size_t n;
-    LLVMValueRef value = new_entry(m, entry);
-    LLVMValueRef now = LLVMAddGlobal(m, LLVMTypeOf(value), "");
-    LLVMSetInitializer(now, value);
-    LLVMSetGlobalConstant(now, true);
-    LLVMSetLinkage(now, LLVMGetLinkage(old));
-    LLVMSetSection(now, "llvm_offload_entries");
-    LLVMSetAlignment(now, 8);
+    LLVMValueRef now = add_entry(m, entry, LLVMGetLinkage(old));
     LLVMReplaceAllUsesWith(old, now);
     char *name = ompjit__strdup(LLVMGetValueName2(old, &n));
     LLVMDeleteGlobal(old);

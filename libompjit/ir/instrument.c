@@ -244,10 +244,10 @@ static void check_plain(struct instrument *s, LLVMValueRef i, unsigned k,
 
 /* ------------------------------------------------------------ functions */
 
-enum effect { ACQUIRES, RELEASES, FENCES, ALLOCATES };
+enum effect { ACQUIRES, RELEASES, FENCES, EVENTS, ALLOCATES };
 
-/* What orders threads, by the number of the argument that is the lock; what
- * allocates, by that of the size. */
+/* What orders threads, by the number of the argument that is the lock, or where
+ * there are tasks with events; what allocates, by that of the size. */
 static const struct {
     const char *name;
     enum effect effect;
@@ -271,6 +271,11 @@ static const struct {
     {"__kmpc_flush", FENCES, 0},
     {"__kmpc_doacross_post", FENCES, 0},
     {"__kmpc_doacross_wait", FENCES, 0},
+    {"omp_fulfill_event", EVENTS, 0},
+    {"__kmpc_omp_taskwait", EVENTS, 0},
+    {"__kmpc_omp_taskwait_deps_51", EVENTS, 0},
+    {"__kmpc_omp_wait_deps", EVENTS, 0},
+    {"__kmpc_end_taskgroup", EVENTS, 0},
     {"ompjit_nvvm_membar_cta", FENCES, 0},
     {"ompjit_nvvm_membar_gl", FENCES, 0},
     {"ompjit_nvvm_membar_sys", FENCES, 0},
@@ -283,6 +288,12 @@ static void check_fence(struct instrument *s, LLVMValueRef i)
     call_with(s, "ompjit_check_release", LLVMConstNull(s->pointer));
     after(s, i);
     call_with(s, "ompjit_check_acquire", LLVMConstNull(s->pointer));
+}
+
+static bool has_events(LLVMValueRef call)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(LLVMGetCalledValue(call));
+    return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
 static void check_known(struct instrument *s, LLVMValueRef i, const char *name)
@@ -306,6 +317,10 @@ static void check_known(struct instrument *s, LLVMValueRef i, const char *name)
         break;
     case FENCES:
         check_fence(s, i);
+        break;
+    case EVENTS:
+        if (has_events(i))
+            check_fence(s, i);
         break;
     case ALLOCATES:
         after(s, i);

@@ -86,6 +86,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
+#define OMPJIT__USE_EVENTS "ompjit_use_events"
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and
  * on NVPTX what kernels read of it from the machine. */
@@ -96,10 +97,23 @@ void ompjit__fold_teams(LLVMModuleRef m, const ompjit__spec *spec);
 const char *ompjit__fold_name(size_t i);
 
 /* Makes the unit's mutable variables external, under names of their own where
- * they have none, and lists them in image->globals; with spec->import_globals
- * they become declarations. Before the runtime is linked. ir/globals.c */
-ompjit_status ompjit__share_globals(LLVMModuleRef m, const ompjit__spec *spec,
+ * they have none or, on a GPU, one that PTX cannot have, and lists them in
+ * image->globals; with spec->import_globals they are another image's, on a GPU
+ * by the image's table. Before the runtime is linked. ir/globals.c */
+ompjit_status ompjit__share_globals(LLVMModuleRef m, bool host,
+                                    const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);
+
+/* Is it storage that all images of a unit must have in common? */
+bool ompjit__is_shared_variable(LLVMValueRef g);
+
+/* Uses of these variables become uses of what the table `table`, made here, has
+ * at their number. ir/import.cc */
+void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,
+                              size_t n, const char *table);
+
+/* Forgets clang's list of static variables that must stay. ir/import.cc */
+void ompjit__drop_used(LLVMModuleRef m);
 
 /* Has calls through pointers look for the device's function first, in units
  * that say that some are made so. After narrowing, before variables are shared

@@ -38,17 +38,15 @@ static void set_bound(LLVMValueRef f, bool main_warp)
                                   (unsigned)length));
 }
 
-/* openmp-opt takes these bounds for the numbers that every launch has, and folds
- * them into the state machine it writes: workers of smaller teams never leave
- * it, those of larger ones never work. */
-static void drop_folded_numbers(LLVMValueRef f)
+/* openmp-opt takes these bounds of a launch for its numbers, and so makes state
+ * machines for teams of just that many threads. */
+static void drop_bounds(LLVMValueRef f)
 {
     static const char *const names[] = {"omp_target_thread_limit",
                                         "omp_target_num_teams"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                         names[i],
-                                         (unsigned)strlen(names[i]));
+                                         names[i], (unsigned)strlen(names[i]));
 }
 
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit)
@@ -56,10 +54,10 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit)
     for (unsigned i = 0; i < unit->nkernels; i++) {
         const ompjit__kernel_desc *k = &unit->kernels[i];
         LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
-        if (f) {
-            drop_folded_numbers(f);
-            set_bound(f, k->mode == OMPJIT_MODE_GENERIC);
-        }
+        if (!f)
+            continue;
+        set_bound(f, k->mode == OMPJIT_MODE_GENERIC);
+        drop_bounds(f);
     }
 }
 

@@ -118,6 +118,7 @@ static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
         !ompjit__is_new(c, pointee))
         return OMPJIT_OK;
     char *base;
+    pointee->shared |= !ompjit__is_new(c, pointee);
     memcpy(&base, it->base, OMPJIT__POINTER_SIZE);
     return attach(c, pointer, it->base, (uint32_t)it->size, base, it->begin,
                   ompjit__present_device(pointee, it->begin), err);

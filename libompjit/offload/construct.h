@@ -29,6 +29,21 @@ typedef struct ompjit__item {
 
 #define OMPJIT__FEW_ITEMS 16
 
+/* What a construct gathers into few device operations: gather.c */
+typedef struct ompjit__gathered {
+    ompjit__block *block; /* of its small new entries and private copies   */
+    size_t size;          /* bytes reserved in the block                   */
+    size_t privates;      /* of these, at its begin, the private copies    */
+    size_t image_begin, image_end; /* what one copy fills                  */
+    char *image;          /* these bytes; NULL: not begun, or sent         */
+    const char *ahead;    /* begin of what the queue copies behind the
+                             kernel, before anybody knows that it has to   */
+    size_t ahead_size;    /* bytes; 0: nothing                             */
+    const char *ahead_at; /* where they are when the queue was waited for  */
+    ompjit__buf pieces;   /* small copies to the host that are still to be
+                             asked for                                     */
+} ompjit__gathered;
+
 typedef struct ompjit__construct {
     ompjit_device *dev;
     ompjit__queue *queue;    /* of all its copies; NULL: each is waited for */
@@ -41,6 +56,7 @@ typedef struct ompjit__construct {
     uint64_t number;         /* of this construct, in the table             */
     ompjit__attached *log;   /* attachments made so far                     */
     bool borrows;            /* some of its data may stay where it is       */
+    ompjit__gathered gathered;
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
@@ -71,6 +87,15 @@ static inline bool ompjit__item_private(const ompjit__item *it)
     return it->type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE);
 }
 
+/* An entry that the construct fills when it begins. */
+static inline bool ompjit__copies_in(const ompjit__construct *c,
+                                     const ompjit__item *it)
+{
+    return it->entry && it->type & OMPJIT__MAP_TO &&
+           (it->type & OMPJIT__MAP_ALWAYS ||
+            it->entry->construct == c->number);
+}
+
 static inline bool ompjit__is_new(const ompjit__construct *c,
                                   const ompjit__mapped *entry)
 {
@@ -82,6 +107,7 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
 /* queued.c: the construct's device operations, in its queue where it has one.
  * Host memory that is copied from stays as it is until wait, unless it is small
  * (OMPJIT__SMALL_COPY). */
+ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err);
 ompjit_status ompjit__construct_copy(ompjit__construct *c,
                                      enum ompjit__copy direction, void *dst,
                                      const void *src, size_t size,
@@ -90,6 +116,42 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err);
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err);
+
+/* gather.c: the small storage that a construct brings to a device with queues
+ * lies in one block of its, which is allocated and filled at once, and lives as
+ * long as any part of it. The lock is held, but for `end`. */
+
+/* Room for private copies: `size` bytes at the block's begin, of which those
+ * from `filled` on will be copied there. Before begin. */
+void ompjit__gather_privates(ompjit__construct *c, size_t size, size_t filled);
+/* Puts the new entry into the block, if there is room, else *out is NULL; its
+ * device address, `pad` behind an aligned one, is known after place. */
+ompjit_status ompjit__gather_entry(ompjit__construct *c, const void *host,
+                                   uint64_t size, uint64_t pad,
+                                   const char *name, ompjit__mapped **out,
+                                   ompjit_error *err);
+/* All entries are there: allocates the block, those copied to first. */
+ompjit_status ompjit__gather_place(ompjit__construct *c, ompjit_error *err);
+/* False where that copy is not one into the block's image. */
+bool ompjit__gather_copy(ompjit__construct *c, void *dst, const void *src,
+                         size_t size);
+/* Copies the image to the block. */
+ompjit_status ompjit__gather_send(ompjit__construct *c, ompjit_error *err);
+/* Copies what the construct will probably have to copy to the host when it
+ * ends, so that nobody waits for that once more. Of data that somebody else has
+ * used meanwhile it is not believed. Between kernel and wait, without the lock. */
+ompjit_status ompjit__gather_ahead(ompjit__construct *c, ompjit_error *err);
+/* True for what is copied to the host by `fetch`, which notes [host, host+size)
+ * of the entry, and `wait`, which asks for it, waits, and puts it there. */
+bool ompjit__gathers(const ompjit__construct *c, size_t size);
+ompjit_status ompjit__gather_fetch(ompjit__construct *c,
+                                   const ompjit__mapped *entry, char *host,
+                                   size_t size, ompjit_error *err);
+ompjit_status ompjit__gather_wait(ompjit__construct *c, ompjit_error *err);
+/* Forgets what was to be copied, in either direction. */
+void ompjit__gather_forget(ompjit__construct *c);
+/* The construct needs the block no more. */
+ompjit_status ompjit__gather_end(ompjit__construct *c, ompjit_error *err);
 
 /* What another construct copies into the entry comes before what this one does
  * next. For this and the next two the lock is held. */
@@ -127,8 +189,14 @@ void ompjit__attach_undo(ompjit__construct *c);
 /* Enters, copies, attaches; all or nothing. The lock is held. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
 
-/* After begin, which returned `st`, and without the lock: waits for its copies,
- * and takes it back where they fail. map.c */
+/* After begin, which `begun` says was done, and what else the construct brings
+ * along, with the result `st`: sends it, or takes all back. The lock is held.
+ * map.c */
+ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
+                                       ompjit_status st, ompjit_error *err);
+
+/* After commit, which returned `st`, and without the lock: waits for its
+ * copies, and takes it back where they fail. map.c */
 ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
                                        ompjit_error *err);
 

@@ -27,16 +27,29 @@ static uint32_t positive(int32_t n)
     return n > 0 ? (uint32_t)n : 0;
 }
 
+/* A kernel that has one team, and parallel regions in it, gets a thread for
+ * each core, and more where a num_threads clause asks for them. Of one that is
+ * no constant the launch may know the value. */
+static uint32_t choose_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
+                               const ompjit__request *r)
+{
+    uint32_t threads = dev->ops->processors(dev);
+    uint32_t asked = k->num_threads == OMPJIT__ANY_THREADS ? r->threads[0]
+                                                           : k->num_threads;
+    if (asked > threads)
+        threads = least(asked, dev->limits.most_threads);
+    return least(threads, positive(k->max_threads));
+}
+
 /* The host: teams over the cores, one thread in each unless more are asked
- * for, so that loops vectorize; but a kernel that has one team, and parallel
- * regions in it, gets a thread for each core. */
+ * for, so that loops vectorize. */
 static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
                         const ompjit__request *r, ompjit__geometry *g)
 {
     const ompjit__device_limits *limits = &dev->limits;
     uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
     if (!threads && k->parallel && dev->ops->processors)
-        threads = least(dev->ops->processors(dev), positive(k->max_threads));
+        threads = choose_threads(k, dev, r);
     g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
     uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
     if (r->teams[0] || k->teams)

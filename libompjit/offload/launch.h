@@ -39,6 +39,8 @@ void ompjit__settle_geometry(const ompjit__call *call,
 ompjit_status ompjit__choose_variant(const ompjit__call *call,
                                      const ompjit__geometry *g,
                                      ompjit__variant **out, ompjit_error *err);
+/* False where only the module's generic code can run on the device. */
+bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev);
 /* The key of the specialized variant that the call asks for, and of the
  * generic one. */
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,

@@ -84,6 +84,34 @@ static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
     return st ? st : ompjit__construct_fills(c, entry, err);
 }
 
+/* The first attached pointer in [host, end), or NULL. */
+static const ompjit__attached *next_attached(const ompjit__mapped *entry,
+                                             const char *host, const char *end)
+{
+    const ompjit__attached *first = NULL;
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (touches(a, host, (size_t)(end - host)) &&
+            (!first || a->host < first->host))
+            first = a;
+    return first;
+}
+
+/* What lies between the attached pointers. */
+static ompjit_status fetch_between(ompjit__construct *c, ompjit__mapped *entry,
+                                   char *host, size_t size, ompjit_error *err)
+{
+    char *end = host + size;
+    ompjit_status st = OMPJIT_OK;
+    while (host < end && !st) {
+        const ompjit__attached *a = next_attached(entry, host, end);
+        char *to = a ? a->host : end;
+        if (to > host)
+            st = ompjit__gather_fetch(c, entry, host, (size_t)(to - host), err);
+        host = a ? a->host + a->size : end;
+    }
+    return st;
+}
+
 /* Puts the host's attached pointers back after a copy overwrote them with the
  * device's; `saved` has them one after the other. */
 static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
@@ -92,6 +120,8 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
     char *device = ompjit__present_device(entry, host);
     if (device == host || !size)
         return OMPJIT_OK;
+    if (ompjit__gathers(c, size))
+        return fetch_between(c, entry, host, size, err);
     ompjit__buf saved = {0};
     for (ompjit__attached *a = entry->attached; a; a = a->next)
         if (touches(a, host, size))
@@ -191,6 +221,10 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     char *device = (char *)host;
     if (!stays(c, it)) {
         ompjit_status st =
+            ompjit__gather_entry(c, host, size, pad, it->name, out, err);
+        if (st || *out)
+            return st;
+        st =
             ompjit__construct_alloc(c, pad + size, &allocation, err);
         if (st)
             return st;
@@ -252,6 +286,7 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
             entry->base = (uintptr_t)it->base;
         wanted = true;
     } else {
+        entry->shared |= !ompjit__is_new(c, entry);
         ompjit_status st = ompjit__construct_after(c, entry, err);
         if (st)
             return st;
@@ -278,20 +313,27 @@ static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
         memcpy(&it->base, at, OMPJIT__POINTER_SIZE);
         counts = true;
     }
-    st = acquire(c, it, it->begin, (uint64_t)it->size, counts, &it->entry,
-                 &it->counted, err);
-    if (!st && it->entry)
-        it->device = ompjit__present_device(it->entry, it->begin);
-    return st;
+    return acquire(c, it, it->begin, (uint64_t)it->size, counts, &it->entry,
+                   &it->counted, err);
+}
+
+/* Once all that is new has its place on the device. */
+static void find_devices(ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ompjit__item *it = &c->items[i];
+        if (it->entry)
+            it->device = ompjit__present_device(it->entry, it->begin);
+    }
 }
 
 /* ------------------------------------------------------------------ begin */
 
 static void discard(ompjit__construct *c, ompjit__mapped *entry)
 {
-    if (entry->allocation)
-        ompjit__construct_free_memory(c, entry->allocation, NULL);
-    ompjit__present_remove(c->table, entry);
+    void *memory = ompjit__present_remove(c->table, entry);
+    if (memory)
+        ompjit__construct_free_memory(c, memory, NULL);
 }
 
 static void undo_count(ompjit__construct *c, const ompjit__item *it,
@@ -319,12 +361,6 @@ static void undo(ompjit__construct *c)
     }
 }
 
-static bool copies_in(const ompjit__construct *c, const ompjit__item *it)
-{
-    return it->entry && it->type & OMPJIT__MAP_TO &&
-           (it->type & OMPJIT__MAP_ALWAYS || ompjit__is_new(c, it->entry));
-}
-
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -333,10 +369,14 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         if (!ompjit__item_private(&c->items[i]) &&
             !(c->items[i].type & OMPJIT__MAP_ATTACH))
             st = enter(c, &c->items[i], err);
+    if (!st)
+        st = ompjit__gather_place(c, err);
+    if (!st)
+        find_devices(c);
     for (size_t i = 0; i < c->n && !st; i++) {
         ompjit__item *it = &c->items[i];
         char *host;
-        if (copies_in(c, it)) {
+        if (ompjit__copies_in(c, it)) {
             size_t size = held(it, it->entry, &host);
             st = copy_to(c, it->entry, host, size, err);
         }
@@ -347,10 +387,16 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         undo(c);
     else
         ompjit__attach_keep(c);
-    ompjit_status arrives = ompjit__construct_arrives(c, st, err);
-    if (!st && arrives)
+    return st;
+}
+
+ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
+                                       ompjit_status st, ompjit_error *err)
+{
+    st = ompjit__construct_arrives(c, st, err);
+    if (begun && st)
         ompjit__construct_end(c, true, false, NULL);
-    return arrives;
+    return st;
 }
 
 char *ompjit__translate(ompjit__present *table, char *base, char *begin,
@@ -401,6 +447,7 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
         st = ompjit__construct_begin(&c, err);
         if (!st)
             return_params(&c);
+        st = ompjit__construct_commit(&c, !st, st, err);
         ompjit__present_unlock(c.table);
         st = ompjit__construct_settle(&c, st, err);
     }
@@ -474,12 +521,11 @@ static void untake(ompjit__construct *c, size_t n)
 static void release(ompjit__construct *c, ompjit__mapped *entry,
                     ompjit_status *st, ompjit_error *err)
 {
-    void *allocation = entry->allocation;
-    ompjit__present_remove(c->table, entry);
-    if (!allocation)
+    void *memory = ompjit__present_remove(c->table, entry);
+    if (!memory)
         return;
     ompjit_status freed =
-        ompjit__construct_free_memory(c, allocation, *st ? NULL : err);
+        ompjit__construct_free_memory(c, memory, *st ? NULL : err);
     if (!*st)
         *st = freed;
 }
@@ -545,6 +591,7 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     if (!st)
         st = ompjit__construct_wait(c, err);
     if (st) {
+        ompjit__gather_forget(c);
         untake(c, done);
         return st;
     }
@@ -583,6 +630,7 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
                                               : OMPJIT_OK;
     ompjit_status st = ompjit__construct_after(c, entry, err);
     size_t size = (size_t)it->size;
+    entry->shared = true;
     if (!st && it->type & OMPJIT__MAP_TO)
         st = copy_to(c, entry, it->begin, size, err);
     if (!st && it->type & OMPJIT__MAP_FROM)

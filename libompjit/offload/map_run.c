@@ -18,11 +18,15 @@ enum { FEW_CONTENTS = 16 };
  * where its storage begins on the device. */
 typedef struct arguments {
     uint64_t *values;
+    uint64_t *sizes;       /* bytes from there on that can be read; 0: not
+                              known                              */
     char **at;
     unsigned n;
-    char *storage;         /* all private copies, one allocation */
-    size_t filled, total;  /* bytes: initialised, all            */
-    uint64_t few_values[OMPJIT__FEW_ITEMS];
+    char *storage;         /* all private copies, in one piece   */
+    bool own;              /* an allocation of their own         */
+    size_t filled, total;  /* bytes: before those that are initialised;
+                              all                                */
+    uint64_t few_values[2 * OMPJIT__FEW_ITEMS];
     char *few_at[OMPJIT__FEW_ITEMS];
 } arguments;
 
@@ -32,10 +36,13 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
     a->at = a->few_at;
     a->n = 0;
     a->storage = NULL;
+    a->own = false;
     a->filled = a->total = 0;
+    a->sizes = a->values + OMPJIT__FEW_ITEMS;
     if (n <= OMPJIT__FEW_ITEMS)
         return OMPJIT_OK;
-    a->values = malloc(n * sizeof *a->values);
+    a->values = malloc(2 * n * sizeof *a->values);
+    a->sizes = a->values + n;
     a->at = malloc(n * sizeof *a->at);
     if (a->values && a->at)
         return OMPJIT_OK;
@@ -50,9 +57,12 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
 static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
-    ompjit_status st = OMPJIT_OK;
-    if (a->storage)
-        st = ompjit__construct_free_memory(c, a->storage, err);
+    ompjit_status st = ompjit__gather_end(c, err);
+    if (a->own) {
+        ompjit_status freed =
+            ompjit__construct_free_memory(c, a->storage, st ? NULL : err);
+        st = st ? st : freed;
+    }
     if (a->values != a->few_values)
         free(a->values);
     if (a->at != a->few_at)
@@ -74,11 +84,11 @@ static bool is_initialised(uint64_t type)
     return type & (OMPJIT__MAP_TO | OMPJIT__MAP_ATTACH);
 }
 
-/* Gives each private entry its offset: the initialised ones come first, so
- * that one copy fills them. */
+/* Gives each private entry its offset: the initialised ones come last, so that
+ * one copy fills them and what is behind them. */
 static void lay_out(arguments *a, const ompjit__maps *m)
 {
-    for (int initialised = 1; initialised >= 0; initialised--) {
+    for (int initialised = 0; initialised <= 1; initialised++) {
         for (int32_t i = 0; i < m->n; i++) {
             uint64_t type = (uint64_t)m->types[i];
             if (!is_private(type) || is_initialised(type) != initialised)
@@ -87,7 +97,7 @@ static void lay_out(arguments *a, const ompjit__maps *m)
             a->total += ((size_t)m->sizes[i] + PRIVATE_ALIGNMENT - 1) /
                         PRIVATE_ALIGNMENT * PRIVATE_ALIGNMENT;
         }
-        if (initialised)
+        if (!initialised)
             a->filled = a->total;
     }
 }
@@ -109,30 +119,42 @@ static void fill_one(const ompjit__construct *c, int32_t i, char *to)
     memcpy(to, &pointer, sizeof pointer);
 }
 
+static ompjit_status find_storage(arguments *a, ompjit__construct *c,
+                                  ompjit_error *err)
+{
+    if (c->gathered.privates) {
+        a->storage = c->gathered.block->memory;
+        return OMPJIT_OK;
+    }
+    ompjit_status st =
+        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
+    a->own = !st;
+    return st;
+}
+
 static ompjit_status make_privates(arguments *a, ompjit__construct *c,
                                    ompjit_error *err)
 {
     const ompjit__maps *m = c->maps;
-    lay_out(a, m);
+    size_t filled = a->total - a->filled;
     if (!a->total)
         return OMPJIT_OK;
-    char *staging = malloc(a->filled ? a->filled : 1);
+    char *staging = malloc(filled ? filled : 1);
     if (!staging)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    ompjit_status st =
-        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
+    ompjit_status st = find_storage(a, c, err);
     for (int32_t i = 0; i < m->n && !st; i++) {
         uint64_t type = (uint64_t)m->types[i];
         if (!is_private(type))
             continue;
         if (is_initialised(type))
-            fill_one(c, i, staging + (uintptr_t)a->at[i]);
+            fill_one(c, i, staging + ((uintptr_t)a->at[i] - a->filled));
         a->at[i] = a->storage + (uintptr_t)a->at[i];
     }
-    if (!st && a->filled)
-        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage, staging,
-                                    a->filled, err);
-    if (a->filled > OMPJIT__SMALL_COPY) {
+    if (!st && filled)
+        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage + a->filled,
+                                    staging, filled, err);
+    if (a->own && filled > OMPJIT__SMALL_COPY) {
         ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
         st = st ? st : waited;
     }
@@ -142,6 +164,16 @@ static ompjit_status make_privates(arguments *a, ompjit__construct *c,
 
 /* ---------------------------------------------------------------- arguments */
 
+/* An implicit map may be larger than what is mapped. */
+static uint64_t readable(const ompjit__item *it)
+{
+    uint64_t there = it->entry->end - (uintptr_t)it->begin;
+    bool inside = (uintptr_t)it->begin >= it->entry->begin;
+    return inside && (uint64_t)it->size < there ? (uint64_t)it->size
+           : inside                             ? there
+                                                : 0;
+}
+
 static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
                       const ompjit__item *it)
 {
@@ -149,6 +181,7 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     uint64_t type = (uint64_t)m->types[i];
     uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
     uint64_t *value = &a->values[a->n];
+    a->sizes[a->n] = 0;
     if (type & OMPJIT__MAP_LITERAL) {
         /* A compiler leaves the rest of the word as it was. */
         int64_t size = m->sizes[i];
@@ -157,6 +190,7 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
     } else if (type & OMPJIT__MAP_PRIVATE) {
         uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
         *value = (uintptr_t)a->at[i] + delta;
+        a->sizes[a->n] = delta ? 0 : (uint64_t)m->sizes[i];
     } else {
         if (it) /* PTR_AND_OBJ: begin has loaded the pointer */
             base = (uintptr_t)it->base;
@@ -164,6 +198,8 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
                                               (char *)begin,
                                               (uint64_t)m->sizes[i]);
         a->at[i] = (char *)(uintptr_t)(*value + (begin - base));
+        if (it && it->entry && base == begin)
+            a->sizes[a->n] = readable(it);
     }
     if (type & OMPJIT__MAP_TARGET_PARAM)
         a->n++;
@@ -232,13 +268,14 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
                            ompjit_error *err)
 {
     ompjit__construct_borrow(c);
+    lay_out(a, c->maps);
+    ompjit__gather_privates(c, a->total, a->filled);
     ompjit__present_lock(c->table);
     ompjit_status st = ompjit__construct_begin(c, err);
-    if (!st) {
+    bool begun = !st;
+    if (begun)
         st = make_arguments(a, c, err);
-        if (st)
-            ompjit__construct_end(c, true, false, NULL);
-    }
+    st = ompjit__construct_commit(c, begun, st, err);
     ompjit__present_unlock(c->table);
     return st;
 }
@@ -305,6 +342,15 @@ static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
     return unshared;
 }
 
+/* The pointer arguments to storage of a known size. */
+static uint64_t find_sized(const arguments *a)
+{
+    uint64_t sized = 0;
+    for (unsigned i = 0; i < a->n && i < 64; i++)
+        sized |= (uint64_t)(a->sizes[i] != 0) << i;
+    return sized;
+}
+
 /* Does the device have at entry i what the host has? */
 static bool is_current(const ompjit__construct *c, int32_t i, uint64_t value)
 {
@@ -360,6 +406,21 @@ static bool tunes(const ompjit_device *dev)
     return dev->ctx && dev->ctx->tune;
 }
 
+/* As ompjit__run; what comes back is put into the queue behind the kernel. */
+static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
+                                ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status st = ompjit__start(call, c->queue, &inflight, err);
+    if (st)
+        return st;
+    st = ompjit__gather_ahead(c, err);
+    ompjit_status waited =
+        c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
+    ompjit__inflight_end(&inflight, !waited);
+    return st ? st : waited;
+}
+
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,
@@ -377,6 +438,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
             asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+            asked.sized = find_sized(&a);
+            asked.sizes = a.sizes;
             uint64_t wanted = atomic_load_explicit(
                 &mod->kernels[kernel].contents, memory_order_relaxed);
             asked.contents = contents;
@@ -387,7 +450,10 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
         if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
-        if (!st)
+        bool queued = c->queue && a.n == mod->unit.kernels[kernel].nparams;
+        if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
+            st = run_queued(c, &call, err);
+        else if (!st)
             st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
                              c->queue, err);
         if (c->copying && !st) /* the kernel has been waited for */

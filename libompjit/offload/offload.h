@@ -21,6 +21,8 @@ typedef struct ompjit__request {
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t literals;     /* parameters to fold; 0: all that can be      */
     uint64_t noalias;      /* pointers that share no storage with others  */
+    uint64_t sized;        /* pointers i to sizes[i] bytes at least       */
+    const uint64_t *sizes;
     bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
     bool tuned;            /* the geometry is one to try: none remembered */

@@ -36,11 +36,9 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
     return mask;
 }
 
-/* A GPU's modules cannot share variables, so one that has any stays generic. */
-static bool can_specialize(const ompjit__call *call)
+bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
 {
-    return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
-           !call->mod->unit.nglobals;
+    return dev->limits.kind == OMPJIT_DEVICE_HOST || !mod->unit.stays_generic;
 }
 
 static uint32_t volume(const uint32_t n[3])
@@ -104,7 +102,7 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     const ompjit_kernel *kernel = &call->mod->kernels[call->index];
     unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
     ompjit__generic_key(call, g, key);
-    if (!can_specialize(call))
+    if (!ompjit__can_specialize(call->mod, call->dev))
         return;
     key->kernel = call->index;
     if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
@@ -120,6 +118,10 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         key->aligned = aligned_pointers(call);
     if (fold & OMPJIT_FOLD_NOALIAS)
         key->noalias = r->noalias & pointers_of(call);
+    if (fold & OMPJIT_FOLD_SIZES) {
+        key->sized = r->sized & pointers_of(call);
+        key->sizes = r->sizes;
+    }
     if (fold & OMPJIT_FOLD_CONTENTS) {
         key->ncontents = r->ncontents;
         key->contents = r->contents;
@@ -144,14 +146,12 @@ ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel)
     return s;
 }
 
-/* Notes which arguments differ from the last launch's, and gives up those that
- * do so most of the time. */
-static void watch_arguments(ompjit__sightings *s, uint64_t mask,
+/* Notes which arguments, or sizes of what they point to, differ from the last
+ * launch's, and gives up those that do so most of the time. */
+static void watch_arguments(ompjit__sightings *s, uint32_t seen, uint64_t mask,
                             const uint64_t *values)
 {
     enum { ENOUGH = 16 };
-    uint32_t seen = 1 + atomic_fetch_add_explicit(&s->launches, 1,
-                                                  memory_order_relaxed);
     for (; mask; mask &= mask - 1) {
         int i = __builtin_ctzll(mask);
         if (atomic_exchange_explicit(&s->last[i], values[i],
@@ -184,13 +184,15 @@ static ompjit__variant *try_special(const ompjit__call *call,
     ompjit_kernel *kernel = &call->mod->kernels[call->index];
     ompjit__sightings *s = ompjit__sightings_of(kernel);
     ompjit__variant_key key;
-    if (!s || !can_specialize(call))
+    if (!s || !ompjit__can_specialize(call->mod, call->dev))
         return NULL;
     ompjit__request request = *call->request;
     ompjit__call watched = *call;
     uint64_t wanted = request.literals ? request.literals : kernel->eligible;
-    request.literals =
-        wanted & ~atomic_load_explicit(&s->given_up, memory_order_relaxed);
+    uint64_t given_up =
+        atomic_load_explicit(&s->given_up, memory_order_relaxed);
+    request.literals = wanted & ~given_up;
+    request.sized &= ~given_up;
     if (!request.literals)
         request.fold = (request.fold ? request.fold : OMPJIT_FOLD_ALL) &
                        ~(unsigned)OMPJIT_FOLD_LITERALS;
@@ -199,7 +201,10 @@ static ompjit__variant *try_special(const ompjit__call *call,
     ompjit__variant *v = ompjit__variant_find(call->mod, &key);
     if (v)
         return v;
-    watch_arguments(s, key.literal_mask, call->values);
+    uint32_t seen = 1 + atomic_fetch_add_explicit(&s->launches, 1,
+                                                  memory_order_relaxed);
+    watch_arguments(s, seen, key.literal_mask, key.values);
+    watch_arguments(s, seen, key.sized, key.sizes);
     if (sight(s, key.hash) == ctx->sightings)
         ompjit__variant_request(call->mod, &key, NULL);
     return NULL;

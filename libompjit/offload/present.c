@@ -21,8 +21,20 @@ ompjit__present *ompjit__present_new(void)
     return table;
 }
 
-static void mapped_free(ompjit__mapped *entry)
+void *ompjit__block_drop(ompjit__block *block)
 {
+    if (!block || --block->refs)
+        return NULL;
+    void *memory = block->memory;
+    free(block);
+    return memory;
+}
+
+/* Returns the device memory that nobody else needs. */
+static void *mapped_free(ompjit__mapped *entry)
+{
+    void *memory = entry->block ? ompjit__block_drop(entry->block)
+                                : entry->allocation;
     ompjit__arrival_drop(entry->arrival);
     for (ompjit__attached *a = entry->attached, *next; a; a = next) {
         next = a->next;
@@ -30,6 +42,7 @@ static void mapped_free(ompjit__mapped *entry)
     }
     free(entry->name);
     free(entry);
+    return memory;
 }
 
 static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
@@ -38,9 +51,9 @@ static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
         return;
     tree_free(dev, entry->left);
     tree_free(dev, entry->right);
-    if (entry->allocation)
-        dev->ops->free(dev, entry->allocation, NULL);
-    mapped_free(entry);
+    void *memory = mapped_free(entry);
+    if (memory)
+        dev->ops->free(dev, memory, NULL);
 }
 
 void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
@@ -125,14 +138,14 @@ ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
     return entry;
 }
 
-void ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
+void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
 {
     ompjit__mapped **at = &table->root;
     while (*at != entry)
         at = entry->begin < (*at)->begin ? &(*at)->left : &(*at)->right;
     *at = merge(entry->left, entry->right);
     table->count--;
-    mapped_free(entry);
+    return mapped_free(entry);
 }
 
 static void each(const ompjit__mapped *tree,
@@ -215,8 +228,10 @@ void *ompjit__present_lookup(ompjit_device *dev, const void *host)
     ompjit__mapped *entry;
     void *device = NULL;
     ompjit__present_lock(dev->present);
-    if (ompjit__present_find(dev->present, host, 1, &entry))
+    if (ompjit__present_find(dev->present, host, 1, &entry)) {
         device = ompjit__present_device(entry, host);
+        entry->shared = true;
+    }
     ompjit__present_unlock(dev->present);
     return device;
 }

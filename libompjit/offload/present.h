@@ -33,6 +33,12 @@ typedef struct ompjit__arrival {
     _Atomic bool done;   /* known to be            */
 } ompjit__arrival;
 
+/* Device memory that the small entries of one construct share. */
+typedef struct ompjit__block {
+    void *memory;  /* NULL: not yet allocated                      */
+    unsigned refs; /* entries, and that construct; under the lock  */
+} ompjit__block;
+
 /* Host storage [begin, end) and its counterpart. */
 typedef struct ompjit__mapped {
     struct ompjit__mapped *left, *right;
@@ -40,9 +46,13 @@ typedef struct ompjit__mapped {
     uintptr_t begin, end;
     uintptr_t base;        /* where the pointer it was mapped by points  */
     char *device;          /* counterpart of begin                       */
-    void *allocation;      /* to be freed with it; NULL: not ours        */
+    void *allocation;      /* to be freed with it; NULL: not ours, or in */
+    ompjit__block *block;  /* this one                                   */
+    bool floating;         /* its place there is not yet known; `device` is
+                              how far behind an aligned address it begins */
     uint64_t dynamic, hold;
     uint64_t construct;    /* number of the construct that made it       */
+    bool shared;           /* another one has looked it up since         */
     ompjit__attached *attached;
     ompjit__arrival *arrival; /* of its contents; NULL: they are there   */
     char *name;            /* ";x;file;line;column;;" or NULL            */
@@ -78,8 +88,11 @@ ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
                                     const char *name);
 /* Counts down, and frees with the last; accepts NULL. */
 void ompjit__arrival_drop(ompjit__arrival *arrival);
-/* Takes it out and frees it, but not its device memory. */
-void ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
+/* Takes it out and frees it; returns its device memory, which has to be freed
+ * now, or NULL. */
+void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
+/* Counts down; returns what has to be freed with the last. Accepts NULL. */
+void *ompjit__block_drop(ompjit__block *block);
 
 void ompjit__present_each(ompjit__present *table,
                           void (*f)(void *data, const ompjit__mapped *entry),

@@ -10,7 +10,7 @@
 
 #include "offload/construct.h"
 
-static ompjit_status open_queue(ompjit__construct *c, ompjit_error *err)
+ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err)
 {
     const ompjit__device_ops *ops = c->dev->ops;
     if (c->queue || !ops->alloc_queued || c->dev->shares_memory)
@@ -23,7 +23,9 @@ ompjit_status ompjit__construct_copy(ompjit__construct *c,
                                      const void *src, size_t size,
                                      ompjit_error *err)
 {
-    ompjit_status st = open_queue(c, err);
+    if (direction == OMPJIT__COPY_TO && ompjit__gather_copy(c, dst, src, size))
+        return OMPJIT_OK;
+    ompjit_status st = ompjit__construct_open(c, err);
     if (!st)
         st = c->dev->ops->copy(c->dev, direction, dst, src, size, c->queue,
                                err);
@@ -34,7 +36,7 @@ ompjit_status ompjit__construct_copy(ompjit__construct *c,
 ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err)
 {
-    ompjit_status st = open_queue(c, err);
+    ompjit_status st = ompjit__construct_open(c, err);
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
@@ -45,7 +47,7 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err)
 {
-    ompjit_status st = open_queue(c, err);
+    ompjit_status st = ompjit__construct_open(c, err);
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
@@ -64,7 +66,11 @@ ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->copying)
         return OMPJIT_OK;
-    ompjit_status st = c->dev->ops->queue_wait(c->dev, c->queue, err);
+    ompjit_status st = ompjit__gather_send(c, err);
+    if (!st)
+        st = c->gathered.pieces.size
+                 ? ompjit__gather_wait(c, err)
+                 : c->dev->ops->queue_wait(c->dev, c->queue, err);
     if (!st)
         ompjit__construct_arrived(c);
     return st;
@@ -103,10 +109,13 @@ ompjit_status ompjit__construct_fills(ompjit__construct *c,
 ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
                                         ompjit_error *err)
 {
+    if (!st)
+        st = ompjit__gather_send(c, err);
     if (!st && c->arrival)
-        st = c->dev->ops->event_record(c->dev, c->queue, &c->arrival->event,
-                                       err);
+        st = c->dev->ops->event_record(c->dev, c->queue, false,
+                                       &c->arrival->event, err);
     if (st) {
+        ompjit__gather_forget(c);
         ompjit__construct_wait(c, NULL);
         ompjit__construct_arrived(c);
     }
@@ -125,7 +134,7 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
         ompjit__arrival_drop(arrival);
         return OMPJIT_OK;
     }
-    ompjit_status st = open_queue(c, err);
+    ompjit_status st = ompjit__construct_open(c, err);
     if (st)
         return st;
     return c->dev->ops->queue_after(c->dev, c->queue, arrival->event, err);
@@ -133,6 +142,7 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
 
 void ompjit__construct_close(ompjit__construct *c)
 {
+    ompjit__gather_end(c, NULL);
     if (c->arrival) {
         ompjit__present_lock(c->table);
         ompjit__arrival_drop(c->arrival);

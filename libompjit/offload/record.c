@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/module.h"
+#include "offload/launch.h"
 
 /* "saxpy_l3" of "__omp_offloading_fe00_a7200e_saxpy_l3": the numbers are those
  * of the file that clang has read, and change with it. */
@@ -30,13 +30,15 @@ static const char *short_symbol(const char *symbol)
 
 /* ---------------------------------------------------------------- writing */
 
+#define SIZE "size:"
+
 /* Is the parameter's name of use in a list? */
 static bool has_own_name(const ompjit__kernel_desc *k, unsigned i)
 {
     const char *name = k->params[i].name;
     static const char *const words[] = {"threads", "teams", "residents",
                                         "aligned", "noalias"};
-    bool own = *name && !strpbrk(name, "= \t\n#") && (*name < '0' ||
+    bool own = *name && !strpbrk(name, "=: \t\n#") && (*name < '0' ||
                                                       *name > '9');
     for (size_t w = 0; w < OMPJIT__COUNT(words); w++)
         own = own && strcmp(name, words[w]) != 0;
@@ -57,6 +59,16 @@ static void add_mask(ompjit__buf *line, const char *name, uint64_t mask)
         ompjit__buf_printf(line, " %s=0x%" PRIx64, name, mask);
 }
 
+static void add_param(ompjit__buf *line, const ompjit__kernel_desc *k,
+                      const char *what, unsigned i, uint64_t value)
+{
+    if (has_own_name(k, i))
+        ompjit__buf_printf(line, " %s%s=", what, k->params[i].name);
+    else
+        ompjit__buf_printf(line, " %s%u=", what, i);
+    ompjit__buf_printf(line, "0x%" PRIx64, value);
+}
+
 static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
                       ompjit__buf *line)
 {
@@ -69,11 +81,11 @@ static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
     add_number(line, "residents", key->residents);
     for (uint64_t rest = key->literal_mask; k && rest; rest &= rest - 1) {
         unsigned i = (unsigned)__builtin_ctzll(rest);
-        if (has_own_name(k, i))
-            ompjit__buf_printf(line, " %s=", k->params[i].name);
-        else
-            ompjit__buf_printf(line, " %u=", i);
-        ompjit__buf_printf(line, "0x%" PRIx64, key->values[i]);
+        add_param(line, k, "", i, key->values[i]);
+    }
+    for (uint64_t rest = key->sized; k && rest; rest &= rest - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rest);
+        add_param(line, k, SIZE, i, key->sizes[i]);
     }
     add_mask(line, "aligned", key->aligned);
     add_mask(line, "noalias", key->noalias);
@@ -110,7 +122,7 @@ void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 
 struct entry {
     ompjit__variant_key key;
-    uint64_t values[64];
+    uint64_t values[64], sizes[64];
     const ompjit__kernel_desc *k; /* NULL: all kernels */
     char why[256];                /* it is wrong; "": it is not */
 };
@@ -178,6 +190,20 @@ static void set_argument(const ompjit_module *mod, struct entry *e,
     }
 }
 
+static void set_size(const ompjit_module *mod, struct entry *e,
+                     const char *name, uint64_t value)
+{
+    unsigned i = e->k ? find_param(e->k, name) : 0;
+    if (!e->k || i == e->k->nparams || i >= 64 || !value ||
+        mod->kernels[e->key.kernel].eligible >> i & 1) {
+        wrong(e, SIZE "%s=%" PRIu64 ": there is no such pointer, or no such "
+                      "size", name, value);
+        return;
+    }
+    e->sizes[i] = value;
+    e->key.sized |= UINT64_C(1) << i;
+}
+
 static void set_count(struct entry *e, const char *name, uint64_t value,
                       uint32_t *to)
 {
@@ -223,6 +249,8 @@ static void read_word(const ompjit_module *mod, struct entry *e, char *word)
         set_pointers(mod, e, word, value, &e->key.aligned);
     else if (!strcmp(word, "noalias"))
         set_pointers(mod, e, word, value, &e->key.noalias);
+    else if (!strncmp(word, SIZE, sizeof SIZE - 1))
+        set_size(mod, e, word + sizeof SIZE - 1, value);
     else
         set_argument(mod, e, word, value);
 }
@@ -239,9 +267,9 @@ static void check_entry(const ompjit_module *mod, const ompjit_device *dev,
                   key->threads > (host ? 1 : 0)))
         wrong(e, host ? "code for all kernels has threads=1 or nothing folded"
                       : "code for all kernels has nothing folded");
-    else if (e->k && !host && mod->unit.nglobals)
-        wrong(e, "a program with device variables is not specialized for a "
-                 "GPU");
+    else if (e->k && !ompjit__can_specialize(mod, dev))
+        wrong(e, "a program whose variables may hold addresses of functions is "
+                 "not specialized for a GPU");
     else if (key->residents && (host || !key->threads))
         wrong(e, "residents=%u needs a GPU and threads=", key->residents);
 }
@@ -261,6 +289,7 @@ static bool read_line(const ompjit_module *mod, ompjit_device *dev, char *line,
         read_word(mod, e, word);
     check_entry(mod, dev, e);
     e->key.values = e->values;
+    e->key.sizes = e->sizes;
     e->key.hash = ompjit__variant_hash(&e->key);
     return true;
 }

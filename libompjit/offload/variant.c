@@ -79,6 +79,10 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
         h = mix(mix(h, key->aligned), key->noalias);
     for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
         h = mix(h, key->values[__builtin_ctzll(rest)]);
+    if (key->sized)
+        h = mix(h, key->sized);
+    for (uint64_t rest = key->sized; rest; rest &= rest - 1)
+        h = mix(h, key->sizes[__builtin_ctzll(rest)]);
     for (uint32_t i = 0; i < key->ncontents; i++)
         h = mix_contents(h, &key->contents[i]);
     return h;
@@ -96,21 +100,26 @@ static bool same_contents(const ompjit__variant_key *a,
     return same;
 }
 
+/* By parameter, where the mask says. */
+static bool same_numbers(uint64_t mask, const uint64_t *a, const uint64_t *b)
+{
+    for (; mask; mask &= mask - 1)
+        if (a[__builtin_ctzll(mask)] != b[__builtin_ctzll(mask)])
+            return false;
+    return true;
+}
+
 static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 {
     if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
         a->threads != b->threads || a->teams != b->teams ||
         a->residents != b->residents ||
         a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
-        a->noalias != b->noalias ||
+        a->noalias != b->noalias || a->sized != b->sized ||
         memcmp(&a->shape, &b->shape, sizeof a->shape))
         return false;
-    for (uint64_t rest = a->literal_mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctzll(rest);
-        if (a->values[i] != b->values[i])
-            return false;
-    }
-    return same_contents(a, b);
+    return same_numbers(a->literal_mask, a->values, b->values) &&
+           same_numbers(a->sized, a->sizes, b->sizes) && same_contents(a, b);
 }
 
 /* The list and, behind it, all its bytes. NULL: out of memory. */
@@ -129,26 +138,34 @@ static const ompjit_contents *copy_contents(const ompjit__variant_key *key)
     return copy;
 }
 
-/* A key that owns its values and contents. */
+/* Of those that the mask has, and what is before them. False: out of memory. */
+static bool copy_numbers(uint64_t mask, const uint64_t *from,
+                         const uint64_t **to)
+{
+    if (mask)
+        *to = ompjit__memdup(from, (64 - (size_t)__builtin_clzll(mask)) *
+                                       sizeof *from);
+    return !mask || *to;
+}
+
+/* A key that owns its values, sizes and contents. */
 static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 {
     *to = *from;
-    to->values = NULL;
+    to->values = to->sizes = NULL;
     to->contents = NULL;
     if (from->ncontents && !(to->contents = copy_contents(from)))
         return false;
-    if (!from->literal_mask)
-        return true;
-    size_t n = 64 - (size_t)__builtin_clzll(from->literal_mask);
-    to->values = ompjit__memdup(from->values, n * sizeof *to->values);
-    return to->values != NULL;
+    return copy_numbers(from->literal_mask, from->values, &to->values) &&
+           copy_numbers(from->sized, from->sizes, &to->sizes);
 }
 
 static void free_key(ompjit__variant_key *key)
 {
     free((void *)(uintptr_t)key->values);
+    free((void *)(uintptr_t)key->sizes);
     free((void *)(uintptr_t)key->contents);
-    key->values = NULL;
+    key->values = key->sizes = NULL;
     key->contents = NULL;
 }
 
@@ -353,6 +370,8 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
                          .literals = key->values,
                          .aligned = key->aligned,
                          .noalias = key->noalias,
+                         .sized = key->sized,
+                         .sizes = key->sizes,
                          .import_globals = base != NULL,
                          .residents = key->residents,
                          .ncontents = key->ncontents,

@@ -23,7 +23,9 @@ typedef struct ompjit__variant_key {
     const ompjit_contents *contents;
     uint64_t literal_mask;   /* folded parameters                          */
     uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
-    const uint64_t *values;  /* by parameter; read where literal_mask says */
+    uint64_t sized;          /* pointers to so many bytes: ompjit__spec    */
+    const uint64_t *sizes;   /* by parameter, as are                       */
+    const uint64_t *values;  /* these; read where literal_mask says        */
     uint64_t hash;           /* of all of it: ompjit__variant_hash         */
 } ompjit__variant_key;
 

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Events of the application: points in queues, to wait for, to ask about and to
+ * take the time between. On a device that does its work at once an event is the
+ * moment in which it was recorded.
+ */
+#include <stdlib.h>
+
+#include "api/queue.h"
+
+struct ompjit_event {
+    ompjit_device *dev;
+    pthread_mutex_t lock; /* of what follows */
+    bool recorded;
+    ompjit__event *event; /* the device's; NULL: it has none */
+    uint64_t at;          /* then: the clock                 */
+};
+
+static ompjit_status null(const char *who, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: an argument is NULL", who);
+}
+
+ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
+                                  ompjit_error *err)
+{
+    if (!dev || !event)
+        return null(__func__, err);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    ompjit_event *made = status ? NULL : calloc(1, sizeof *made);
+    if (!status && !made)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (status)
+        return status;
+    made->dev = dev;
+    pthread_mutex_init(&made->lock, NULL);
+    *event = made;
+    return OMPJIT_OK;
+}
+
+void ompjit_event_destroy(ompjit_event *event)
+{
+    if (!event)
+        return;
+    if (event->event)
+        event->dev->ops->event_destroy(event->dev, event->event);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+static ompjit_status not_recording(const char *who, ompjit_queue *queue,
+                                   ompjit_error *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool recording = queue->recording;
+    pthread_mutex_unlock(&queue->lock);
+    if (!recording)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: the queue is being recorded", who);
+}
+
+ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
+                                  ompjit_error *err)
+{
+    if (!event || !queue)
+        return null(__func__, err);
+    ompjit_device *dev = event->dev;
+    ompjit__event *made = NULL;
+    ompjit_status status = ompjit__queue_check(__func__, queue, dev, err);
+    if (!status)
+        status = not_recording(__func__, queue, err);
+    if (!status && dev->ops->event_record)
+        status = dev->ops->event_record(dev, queue->queue, true, &made, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&event->lock);
+    ompjit__event *old = event->event;
+    event->event = made;
+    event->at = ompjit__now();
+    event->recorded = true;
+    pthread_mutex_unlock(&event->lock);
+    if (old)
+        dev->ops->event_destroy(dev, old);
+    return OMPJIT_OK;
+}
+
+/* The device's event, and when it was recorded. */
+static ompjit__event *inner_of(ompjit_event *event, uint64_t *at)
+{
+    pthread_mutex_lock(&event->lock);
+    ompjit__event *inner = event->event;
+    *at = event->at;
+    pthread_mutex_unlock(&event->lock);
+    return inner;
+}
+
+/* With the lock. */
+static ompjit_status check_recorded(const char *who, const ompjit_event *event,
+                                    ompjit_error *err)
+{
+    if (event->recorded)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: the event was never recorded", who);
+}
+
+/* Waits without the lock: others may ask meanwhile. */
+ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
+{
+    if (!event)
+        return null(__func__, err);
+    pthread_mutex_lock(&event->lock);
+    ompjit_status status = check_recorded(__func__, event, err);
+    ompjit__event *inner = event->event;
+    pthread_mutex_unlock(&event->lock);
+    if (status || !inner)
+        return status;
+    return event->dev->ops->event_wait(event->dev, inner, err);
+}
+
+ompjit_status ompjit_event_query(ompjit_event *event, int *done,
+                                 ompjit_error *err)
+{
+    if (!event || !done)
+        return null(__func__, err);
+    bool came = true;
+    pthread_mutex_lock(&event->lock);
+    ompjit_status status = check_recorded(__func__, event, err);
+    if (!status && event->event)
+        status = event->dev->ops->event_query(event->dev, event->event, &came,
+                                              err);
+    pthread_mutex_unlock(&event->lock);
+    if (!status)
+        *done = came;
+    return status;
+}
+
+ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
+                                   double *seconds, ompjit_error *err)
+{
+    int from_done = 0, to_done = 0;
+    if (!from || !to || !seconds)
+        return null(__func__, err);
+    if (from->dev != to->dev)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_event_elapsed: events of two devices");
+    ompjit_status status = ompjit_event_query(from, &from_done, err);
+    if (!status)
+        status = ompjit_event_query(to, &to_done, err);
+    if (!status && (!from_done || !to_done))
+        status = ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                              "ompjit_event_elapsed: %s event has not come yet",
+                              from_done ? "the second" : "the first");
+    if (status)
+        return status;
+    uint64_t began, ended;
+    ompjit__event *first = inner_of(from, &began);
+    ompjit__event *last = inner_of(to, &ended);
+    if (first)
+        return from->dev->ops->event_elapsed(from->dev, first, last, seconds,
+                                             err);
+    *seconds = 1e-9 * (double)(int64_t)(ended - began);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
+                                       ompjit_event *event, ompjit_error *err)
+{
+    if (!queue || !event)
+        return null(__func__, err);
+    ompjit_device *dev = queue->dev;
+    if (event->dev != dev)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_queue_after_event: the event is another "
+                            "device's");
+    ompjit_status status = not_recording(__func__, queue, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&event->lock);
+    status = check_recorded(__func__, event, err);
+    if (!status && event->event)
+        status = dev->ops->queue_after(dev, queue->queue, event->event, err);
+    pthread_mutex_unlock(&event->lock);
+    return status;
+}

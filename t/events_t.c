@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Events in queues, on the host device and on ptxi's driver in its three modes;
+ * what kernels print, and when; each call of the driver failed once.
+ */
+#include "cuda_work.h"
+#include "device/cuda_driver.h"
+#include "ptxi.h"
+
+static const char source[] =
+    "#include <stdio.h>\n"
+    "void grow(float *p, int n, int say) {\n"
+    "#pragma omp target teams distribute parallel for is_device_ptr(p)\n"
+    "  for (int i = 0; i < n; i++) {\n"
+    "    p[i] += 1;\n"
+    "    if (say && i == 0) printf(\"grown to %g\\n\", p[i]); } }\n";
+
+struct gpu {
+    ompjit_context *ctx;
+    ompjit_device *dev;
+    ompjit_module *mod;
+    ompjit_kernel *grow;
+    ompjit_queue *queue, *other;
+    void *p;
+};
+
+static bool on_gpu;
+static float out[N];
+
+static void open_all(struct gpu *g)
+{
+    static const float zero[N];
+    ompjit_error err = {0};
+    g->ctx = context_with(on_gpu ? "cuda" : "host", OMPJIT_ASSEMBLER_DRIVER);
+    if (ompjit_context_device(g->ctx, 0, &g->dev, &err) ||
+        ompjit_module_from_c(g->ctx, source, NULL, &g->mod, &err) ||
+        ompjit_module_kernel(g->mod, "grow", &g->grow, &err) ||
+        ompjit_device_alloc(g->dev, sizeof out, &g->p, &err) ||
+        ompjit_device_upload(g->dev, g->p, zero, sizeof zero, &err) ||
+        ompjit_queue_create(g->dev, &g->queue, &err) ||
+        ompjit_queue_create(g->dev, &g->other, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+}
+
+static void close_all(struct gpu *g)
+{
+    ompjit_queue_destroy(g->queue);
+    ompjit_queue_destroy(g->other);
+    ompjit_device_free(g->dev, g->p, NULL);
+    ompjit_module_destroy(g->mod);
+    ompjit_context_destroy(g->ctx);
+}
+
+static ompjit_status grow(const struct gpu *g, ompjit_queue *queue, int say,
+                          ompjit_error *err)
+{
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    launch.queue = queue;
+    launch.teams = 2;
+    launch.threads = 64;
+    ompjit_arg args[] = {{"p", OMPJIT_ARG_POINTER, {.p = g->p}},
+                         {"n", OMPJIT_ARG_I32, {.i32 = N}},
+                         {"say", OMPJIT_ARG_I32, {.i32 = say}}};
+    return ompjit_kernel_launch(g->grow, g->dev, &launch, args, 3, err);
+}
+
+static void points(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_event *a, *b;
+    int done = -1;
+    double seconds = -1;
+    ok(!ompjit_event_create(g->dev, &a, &err) &&
+           !ompjit_event_create(g->dev, &b, &err),
+       "two events");
+    ok(ompjit_event_wait(a, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_query(a, &done, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_queue_after_event(g->other, a, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_elapsed(a, b, &seconds, &err) == OMPJIT_ERR_INVALID,
+       "are nothing before they are recorded");
+    ok_contains(err.text, "never recorded", "and the error says so");
+    ok(!ompjit_event_record(a, g->queue, &err) && !grow(g, g->queue, 0, &err) &&
+           !grow(g, g->queue, 0, &err) &&
+           !ompjit_event_record(b, g->queue, &err),
+       "around two kernels");
+    ok(!ompjit_event_wait(b, &err) && !ompjit_event_query(b, &done, &err) &&
+           done == 1,
+       "the second has come when it was waited for: %s", err.text);
+    ok(!ompjit_queue_download(g->other, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(g->other, &err) && out[0] == 2,
+       "with what was before it");
+    ok(!ompjit_event_elapsed(a, b, &seconds, &err) && seconds > 0 &&
+           seconds < 60,
+       "and time between: %g s", seconds);
+    ok(!ompjit_event_record(a, g->queue, &err) && !ompjit_event_wait(a, &err) &&
+           !ompjit_event_elapsed(b, a, &seconds, &err) && seconds >= 0,
+       "recorded again it is later");
+    ompjit_event_destroy(a);
+    ompjit_event_destroy(b);
+    ompjit_event_destroy(NULL);
+}
+
+static void order(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_event *event;
+    float before = out[0];
+    ok(!ompjit_event_create(g->dev, &event, &err) &&
+           !grow(g, g->queue, 0, &err) &&
+           !ompjit_event_record(event, g->queue, &err) &&
+           !ompjit_queue_after_event(g->other, event, &err) &&
+           !ompjit_queue_download(g->other, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(g->other, &err),
+       "a queue after an event");
+    ok(out[0] == before + 1 && out[N - 1] == before + 1,
+       "sees what came before: %g", out[0]);
+    ok(!ompjit_queue_wait(g->queue, &err), "the first ends as ever");
+    ompjit_graph *graph;
+    ok(!ompjit_graph_begin(g->queue, &err) &&
+           ompjit_event_record(event, g->queue, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_queue_after_event(g->queue, event, &err) ==
+               OMPJIT_ERR_INVALID &&
+           !ompjit_graph_end(g->queue, &graph, &err),
+       "events are not recorded in graphs: %s", err.text);
+    ompjit_graph_destroy(graph);
+    ompjit_event_destroy(event);
+}
+
+static void wrong_use(const struct gpu *g)
+{
+    struct gpu other;
+    ompjit_error err = {0};
+    ompjit_event *a, *b;
+    double seconds;
+    open_all(&other);
+    ok(!ompjit_event_create(g->dev, &a, &err) &&
+           !ompjit_event_create(other.dev, &b, &err),
+       "events of two contexts' devices");
+    ok(ompjit_event_record(a, other.queue, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_queue_after_event(other.queue, a, &err) ==
+               OMPJIT_ERR_INVALID &&
+           ompjit_event_elapsed(a, b, &seconds, &err) == OMPJIT_ERR_INVALID,
+       "do not go together");
+    ok(ompjit_event_create(NULL, &a, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_record(NULL, g->queue, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_wait(NULL, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_query(a, NULL, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_elapsed(a, NULL, &seconds, &err) ==
+               OMPJIT_ERR_INVALID &&
+           ompjit_queue_after_event(NULL, a, &err) == OMPJIT_ERR_INVALID,
+       "NULL is refused");
+    ompjit_event_destroy(a);
+    ompjit_event_destroy(b);
+    close_all(&other);
+}
+
+/* Standard output goes into the file until it is put back. */
+static int divert(int to)
+{
+    fflush(stdout);
+    int kept = dup(STDOUT_FILENO);
+    dup2(to, STDOUT_FILENO);
+    return kept;
+}
+
+static void put_back(int kept)
+{
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+}
+
+static void output(const struct gpu *g)
+{
+    char name[] = "/tmp/ompjit-out-XXXXXX", text[256] = "";
+    ompjit_error err = {0};
+    int file = mkstemp(name);
+    unlink(name);
+    int kept = divert(file);
+    ompjit_status st = grow(g, g->queue, 1, &err);
+    if (!st)
+        st = ompjit_queue_wait(g->queue, &err);
+    fflush(stdout);
+    ssize_t n = pread(file, text, sizeof text - 1, 0);
+    put_back(kept);
+    close(file);
+    ok(!st && n > 0, "a kernel has printed when its queue was waited for: %s",
+       err.text);
+    ok_contains(text, "grown to", "what it says");
+}
+
+static void all(void)
+{
+    struct gpu g;
+    on_gpu = getenv("PTXI_STREAM");
+    open_all(&g);
+    points(&g);
+    order(&g);
+    wrong_use(&g);
+    output(&g);
+    close_all(&g);
+}
+
+/* In lazy mode nothing is done before somebody waits. */
+static void not_yet(void)
+{
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_event *a, *b;
+    int done = -1;
+    double seconds;
+    on_gpu = true;
+    open_all(&g);
+    ok(!ompjit_event_create(g.dev, &a, &err) &&
+           !ompjit_event_create(g.dev, &b, &err) &&
+           !ompjit_event_record(a, g.queue, &err) &&
+           !grow(&g, g.queue, 0, &err) &&
+           !ompjit_event_record(b, g.queue, &err) &&
+           !ompjit_event_query(b, &done, &err),
+       "a kernel before an event: %s", err.text);
+    ok(done == 0, "has not been done");
+    ok(ompjit_event_elapsed(a, b, &seconds, &err) == OMPJIT_ERR_INVALID,
+       "and took no time");
+    ok_contains(err.text, "has not come yet", "as the error says");
+    ok(!ompjit_event_wait(b, &err) && !ompjit_event_query(b, &done, &err) &&
+           done == 1,
+       "until it is waited for");
+    ompjit_event_destroy(a);
+    ompjit_event_destroy(b);
+    close_all(&g);
+}
+
+static void faults(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    static const char *const rows[][2] = {
+        {"cuEventCreate", "cuEventCreate:1:2"},
+        {"cuEventRecord", "cuEventRecord:1:999"},
+        {"cuEventSynchronize", "cuEventSynchronize:1:999"},
+        {"cuEventQuery", "cuEventQuery:1:999"},
+        {"cuEventElapsedTime", "cuEventElapsedTime:1:999"},
+        {"cuStreamWaitEvent", "cuStreamWaitEvent:1:999"},
+    };
+    struct gpu g;
+    on_gpu = true;
+    open_all(&g);
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit_error err = {0};
+        ompjit_event *a, *b;
+        int done;
+        double seconds;
+        ompjit_event_create(g.dev, &a, &err);
+        ompjit_event_create(g.dev, &b, &err);
+        for (int failing = 1; failing >= 0; failing--) {
+            ptxi_driver_fail(failing ? rows[i][1] : NULL);
+            bool failed = ompjit_event_record(a, g.queue, &err) ||
+                          ompjit_event_record(b, g.queue, &err) ||
+                          ompjit_event_wait(b, &err) ||
+                          ompjit_event_query(b, &done, &err) ||
+                          ompjit_event_elapsed(a, b, &seconds, &err) ||
+                          ompjit_queue_after_event(g.other, b, &err);
+            ok(failed == failing, "%s fails %d times", rows[i][0], failing);
+            if (failing)
+                ok_contains(err.text, rows[i][0], "and the error names it");
+        }
+        ompjit_event_destroy(a);
+        ompjit_event_destroy(b);
+    }
+    close_all(&g);
+}
+
+static const struct scenario scenarios[] = {
+    {"host", all, {NULL}, NULL, EMULATED},
+    {"sync", all, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
+    {"async", all, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"lazy", all, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"not yet", not_yet, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+};
+
+int main(int argc, char **argv)
+{
+    return run_scenarios(argc, argv, scenarios, OMPJIT__COUNT(scenarios));
+}

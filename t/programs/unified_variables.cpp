@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect: 4 1003 57 12 999 host
+// In a program that requires unified shared memory, functions of device code
+// have the host's variables, declared target or not.
+#include <cstdio>
+
+#pragma omp requires unified_shared_memory
+
+int counter = 3;
+int numbers[10] = {5, 6, 7};
+const char *word = "none";
+
+struct base {
+    static int last;
+    static int *pointer;
+    virtual ~base() { last = 999; }
+};
+int base::last = 0;
+int *base::pointer = &numbers[2];
+
+static int count(int by) { return counter += by; }
+static int element(int i) { return i ? numbers[1] * 2 : *base::pointer + 50; }
+static void say(const char *s) { word = s; }
+
+int main()
+{
+    const char *host = "host";
+    int r[4];
+#pragma omp target map(from: r) firstprivate(host)
+    {
+        r[0] = count(1);
+        r[1] = count(999);
+        r[2] = element(0);
+        r[3] = element(1);
+        base b;
+        say(host);
+    }
+    printf("%d %d %d %d %d %s\n", r[0], counter, r[2], r[3], base::last, word);
+}
