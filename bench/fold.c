@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * fold FILE.c TEAMS THREADS: PTX for sm_90 of the target regions of a C file,
- * as it is made for a launch of that geometry; on standard output.
+ * fold FILE.c TEAMS THREADS [NAME=VALUE]...: PTX for sm_90 of the target
+ * regions of a C file, as it is made for a launch of that geometry; on standard
+ * output. With values (of 4 bytes, those of floats with a point) the variant of
+ * the file's one kernel that a launch with them gets, whose pointers are
+ * aligned and stand apart.
  */
 #include <string.h>
 
@@ -24,14 +27,54 @@ static char *read_all(const char *path)
     return text;
 }
 
+/* NAME=VALUE to the literal of that name. */
+static void set_literal(const ompjit__kernel_desc *k, const char *setting,
+                        ompjit__spec *spec, uint64_t *literals)
+{
+    size_t n = strcspn(setting, "=");
+    const char *value = setting + n + (setting[n] == '=');
+    for (unsigned i = 0; i < k->nparams; i++) {
+        if (strlen(k->params[i].name) != n ||
+            memcmp(k->params[i].name, setting, n))
+            continue;
+        int32_t integer = atoi(value);
+        float real = strtof(value, NULL);
+        memcpy(&literals[i], strchr(value, '.') ? (void *)&real : &integer,
+               sizeof integer);
+        spec->literal_mask |= UINT64_C(1) << i;
+        return;
+    }
+    fprintf(stderr, "%s: no such argument\n", setting);
+    exit(1);
+}
+
+static void specialize(const ompjit__unit *unit, char **settings, int n,
+                       ompjit__spec *spec)
+{
+    static uint64_t literals[64];
+    const ompjit__kernel_desc *k = &unit->kernels[0];
+    if (unit->nkernels != 1 || k->nparams > 64) {
+        fprintf(stderr, "%s: not one kernel\n", unit->name);
+        exit(1);
+    }
+    spec->kernel = k->symbol;
+    spec->literals = literals;
+    for (int i = 0; i < n; i++)
+        set_literal(k, settings[i], spec, literals);
+    for (unsigned i = 0; i < k->nparams; i++)
+        if (k->params[i].kind == OMPJIT__PARAM_POINTER)
+            spec->aligned = spec->noalias |= UINT64_C(1) << i;
+}
+
 int main(int argc, char **argv)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
     ompjit_module *mod;
     ompjit__image image;
-    if (argc != 4) {
-        fprintf(stderr, "usage: fold FILE.c TEAMS THREADS\n");
+    if (argc < 4) {
+        fprintf(stderr,
+                "usage: fold FILE.c TEAMS THREADS [NAME=VALUE]...\n");
         return 2;
     }
     ompjit__spec spec = {.teams = (uint32_t)atoi(argv[2]),
@@ -39,6 +82,8 @@ int main(int argc, char **argv)
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_module_from_c(ctx, read_all(argv[1]), NULL, &mod, &err));
+    if (argc > 4)
+        specialize(&mod->unit, argv + 4, argc - 4, &spec);
     try(ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX, &spec,
                       &image, &err));
     fwrite(image.bytes.data, 1, image.bytes.size, stdout);

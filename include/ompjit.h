@@ -217,8 +217,12 @@ typedef struct ompjit_context_options {
     void *log_data;
     ompjit_failure_fn *on_failure; /* NULL: see ompjit_context_failure     */
     void *on_failure_data;
-    int profile;             /* 1: launches are timed too; 0: only where
-                                OMPJIT_PROFILE=1                           */
+    int profile;             /* 1: launches are timed too, and what was done
+                                is kept (ompjit_context_profile); 0: only
+                                where OMPJIT_PROFILE is set. OMPJIT_PROFILE=1
+                                tells it to the log, or to stderr where there
+                                is none, when the context is destroyed; another
+                                value is a file for the trace              */
     ompjit_specialize specialize; /* for launches that do not say          */
     unsigned sightings;      /* AUTO: launches with the same values before a
                                 variant is built for them; 0: 3            */
@@ -285,6 +289,25 @@ typedef struct ompjit_times {
     uint64_t count[OMPJIT_STAGE_COUNT];
 } ompjit_times;
 void ompjit_context_times(ompjit_context *ctx, ompjit_times *times);
+
+typedef enum ompjit_profile_format {
+    OMPJIT_PROFILE_TABLE = 0, /* what there was, how often and how long      */
+    OMPJIT_PROFILE_TRACE      /* each time, as JSON for Chrome's tracing page
+                                 and Perfetto                                */
+} ompjit_profile_format;
+
+/* What a context with `profile` did so far: each stage of its compiles, launch
+ * and copy, by the host's clock. A launch ends when it was waited for; a bound
+ * launch in a queue is only seen to be put there ("submit"), and a copy in a
+ * queue likewise. Of more than a million events the trace has the first.
+ * `text` ends in NUL, not counted in *size (which may be NULL); free it with
+ * ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
+ *
+ * In an application that Nsight Systems runs, or that has loaded libnvToolsExt,
+ * launches and copies are NVTX ranges too, whatever `profile` says. */
+ompjit_status ompjit_context_profile(ompjit_context *ctx,
+                                     ompjit_profile_format format, char **text,
+                                     size_t *size, ompjit_error *err);
 
 /* ---------------------------------------------------------------- devices */
 
@@ -484,6 +507,51 @@ typedef struct ompjit_resources {
 ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                                       ompjit_resources *res,
                                       ompjit_error *err);
+
+/* What a multiprocessor of an architecture has. */
+typedef struct ompjit_arch_info {
+    size_t size;            /* sizeof(ompjit_arch_info)                     */
+    uint32_t warps, teams;  /* that it runs at the same time                */
+    uint32_t threads;       /* in these warps                               */
+    uint32_t registers;     /* of 32 bits                                   */
+    uint32_t shared;        /* bytes of team-shared memory                  */
+    uint32_t team_shared;   /* bytes of it that one team may have           */
+    uint32_t team_reserved; /* bytes that CUDA takes of it for each team    */
+} ompjit_arch_info;
+#define OMPJIT_ARCH_INFO_INIT { .size = sizeof(ompjit_arch_info) }
+
+/* Fills *info, whose `size` the caller has set. `arch` is a GPU's, "sm_90";
+ * TARGET error otherwise. Needs no such device. */
+ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
+                                   ompjit_error *err);
+
+/* Bits of what keeps more teams from a multiprocessor. */
+enum {
+    OMPJIT_LIMIT_WARPS = 1,
+    OMPJIT_LIMIT_TEAMS = 2,
+    OMPJIT_LIMIT_REGISTERS = 4,
+    OMPJIT_LIMIT_SHARED = 8 /* team-shared memory */
+};
+
+typedef struct ompjit_occupancy {
+    size_t size;         /* sizeof(ompjit_occupancy)                        */
+    uint32_t teams;      /* that run on a multiprocessor at the same time;
+                            0: a team does not fit at all                   */
+    uint32_t warps;      /* in them                                         */
+    uint32_t most_warps; /* that it could run                               */
+    uint32_t limits;     /* OMPJIT_LIMIT_... together                       */
+} ompjit_occupancy;
+#define OMPJIT_OCCUPANCY_INIT { .size = sizeof(ompjit_occupancy) }
+
+/* What cuOccupancyMaxActiveBlocksPerMultiprocessor says of a kernel that uses
+ * so much (ompjit_kernel_resources), launched with so many threads a team and
+ * bytes of dynamic team-shared memory, where nobody has asked for more cache
+ * than that leaves. Sets *out, whose `size` the caller has set. Needs no
+ * device. */
+ompjit_status ompjit_occupancy_get(const char *arch,
+                                   const ompjit_resources *use,
+                                   uint32_t threads, uint32_t dynamic_shared,
+                                   ompjit_occupancy *out, ompjit_error *err);
 
 /* One argument of an explicit launch. Pointers are device pointers. `name`
  * NULL: arguments stand in the kernel's order; else the parameter's name. */

@@ -224,6 +224,10 @@ struct ompjit_context {
     ompjit_host_memory host_memory; /* not DEFAULT                        */
     struct ompjit__check *check; /* device/check.h; NULL: none are made    */
     bool profile;              /* launches are timed                       */
+    bool watched, ranges;      /* spans are asked for: at all, by NVTX     */
+    struct ompjit__profile *spans; /* base/profile.h; NULL: none are kept  */
+    char *profile_to;          /* where to in the end: "1" is the log; NULL:
+                                  nowhere                                  */
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     uint64_t device_heap, device_stack; /* bytes; 0: the driver's choice    */

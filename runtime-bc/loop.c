@@ -12,6 +12,7 @@ INLINE share share_of(int32_t schedule, int32_t gtid)
     switch (schedule) {
     case DISTRIBUTE_CHUNKED:
     case DISTRIBUTE:
+    case DISTRIBUTE_ALL:
         return (share){plat_team(), plat_teams()};
     }
     uint32_t c = context_of(gtid);

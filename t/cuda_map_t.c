@@ -84,7 +84,7 @@ static void open_context(ompjit_context **ctx, ompjit_module **mod)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_error err = {0};
-    options.devices = "cuda";
+    options.devices = test_device();
     options.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.log = take_log;
     options.on_failure = note;
@@ -280,6 +280,7 @@ static const struct scenario scenarios[] = {
     MODES("SLICE=100000"),
     MODES("SEED=1"),
     MODES("SEED=2"),
+    {"real", right, {0}, CLEAN, ANY_GPU},
     {"batches", batches, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"lost", lost, {"PTXI_STREAM=async"}, NULL, EMULATED},

@@ -20,7 +20,7 @@ static void by_nvrtc(void)
 static void by_clang(void)
 {
     struct work w = {.how = "clang"};
-    all_policies(&w, "cuda", OMPJIT_CUDA_COMPILER_CLANG);
+    all_policies(&w, test_device(), OMPJIT_CUDA_COMPILER_CLANG);
 }
 
 /* No NVRTC in the one toolkit that there is. */
@@ -34,7 +34,7 @@ static void without_nvrtc(void)
 static const struct scenario scenarios[] = {
     {"nvrtc", by_nvrtc, {DRIVER_ONLY}, CLEAN, EMULATED},
     {"nvrtc-seed", by_nvrtc, {DRIVER_ONLY, "PTXI_SEED=3"}, CLEAN, EMULATED},
-    {"clang", by_clang, {DRIVER_ONLY}, CLEAN, EMULATED},
+    {"clang", by_clang, {DRIVER_ONLY}, CLEAN, ANY_GPU},
     {"none", without_nvrtc, {DRIVER_ONLY, "OMPJIT_CUDA_HOME=/nonexistent"},
      CLEAN, EMULATED},
 };

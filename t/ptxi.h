@@ -4,6 +4,9 @@
  * with an environment of its own, since the driver is loaded once in a process;
  * its results are printed as this process's, and what it leaked in the driver
  * is checked.
+ *
+ * OMPJIT_TEST_GPU=cuda runs those that need no emulation on this machine's own
+ * driver (t/gpu/run), and OMPJIT_TEST_GPU=host on the host device.
  */
 #ifndef OMPJIT_T_PTXI_H
 #define OMPJIT_T_PTXI_H
@@ -20,6 +23,7 @@
 
 enum libcuda {
     EMULATED,
+    ANY_GPU, /* the same; but the scenario needs no emulation, only a GPU */
     EMPTY,   /* an empty file: a driver that cannot be loaded   */
     BY_DLSYM /* the emulated one without cuGetProcAddress_v2, as
                 CUDA 11's drivers are                           */
@@ -44,6 +48,16 @@ static inline void *driver(const char *name)
         exit(1);
     }
     return f;
+}
+static inline bool emulated(void)
+{
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW);
+    return handle && dlsym(handle, "ptxi_driver_calls");
+}
+static inline const char *test_device(void)
+{
+    const char *device = getenv("OMPJIT_TEST_GPU");
+    return device ? device : "cuda";
 }
 #define DRIVER(type, name, ...) type(*name)(__VA_ARGS__) = driver(#name)
 
@@ -77,7 +91,7 @@ static inline bool make_libcuda(enum libcuda kind)
 }
 
 /* In the child: this program again, as one scenario. */
-static inline void become(const struct scenario *s, const char *self, int out)
+static inline void emulate(const struct scenario *s)
 {
     char log[64];
     path_in_tmp(log, "log");
@@ -89,8 +103,14 @@ static inline void become(const struct scenario *s, const char *self, int out)
     const char *old = getenv("LD_LIBRARY_PATH");
     char path[8192];
     snprintf(path, sizeof path, "%s:%s",
-             s->libcuda == EMULATED ? getenv("PTXI") : tmp, old ? old : "");
+             s->libcuda <= ANY_GPU ? getenv("PTXI") : tmp, old ? old : "");
     setenv("LD_LIBRARY_PATH", path, 1);
+}
+
+static inline void become(const struct scenario *s, const char *self, int out)
+{
+    if (!getenv("OMPJIT_TEST_GPU"))
+        emulate(s);
     dup2(out, STDOUT_FILENO);
     execl(self, self, s->name, (char *)NULL);
     _exit(127);
@@ -130,7 +150,7 @@ static inline void run(const struct scenario *s, const char *self)
 {
     int fds[2], status = -1;
     char last[8192];
-    if (s->libcuda != EMULATED &&
+    if (s->libcuda > ANY_GPU &&
         !ok(make_libcuda(s->libcuda), "%s: libcuda.so.1", s->name))
         return;
     if (!ok(!pipe2(fds, O_CLOEXEC), "%s: pipe", s->name))
@@ -146,7 +166,7 @@ static inline void run(const struct scenario *s, const char *self)
     waitpid(pid, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: ends well", s->name);
     last_line(last, sizeof last);
-    if (s->exit)
+    if (s->exit && !getenv("OMPJIT_TEST_GPU"))
         ok_string(last, s->exit, "%s: the driver's last word", s->name);
 }
 
@@ -166,8 +186,8 @@ static inline int run_scenarios(int argc, char **argv,
             scenarios[i].run();
             return done_testing();
         }
-    const char *ptxi = getenv("PTXI");
-    if (!ptxi || !built(ptxi))
+    const char *ptxi = getenv("PTXI"), *gpu = getenv("OMPJIT_TEST_GPU");
+    if (!gpu && (!ptxi || !built(ptxi)))
         skip_all("no emulated CUDA driver: PTXI %s",
                  ptxi ? "has no libcuda.so.1" : "is not set");
     /* Not exec of /proc/self/exe itself, which under valgrind is valgrind. */
@@ -177,7 +197,8 @@ static inline int run_scenarios(int argc, char **argv,
     if (!mkdtemp(tmp))
         skip_all("no temporary folder");
     for (size_t i = 0; i < n; i++)
-        run(&scenarios[i], self);
+        if (!gpu || scenarios[i].libcuda == ANY_GPU)
+            run(&scenarios[i], self);
     path_in_tmp(library, "libcuda.so.1");
     unlink(library);
     rmdir(tmp);

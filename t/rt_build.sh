@@ -46,6 +46,13 @@ rt_environments() {
     rt_list "$1" "^__omp_offloading_.*_${2-.*}_l[0-9]+_kernel_environment$"
 }
 
+# rt_split IN.bc FUNCTION OUT.bc: one function's kernels, without the runtime.
+rt_split() {
+    rt_public=$(rt_names "$1" "$2")$(rt_environments "$1" "$2")
+    "$LLVM_BINDIR/opt" -passes=internalize,globaldce \
+        --internalize-public-api-list="$rt_public" "$1" -o "$3"
+}
+
 # rt_runtime RUNTIME OUT.ll: with its calls of outlined regions inlined, as they
 # are where the library defines ompjit_invoke for a module.
 rt_runtime() {
@@ -56,9 +63,7 @@ rt_runtime() {
 # rt_link IN.bc FUNCTION RUNTIME.bc PASSES OUT.bc: one function's kernels with
 # the runtime. Nothing of the runtime may go before openmp-opt has seen it.
 rt_link() {
-    rt_public=$(rt_names "$1" "$2")$(rt_environments "$1" "$2")
-    "$LLVM_BINDIR/opt" -passes=internalize,globaldce \
-        --internalize-public-api-list="$rt_public" "$1" -o "$5.user" &&
+    rt_split "$1" "$2" "$5.user" &&
     rt_runtime "$3" "$5.runtime.ll" &&
     "$LLVM_BINDIR/llvm-link" "$5.user" "$5.runtime.ll" -o "$5.linked" &&
     "$LLVM_BINDIR/opt" -passes="$4" \

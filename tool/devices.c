@@ -6,7 +6,27 @@
 
 #include "tool/tool.h"
 
-static int show(ompjit_context *ctx, const char *label, unsigned number)
+/* -v: what decides how many teams run at once, and what the driver said. */
+static void show_more(const ompjit_device_info *info)
+{
+    ompjit_arch_info arch = OMPJIT_ARCH_INFO_INIT;
+    if (ompjit_arch_info_get(info->arch, &arch, NULL))
+        return;
+    printf("  team         at most %u threads, %u bytes of shared memory "
+           "without asking for more, warps of %u\n", info->max_threads,
+           info->max_shared, info->warp_size);
+    printf("  a multiprocessor runs %u threads in %u warps and %u teams\n",
+           arch.threads, arch.warps, arch.teams);
+    printf("  it has       %u registers, %u bytes of shared memory, of which "
+           "a team may have %u\n", arch.registers, arch.shared,
+           arch.team_shared);
+    printf("  all of them  %u threads, %u teams\n",
+           arch.threads * info->multiprocessors,
+           arch.teams * info->multiprocessors);
+}
+
+static int show(const struct options *o, ompjit_context *ctx,
+                const char *label, unsigned number)
 {
     ompjit_device *dev;
     ompjit_device_info info;
@@ -22,6 +42,8 @@ static int show(ompjit_context *ctx, const char *label, unsigned number)
         printf(", driver %u.%u", info.driver_version / 1000,
                info.driver_version % 1000 / 10);
     putchar('\n');
+    if (o->verbose)
+        show_more(&info);
     return EXIT_OK;
 }
 
@@ -46,7 +68,7 @@ static int show_all(const struct options *o, const char *devices,
         char label[32];
         snprintf(label, sizeof label, missing ? "%s:%u" : "%s", missing
                  ? missing : "host", i);
-        status = show(ctx, o->device ? o->device : label, i);
+        status = show(o, ctx, o->device ? o->device : label, i);
     }
     ompjit_context_destroy(ctx);
     return status;

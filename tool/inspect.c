@@ -4,7 +4,10 @@
  * an architecture.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tool/tool.h"
 
@@ -37,9 +40,49 @@ static int show_params(ompjit_kernel *kernel, unsigned n)
     return EXIT_OK;
 }
 
+/* "16 teams of 128 threads a multiprocessor, 64 of 64 warps (100%); limited by
+ * warps, registers". */
+static void show_occupancy(const ompjit_resources *r, const char *arch,
+                           unsigned threads)
+{
+    static const char *const names[] = {"warps", "teams", "registers",
+                                        "shared memory"};
+    ompjit_occupancy o = OMPJIT_OCCUPANCY_INIT;
+    ompjit_error err;
+    if (ompjit_occupancy_get(arch, r, threads, 0, &o, &err)) {
+        printf("  occupancy   not known: %s\n", err.text);
+        return;
+    }
+    printf("  occupancy   %u teams of %u threads a multiprocessor, %u of %u "
+           "warps (%u%%); limited by", o.teams, threads, o.warps,
+           o.most_warps, 100 * o.warps / o.most_warps);
+    const char *comma = " ";
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (o.limits & 1u << i) {
+            printf("%s%s", comma, names[i]);
+            comma = ", ";
+        }
+    putchar('\n');
+}
+
+/* What --threads says, else what a launch that says nothing would have. A
+ * generic kernel's main thread has a warp of its own. */
+static unsigned team_of(const struct options *o, const ompjit_kernel_info *info,
+                        const ompjit_resources *r)
+{
+    enum { USUAL = 128, WARP = 32, MOST = 1024 };
+    unsigned threads = o->threads          ? o->threads
+                       : info->max_threads ? info->max_threads
+                                           : USUAL;
+    if (info->mode == OMPJIT_MODE_GENERIC && threads + WARP <= MOST)
+        threads += WARP;
+    return threads > r->max_threads && r->max_threads ? r->max_threads
+                                                      : threads;
+}
+
 /* A machine that cannot make a cubin still shows the rest. */
 static void show_resources(const struct options *o, ompjit_kernel *kernel,
-                           const char *arch)
+                           const ompjit_kernel_info *info, const char *arch)
 {
     ompjit_resources r;
     ompjit_error err;
@@ -55,6 +98,7 @@ static void show_resources(const struct options *o, ompjit_kernel *kernel,
            "%u+%u bytes spilled, %u bytes constant, %u bytes code\n", arch,
            r.registers, r.shared_static, r.local, r.spill_stores,
            r.spill_loads, r.constant, r.code);
+    show_occupancy(&r, arch, team_of(o, info, &r));
 }
 
 static int show_kernel(const struct options *o, ompjit_kernel *kernel,
@@ -73,19 +117,77 @@ static int show_kernel(const struct options *o, ompjit_kernel *kernel,
     bound(", threads", info.max_threads);
     putchar('\n');
     if (!status)
-        show_resources(o, kernel, arch);
+        show_resources(o, kernel, &info, arch);
     return status;
 }
 
-static int show(const struct options *o, ompjit_module *mod)
+/* The machine's own disassembly of the module, by the first of CUDA's tools
+ * that is there. */
+static int show_sass(ompjit_module *mod, const char *arch)
+{
+    char path[] = "/tmp/ompjit-XXXXXX", command[256];
+    void *cubin;
+    size_t size;
+    ompjit_error err;
+    int file = mkstemp(path), status = EXIT_FAILED;
+    if (file < 0)
+        return complain("cannot make a file in /tmp"), EXIT_FAILED;
+    close(file);
+    if (ompjit_module_emit(mod, OMPJIT_FORMAT_CUBIN, arch, &cubin, &size,
+                           &err)) {
+        unlink(path);
+        return failed(&err);
+    }
+    if (!write_output(path, cubin, size)) {
+        enum { NO_SUCH_COMMAND = 127 };
+        fflush(stdout);
+        snprintf(command, sizeof command,
+                 "if command -v nvdisasm >/dev/null; then exec nvdisasm -c %s; "
+                 "elif command -v cuobjdump >/dev/null; "
+                 "then exec cuobjdump -sass %s; else exit 127; fi",
+                 path, path);
+        int ended = system(command);
+        int code = WIFEXITED(ended) ? WEXITSTATUS(ended) : EXIT_FAILED;
+        if (code == NO_SUCH_COMMAND)
+            complain("--sass needs nvdisasm or cuobjdump of the CUDA toolkit "
+                     "on PATH");
+        else if (code)
+            complain("--sass: the disassembler ended with status %d", code);
+        status = code ? EXIT_FAILED : EXIT_OK;
+    }
+    unlink(path);
+    ompjit_bytes_free(cubin);
+    return status;
+}
+
+/* --arch, else that of --device. */
+static int choose_arch(const struct options *o, ompjit_context *ctx,
+                       char arch[32])
+{
+    ompjit_device *dev;
+    ompjit_device_info info;
+    ompjit_error err;
+    snprintf(arch, 32, "%s", o->arch ? o->arch : "sm_90");
+    if (o->arch || !o->device)
+        return EXIT_OK;
+    if (ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_device_info_get(dev, &info, &err))
+        return failed(&err);
+    memcpy(arch, info.kind == OMPJIT_DEVICE_HOST ? "host" : info.arch,
+           info.kind == OMPJIT_DEVICE_HOST ? sizeof "host" : 32);
+    return EXIT_OK;
+}
+
+static int show(const struct options *o, ompjit_module *mod, const char *arch)
 {
     unsigned n = ompjit_module_kernel_count(mod);
-    const char *arch = o->arch ? o->arch : "sm_90";
     int status = dumps_write(o, mod, arch);
     if (!n)
         printf("%s has no target regions\n", o->file);
     for (unsigned i = 0; i < n && !status; i++)
         status = show_kernel(o, ompjit_module_kernel_at(mod, i), arch);
+    if (!status && o->sass)
+        status = show_sass(mod, arch);
     return status;
 }
 
@@ -93,13 +195,16 @@ int tool_inspect(struct options *o)
 {
     ompjit_context *ctx = NULL;
     ompjit_module *mod = NULL;
+    char arch[32];
     int status = dumps_check(o);
-    if (!status) /* no GPU is looked for */
-        status = session_open(o, "host", &ctx);
+    if (!status) /* no GPU is looked for unless one is named */
+        status = session_open(o, o->device ? o->device : "host", &ctx);
+    if (!status)
+        status = choose_arch(o, ctx, arch);
     if (!status)
         status = session_module(o, ctx, &mod);
     if (!status)
-        status = show(o, mod);
+        status = show(o, mod, arch);
     if (ctx && o->time)
         times_print(ctx);
     ompjit_module_destroy(mod);

@@ -139,20 +139,26 @@ static void show_variants(ompjit_module *mod)
     }
 }
 
-static void show_times(ompjit_context *ctx, ompjit_module *mod)
+/* The options of the program that leaves. */
+static const struct options *leaving;
+
+static void show_reports(ompjit_context *ctx, ompjit_module *mod)
 {
-    times_print(ctx);
+    if (leaving->explain)
+        show_variants(mod);
+    if (leaving->time)
+        times_print(ctx);
+    if (leaving->profile)
+        profile_write(leaving, ctx);
 }
 
-static void show_explanation(ompjit_context *ctx, ompjit_module *mod)
+/* The context of a program is never destroyed, so what OMPJIT_PROFILE asks for
+ * is told here. */
+static void use_environment(struct options *o)
 {
-    show_variants(mod);
-}
-
-static void show_both(ompjit_context *ctx, ompjit_module *mod)
-{
-    show_variants(mod);
-    times_print(ctx);
+    const char *asked = getenv("OMPJIT_PROFILE");
+    if (!o->profile && asked && *asked && strcmp(asked, "0"))
+        o->profile = strcmp(asked, "1") ? asked : "-";
 }
 
 /* ------------------------------------------------------------------- warm */
@@ -219,6 +225,8 @@ static int run_cuda(struct options *o)
         show_variants(mod);
     if (ctx && o->time)
         times_print(ctx);
+    if (ctx && o->profile)
+        profile_write(o, ctx);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return session_verdict(o, status);
@@ -231,6 +239,7 @@ int tool_run(struct options *o)
     int status = dumps_check(o);
     if (!status && is_cuda(o->file))
         return run_cuda(o);
+    use_environment(o);
     if (!status)
         status = set_geometry(o);
     if (!status)
@@ -245,12 +254,11 @@ int tool_run(struct options *o)
         status = fold_contents(o, mod);
     if (!status)
         status = warm(o, ctx, mod);
+    leaving = o;
     if (!status)
         status = program_run(o, ctx, mod,
-                             o->explain && o->time ? show_both
-                             : o->explain          ? show_explanation
-                             : o->time             ? show_times
-                                                   : NULL);
+                             o->explain || o->time || o->profile ? show_reports
+                                                                 : NULL);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return status;

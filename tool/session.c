@@ -197,7 +197,7 @@ static int open_context(const struct options *o, const char *devices,
     options.on_failure_data = (void *)o;
     options.check = o->check;
     options.on_report = show_report;
-    options.profile = o->time;
+    options.profile = o->time || o->profile;
     options.record = o->record;
     options.tune = tune;
     if (o->no_cache)

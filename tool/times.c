@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * --time: what each stage took, all threads together.
+ * --time: what each stage took, all threads together; --profile: what was done
+ * and when.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "tool/tool.h"
 
@@ -25,4 +27,23 @@ void times_print(ompjit_context *ctx)
     }
     fprintf(stderr, "ompjit: %-16s %8s %12.3f\n", "all stages", "",
             total / 1e6);
+}
+
+void profile_write(const struct options *o, ompjit_context *ctx)
+{
+    bool table = !strcmp(o->profile, "-");
+    char *text;
+    size_t size;
+    ompjit_error err;
+    if (ompjit_context_profile(ctx, table ? OMPJIT_PROFILE_TABLE
+                                          : OMPJIT_PROFILE_TRACE,
+                               &text, &size, &err)) {
+        failed(&err);
+        return;
+    }
+    if (table)
+        fputs(text, stderr);
+    else
+        write_output(o->profile, text, size);
+    ompjit_bytes_free(text);
 }

@@ -38,12 +38,12 @@ struct options {
     const char *kernel;     /* explain: the second one; or NULL             */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler;
-    const char *output, *emit, *fold, *record, *warm;
+    const char *output, *emit, *fold, *record, *warm, *profile;
     unsigned teams, threads, residents, time_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents;
     struct list flags;      /* for clang                                    */
-    bool check, time, quiet, verbose, no_cache, explain, help;
+    bool check, sass, time, quiet, verbose, no_cache, explain, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
@@ -96,6 +96,8 @@ int dumps_check(const struct options *o);
 int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
+/* What --profile asks for. */
+void profile_write(const struct options *o, ompjit_context *ctx);
 
 /* ---------------------------------------------------------------- run.c */
 

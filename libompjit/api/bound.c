@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/queue.h"
+#include "base/profile.h"
 
 /* One launch as asked for, with room for its values behind it. */
 struct asked {
@@ -166,7 +167,8 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
                                          &b->environment, err);
     if (!status)
         status = make_args(b, k, err);
-    if (status || b->environment.block || !call->dev->ops->prepare)
+    if (status || b->environment.block || !call->dev->ops->prepare ||
+        call->mod->ctx->watched) /* then each launch is looked at */
         return status;
     return call->dev->ops->prepare(call->dev, b->function, &b->asked->geometry,
                                    b->args, &b->prepared, err);
@@ -227,8 +229,15 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
                             ompjit_error *err)
 {
     ompjit_device *dev = b->asked->call.dev;
-    return dev->ops->launch(dev, b->function, &b->asked->geometry, args,
-                            b->nargs, queue, err);
+    const char *name = ompjit__call_name(&b->asked->call);
+    uint64_t begin = ompjit__span_begin(dev->ctx, name);
+    ompjit_status status = dev->ops->launch(dev, b->function,
+                                            &b->asked->geometry, args,
+                                            b->nargs, queue, err);
+    ompjit__span_end(dev->ctx, queue ? OMPJIT__SPAN_SUBMIT
+                                     : OMPJIT__SPAN_LAUNCH,
+                     name, begin, 0);
+    return status;
 }
 
 /* With an environment of its own, which is used until the launch has ended. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "cache/cache.h"
 #include "device/check.h"
 #include "device/device.h"
@@ -144,7 +145,15 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");
     const char *signals = getenv("OMPJIT_SIGNALS");
     ctx->time_limit = o->time_limit ? o->time_limit : 60;
-    ctx->profile = o->profile || is_one("OMPJIT_PROFILE");
+    const char *profile = getenv("OMPJIT_PROFILE");
+    bool asked = profile && *profile && strcmp(profile, "0");
+    ctx->profile = o->profile || asked;
+    ctx->ranges = ompjit__nvtx_there();
+    ctx->watched = ctx->profile || ctx->ranges;
+    if (ctx->profile && !(ctx->spans = ompjit__profile_new()))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (asked && !(ctx->profile_to = ompjit__strdup(profile)))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->device_heap = bytes(o->device_heap, "OMPJIT_DEVICE_HEAP");
@@ -203,6 +212,32 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     return OMPJIT_OK;
 }
 
+/* What OMPJIT_PROFILE asked for. */
+static void tell_profile(ompjit_context *ctx)
+{
+    bool table = !strcmp(ctx->profile_to, "1");
+    char *text;
+    size_t size;
+    ompjit_error err;
+    if (ompjit_context_profile(ctx, table ? OMPJIT_PROFILE_TABLE
+                                          : OMPJIT_PROFILE_TRACE,
+                               &text, &size, &err)) {
+        ompjit__tell(ctx, err.text);
+        return;
+    }
+    if (table) {
+        text[size - 1] = 0; /* its last newline */
+        ompjit__tell(ctx, text);
+    } else {
+        FILE *f = fopen(ctx->profile_to, "we");
+        bool done = f && fwrite(text, size, 1, f);
+        if (!f || fclose(f) || !done)
+            ompjit__log(ctx, "cannot write %s, as OMPJIT_PROFILE asks",
+                        ctx->profile_to);
+    }
+    ompjit_bytes_free(text);
+}
+
 void ompjit_context_destroy(ompjit_context *ctx)
 {
     if (!ctx)
@@ -214,6 +249,10 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__check_free(ctx->check);
     ompjit__cache_free(ctx->cache);
     ompjit__machines_free(ctx->machines);
+    if (ctx->profile_to && ctx->spans)
+        tell_profile(ctx);
+    ompjit__profile_free(ctx->spans);
+    free(ctx->profile_to);
     pthread_mutex_destroy(&ctx->machines_lock);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
@@ -253,6 +292,9 @@ void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
                               memory_order_relaxed);
+    if (ctx->spans && stage != OMPJIT_STAGE_LAUNCH)
+        ompjit__span_add(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
+                         start, 0);
 }
 
 void ompjit_context_times(ompjit_context *ctx, ompjit_times *times)

@@ -153,8 +153,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
-    if (!status && !b->host)
+    if (!status && !b->host) {
         ompjit__bound_threads(b->m, b->unit);
+        ompjit__stride_loops(b->m);
+    }
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }
@@ -280,6 +282,21 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
     free(environment);
 }
 
+/* What openmp-opt calls in the code that it adds, also when nothing else has
+ * called it before. They only read registers. */
+static const char *const added[] = {"__kmpc_get_hardware_thread_id_in_block",
+                                    "__kmpc_get_hardware_num_threads_in_block",
+                                    "__kmpc_get_warp_size"};
+
+static void drop_added(LLVMModuleRef m)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(added); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, added[i]);
+        if (f && !LLVMIsDeclaration(f))
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+}
+
 /* "internalize<preserve-gv=A;preserve-gv=B>": kernels stay, and variables that
  * the host reaches by name. */
 static void internalize_pass(struct build *b, ompjit__buf *passes)
@@ -303,6 +320,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (!b->host && LLVMGetNamedGlobal(b->m, OMPJIT_ASSERTION_AT))
         preserve(passes, OMPJIT_ASSERTION_AT);
+    for (size_t i = 0; !b->host && !b->spmd && i < OMPJIT__COUNT(added); i++)
+        preserve(passes, added[i]);
     for (size_t i = 0; b->is_template && ompjit__fold_name(i); i++)
         preserve(passes, ompjit__fold_name(i));
     ompjit__buf_printf(passes, ">");
@@ -321,10 +340,16 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
     const char *passes =
         b->spmd ? "globaldce,ipsccp,cgscc(inline," CLEAN "),globaldce,"
                   "openmp-opt"
-                : CLEAN ",openmp-opt,globaldce,always-inline," CLEAN
-                        ",openmp-opt";
-    ompjit_status status =
-        ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+                : "openmp-opt,globaldce,always-inline," CLEAN ",openmp-opt";
+    ompjit_status status = OMPJIT_OK;
+    if (!b->spmd) {
+        status = ompjit__run_passes(b->m, b->tm, CLEAN, OMPJIT_STAGE_OPTIMIZE,
+                                    err);
+        ompjit__hand_over_values(b->m);
+    }
+    if (!status)
+        status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
+                                    err);
     if (!b->is_template) /* a variant of it is looked at again when folded */
         ompjit__drop_openmp_flags(b->m);
     return status;
@@ -352,6 +377,10 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     ompjit__buf_free(&passes);
     if (!status && !b->host && b->unit->opt_level)
         status = run_openmp_opt(b, err);
+    if (!b->host)
+        ompjit__forget_stack_arguments(b->m);
+    if (!b->host && !b->is_template)
+        drop_added(b->m);
     if (!status)
         status = run_llvm_pipeline(b, err);
     if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))
@@ -390,12 +419,12 @@ static bool is_simple(const struct build *b)
            defined <= (b->host ? 2 : 1);
 }
 
-/* What a template's module has is internal already, but for the kernel. */
+/* What a template's module has is internal already, but for the kernel: the
+ * host's has an entry, a GPU's is nobody else's to define. */
 static ompjit_status run_lean(struct build *b, ompjit_error *err)
 {
-    if (b->host)
-        LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
-                       LLVMInternalLinkage);
+    LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
+                   b->host ? LLVMInternalLinkage : LLVMExternalLinkage);
     return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
 }
 

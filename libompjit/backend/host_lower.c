@@ -63,100 +63,6 @@ static ompjit_status lower_intrinsic(LLVMModuleRef m, LLVMValueRef f,
                         name);
 }
 
-/* The chunk that clang passes where the program gave none: the number of
- * threads in the team, maybe widened. */
-static bool is_team_width(LLVMValueRef v)
-{
-    while (LLVMIsASExtInst(v) || LLVMIsAZExtInst(v))
-        v = LLVMGetOperand(v, 0);
-    if (!LLVMIsACallInst(v))
-        return false;
-    LLVMValueRef callee = LLVMGetCalledValue(v);
-    size_t n;
-    return LLVMIsAFunction(callee) &&
-           !strcmp(LLVMGetValueName2(callee, &n),
-                   "__kmpc_get_hardware_num_threads_in_block");
-}
-
-/* `distribute` without dist_schedule: clang asks for chunks of one iteration a
- * thread, dealt round the teams, which is right for coalescing on a GPU. The
- * schedule is the implementation's choice; on a CPU each team gets one block. */
-static void block_distribute(LLVMModuleRef m)
-{
-    static const char *const names[] = {
-        "__kmpc_distribute_static_init_4", "__kmpc_distribute_static_init_4u",
-        "__kmpc_distribute_static_init_8", "__kmpc_distribute_static_init_8u"};
-    enum { SCHEDULE = 2, CHUNK = 8, DISTR_CHUNKED = 91, DISTR_STATIC = 92 };
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
-        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
-        for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
-             u = LLVMGetNextUse(u)) {
-            LLVMValueRef call = LLVMGetUser(u);
-            if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
-                LLVMGetNumArgOperands(call) <= CHUNK)
-                continue;
-            LLVMValueRef schedule = LLVMGetOperand(call, SCHEDULE);
-            if (LLVMIsAConstantInt(schedule) &&
-                LLVMConstIntGetZExtValue(schedule) == DISTR_CHUNKED &&
-                is_team_width(LLVMGetOperand(call, CHUNK)))
-                LLVMSetOperand(
-                    call, SCHEDULE,
-                    LLVMConstInt(LLVMTypeOf(schedule), DISTR_STATIC, 0));
-        }
-    }
-}
-
-/* Does a loop go from chunk to chunk, both bounds moving by the stride? clang's
- * other form, of combined constructs, moves single iterations by it. */
-static bool goes_by_chunks(LLVMValueRef call)
-{
-    enum { LOWER = 4, STRIDE = 6 };
-    LLVMValueRef lower = LLVMGetOperand(call, LOWER);
-    LLVMValueRef stride = LLVMGetOperand(call, STRIDE);
-    for (LLVMUseRef u = LLVMGetFirstUse(lower); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef store = LLVMGetUser(u), sum;
-        if (!LLVMIsAStoreInst(store) || LLVMGetOperand(store, 1) != lower ||
-            LLVMGetInstructionOpcode(store) != LLVMStore)
-            continue;
-        sum = LLVMGetOperand(store, 0);
-        if (!LLVMIsABinaryOperator(sum) ||
-            LLVMGetInstructionOpcode(sum) != LLVMAdd)
-            continue;
-        LLVMValueRef a = LLVMGetOperand(sum, 0), b = LLVMGetOperand(sum, 1);
-        if (LLVMIsALoadInst(a) && LLVMGetOperand(a, 0) == lower &&
-            LLVMIsALoadInst(b) && LLVMGetOperand(b, 0) == stride)
-            return true;
-    }
-    return false;
-}
-
-/* `for` without schedule: clang asks for chunks of one iteration, for the same
- * reason as above, and likewise each thread gets one block. */
-static void block_for(LLVMModuleRef m)
-{
-    static const char *const names[] = {
-        "__kmpc_for_static_init_4", "__kmpc_for_static_init_4u",
-        "__kmpc_for_static_init_8", "__kmpc_for_static_init_8u"};
-    enum { SCHEDULE = 2, CHUNK = 8, STATIC_CHUNKED = 33, STATIC = 34 };
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
-        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
-        for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
-             u = LLVMGetNextUse(u)) {
-            LLVMValueRef call = LLVMGetUser(u);
-            if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
-                LLVMGetNumArgOperands(call) <= CHUNK)
-                continue;
-            LLVMValueRef schedule = LLVMGetOperand(call, SCHEDULE);
-            LLVMValueRef chunk = LLVMGetOperand(call, CHUNK);
-            if (LLVMIsAConstantInt(schedule) && LLVMIsAConstantInt(chunk) &&
-                LLVMConstIntGetZExtValue(schedule) == STATIC_CHUNKED &&
-                LLVMConstIntGetZExtValue(chunk) == 1 && goes_by_chunks(call))
-                LLVMSetOperand(call, SCHEDULE,
-                               LLVMConstInt(LLVMTypeOf(schedule), STATIC, 0));
-        }
-    }
-}
-
 /* openmp-opt's state machine keeps the last warp of a generic kernel for its
  * main thread, by a subtraction; here that one works with the others, and all
  * are workers. */
@@ -241,9 +147,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
             add_entry(m, f);
         }
     }
-    block_distribute(m);
-    if (chunk_is_default)
-        block_for(m);
+    ompjit__block_loops(m, chunk_is_default);
     no_main_warp(m);
     return OMPJIT_OK;
 }

@@ -24,6 +24,9 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 
+#include "backend/anchor.h"
+#include "backend/unroll.h"
+
 extern "C" LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m,
                                             LLVMTargetMachineRef tm,
                                             bool host);
@@ -53,7 +56,11 @@ static const char straight_line[] = /* vectorize it */
 static const char unroll[] =
     "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify,loop-mssa(licm),"
     "div-rem-pairs,simplifycfg";
+static const char after_anchors[] = COMBINE ",adce";
 static const char globals[] = "deadargelim,globalopt,globaldce";
+/* Of pointers: those only read through are loaded from by way of the read-only
+ * cache, if they also stand apart, and before what is stored in between. */
+static const char attributes[] = "cgscc(function-attrs)";
 
 namespace {
 
@@ -83,15 +90,9 @@ struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
 
     static void keep(llvm::Loop &loop)
     {
-        llvm::MDNode *id = loop.getLoopID();
-        llvm::LLVMContext &context = id->getContext();
-        llvm::SmallVector<llvm::Metadata *, 8> parts(id->op_begin(),
-                                                     id->op_end());
-        parts.push_back(llvm::MDNode::get(
-            context, llvm::MDString::get(context, "llvm.loop.unroll.disable")));
-        llvm::MDNode *kept = llvm::MDNode::getDistinct(context, parts);
-        kept->replaceOperandWith(0, kept);
-        loop.setLoopID(kept);
+        ompjit::add_loop_property(
+            loop, {llvm::MDString::get(loop.getHeader()->getContext(),
+                                       "llvm.loop.unroll.disable")});
     }
 
     llvm::PreservedAnalyses run(llvm::Function &f,
@@ -159,9 +160,18 @@ static void fill(Pipeline &p, bool host)
     else
         p.on_module(openmp);
     p.add(straight_line);
-    p.functions.addPass(KeepVectorized());
+    if (host)
+        p.functions.addPass(KeepVectorized());
+    else
+        p.functions.addPass(ompjit::UnrollForGpu());
     p.add(unroll);
+    if (!host) {
+        p.functions.addPass(ompjit::AnchorPointers());
+        p.add(after_anchors);
+    }
     p.on_module(globals);
+    if (!host)
+        p.on_module(attributes);
 }
 
 LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,

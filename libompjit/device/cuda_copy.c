@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "device/cuda.h"
 
 enum { STAGING = 2 * OMPJIT__MOST_STAGED };
@@ -120,9 +121,9 @@ static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
     call->code = gpu->cu->cuStreamSynchronize(queue->stream);
 }
 
-ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
-                               void *dst, const void *src, size_t size,
-                               ompjit__queue *queue, ompjit_error *err)
+static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
+                          void *dst, const void *src, size_t size,
+                          ompjit__queue *queue, ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
     if (!size)
@@ -172,6 +173,17 @@ ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
     pthread_mutex_unlock(&queue->lock);
     if (!status)
         *room = taken;
+    return status;
+}
+
+ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
+                               void *dst, const void *src, size_t size,
+                               ompjit__queue *queue, ompjit_error *err)
+{
+    const char *name = ompjit__copy_names[direction];
+    uint64_t begin = ompjit__span_begin(dev->ctx, name);
+    ompjit_status status = copy(dev, direction, dst, src, size, queue, err);
+    ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, name, begin, size);
     return status;
 }
 

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "device/device.h"
+
+const char *const ompjit__copy_names[] = {"to the device", "from the device",
+                                          "on the device"};
 #include "offload/offload.h"
 
 /* -------------------------------------------------------------- the list */

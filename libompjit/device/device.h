@@ -36,6 +36,9 @@ enum { OMPJIT__MOST_STAGED = 32 << 10 };
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
+/* The copies' names in profiles. device/device.c */
+extern const char *const ompjit__copy_names[];
+
 /* What other software knows a device by, for interop objects. The numbers are
  * OpenMP's (omp_interop_fr_t and the vendors of its additional definitions). */
 typedef struct ompjit__native {

@@ -12,6 +12,7 @@
 
 #include "backend/host_layout.h"
 #include "backend/jit.h"
+#include "base/profile.h"
 #include "device/check.h"
 #include "device/device.h"
 #include "device/fault.h"
@@ -104,8 +105,11 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
                                void *dst, const void *src, size_t size,
                                ompjit__queue *queue, ompjit_error *err)
 {
+    const char *name = ompjit__copy_names[direction];
+    uint64_t begin = ompjit__span_begin(dev->ctx, name);
     if (size && dst != src)
         memmove(dst, src, size);
+    ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, name, begin, size);
     if (size && dev->ctx->check && direction != OMPJIT__COPY_FROM)
         ompjit__memory_written(&dev->ctx->check->memory, dst, size);
     return OMPJIT_OK;

@@ -41,6 +41,16 @@ void ompjit__order_shared(LLVMModuleRef m);
  * device code. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 
+/* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
+ * the runtime is linked, and of what clang has not optimized. chunk_is_default:
+ * ompjit__unit. ir/schedule.c */
+void ompjit__stride_loops(LLVMModuleRef m);
+void ompjit__block_loops(LLVMModuleRef m, bool chunk_is_default);
+
+/* Hands scalars that parallel regions only read to them by value. After sroa,
+ * before openmp-opt. ir/values.c */
+void ompjit__hand_over_values(LLVMModuleRef m);
+
 /* Defines ompjit_invoke, which the runtime calls outlined regions through, for
  * the numbers of arguments that the module's regions have. Before the runtime
  * is linked; where a number is not constant the runtime's own stays.
@@ -62,9 +72,15 @@ void ompjit__barriers_without_number(LLVMModuleRef m);
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
+/* After openmp-opt: accesses through parameters are ordinary ones again where it
+ * has made them accesses of a thread's stack, because every caller passes a
+ * variable of its own. LLVM may pass the constant that such a variable holds.
+ * ir/spaces.c */
+void ompjit__forget_stack_arguments(LLVMModuleRef m);
+
 /* Makes the bounds on threads that kernels have for the assembler those of a
- * GPU, and those of generic kernels have room for the main thread's warp.
- * ir/modes.c */
+ * GPU, and those of generic kernels have room for the main thread's warp; and
+ * keeps openmp-opt from taking them for what each launch has. ir/modes.c */
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is

@@ -110,6 +110,23 @@ static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
         annotate_function(f, "nvvm.minctasm", "%u", spec->residents);
 }
 
+/* A team's number is below the number of teams. */
+static void bound_teams(LLVMModuleRef m, uint32_t teams)
+{
+    static const char attribute[] = "range";
+    const uint64_t none = 0, bound = teams;
+    LLVMValueRef f =
+        LLVMGetNamedFunction(m, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    LLVMAttributeRef range = LLVMCreateConstantRangeAttribute(
+        LLVMGetModuleContext(m),
+        LLVMGetEnumAttributeKindForName(attribute, sizeof attribute - 1), 32,
+        &none, &bound);
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+         u = LLVMGetNextUse(u))
+        LLVMAddCallSiteAttribute(LLVMGetUser(u), LLVMAttributeReturnIndex,
+                                 range);
+}
+
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec)
 {
@@ -128,8 +145,12 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
         if (spec->sized >> i & 1)
             annotate(f, i + k->launch_env, "dereferenceable", spec->sizes[i]);
     }
-    if (spec->threads && LLVMGetFunctionCallConv(f) == LLVMPTXKernelCallConv)
+    if (LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
+        return;
+    if (spec->threads)
         bound_launches(f, spec);
+    if (spec->teams)
+        bound_teams(m, spec->teams);
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,

@@ -3,6 +3,7 @@
  * One kernel launch: choose the geometry and the variant, pass the launch
  * environment and the arguments, run.
  */
+#include "base/profile.h"
 #include "offload/launch.h"
 
 /* ----------------------------------------------------------------- launch */
@@ -44,9 +45,14 @@ static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
 void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
 {
     ompjit__environment_free(inflight->dev, &inflight->environment, well);
-    if (inflight->begin)
+    if (inflight->begin) {
         ompjit__stage_done(inflight->mod->ctx, OMPJIT_STAGE_LAUNCH,
                            inflight->begin);
+        ompjit__span_add(inflight->mod->ctx,
+                         inflight->queued ? OMPJIT__SPAN_QUEUED
+                                          : OMPJIT__SPAN_LAUNCH,
+                         inflight->kernel, inflight->begin, 0);
+    }
     if (inflight->variant)
         ompjit__variant_release(inflight->mod, inflight->variant);
 }
@@ -69,13 +75,20 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     if (!status)
         ompjit__settle_geometry(
             call, f, ompjit__variant_mode(inflight->variant, call->index), &g);
+    bool ranged = mod->ctx->ranges;
     inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
+    inflight->kernel = k->name;
+    inflight->queued = queue != NULL;
+    if (ranged)
+        ompjit__nvtx_push(k->name);
     if (!status)
         status = ompjit__environment_new(k, call->dev, &g,
                                          &inflight->environment, err);
     if (!status)
         status = submit(k, call->dev, f, &g, call->values,
                         &inflight->environment.device, queue, err);
+    if (ranged)
+        ompjit__nvtx_pop();
     if (status)
         ompjit__inflight_end(inflight, false);
     else

@@ -18,6 +18,11 @@ typedef struct ompjit__call {
     const uint64_t *values;         /* one for each parameter */
 } ompjit__call;
 
+static inline const char *ompjit__call_name(const ompjit__call *call)
+{
+    return call->mod->unit.kernels[call->index].name;
+}
+
 /* The geometry that the call runs with, by what it asks for, what is known to be
  * best (tune.h), and the device. geometry.c */
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g);
@@ -69,6 +74,8 @@ typedef struct ompjit__inflight {
     ompjit__variant *variant; /* held; NULL: by somebody else */
     ompjit__environment environment;
     uint64_t begin; /* where launches are timed */
+    const char *kernel; /* its name, there */
+    bool queued;
 } ompjit__inflight;
 
 /* As ompjit__run, but the launch may go on in `queue` when this returns. The

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A sweep over a grid, rows over the teams and columns over their threads.
+ */
+void jacobi(int n, const double *old, double *new)
+{
+    #pragma omp target teams distribute map(to : old[:n * n]) \
+        map(tofrom : new[:n * n])
+    for (int i = 1; i < n - 1; i++) {
+        #pragma omp parallel for
+        for (int j = 1; j < n - 1; j++)
+            new[i * n + j] =
+                0.25 * (old[(i - 1) * n + j] + old[(i + 1) * n + j] +
+                        old[i * n + j - 1] + old[i * n + j + 1]);
+    }
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How many teams of a kernel run on a multiprocessor at the same time, and what
+ * keeps more from it.
+ */
+#include <string.h>
+
+#include "backend/arch.h"
+#include "core.h"
+
+enum {
+    WARP = 32,
+    MOST_THREADS = 1024,
+    REGISTERS = 65536,
+    PARTS = 4, /* of a multiprocessor, each with its registers */
+    REGISTER_UNIT = 256,
+    MOST_REGISTERS = 255
+};
+
+typedef struct limits {
+    const char *name;
+    uint32_t warps, teams, shared, team, reserved, unit;
+} limits;
+
+static const limits table[] = {
+#define LIMITS(name, warps, teams, shared, team, reserved, unit)               \
+    {name, warps, teams, (shared) << 10, (team) << 10, reserved, unit},
+#include "backend/limits.def"
+};
+
+static ompjit_status find(const char *arch, const limits **out,
+                          ompjit_error *err)
+{
+    ompjit_status status = ompjit__arch_check(arch, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < OMPJIT__COUNT(table); i++)
+        if (!strcmp(table[i].name, arch)) {
+            *out = &table[i];
+            return OMPJIT_OK;
+        }
+    return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API,
+                        "%s is no GPU: it has no multiprocessors", arch);
+}
+
+static ompjit_status check_size(const char *who, size_t got, size_t want,
+                                ompjit_error *err)
+{
+    if (got == want)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: size is %zu, expected %zu", who, got, want);
+}
+
+ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
+                                   ompjit_error *err)
+{
+    const limits *l;
+    if (!info)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arch_info_get: `info` is NULL");
+    ompjit_status status = check_size("ompjit_arch_info", info->size,
+                                      sizeof *info, err);
+    if (!status)
+        status = find(arch, &l, err);
+    if (status)
+        return status;
+    *info = (ompjit_arch_info){.size = sizeof *info,
+                               .warps = l->warps,
+                               .teams = l->teams,
+                               .threads = l->warps * WARP,
+                               .registers = REGISTERS,
+                               .shared = l->shared,
+                               .team_shared = l->team,
+                               .team_reserved = l->reserved};
+    return OMPJIT_OK;
+}
+
+static uint32_t up(uint64_t n, uint32_t unit)
+{
+    return (uint32_t)((n + unit - 1) / unit * unit);
+}
+
+/* Registers belong to a part, and a warp has all of its own in one. A launch is
+ * refused as if each part had as many of the team's warps as any. */
+static uint32_t by_registers(uint32_t registers, uint32_t warps)
+{
+    uint32_t each = up((uint64_t)registers * WARP, REGISTER_UNIT);
+    if (registers > MOST_REGISTERS ||
+        (uint64_t)each * up(warps, PARTS) > REGISTERS)
+        return 0;
+    return each ? REGISTERS / PARTS / each * PARTS / warps : UINT32_MAX;
+}
+
+static uint32_t by_shared(const limits *l, uint64_t bytes)
+{
+    if (bytes > l->team)
+        return 0;
+    uint32_t each = up(bytes + l->reserved, l->unit);
+    return each ? l->shared / each : UINT32_MAX;
+}
+
+ompjit_status ompjit_occupancy_get(const char *arch,
+                                   const ompjit_resources *use,
+                                   uint32_t threads, uint32_t dynamic_shared,
+                                   ompjit_occupancy *out, ompjit_error *err)
+{
+    const limits *l;
+    if (!use || !out)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_occupancy_get: `%s` is NULL",
+                            use ? "out" : "use");
+    ompjit_status status = check_size("ompjit_occupancy", out->size,
+                                      sizeof *out, err);
+    if (!status)
+        status = find(arch, &l, err);
+    if (status)
+        return status;
+    if (!threads || threads > MOST_THREADS)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_API,
+                            "a team of %u threads, where 1 to %d are possible",
+                            threads, MOST_THREADS);
+    uint32_t warps = up(threads, WARP) / WARP;
+    const uint32_t rows[] = {
+        l->warps / warps, l->teams, by_registers(use->registers, warps),
+        by_shared(l, (uint64_t)use->shared_static + dynamic_shared)};
+    uint32_t least = UINT32_MAX, limit = 0;
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (rows[i] <= least) {
+            limit = (rows[i] < least ? 0 : limit) | 1u << i;
+            least = rows[i];
+        }
+    *out = (ompjit_occupancy){.size = sizeof *out,
+                              .teams = least,
+                              .warps = least * warps,
+                              .most_warps = l->warps,
+                              .limits = limit};
+    return OMPJIT_OK;
+}

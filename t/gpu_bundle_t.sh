@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# `make gpu-bundle`, unpacked and run whole with nothing of the build machine's
+# LLVM, CUDA or build tree in sight: without a driver it says so, and on ptxi's
+# driver all passes and the results are as described.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEST_GPU MAKEFLAGS MFLAGS MAKELEVEL
+case $(uname -m) in x86_64) ;; *) skip_all "a bundle is for x86-64" ;; esac
+if [ -n "${SANITIZER_REPORTS-}" ]; then
+    skip_all "a bundle with sanitizers would need their libraries"
+fi
+succeeds "make gpu-bundle" make -s -C "$builddir" gpu-bundle \
+    GPU_BUNDLE=t/gpu/test.tar.gz
+bundle=$builddir/t/gpu/test.tar.gz
+like "$(wc -c <"$bundle")" '^ *([0-9]{1,7}|[1-5][0-9]{7})$' "below 60 MB"
+tar -C "$tmp" -xzf "$bundle" && rm -f "$bundle"
+b=$tmp/ompjit-gpu
+like "$(find "$b" -name '*.bc' | wc -l)" '^ *[5-9][0-9]$' "kernels as IR"
+is "$(find "$b" -name '*nvJitLink*' -o -name 'ptxas*' -o -name 'libdevice*')" \
+    "" "nothing of NVIDIA's"
+
+# bare COMMAND...: where mounting is allowed, without LLVM, CUDA and the trees.
+cat >"$tmp/hide" <<EOF2
+for d in /usr/lib/llvm-* /usr/local/cuda* "$srcdir" "$builddir"; do
+    if [ -d "\$d" ]; then mount -t tmpfs none "\$d" || exit 1; fi
+done
+exec env -i PATH=/usr/bin:/bin HOME="$tmp" "\$@"
+EOF2
+bare() {
+    if unshare -rm true 2>/dev/null; then
+        unshare -rm sh "$tmp/hide" "$@"
+    else
+        env -i PATH=/usr/bin:/bin HOME="$tmp" "$@"
+    fi
+}
+cd "$tmp" || exit 1
+
+out=$(bare LD_LIBRARY_PATH="$tmp/none" "$b/run" all "$tmp/none" 2>&1)
+status=$?
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    is $status 3 "without a driver the status is 3"
+    like "$out" "no GPU to run on: .*libcuda.so.1, not found" "  and it is said"
+    is "$(cat "$tmp/none/summary.txt")" "$out" "  in the results, too"
+    cp "$PTXI/libcuda.so.1" "$tmp/"
+    succeeds "on the emulated driver" bare LD_LIBRARY_PATH="$tmp" \
+        GPU_SIZES=small GPU_LIMIT=300 "$b/run" all "$tmp/results"
+    cat "$tmp/results/summary.txt" | sed 's/^/# /'
+    like "$(cat "$tmp/results/summary.txt")" \
+        'check-gpu: 2[0-9][0-9] tests passed, 0 failed' "  all passes"
+    like "$(cat "$tmp/results/device.txt")" 'ptxi emulated' "  names the device"
+    like "$(cat "$tmp/results/bench.txt")" '^EMULATED' "  and that it is none"
+    for group in launch construct bandwidth compile products; do
+        like "$(cat "$tmp/results/bench.txt")" "^$group" "  measures $group"
+    done
+    for json in tests bench; do
+        if command -v python3 >/dev/null; then
+            succeeds "  $json.json is JSON" \
+                python3 -m json.tool "$tmp/results/$json.json"
+        fi
+    done
+    for name in queue cuda_map nvrtc_cuda cuda programs row-saxpy row-tasks; do
+        like "$(cat "$tmp/results/tests.json")" \
+            "\"name\": \"$name\", \"passed\": [1-9][0-9]*, \"failed\": 0" \
+            "  $name is in tests.json"
+    done
+    echo 'exit 1' >"$b/t/gpu/programs.sh"
+    bare LD_LIBRARY_PATH="$tmp" GPU_SIZES=small GPU_LIMIT=300 "$b/run" tests \
+        "$tmp/failed" >"$tmp/said" 2>&1
+    is $? 1 "a program that fails makes the status 1"
+    like "$(cat "$tmp/failed/summary.txt")" '^FAILED programs: see .*/log/programs' \
+        "  and named"
+else
+    pass "a run # SKIP PTXI names no emulated libcuda.so.1"
+fi
+done_testing

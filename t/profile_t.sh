@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Profiles of a program with threads and deferred constructs: the table's rows,
+# the trace as JSON whose spans are nested in each thread, and NVTX ranges for a
+# profiler of our own; on the host device and on ptxi's driver.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_PROFILE NVTX_INJECTION64_PATH
+program=$srcdir/t/data/profiled.c
+
+# on DEVICE OPTION...: the program there
+on() {
+    device=$1; shift
+    set -- "$ompjit" run --device="$device" --host-memory=separate "$@" \
+        "$program"
+    if [ "$device" = cuda ]; then
+        set -- env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver "$@"
+    fi
+    timeout 120 "$@"
+}
+
+# Reads a trace: "OK" and how many events of each category, or what is wrong.
+cat >"$tmp/check.pl" <<'EOF2'
+use strict; use JSON::PP;
+local $/; my $trace = decode_json(<STDIN>);
+my (%open, %events, %count, %threads);
+for my $e (@{$trace->{traceEvents}}) {
+    next if $e->{ph} eq "M";
+    die "no category" unless $e->{cat};
+    die "a time before the start" if $e->{ts} < 0;
+    if ($e->{ph} eq "X") {
+        die "no duration" if $e->{dur} < 0;
+        push @{$events{$e->{tid}}}, $e;
+        $count{$e->{cat}}++;
+        $threads{$e->{tid}} = 1 if $e->{cat} eq "launch";
+    } elsif ($e->{ph} eq "b") {
+        $open{$e->{id}} = $e->{ts};
+        $count{$e->{cat}}++;
+        $threads{$e->{tid}} = 1;
+    } elsif ($e->{ph} eq "e") {
+        my $at = delete $open{$e->{id}};
+        die "an end without a beginning" unless defined $at && $at <= $e->{ts};
+    } else { die "phase $e->{ph}"; }
+}
+die "a beginning without an end" if %open;
+my $slack = 0.002; # microseconds: times are rounded
+for my $list (values %events) {
+    my @stack;
+    for my $e (sort { $a->{ts} <=> $b->{ts} || $b->{dur} <=> $a->{dur} } @$list) {
+        my $end = $e->{ts} + $e->{dur};
+        pop @stack while @stack && $stack[-1] <= $e->{ts} + $slack;
+        die "$e->{name} ends outside of what it began in"
+            if @stack && $end > $stack[-1] + $slack;
+        push @stack, $end;
+    }
+}
+print join(" ", "OK", (map { "$_=$count{$_}" } sort keys %count),
+           "threads=" . keys %threads), "\n";
+EOF2
+
+devices=host
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then devices="host cuda"; fi
+for device in $devices; do
+    succeeds "$device: a table" on $device --profile=-
+    is "$out" 4800 "  of a program that is right"
+    table=$(cat "$tmp/stderr")
+    like "$table" '^what +times +ms +mean us' "  has a head"
+    like "$table" '^compile +[1-9][0-9]* .* code generation$' "  compiles"
+    like "$table" '^(launch|queued) +4 .* twice$' "  four launches of one kernel"
+    like "$table" '^(launch|queued) +12 .* add$' "  twelve of the other"
+    like "$table" '^copy .* to the device, +[0-9.]+ GB/s$' "  copies there"
+    like "$table" '^copy .* from the device, +[0-9.]+ GB/s$' "  and back"
+
+    succeeds "$device: a trace" on $device --profile="$tmp/trace.json"
+    is "$out" 4800 "  of a program that is right"
+    if perl -MJSON::PP -e 1 2>/dev/null; then
+        said=$(perl "$tmp/check.pl" <"$tmp/trace.json" 2>&1)
+        like "$said" '^OK ' "  is JSON with nested spans: $said"
+        like "$said" '(launch|queued)=16' "  with each launch"
+        like "$said" 'copy=[1-9]' "  copies"
+        like "$said" 'compile=[1-9]' "  compiles"
+        like "$said" 'threads=([4-9]|[1-9][0-9])' "  of several threads"
+    else
+        pass "  nesting # SKIP no JSON::PP for perl"
+    fi
+    succeeds "$device: OMPJIT_PROFILE=1" env OMPJIT_PROFILE=1 "$ompjit" run \
+        --device=host "$program"
+    like "$(cat "$tmp/stderr")" '^launch .* add$' "  is a table on stderr"
+    succeeds "$device: OMPJIT_PROFILE=FILE" env OMPJIT_PROFILE="$tmp/f.json" \
+        "$ompjit" run --device=host "$program"
+    is "$(cat "$tmp/stderr")" "" "  says nothing"
+    like "$(head -c 100 "$tmp/f.json")" '^\{"displayTimeUnit"' "  and is a trace"
+
+    NVTX_INJECTION64_PATH=$builddir/t/.libs/fake_nvtx.so \
+        FAKE_NVTX_LOG=$tmp/nvtx
+    export NVTX_INJECTION64_PATH FAKE_NVTX_LOG
+    succeeds "$device: with a profiler that listens" on $device
+    is "$out" 4800 "  the program is right"
+    is "$(grep -c '^push .* add$' "$tmp/nvtx")" 12 "  each launch is a range"
+    is "$(grep -c '^push .* twice$' "$tmp/nvtx")" 4 "  of its kernel"
+    is "$(grep -c '^push' "$tmp/nvtx")" "$(grep -c '^pop' "$tmp/nvtx")" \
+        "  that ends"
+    like "$(cat "$tmp/nvtx")" '^push [0-9]+ to the device$' "  copies, too"
+    is "$(grep -c '^pop -' "$tmp/nvtx")" 0 "  none ends twice"
+    NVTX_INJECTION64_PATH=$tmp/none
+    succeeds "$device: with one that is not there" on $device
+    unset NVTX_INJECTION64_PATH
+    succeeds "$device: with nobody" on $device
+    is "$(cat "$tmp/stderr")" "" "  nothing is said"
+done
+if [ "$devices" = host ]; then
+    pass "on a GPU # SKIP PTXI names no emulated libcuda.so.1"
+fi
+
+# Contexts that are destroyed tell it themselves.
+succeeds "OMPJIT_PROFILE=1 of an application" env OMPJIT_DEVICE=host \
+    OMPJIT_PROFILE=1 "$builddir/examples/saxpy_api" 3000
+like "$(cat "$tmp/stderr")" '^(launch|queued) .* saxpy$' "  is told in the end"
+fails_with 'cannot write /nonexistent/x' "a file that cannot be written" \
+    sh -c 'OMPJIT_LOG=1 OMPJIT_DEVICE=host OMPJIT_PROFILE=/nonexistent/x \
+        "$1" 3000 && exit 1' sh "$builddir/examples/saxpy_api"
+
+# --sass needs CUDA's tools: one of our own shows what it is asked.
+mkdir "$tmp/bin"
+printf '#!/bin/sh\necho "disassembled $1, $(head -c 4 "$2" | tail -c 3)"\n' \
+    >"$tmp/bin/nvdisasm"
+chmod +x "$tmp/bin/nvdisasm"
+if "$ompjit" compile "$srcdir/examples/saxpy.c" -o "$tmp/x.cubin" 2>/dev/null
+then
+    succeeds "inspect --sass" env PATH="$tmp/bin:$PATH" "$ompjit" inspect \
+        --sass "$srcdir/examples/saxpy.c"
+    like "$out" '^disassembled -c, ELF$' "  shows the disassembly of a cubin"
+    like "$out" 'occupancy   [0-9]+ teams of 128 threads .*limited by' \
+        "  and the occupancy"
+    printf '#!/bin/sh\nexit 3\n' >"$tmp/bin/nvdisasm"
+    fails_with 'ended with status 3' "  a disassembler that fails" \
+        env PATH="$tmp/bin:$PATH" "$ompjit" inspect --sass \
+        "$srcdir/examples/saxpy.c"
+    if ! command -v nvdisasm >/dev/null && ! command -v cuobjdump >/dev/null
+    then
+        fails_with 'needs nvdisasm or cuobjdump' "  none" "$ompjit" inspect \
+            --sass "$srcdir/examples/saxpy.c"
+    fi
+    succeeds "inspect --threads" "$ompjit" inspect --threads=64 --arch=sm_80 \
+        "$srcdir/examples/saxpy.c"
+    like "$out" 'occupancy   32 teams of 64 threads .*, 64 of 64 warps \(100%\)' \
+        "  is for so many"
+else
+    pass "inspect --sass # SKIP no assembler here makes cubins"
+fi
+
+if [ "$devices" != host ]; then
+    succeeds "devices -v" env LD_LIBRARY_PATH="$PTXI" "$ompjit" devices -v
+    like "$out" 'runs 2048 threads in 64 warps and 32 teams' \
+        "  what a multiprocessor runs"
+    like "$out" '65536 registers, 233472 bytes of shared memory' "  and has"
+    succeeds "inspect --device" env LD_LIBRARY_PATH="$PTXI" PTXI_CC=8.6 \
+        "$ompjit" inspect --quiet --device=cuda "$srcdir/examples/saxpy.c"
+    like "$out" 'on sm_86 ' "  is for that device"
+fi
+done_testing
