@@ -30,8 +30,12 @@ void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
-/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads and
- * stores. ir/local.cc */
+/* Gives each team one copy of what clang copies from its last iteration, where
+ * in SPMD mode each thread had one. ir/last.c */
+void ompjit__share_lastprivate(LLVMModuleRef m);
+
+/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
+ * and stores. ir/local.cc */
 void ompjit__lower_local(LLVMModuleRef m);
 
 /* Puts the team-shared variables that need most alignment first. ir/order.cc */
@@ -89,9 +93,9 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
                         ompjit__buf *modes);
 
-/* Replaces a weak constant of the runtime (runtime-bc/plat.h), `name`, by `value`,
- * so that LLVM folds what depends on it. Nothing happens where the module lacks
- * it. */
+/* Replaces a weak constant of the runtime (runtime-bc/plat.h), `name`, by
+ * `value`, so that LLVM folds what depends on it. Nothing happens where the
+ * module lacks it. */
 void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 
 /* 1: no kernel asks what task it is in. */
