@@ -4,6 +4,7 @@
  * scalars that regions read, which ir/values.c hands over. Prints `right`, or
  * the lines that are wrong.
  */
+// expect: right
 #include <stdio.h>
 #include <string.h>
 
