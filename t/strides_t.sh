@@ -48,7 +48,10 @@ has 0 'bar\.sync' "  no barrier"
 fold jacobi 4094 n=4096
 has 0 'bar\.sync|\.shared' "no thread tells the others its row"
 # One pointer to what is read, one to what is written, and the counter.
-rounds=$(printf '%s\n' "$ptx" | sed -n '/^\$L__BB0_5:/,/bra/p')
+rounds=$(printf '%s\n' "$ptx" | awk '
+    /^\$L__BB.*:/ { label = substr($1, 1, length($1) - 1); block = "" }
+    { block = block $0 "\n" }
+    /bra/ && label != "" && index($0, label ";") { printf "%s", block }')
 is "$(printf '%s\n' "$rounds" | grep -c 'add\.s64')" 2 \
     "  neighbours are at constant distances"
 succeeds "generic jacobi" "$ompjit" compile --arch sm_90 \

@@ -341,16 +341,21 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
     const char *passes =
         b->spmd ? "globaldce,ipsccp,cgscc(inline," CLEAN "),globaldce,"
                   "openmp-opt"
-                : "openmp-opt,globaldce,always-inline," CLEAN ",openmp-opt";
+                : "globaldce,always-inline," CLEAN ",openmp-opt";
     ompjit_status status = OMPJIT_OK;
     if (!b->spmd) {
         status = ompjit__run_passes(b->m, b->tm, CLEAN, OMPJIT_STAGE_OPTIMIZE,
                                     err);
         ompjit__hand_over_values(b->m);
+        if (!status)
+            status = ompjit__run_passes(b->m, b->tm, "openmp-opt",
+                                        OMPJIT_STAGE_OPTIMIZE, err);
+        ompjit__keep_generic(b->m, b->unit);
     }
     if (!status)
         status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
                                     err);
+    ompjit__forget_generic(b->m);
     if (!b->is_template) /* a variant of it is looked at again when folded */
         ompjit__drop_openmp_flags(b->m);
     return status;

@@ -87,6 +87,12 @@ void ompjit__forget_stack_arguments(LLVMModuleRef m);
  * keeps openmp-opt from taking them for what each launch has. ir/modes.c */
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 
+/* Between two runs of openmp-opt: kernels that are generic after the first stay
+ * so. It has by then made the code that asks for the mode, and constants of the
+ * answers, which it does not take back. ir/modes.c */
+void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit);
+void ompjit__forget_generic(LLVMModuleRef m);
+
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
  * read from, which must have been preserved, removable. False: there is none.
  * ir/modes.c */

@@ -79,3 +79,60 @@ bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
     }
     return found;
 }
+
+/* -------------------------------------------------- between two openmp-opts */
+
+static const char anchor[] = "ompjit_stays_generic";
+
+/* What openmp-opt takes for a call that may not be made by all threads, and
+ * other passes for nothing: `declare void @ompjit_stays_generic()`. */
+static LLVMValueRef declare_anchor(LLVMModuleRef m, LLVMTypeRef type)
+{
+    static const char *const flags[] = {"nofree", "nosync", "nounwind",
+                                        "willreturn"};
+    enum { INACCESSIBLE_MEMORY = 3 << 2 }; /* llvm::MemoryEffects: read, write */
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMValueRef f = LLVMAddFunction(m, anchor, type);
+    for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
+        LLVMAddAttributeAtIndex(
+            f, LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName(
+                                           flags[i], strlen(flags[i])), 0));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("memory", 6),
+                                INACCESSIBLE_MEMORY));
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(c, "llvm.assume", 11,
+                                                      "omp_no_openmp", 13));
+    return f;
+}
+
+void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
+{
+    LLVMTypeRef type = LLVMFunctionType(
+        LLVMVoidTypeInContext(LLVMGetModuleContext(m)), NULL, 0, 0);
+    LLVMValueRef callee = NULL;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
+        LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
+        if (!env || LLVMIsDeclaration(f) ||
+            ompjit__environment_mode(env) != OMPJIT_MODE_GENERIC)
+            continue;
+        callee = callee ? callee : declare_anchor(m, type);
+        LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+        LLVMBasicBlockRef last = LLVMGetLastBasicBlock(f);
+        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(last));
+        LLVMBuildCall2(b, type, callee, NULL, 0, "");
+        LLVMDisposeBuilder(b);
+    }
+}
+
+void ompjit__forget_generic(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, anchor);
+    for (LLVMUseRef u; f && (u = LLVMGetFirstUse(f));)
+        LLVMInstructionEraseFromParent(LLVMGetUser(u));
+    if (f)
+        LLVMDeleteFunction(f);
+}
