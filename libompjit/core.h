@@ -241,7 +241,7 @@ struct ompjit_context {
 
     ompjit_device **devices;   /* set once, under lock                     */
     unsigned ndevices;
-    bool devices_known;
+    atomic_bool devices_known;
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__cache *cache; /* NULL: off                              */

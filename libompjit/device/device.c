@@ -105,7 +105,8 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
         if (status)
             ompjit__devices_free(ctx);
         else
-            ctx->devices_known = true;
+            atomic_store_explicit(&ctx->devices_known, true,
+                                  memory_order_release);
     }
     pthread_mutex_unlock(&ctx->lock);
     return status;

@@ -361,7 +361,7 @@ int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
     ompjit_context *ctx = tgt->ctx;
     if (tgt->policy == OMPJIT__OFFLOAD_DISABLED)
         return 0;
-    if (!__atomic_load_n(&ctx->devices_known, __ATOMIC_ACQUIRE)) {
+    if (!atomic_load_explicit(&ctx->devices_known, memory_order_acquire)) {
         ompjit_error err;
         if (ompjit__devices(ctx, &err)) {
             ompjit__log(ctx, "no devices: %s", err.text);
