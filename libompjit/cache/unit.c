@@ -16,8 +16,8 @@ static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
     const int64_t numbers[] = {
         k->line,        k->mode,      k->launch_env,     k->min_threads,
         k->max_threads, k->min_teams, k->max_teams,      k->reduction_size,
-        k->reduction_length, k->teams, k->parallel, k->cuda,
-        k->openmp,      k->nparams,
+        k->reduction_length, k->teams, k->parallel, k->num_threads,
+        k->cuda,        k->openmp,    k->nparams,
     };
     ompjit__pack_string(out, k->symbol);
     ompjit__pack_string(out, k->name);
