@@ -4,8 +4,7 @@
  * for the very bytes only, and never where the kernel or anybody else may
  * change them.
  */
-#include "api/module.h"
-#include "tap.h"
+#include "program.h"
 
 static const char source[] =
     "struct pair { float a, b; };\n"
@@ -34,10 +33,6 @@ static const char source[] =
 
 struct pair { float a, b; };
 enum { N = 50 };
-static ompjit_error err;
-static ompjit_context *ctx;
-static ompjit_device *dev;
-static ompjit_module *mod;
 static _Alignas(64) float c[3], x[N], y[N];
 
 static void open_module(ompjit_specialize policy, ompjit_host_memory memory)
@@ -46,37 +41,7 @@ static void open_module(ompjit_specialize policy, ompjit_host_memory memory)
     options.devices = "host";
     options.host_memory = memory;
     options.specialize = policy;
-    if (ompjit_context_create(&options, &ctx, &err) ||
-        ompjit_context_device(ctx, 0, &dev, &err) ||
-        ompjit_module_from_c(ctx, source, NULL, &mod, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void close_module(void)
-{
-    ompjit_module_destroy(mod);
-    ompjit_context_destroy(ctx);
-}
-
-static ompjit_kernel *kernel(const char *name)
-{
-    ompjit_kernel *k = NULL;
-    if (ompjit_module_kernel(mod, name, &k, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return k;
-}
-
-static unsigned param(ompjit_kernel *k, const char *name)
-{
-    ompjit_param_info info;
-    unsigned i = 0;
-    while (!ompjit_kernel_param(k, i, &info, NULL) && strcmp(info.name, name))
-        i++;
-    return i;
+    open_program(&options, source);
 }
 
 /* ------------------------------------------------------------------- code */

@@ -5,9 +5,8 @@
  */
 #include <unistd.h>
 
-#include "api/module.h"
 #include "backend/count.h"
-#include "tap.h"
+#include "program.h"
 
 static const char source[] =
     "struct pair { int a, b; }; struct large { int a[8]; };\n"
@@ -32,10 +31,6 @@ static const char source[] =
     "  y[0] = n;\n"
     "}\n";
 
-static ompjit_error err;
-static ompjit_context *ctx;
-static ompjit_device *dev;
-static ompjit_module *mod;
 static char told[16384]; /* by the library */
 
 static void take_log(void *data, const char *message)
@@ -52,37 +47,7 @@ static void open_module(const char *record, int explain)
     options.explain = explain;
     options.log = take_log;
     told[0] = 0;
-    if (ompjit_context_create(&options, &ctx, &err) ||
-        ompjit_context_device(ctx, 0, &dev, &err) ||
-        ompjit_module_from_c(ctx, source, NULL, &mod, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void close_module(void)
-{
-    ompjit_module_destroy(mod);
-    ompjit_context_destroy(ctx);
-}
-
-static ompjit_kernel *kernel(const char *name)
-{
-    ompjit_kernel *k = NULL;
-    if (ompjit_module_kernel(mod, name, &k, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return k;
-}
-
-static unsigned param(ompjit_kernel *k, const char *name)
-{
-    ompjit_param_info info;
-    unsigned i = 0;
-    while (!ompjit_kernel_param(k, i, &info, NULL) && strcmp(info.name, name))
-        i++;
-    return i;
+    open_program(&options, source);
 }
 
 /* ------------------------------------------------------------- parameters */

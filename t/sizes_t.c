@@ -6,8 +6,7 @@
  */
 #include <unistd.h>
 
-#include "api/module.h"
-#include "tap.h"
+#include "program.h"
 
 static const char source[] =
     "void steps(int n, double *x, double *c, double *y) {\n"
@@ -28,10 +27,6 @@ static const char source[] =
     "    table[1] += n; } }\n";
 
 enum { N = 4096 };
-static ompjit_error err;
-static ompjit_context *ctx;
-static ompjit_device *dev;
-static ompjit_module *mod;
 static char record[] = "/tmp/ompjit-sizes-XXXXXX";
 
 static void open_module(ompjit_specialize policy, const char *to)
@@ -41,37 +36,7 @@ static void open_module(ompjit_specialize policy, const char *to)
     options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.specialize = policy;
     options.record = to;
-    if (ompjit_context_create(&options, &ctx, &err) ||
-        ompjit_context_device(ctx, 0, &dev, &err) ||
-        ompjit_module_from_c(ctx, source, NULL, &mod, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void close_module(void)
-{
-    ompjit_module_destroy(mod);
-    ompjit_context_destroy(ctx);
-}
-
-static ompjit_kernel *kernel(const char *name)
-{
-    ompjit_kernel *k = NULL;
-    if (ompjit_module_kernel(mod, name, &k, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return k;
-}
-
-static unsigned param(ompjit_kernel *k, const char *name)
-{
-    ompjit_param_info info;
-    unsigned i = 0;
-    while (!ompjit_kernel_param(k, i, &info, NULL) && strcmp(info.name, name))
-        i++;
-    return i;
+    open_program(&options, source);
 }
 
 static void (*function(const char *name))(void)

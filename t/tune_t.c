@@ -5,8 +5,7 @@
  */
 #include <unistd.h>
 
-#include "ompjit.h"
-#include "tap.h"
+#include "program.h"
 
 static const char source[] =
     "#pragma omp declare target\n"
@@ -45,10 +44,6 @@ static const char source[] =
     "}\n";
 
 enum { N = 1000 };
-static ompjit_error err;
-static ompjit_context *ctx;
-static ompjit_device *dev;
-static ompjit_module *mod;
 static double y[N];
 static char folder[] = "/tmp/ompjit-t-XXXXXX";
 static char told[16384];
@@ -69,28 +64,7 @@ static void open_module(int tune, ompjit_host_memory memory, int cache)
     options.cache = cache ? OMPJIT_CACHE_DISK : OMPJIT_CACHE_OFF;
     options.cache_dir = folder;
     told[0] = 0;
-    if (ompjit_context_create(&options, &ctx, &err) ||
-        ompjit_context_device(ctx, 0, &dev, &err) ||
-        ompjit_module_from_c(ctx, source, NULL, &mod, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void close_module(void)
-{
-    ompjit_module_destroy(mod);
-    ompjit_context_destroy(ctx);
-}
-
-static ompjit_kernel *kernel(const char *name)
-{
-    ompjit_kernel *k = NULL;
-    if (ompjit_module_kernel(mod, name, &k, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return k;
+    open_program(&options, source);
 }
 
 /* ---------------------------------------------------------- explicit calls */
