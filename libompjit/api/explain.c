@@ -80,14 +80,11 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_param_state: a kernel and "
                             "OMPJIT_PARAM_STATE_INIT are needed");
-    const ompjit__kernel_desc *k = desc(kernel);
-    if (i >= k->nparams)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "kernel %s has %u parameters, none is number %u",
-                            k->name, k->nparams, i);
-    const ompjit__param *p = &k->params[i];
+    const ompjit__param *p = ompjit__kernel_param_at(kernel, i, err);
+    if (!p)
+        return OMPJIT_ERR_INVALID;
     *state = (ompjit_param_state)OMPJIT_PARAM_STATE_INIT;
-    state->foldable = foldable(k, i);
+    state->foldable = foldable(desc(kernel), i);
     if (p->kind == OMPJIT__PARAM_POINTER &&
         state->foldable != OMPJIT_FOLDABLE_POINTER)
         state->storage = p->size;

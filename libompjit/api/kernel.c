@@ -107,6 +107,18 @@ static uint32_t value_size(const ompjit__param *p)
     return p->kind != OMPJIT__PARAM_POINTER && p->size ? p->size : p->bytes;
 }
 
+const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
+                                             unsigned i, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    if (i < k->nparams)
+        return &k->params[i];
+    ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                 "kernel %s has %u parameters, none is number %u", k->name,
+                 k->nparams, i);
+    return NULL;
+}
+
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err)
 {
@@ -114,12 +126,9 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_param: kernel and a place for the "
                             "parameter are needed");
-    const ompjit__kernel_desc *k = desc(kernel);
-    if (i >= k->nparams)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "kernel %s has %u parameters, none is number %u",
-                            k->name, k->nparams, i);
-    const ompjit__param *p = &k->params[i];
+    const ompjit__param *p = ompjit__kernel_param_at(kernel, i, err);
+    if (!p)
+        return OMPJIT_ERR_INVALID;
     *info = (ompjit_param_info){
         .size = value_size(p),
         .is_pointer = p->kind == OMPJIT__PARAM_POINTER,

@@ -56,6 +56,10 @@ void ompjit__record_variant(ompjit_module *mod,
 /* tune.c */
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
+/* NULL and an INVALID error where the kernel has no such one: kernel.c */
+const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
+                                             unsigned i, ompjit_error *err);
+
 /* The request and the values, by parameter, of a launch by the API: kernel.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
