@@ -205,6 +205,17 @@ static int fold_contents(const struct options *o, ompjit_module *mod)
     return EXIT_OK;
 }
 
+/* The module, and what was asked for before it runs. */
+static int prepare(struct options *o, ompjit_context *ctx, ompjit_module **mod)
+{
+    int status = session_module(o, ctx, mod);
+    if (!status)
+        status = show_dumps(o, ctx, *mod);
+    if (!status)
+        status = fold_contents(o, *mod);
+    return status ? status : warm(o, ctx, *mod);
+}
+
 /* A CUDA source has kernels and no main. */
 static int run_cuda(struct options *o)
 {
@@ -212,13 +223,7 @@ static int run_cuda(struct options *o)
     ompjit_module *mod = NULL;
     int status = session_open(o, o->device, &ctx);
     if (!status)
-        status = session_module(o, ctx, &mod);
-    if (!status)
-        status = show_dumps(o, ctx, mod);
-    if (!status)
-        status = fold_contents(o, mod);
-    if (!status)
-        status = warm(o, ctx, mod);
+        status = prepare(o, ctx, &mod);
     if (!status)
         status = kernel_run(ctx, mod, o->args);
     if (mod && o->explain)
@@ -247,13 +252,7 @@ int tool_run(struct options *o)
     if (!status)
         status = libraries_load(o);
     if (!status)
-        status = session_module(o, ctx, &mod);
-    if (!status)
-        status = show_dumps(o, ctx, mod);
-    if (!status)
-        status = fold_contents(o, mod);
-    if (!status)
-        status = warm(o, ctx, mod);
+        status = prepare(o, ctx, &mod);
     leaving = o;
     if (!status)
         status = program_run(o, ctx, mod,
