@@ -9,6 +9,14 @@
 
 #include "device/fiber.h"
 
+/* What a call leaves as it is. */
+#define KEEP                                                                   \
+    "pushq %rbp\n" "pushq %rbx\n" "pushq %r12\n"                               \
+    "pushq %r13\n" "pushq %r14\n" "pushq %r15\n"
+#define TAKE_BACK                                                              \
+    "popq %r15\n" "popq %r14\n" "popq %r13\n"                                  \
+    "popq %r12\n" "popq %rbx\n" "popq %rbp\n"
+
 /* ompjit__fiber_switch(rdi: void **save, rsi: void *to); and the first steps of
  * a new fiber. */
 __asm__(".pushsection .text\n"
@@ -18,20 +26,10 @@ __asm__(".pushsection .text\n"
         "ompjit__fiber_switch:\n"
         ".cfi_startproc\n"
         "endbr64\n"
-        "pushq %rbp\n"
-        "pushq %rbx\n"
-        "pushq %r12\n"
-        "pushq %r13\n"
-        "pushq %r14\n"
-        "pushq %r15\n"
+        KEEP
         "movq %rsp, (%rdi)\n"
         "movq %rsi, %rsp\n"
-        "popq %r15\n"
-        "popq %r14\n"
-        "popq %r13\n"
-        "popq %r12\n"
-        "popq %rbx\n"
-        "popq %rbp\n"
+        TAKE_BACK
         "retq\n"
         ".cfi_endproc\n"
         ".size ompjit__fiber_switch, .-ompjit__fiber_switch\n"
@@ -57,12 +55,7 @@ __asm__(".pushsection .text\n"
         "ompjit__fiber_call:\n"
         ".cfi_startproc\n"
         "endbr64\n"
-        "pushq %rbp\n"
-        "pushq %rbx\n"
-        "pushq %r12\n"
-        "pushq %r13\n"
-        "pushq %r14\n"
-        "pushq %r15\n"
+        KEEP
         "subq $8, %rsp\n"
         ".cfi_adjust_cfa_offset 56\n"
         "movq %rsp, (%rdx)\n"
@@ -82,12 +75,7 @@ __asm__(".pushsection .text\n"
         ".cfi_startproc\n"
         "endbr64\n"
         "leaq 8(%rdi), %rsp\n"
-        "popq %r15\n"
-        "popq %r14\n"
-        "popq %r13\n"
-        "popq %r12\n"
-        "popq %rbx\n"
-        "popq %rbp\n"
+        TAKE_BACK
         "movl $1, %eax\n"
         "retq\n"
         ".cfi_endproc\n"
