@@ -264,7 +264,7 @@ static void preserve(ompjit__buf *passes, const char *name)
     ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
-/* What has become dead when shared variables have become constants. */
+/* What is dead when shared variables are constants and functions gone. */
 #define AFTER_SHARED                                                           \
     "function(instcombine<no-verify-fixpoint>,simplifycfg),globalopt,globaldce"
 
@@ -389,7 +389,10 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
         drop_added(b->m);
     if (!status)
         status = run_llvm_pipeline(b, err);
-    if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))
+    if (status || b->host || b->is_template)
+        return status;
+    bool numbered = ompjit__number_regions(b->m);
+    if (ompjit__fold_shared(b->m) || numbered)
         status = ompjit__run_passes(b->m, b->tm, AFTER_SHARED,
                                     OMPJIT_STAGE_OPTIMIZE, err);
     return status;
