@@ -398,6 +398,25 @@ static void heap_stays(void)
 #endif
 }
 
+/* Arrays of one size, which are gone through side by side: what is stored into
+ * one does not look like what is loaded from another soon after, which are
+ * compared by their places in pages. */
+static void arrays_apart(void)
+{
+    enum { SIZE = 1 << 20, APART = 512 };
+    ompjit_device *dev;
+    char *p[3] = {0};
+    bool good = !ompjit_context_device(ctx, 0, &dev, &err);
+    for (int i = 0; good && i < 3; i++)
+        good = !ompjit_device_alloc(dev, SIZE, (void **)&p[i], &err);
+    for (int i = 0; good && i < 3; i++)
+        good = (uintptr_t)p[i] % APART == 0;
+    ok(good, "arrays at %p, %p and %p: %s", (void *)p[0], (void *)p[1],
+       (void *)p[2], good ? "fine" : err.text);
+    for (int i = 0; i < 3; i++)
+        ompjit_device_free(dev, p[i], NULL);
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -423,6 +442,7 @@ int main(void)
     modes_are_kept();
     read_ahead();
     heap_stays();
+    arrays_apart();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();
