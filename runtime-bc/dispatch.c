@@ -96,7 +96,8 @@ static void solo_end(uint32_t level)
     free(solo);
 }
 
-static NOINLINE void solo_begin(loop l, uint32_t level)
+/* A place for the caller's loop. */
+static NOINLINE loop *solo_begin(uint32_t level)
 {
     solo_loop **records = ompjit_own_element(
         (void *IN_SHARED *)&ompjit_solo_loops, sizeof *records);
@@ -108,9 +109,9 @@ static NOINLINE void solo_begin(loop l, uint32_t level)
         solo->outer = *records;
         *records = solo;
     }
-    solo->l = l;
     solo->level = level;
     solo->given = false;
+    return &solo->l;
 }
 
 /* All of it, once; NULL: it was given. */
@@ -444,7 +445,7 @@ INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 {
     uint32_t context = context_of(gtid), n = context_threads(context);
     if (!context_is_many(context)) {
-        solo_begin(l, context_level(context));
+        *solo_begin(context_level(context)) = l;
         return;
     }
     schedule &= ~SCHEDULE_MODIFIERS;

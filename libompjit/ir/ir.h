@@ -41,9 +41,10 @@ void ompjit__lower_local(LLVMModuleRef m);
 /* Puts the team-shared variables that need most alignment first. ir/order.cc */
 void ompjit__order_shared(LLVMModuleRef m);
 
-/* Removes the module flags that make openmp-opt treat the module as OpenMP
- * device code. ir/flags.cc */
+/* The module flags that make openmp-opt treat the module as OpenMP device
+ * code: removes them, adds them again. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
+void ompjit__add_openmp_flags(LLVMModuleRef m);
 
 /* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
  * the runtime is linked, and of what clang has not optimized. chunk_is_default:
