@@ -238,7 +238,8 @@ static void keep_kernel_apart(struct build *b)
 }
 
 /* Where there may be other ways to what pointers point to, nothing is said of
- * aliases and contents. */
+ * aliases and contents. A build without a template, at -O0, makes nothing of it:
+ * and its code, which is not simplified, would always look like that. */
 static void say_of_pointers(struct build *b)
 {
     ompjit__spec said = *b->spec;
@@ -247,7 +248,7 @@ static void say_of_pointers(struct build *b)
     while (said.kernel && k < end && strcmp(k->symbol, said.kernel))
         k++;
     bool one = said.kernel && k < end;
-    if (one && (said.noalias || said.ncontents) &&
+    if (one && b->templated && (said.noalias || said.ncontents) &&
         ompjit__follows_pointers(b->m, k))
         said.noalias = said.ncontents = 0;
     if (one)
