@@ -127,7 +127,7 @@ struct KeepOperands : llvm::PassInfoMixin<KeepOperands> {
                     continue;
                 unsigned kind =
                     target.getRegisterClassForType(true, load->getType());
-                if (++n > target.getNumberOfRegisters(kind) / 2)
+                if (++n > target.getNumberOfRegisters(kind))
                     return true;
             }
         return false;
