@@ -5,6 +5,7 @@
  * a template.
  */
 #include <malloc.h>
+#include <unistd.h>
 
 #include "api/module.h"
 #include "backend/backend.h"
@@ -417,6 +418,44 @@ static void arrays_apart(void)
         ompjit_device_free(dev, p[i], NULL);
 }
 
+/* The flags of the mapping that an address is in, as in /proc/self/smaps; empty:
+ * the system tells none. */
+static void flags_of(const void *p, char flags[512])
+{
+    static const char key[] = "VmFlags:";
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long begin, end, at = (uintptr_t)p;
+    bool here = false;
+    char line[512];
+    *flags = '\0';
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            here = begin <= at && at < end;
+        else if (here && !strncmp(line, key, sizeof key - 1))
+            snprintf(flags, 512, "%s", line + sizeof key - 1);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+static void large_pages(void)
+{
+    enum { SIZE = 16 << 20 };
+    ompjit_device *dev;
+    char *p, flags[512];
+    if (ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_device_alloc(dev, SIZE, (void **)&p, &err)) {
+        ok(0, "%s", err.text);
+        return;
+    }
+    flags_of(p + SIZE / 2, flags);
+    if (!*flags || access("/sys/kernel/mm/transparent_hugepage", F_OK))
+        ok(1, "large pages # SKIP this system has none, or does not tell");
+    else
+        ok(!!strstr(flags, " hg"), "an array asks for large pages:%s", flags);
+    ompjit_device_free(dev, p, NULL);
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -443,6 +482,7 @@ int main(void)
     read_ahead();
     heap_stays();
     arrays_apart();
+    large_pages();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();
