@@ -231,6 +231,20 @@ static void spilled_vectors(void)
         "no vectors");
 }
 
+/* Vectors of a column are stored one by one where that is faster. */
+static void no_scatter(void)
+{
+    uint64_t values[64];
+    char cpu[64];
+    ompjit__spec spec = product_of(8, values);
+    spec.noalias = UINT64_MAX;
+    ompjit__host_cpu(cpu, sizeof cpu);
+    if (strncmp(cpu, "znver", 5))
+        ok(1, "no scatters # SKIP this is no AMD processor");
+    else
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "masked.scatter", 0, cpu);
+}
+
 static void products(void)
 {
     ompjit_module *whole = mod;
@@ -240,6 +254,7 @@ static void products(void)
     }
     same_code();
     spilled_vectors();
+    no_scatter();
     ompjit_module_destroy(mod);
     mod = whole;
 }
