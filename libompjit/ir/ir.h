@@ -66,6 +66,10 @@ void ompjit__define_invoke(LLVMModuleRef m);
  * NVPTX, when the runtime is part of the kernel. ir/shared.c */
 bool ompjit__fold_shared(LLVMModuleRef m);
 
+/* Takes numbers for the addresses of outlined regions, where no call needs one;
+ * true if there were any. For NVPTX, optimized. ir/regions.c */
+bool ompjit__number_regions(LLVMModuleRef m);
+
 /* Barriers of clang's helper functions no longer ask for a thread number.
  * Before the runtime is linked. ir/barrier.c */
 void ompjit__barriers_without_number(LLVMModuleRef m);
