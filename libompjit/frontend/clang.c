@@ -165,16 +165,16 @@ static char *pair_key(const ompjit__command *command)
 }
 
 static ompjit_status pair_start(const ompjit__command *command,
-                                unsigned time_limit, struct pair *out,
-                                ompjit_error *err)
+                                unsigned time_limit, bool ahead,
+                                struct pair *out, ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
-        status =
-            ompjit__child_start(command->host.v, time_limit, &pair.host, err);
+        status = ompjit__child_start(command->host.v, time_limit, ahead,
+                                     &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, time_limit,
+        status = ompjit__child_start(command->device.v, time_limit, ahead,
                                      &pair.device, err);
     if (status)
         pair_kill(&pair);
@@ -221,7 +221,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
-        !pair_start(command, f->time_limit, &next, NULL)) {
+        !pair_start(command, f->time_limit, true, &next, NULL)) {
         next.key = ompjit__strdup(key);
         if (f->warm[MAX_WARM - 1].key)
             old = take_at(f, 0);
@@ -395,7 +395,7 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
             return status;
     }
     ompjit_status status =
-        pair_start(run->command, run->f->time_limit, &pair, err);
+        pair_start(run->command, run->f->time_limit, false, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 

@@ -258,7 +258,7 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
                                ompjit_error *err)
 {
     ompjit__child child;
-    ompjit_status status = ompjit__child_start(argv, time_limit, &child, err);
+    ompjit_status status = ompjit__child_start(argv, time_limit, false, &child, err);
     if (status)
         return status;
     ompjit__order order = {.time_limit = time_limit};

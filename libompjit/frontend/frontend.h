@@ -96,9 +96,11 @@ typedef struct ompjit__child {
 #define OMPJIT__NO_CHILD {.source = -1, .host_ir = -1, .out = -1, .diag = -1}
 
 /* The kernel ends the child after `time_limit` seconds of CPU and a little
- * more, also where the application that would kill it has died. */
+ * more, also where the application that would kill it has died. `ahead`: its
+ * work will come later, so it may take its time to start. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
-                                  ompjit__child *out, ompjit_error *err);
+                                  bool ahead, ompjit__child *out,
+                                  ompjit_error *err);
 /* Closes our descriptors; the child itself goes on. */
 void ompjit__child_hang_up(ompjit__child *child);
 /* Kills the process group and waits for the child. */

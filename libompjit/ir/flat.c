@@ -92,19 +92,17 @@ static bool is_plain(const char *name)
     return false;
 }
 
+/* Intrinsics and libdevice's functions are not the runtime's. Of all others it
+ * may have the definition: the C library's, too. */
 bool ompjit__is_plain(LLVMModuleRef m)
 {
-    static const char *const others[] = {"__kmpc_", "omp_", "ompx_", "ompjit_",
-                                         "kmp_", "llvm_omp_", "__omp_"};
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f)) {
         size_t n;
         const char *name = LLVMGetValueName2(f, &n);
-        if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || is_plain(name))
-            continue;
-        for (size_t i = 0; i < OMPJIT__COUNT(others); i++)
-            if (starts_with(name, others[i]))
-                return false;
+        if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !is_plain(name) &&
+            !starts_with(name, "llvm.") && !starts_with(name, "__nv_"))
+            return false;
     }
     return true;
 }

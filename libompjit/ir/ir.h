@@ -117,8 +117,8 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
  * anything of its own. Before the runtime is linked. ir/flat.c */
 bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit);
 
-/* Do the kernels call nothing of the runtime but what ir/plain.def lists? Before
- * the runtime is linked. ir/flat.c */
+/* Do the kernels call nothing that the runtime may have but what ir/plain.def
+ * lists? Before the runtime is linked. ir/flat.c */
 bool ompjit__is_plain(LLVMModuleRef m);
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and
