@@ -103,6 +103,8 @@ static void end(struct build *b)
     if (b->runtime)
         LLVMDisposeModule(b->runtime);
     if (b->machine)
+        b->machine->plain = b->plain;
+    if (b->machine)
         ompjit__machine_give(b->ctx, b->machine);
     LLVMContextDispose(b->context);
 }
