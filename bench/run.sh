@@ -55,9 +55,12 @@ barriers() {
 }
 
 # The best of so many runs in a process; specialized is compiled before them.
-# One thread on both sides: how many libomp gives a league is its own affair.
+# One thread on both sides: how many libomp gives a league is its own affair. A
+# run takes half a millisecond: a few of them lie in one slice of the scheduler.
+special_repeats=100
 special() { # special POLICY KERNEL
-    OMP_NUM_THREADS=1 OMPJIT_SPECIALIZE=$1 "$ompjit" run "$srcdir/bench/special.c" "$2" 15
+    OMP_NUM_THREADS=1 OMPJIT_SPECIALIZE=$1 "$ompjit" run \
+        "$srcdir/bench/special.c" "$2" $special_repeats
 }
 
 specialization() {
@@ -68,7 +71,7 @@ specialization() {
             sparse; do
             ours=$(special now $kernel)
             generic=$(special off $kernel)
-            hand=$(OMP_NUM_THREADS=1 "$out/special" $kernel 15)
+            hand=$(OMP_NUM_THREADS=1 "$out/special" $kernel $special_repeats)
             group="specialized, against generic"
             add "$group" $kernel ours "$(milliseconds "$ours")" ms
             add "$group" $kernel generic "$(milliseconds "$generic")" ms

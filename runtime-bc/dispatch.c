@@ -96,7 +96,8 @@ static void solo_end(uint32_t level)
     free(solo);
 }
 
-static NOINLINE void solo_begin(const loop *l, uint32_t level)
+/* A place for the caller's loop. */
+static NOINLINE loop *solo_begin(uint32_t level)
 {
     solo_loop **records = ompjit_own_element(
         (void *IN_SHARED *)&ompjit_solo_loops, sizeof *records);
@@ -108,25 +109,21 @@ static NOINLINE void solo_begin(const loop *l, uint32_t level)
         solo->outer = *records;
         *records = solo;
     }
-    solo->l = *l;
     solo->level = level;
     solo->given = false;
+    return &solo->l;
 }
 
-/* All of it, once. */
-static NOINLINE bool solo_next(uint32_t level, loop *l, uint64_t *from,
-                               uint64_t *to)
+/* All of it, once; NULL: it was given. */
+static NOINLINE const loop *solo_next(uint32_t level)
 {
     solo_loop *solo = solo_of(level);
     if (!solo || solo->given || !solo->l.count) {
         solo_end(level);
-        return false;
+        return NULL;
     }
     solo->given = true;
-    *l = solo->l;
-    *from = 0;
-    *to = l->count - 1;
-    return true;
+    return &solo->l;
 }
 
 /* ----------------------------------------------------------- team: begin */
@@ -448,7 +445,7 @@ INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 {
     uint32_t context = context_of(gtid), n = context_threads(context);
     if (!context_is_many(context)) {
-        solo_begin(&l, context_level(context));
+        *solo_begin(context_level(context)) = l;
         return;
     }
     schedule &= ~SCHEDULE_MODIFIERS;
@@ -470,8 +467,15 @@ INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 INLINE bool loop_next(int32_t gtid, loop *l, uint64_t *from, uint64_t *to)
 {
     uint32_t context = context_of(gtid);
-    if (!context_is_many(context))
-        return solo_next(context_level(context), l, from, to);
+    if (!context_is_many(context)) {
+        const loop *solo = solo_next(context_level(context));
+        if (!solo)
+            return false;
+        *l = *solo;
+        *from = 0;
+        *to = l->count - 1;
+        return true;
+    }
     l->lower = team_loop.lower;
     l->step = team_loop.step;
     l->count = team_loop.count;

@@ -129,3 +129,25 @@ EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
     else
         main_free(p, round_up(size ? size : 1));
 }
+
+/* One variable for all threads of the team, which in an SPMD kernel are all
+ * here: the pipeline calls these where clang would have each thread have its
+ * own copy (libompjit/ir/last.c). */
+static void *SHARED of_team;
+
+EXPORT NOINLINE void *ompjit_alloc_of_team(size_t size)
+{
+    if (plat_tid() == 0 && !(of_team = malloc(size ? size : 1)))
+        plat_fail("out of device memory for a lastprivate variable");
+    plat_barrier();
+    void *p = of_team;
+    plat_barrier(); /* the next one is stored only then */
+    return p;
+}
+
+EXPORT NOINLINE void ompjit_free_of_team(void *p, size_t size)
+{
+    plat_barrier();
+    if (plat_tid() == 0)
+        free(p);
+}

@@ -25,7 +25,7 @@ is "$(cat "$tmp/manual")" "$(cat "$tmp/header")" \
 is "$(grep -v ' A ' "$tmp/nm" | grep -v '@@LIBOMPJIT_0\.1$')" "" \
     "every symbol has its version"
 foreign='LLVM|cuda|z3|icu|xml2|nvrtc|nvJitLink|omp'
-if grep -q "^enable_shared_llvm='yes'" "$builddir/config.log"; then
+if grep -q '^LLVM_LIBS = .*-lLLVM-' "$builddir/Makefile"; then
     foreign=${foreign#LLVM|}
 fi
 is "$(readelf -d "$builddir/.libs/libompjit.so" | grep NEEDED |

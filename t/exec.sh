@@ -5,8 +5,10 @@
 # For a build with sanitizers. Fibers and stacks of returned functions exclude
 # each other; a test may define what the library does; a crash is the test's to
 # see; and libsanitizer misreads where glibc keeps the thread-local variables of
-# libraries loaded later, so lsan.supp names what only these hold.
+# libraries loaded later, so lsan.supp names what only these hold. Asking for
+# more memory than there is has its answer.
 ASAN_OPTIONS=detect_stack_use_after_return=0:handle_segv=0:${ASAN_OPTIONS-}
+ASAN_OPTIONS=allocator_may_return_null=1:$ASAN_OPTIONS
 ASAN_OPTIONS=detect_odr_violation=0:$ASAN_OPTIONS
 here=$(cd "$(dirname "$0")" && pwd)
 ASAN_OPTIONS=suppressions=$here/asan.supp:$ASAN_OPTIONS

@@ -73,6 +73,12 @@ static const struct {
     {9, "its stack overflowed", "(snippet.c:9)"},
 };
 
+/* LeakSanitizer asks: what a kernel has allocated is lost with the kernel. */
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:ompjit_host_malloc\n";
+}
+
 static ompjit_error err;
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 enum { SIGNALS = sizeof signals / sizeof *signals };

@@ -64,6 +64,11 @@ static const char source[] =
     "int erase(void) {\n"
     "#pragma omp target exit data map(delete: a, b, c, d)\n"
     "  return 0; }\n"
+    "int always(void) { int bad = 0;\n"
+    "#pragma omp target map(always, from: b) map(tofrom: big) map(to: a)\n"
+    "  FOR(i, 100) { b[i] = a[i] - 1; big[i] = a[i]; }\n"
+    "  FOR(i, 100) bad |= b[i] != i - 1 || big[i] != i;\n"
+    "  return bad; }\n"
     /* What is large is copied from and to where it is. */
     "int mixed(void) { set();\n"
     "  FOR(i, 5000) big[i] = i;\n"
@@ -141,10 +146,13 @@ static const struct {
     {"leave", {0, 0, 1, 0, 1, 2}, "and both end"},
     {"enter", {1, 1, 0, 0, 1, 0}, "and again"},
     {"erase", {0, 0, 0, 0, 0, 1}, "deleted"},
-    {"mixed", {2, 2, 2, 1, 2, 2}, "large storage for itself"},
+    {"mixed", {2, 2, 2, 1, 1, 2}, "large storage for itself"},
     {"attached", {1, 1, 1, 1, 1, 1}, "with two pointers"},
     {"column", {1, 0, 1, 1, 2, 1}, "pieces near each other"},
-    {"many", {3, 3, 3, 1, 2, 3}, "eight in a block, two outside of it"},
+    {"many", {3, 3, 3, 1, 1, 3}, "eight in a block, two outside of it"},
+    {"enter", {1, 1, 0, 0, 1, 0}, "to be copied back all the same"},
+    {"always", {1, 1, 2, 1, 1, 1}, "with one wait, too"},
+    {"erase", {0, 0, 0, 0, 0, 1}, "and gone"},
 };
 
 typedef int program_fn(void);
@@ -241,13 +249,13 @@ static void threads(void)
 }
 
 /* What was copied behind the kernel is not believed of storage that another
- * construct has used since. `update`: that one only updates it. */
-static void end_after(ompjit_device *dev, bool used, bool update)
+ * construct has used since. `update`: that one only updates it. Of `n` numbers,
+ * few are staged; many are at their place already, which is cleared then. */
+static void end_after(ompjit_device *dev, size_t n, bool used, bool update)
 {
-    static int data[4];
-    const int later[4] = {5, 6, 7, 8}, now[4] = {1, 2, 3, 4};
+    static int data[5000], later[5000];
     void *at = data;
-    int64_t size = sizeof data;
+    int64_t size = (int64_t)(n * sizeof *data);
     int64_t both = OMPJIT__MAP_TO | OMPJIT__MAP_FROM;
     int64_t from = OMPJIT__MAP_FROM;
     ompjit__maps maps = {.n = 1, .bases = &at, .begins = &at, .sizes = &size,
@@ -255,18 +263,22 @@ static void end_after(ompjit_device *dev, bool used, bool update)
     ompjit__maps other = maps;
     ompjit__construct c;
     ompjit_error err = {0};
-    memcpy(data, now, sizeof data);
+    data[0] = data[n - 1] = 1;
+    later[0] = later[n - 1] = 5;
     bool good = !ompjit__construct_init(&c, dev, &maps, &err);
     ompjit__present_lock(c.table);
     good = good && !ompjit__construct_commit(
                        &c, true, ompjit__construct_begin(&c, &err), &err);
     ompjit__present_unlock(c.table);
-    good = good && !ompjit__gather_ahead(&c, &err) &&
-           !ompjit__construct_wait(&c, &err);
+    good = good && !ompjit__construct_wait(&c, &err);
+    data[n - 1] = 0;
+    good = good && !ompjit__copy_ahead(&c, &err) &&
+           !dev->ops->queue_wait(dev, c.queue, &err);
+    ok(data[n - 1] == (n > 4), "%zu numbers, behind the kernel", n);
     void *device = c.items[0].device;
     if (used && !update)
         good = good && !ompjit__map_begin(dev, &other, &err);
-    good = good && !ompjit_device_upload(dev, device, later, sizeof data, &err);
+    good = good && !ompjit_device_upload(dev, device, later, (size_t)size, &err);
     other.types = &from;
     if (used && update)
         good = good && !ompjit__map_update(dev, &other, &err);
@@ -277,8 +289,9 @@ static void end_after(ompjit_device *dev, bool used, bool update)
     good = good && !ompjit__construct_end(&c, true, true, &err);
     ompjit__present_unlock(c.table);
     ompjit__construct_free(&c);
+    int expected = used ? 5 : n == 4;
     ok(good, "a construct with data: %s", err.text);
-    ok(data[0] == (used ? 5 : 1) && data[3] == (used ? 8 : 4),
+    ok(data[0] == expected && data[n - 1] == expected,
        used ? "what another may have changed is copied at the end: %d"
             : "what nobody else has seen is not copied again: %d", data[0]);
 }
@@ -291,9 +304,12 @@ static void ahead(void)
     ok(!ompjit_context_device(ctx, 0, &dev, NULL) &&
            !ompjit__device_ready(dev, NULL),
        "a device");
-    end_after(dev, false, false);
-    end_after(dev, true, false);
-    end_after(dev, true, true);
+    for (int many = 0; many < 2; many++) {
+        size_t n = many ? 5000 : 4;
+        end_after(dev, n, false, false);
+        end_after(dev, n, true, false);
+        end_after(dev, n, true, true);
+    }
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
 }

@@ -20,6 +20,14 @@ like "$(find "$b" -name '*.bc' | wc -l)" '^ *[5-9][0-9]$' "kernels as IR"
 is "$(find "$b" -name '*nvJitLink*' -o -name 'ptxas*' -o -name 'libdevice*')" \
     "" "nothing of NVIDIA's"
 
+# What the programs and libraries want of the C library, highest last.
+wanted() {
+    find "$b" -type f -print0 | xargs -0 readelf -VW 2>/dev/null |
+        grep -oE 'GLIBC_[A-Z0-9._]+' | sort -uV
+}
+is "$(wanted | tail -n 1)" GLIBC_2.34 "runs with glibc 2.34"
+is "$(wanted | grep -v '^GLIBC_2')" "" "  and needs nothing special of it"
+
 # bare COMMAND...: where mounting is allowed, without LLVM, CUDA and the trees.
 cat >"$tmp/hide" <<EOF2
 for d in /usr/lib/llvm-* /usr/local/cuda* "$srcdir" "$builddir"; do

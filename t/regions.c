@@ -2,6 +2,7 @@
  *
  * regions FILE.c FLAG FOLDER ARCH...: each target region of a file, alone, as
  * PTX for each architecture, in FOLDER/NAME_lLINE.ARCH.ptx. FLAG is clang's.
+ * REGIONS_WITHOUT in the environment is a name to leave out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,19 @@ static void write_region(const char *folder, const ompjit__kernel_desc *k,
     }
 }
 
+static void build(ompjit_context *ctx, const ompjit_module *mod,
+                  const ompjit__kernel_desc *k, const char *arch,
+                  const char *folder)
+{
+    ompjit__spec spec = {.kernel = k->symbol};
+    ompjit__image image;
+    try(ompjit__build(ctx, &mod->unit, arch, OMPJIT_FORMAT_PTX, &spec, &image,
+                      &err),
+        k->name, arch);
+    write_region(folder, k, &image);
+    ompjit__image_free(&image);
+}
+
 int main(int argc, char **argv)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
@@ -69,17 +83,13 @@ int main(int argc, char **argv)
     try(ompjit_context_create(&options, &ctx, &err), argv[1], "context");
     try(ompjit_module_from_c(ctx, read_all(argv[1]), &module, &mod, &err),
         argv[1], "source");
-    for (unsigned i = 0; i < mod->unit.nkernels; i++)
-        for (int a = 4; a < argc; a++) {
-            const ompjit__kernel_desc *k = &mod->unit.kernels[i];
-            ompjit__spec spec = {.kernel = k->symbol};
-            ompjit__image image;
-            try(ompjit__build(ctx, &mod->unit, argv[a], OMPJIT_FORMAT_PTX,
-                              &spec, &image, &err),
-                k->name, argv[a]);
-            write_region(argv[3], k, &image);
-            ompjit__image_free(&image);
-        }
+    const char *without = getenv("REGIONS_WITHOUT");
+    for (unsigned i = 0; i < mod->unit.nkernels; i++) {
+        const ompjit__kernel_desc *k = &mod->unit.kernels[i];
+        for (int a = 4; a < argc && !(without && !strcmp(k->name, without));
+             a++)
+            build(ctx, mod, k, argv[a], argv[3]);
+    }
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return 0;

@@ -20,10 +20,12 @@
 
 #pragma omp declare target
 
+/* Sums of the ends of a type go around. */
 static void add(int64_t *to, int64_t x)
 {
+    uint64_t *sum = (uint64_t *)to;
 #pragma omp atomic
-    *to += x;
+    *sum += (uint64_t)x;
 }
 static void mark(args *p, int64_t at)
 {

@@ -25,7 +25,7 @@
         if (n % 3 != 1) {                                                      \
             OMP(ordered)                                                       \
             {                                                                  \
-                p->a[at] = p->a[at - 1] * 3 + n;                               \
+                p->a[at] = (int)(p->a[at - 1] * 3u + (unsigned)n);             \
                 at++;                                                          \
             }                                                                  \
         }                                                                      \
@@ -68,13 +68,13 @@ void rt_ordered_places(args *p)
         for (int i = 0; i < 60; i++) {
             wrong += WRONG(i / 2 % n != me);
 #pragma omp ordered
-            p->isum = p->isum * 5 + i;
+            p->isum = (int)(p->isum * 5u + (unsigned)i);
         }
 #pragma omp for collapse(2) ordered schedule(dynamic)
         for (int i = 0; i < 6; i++)
             for (int k = 0; k < 7; k++)
 #pragma omp ordered
-                p->imin = p->imin * 3 + i * k;
+                p->imin = (int)(p->imin * 3u + (unsigned)(i * k));
         if (wrong) {
 #pragma omp atomic
             p->out[0] += wrong;

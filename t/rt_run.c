@@ -82,6 +82,7 @@ static struct {
                   unsigned, unsigned, unsigned, void *const *, char *, size_t);
     const char *(*kernel_name)(void *, int);
     void *(*symbol)(void *, const char *, size_t *);
+    void (*release)(void *);
 } ptx;
 
 static const char *ptx_entry(int i)
@@ -116,13 +117,34 @@ static char *read_file(const char *path)
     char *text = calloc(1, (size_t)size + 1);
     size_t got = fread(text, 1, (size_t)size, f);
     fclose(f);
-    return got == (size_t)size ? text : NULL;
+    if (got == (size_t)size)
+        return text;
+    free(text);
+    return NULL;
 }
 
-static int run_ptx(const char *library, const char *folder, const char *label)
+static void run_ptx_kernel(const char *folder, const char *label,
+                           const kernel *k)
 {
     static const unsigned geometry[][2] = {{1, 32}, {1, 128}, {1, 50},
                                            {4, 64}, {70, 96}, {5, 20}};
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.ptx", folder, k->name);
+    char *text = read_file(path);
+    const char *const texts[] = {text};
+    ptx.module = text ? ptx.load(texts, 1, ptx.error, sizeof ptx.error) : NULL;
+    free(text);
+    if (ok(ptx.module != NULL, "%s: %s is read", label, path)) {
+        run_geometries(label, k, ptx_entry, ptx_generic, ptx_run, geometry,
+                       sizeof geometry / sizeof *geometry);
+        ptx.release(ptx.module);
+    } else {
+        printf("# %s\n", ptx.error);
+    }
+}
+
+static void run_ptx(const char *library, const char *folder, const char *label)
+{
     void *lib = dlopen(library, RTLD_NOW);
     if (!lib)
         skip_all("%s", dlerror());
@@ -130,21 +152,10 @@ static int run_ptx(const char *library, const char *folder, const char *label)
     *(void **)&ptx.launch = dlsym(lib, "ptxi_launch");
     *(void **)&ptx.kernel_name = dlsym(lib, "ptxi_kernel_name");
     *(void **)&ptx.symbol = dlsym(lib, "ptxi_symbol");
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s.ptx", folder, kernels[i].name);
-        const char *text = wanted(&kernels[i]) ? read_file(path) : NULL;
-        if (!wanted(&kernels[i]))
-            continue;
-        ptx.module = text ? ptx.load(&text, 1, ptx.error, sizeof ptx.error)
-                          : NULL;
-        if (!ok(ptx.module != NULL, "%s: %s is read", label, path))
-            printf("# %s\n", ptx.error);
-        else
-            run_geometries(label, &kernels[i], ptx_entry, ptx_generic, ptx_run,
-                           geometry, sizeof geometry / sizeof *geometry);
-    }
-    return 0;
+    *(void **)&ptx.release = dlsym(lib, "ptxi_free");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (wanted(&kernels[i]))
+            run_ptx_kernel(folder, label, &kernels[i]);
 }
 
 /* ----------------------------------------------------------------- host */

@@ -37,7 +37,7 @@ fi
 is "$(wc -l <"$tmp/figures" | tr -d ' ')" 12 "twelve kernels"
 
 # A split construct is SPMD; that it once was not left it without workers.
-like "$(grep -c '[^a-z]bar\.sync' "$tmp/jacobi.ptx")" '^[2-9]$' \
+like "$(grep -c '[^a-z]bar\.sync' "$tmp/jacobi.ptx")" '^[1-9]$' \
     "all threads of jacobi's teams come to its parallel region"
 is "$(grep -c 'barrier\.sync' "$tmp/jacobi.ptx")" 0 "  and none waits for work"
 
@@ -47,4 +47,7 @@ for threads in 1 64; do
         "$srcdir/t/runtime_check.c"
     is "$out" right "  is right"
 done
+# LLVM 22's Attributor takes the fields of such an argument for undefined.
+is "$("$LLVM_BINDIR/llvm-dis" "$builddir/runtime-bc/ompjit_rt_nvptx64.bc" -o - |
+    grep -c byval)" 0 "the runtime passes no structure by value"
 done_testing

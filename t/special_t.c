@@ -8,6 +8,7 @@
 
 #include "api/module.h"
 #include "backend/backend.h"
+#include "backend/count.h"
 #include "backend/jit.h"
 #include "backend/template.h"
 #include "tap.h"
@@ -145,38 +146,40 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-/* The shorter pipeline from a template makes no less of the code: a product of
- * small matrices is unrolled and vectorized just as much. */
-static void same_code(void)
+static const char product_source[] =
+    "void product(int m, long n, double *a, double *b, double *c) {\n"
+    "#pragma omp target teams distribute parallel for\n"
+    "  for (long p = 0; p < n; p++)\n"
+    "    for (int i = 0; i < m; i++)\n"
+    "      for (int j = 0; j < m; j++) {\n"
+    "        double sum = 0;\n"
+    "        for (int k = 0; k < m; k++)\n"
+    "          sum += a[(p * m + i) * m + k] * b[(p * m + k) * m + j];\n"
+    "        c[(p * m + i) * m + j] = sum;\n"
+    "      }\n"
+    "}\n";
+
+/* Its kernel, for 4096 products of matrices of so many rows. */
+static ompjit__spec product_of(uint64_t rows, uint64_t values[64])
 {
-    static const char product[] =
-        "void product(int m, long n, double *a, double *b, double *c) {\n"
-        "#pragma omp target teams distribute parallel for\n"
-        "  for (long p = 0; p < n; p++)\n"
-        "    for (int i = 0; i < m; i++)\n"
-        "      for (int j = 0; j < m; j++) {\n"
-        "        double sum = 0;\n"
-        "        for (int k = 0; k < m; k++)\n"
-        "          sum += a[(p * m + i) * m + k] * b[(p * m + k) * m + j];\n"
-        "        c[(p * m + i) * m + j] = sum;\n"
-        "      }\n"
-        "}\n";
-    ompjit_module *other, *first = mod;
-    if (ompjit_module_from_c(ctx, product, NULL, &other, &err)) {
-        ok(0, "%s", err.text);
-        return;
-    }
-    mod = other;
     const ompjit__kernel_desc *k = &mod->unit.kernels[0];
-    uint64_t values[64] = {0};
     ompjit__spec spec = {.kernel = k->symbol, .threads = 1, .teams = 2,
                          .literals = values};
     for (unsigned i = 0; i < k->nparams; i++) {
         if (k->params[i].kind == OMPJIT__PARAM_POINTER)
             continue;
         spec.literal_mask |= UINT64_C(1) << i;
-        values[i] = strcmp(k->params[i].name, "m") ? 4096 : 32;
+        values[i] = strcmp(k->params[i].name, "m") ? 4096 : rows;
     }
+    return spec;
+}
+
+/* The shorter pipeline from a template makes no less of the code: a product of
+ * small matrices is unrolled and vectorized just as much. */
+static void same_code(void)
+{
+    uint64_t values[64];
+    ompjit__spec spec = product_of(32, values);
     char *from_template =
         text_of("host", OMPJIT_FORMAT_OPT_LL, &spec);
     struct ompjit__templates *templates = mod->unit.templates;
@@ -189,8 +192,55 @@ static void same_code(void)
        count(direct, "x double> @llvm.fmuladd"));
     free(direct);
     free(from_template);
-    ompjit_module_destroy(other);
-    mod = first;
+}
+
+/* Lines of a text that have both words. */
+static int count_lines(const char *text, const char *word, const char *other)
+{
+    int n = 0;
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        n += memmem(text, length, word, strlen(word)) &&
+             memmem(text, length, other, strlen(other));
+    }
+    return n;
+}
+
+/* A matrix of 64 vectors in a loop that has 16 registers stays where it is; and
+ * the vectors that are spilled do not lie across cache lines. */
+static void spilled_vectors(void)
+{
+    uint64_t values[64];
+    ompjit__spec spec = product_of(16, values);
+    spec.noalias = UINT64_MAX;
+    char *text = text_of("x86-64-v3", OMPJIT__FORMAT_ASSEMBLY, &spec);
+    int products = count(text, "vfmadd");
+    int spills = count(text, "32-byte Spill");
+    ok(products >= 64 && spills <= 8, "%d products, %d vectors spilled",
+       products, spills);
+    free(text);
+    spec = product_of(32, values);
+    text = text_of("x86-64-v3", OMPJIT__FORMAT_ASSEMBLY, &spec);
+    spills = count(text, "32-byte Spill");
+    ok(spills && count_lines(text, "vmova", "32-byte Spill") == spills,
+       "%d vectors spilled, all aligned", spills);
+    free(text);
+    spec = (ompjit__spec){.kernel = spec.kernel, .threads = 1};
+    has("x86-64-v3", OMPJIT_FORMAT_OPT_LL, &spec, "\"stackrealign\"", 0,
+        "no vectors");
+}
+
+static void products(void)
+{
+    ompjit_module *whole = mod;
+    if (ompjit_module_from_c(ctx, product_source, NULL, &mod, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    same_code();
+    spilled_vectors();
+    ompjit_module_destroy(mod);
+    mod = whole;
 }
 
 static void templates(void)
@@ -348,6 +398,25 @@ static void heap_stays(void)
 #endif
 }
 
+/* Arrays of one size, which are gone through side by side: what is stored into
+ * one does not look like what is loaded from another soon after, which are
+ * compared by their places in pages. */
+static void arrays_apart(void)
+{
+    enum { SIZE = 1 << 20, APART = 512 };
+    ompjit_device *dev;
+    char *p[3] = {0};
+    bool good = !ompjit_context_device(ctx, 0, &dev, &err);
+    for (int i = 0; good && i < 3; i++)
+        good = !ompjit_device_alloc(dev, SIZE, (void **)&p[i], &err);
+    for (int i = 0; good && i < 3; i++)
+        good = (uintptr_t)p[i] % APART == 0;
+    ok(good, "arrays at %p, %p and %p: %s", (void *)p[0], (void *)p[1],
+       (void *)p[2], good ? "fine" : err.text);
+    for (int i = 0; i < 3; i++)
+        ompjit_device_free(dev, p[i], NULL);
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -363,7 +432,7 @@ int main(void)
     targets("from a template");
     straight(true);
     templates();
-    same_code();
+    products();
     ompjit__templates_free(mod->unit.templates);
     mod->unit.templates = NULL;
     targets("from the unit itself");
@@ -373,6 +442,7 @@ int main(void)
     modes_are_kept();
     read_ahead();
     heap_stays();
+    arrays_apart();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();

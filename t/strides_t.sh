@@ -58,4 +58,10 @@ succeeds "generic jacobi" "$ompjit" compile --arch sm_90 \
     "$srcdir/bench/nvcc/jacobi.c" -o "$tmp/jacobi.ptx"
 ptx=$(cat "$tmp/jacobi.ptx")
 has 0 '\.shared' "  nor where the geometry is not known"
+succeeds "generic saxpy" "$ompjit" compile --arch sm_90 \
+    "$srcdir/bench/nvcc/saxpy.c" -o "$tmp/saxpy.ptx"
+ptx=$(cat "$tmp/saxpy.ptx")
+has 1 'st\.global' "  by strides of any length"
+has 0 'setp.*64|cvt\.[su]64' "  one counter of 32 bits"
+has 0 'bar\.sync' "  no barrier where it begins and ends"
 done_testing

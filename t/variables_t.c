@@ -57,6 +57,21 @@ static const char calls_back[] =
     "  r = now(n);\n"
     "  return r; }\n";
 
+/* More kernels than one image is made for. */
+static const char many[] =
+    "#pragma omp begin declare target\n"
+    "int total = 1;\n"
+    "#pragma omp end declare target\n"
+    "#define KERNEL(k) int add##k(int n) { int r = 0; \\\n"
+    "  _Pragma(\"omp target map(from: r) firstprivate(n)\") \\\n"
+    "  r = total += n * k; \\\n"
+    "  return r; }\n"
+    "KERNEL(1) KERNEL(2) KERNEL(3) KERNEL(4) KERNEL(5)\n"
+    "KERNEL(6) KERNEL(7) KERNEL(8) KERNEL(9) KERNEL(10)\n"
+    "int updated(int n) { total = n;\n"
+    "#pragma omp target update to(total)\n"
+    "  return n; }\n";
+
 struct program {
     ompjit_context *ctx;
     ompjit_module *mod;
@@ -189,6 +204,34 @@ static void host(void)
     on_host = false;
 }
 
+static uint64_t builds(const struct program *p)
+{
+    ompjit_variant_stats stats = OMPJIT_VARIANT_STATS_INIT;
+    ok(!ompjit_module_variants(p->mod, &stats, NULL), "the statistics");
+    return stats.builds;
+}
+
+static void some_of_many(void)
+{
+    struct program p = {0};
+    open_program(&p, many, OMPJIT_SPECIALIZE_OFF);
+    ok(call(&p, "add3", 1) == 4 && call(&p, "add10", 2) == 24 &&
+           call(&p, "add3", 1) == 27,
+       "kernels of a large module share its variables");
+    ok(call(&p, "updated", 50) == 50 && call(&p, "add10", 1) == 60,
+       "which the host finds, too");
+    /* The variables were looked up first, in the first kernel's image. */
+    ok(builds(&p) == 3, "only kernels that run are built");
+    close_program(&p);
+}
+
+static void some_on_host(void)
+{
+    on_host = true;
+    some_of_many();
+    on_host = false;
+}
+
 static void functions(void)
 {
     struct program p = {0};
@@ -234,6 +277,8 @@ static const struct scenario scenarios[] = {
     {"automatic", automatic, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"generic", generic, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"host", host, {"PTXI_STREAM=async"}, NULL, EMULATED},
+    {"some of many", some_of_many, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"some on the host", some_on_host, {"PTXI_STREAM=async"}, NULL, EMULATED},
     {"functions", functions, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
 };

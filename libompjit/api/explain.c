@@ -108,7 +108,7 @@ static int take_info(void *data, const ompjit__variant_key *key)
 {
     struct snapshot *s = data;
     ompjit_variant_info info = {.device = key->dev,
-                                .generic = key->kernel == OMPJIT__ALL_KERNELS,
+                                .generic = ompjit__variant_is_generic(key),
                                 .teams = key->teams,
                                 .threads = key->threads,
                                 .residents = key->residents,

@@ -283,7 +283,7 @@ static void preserve(ompjit__buf *passes, const char *name)
     ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
-/* What has become dead when shared variables have become constants. */
+/* What is dead when shared variables are constants and functions gone. */
 #define AFTER_SHARED                                                           \
     "function(instcombine<no-verify-fixpoint>,simplifycfg),globalopt,globaldce"
 
@@ -396,8 +396,34 @@ static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
     return ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
 }
 
+/* Barriers of regions that have been inlined stand at a kernel's ends, which
+ * openmp-opt sees when nothing of the runtime is left before and behind them. */
+static ompjit_status drop_barriers(struct build *b, ompjit_error *err)
+{
+    ompjit__add_openmp_flags(b->m);
+    ompjit_status status =
+        ompjit__run_passes(b->m, b->tm, "openmp-opt,function(simplifycfg)",
+                           OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__drop_openmp_flags(b->m);
+    return status;
+}
+
+/* Of a GPU's code: what shows only now that it is one with the runtime. */
+static ompjit_status clean_up(struct build *b, bool openmp, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    bool numbered = ompjit__number_regions(b->m);
+    if (ompjit__fold_shared(b->m) || numbered)
+        status = ompjit__run_passes(b->m, b->tm, AFTER_SHARED,
+                                    OMPJIT_STAGE_OPTIMIZE, err);
+    if (!status && openmp && b->unit->opt_level)
+        status = drop_barriers(b, err);
+    return status;
+}
+
 static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
 {
+    bool openmp = LLVMGetModuleFlag(b->m, "openmp", 6) != NULL;
     ompjit__buf passes = {0};
     internalize_pass(b, &passes);
     ompjit_status status =
@@ -415,9 +441,8 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     }
     if (!status)
         status = run_llvm_pipeline(b, err);
-    if (!status && !b->host && !b->is_template && ompjit__fold_shared(b->m))
-        status = ompjit__run_passes(b->m, b->tm, AFTER_SHARED,
-                                    OMPJIT_STAGE_OPTIMIZE, err);
+    if (!status && !b->host && !b->is_template)
+        status = clean_up(b, openmp, err);
     return status;
 }
 

@@ -81,16 +81,46 @@ static void no_main_warp(LLVMModuleRef m)
     }
 }
 
-/* Frames larger than a page are touched page by page, so that a stack that
- * ends is met at its end (device/fault.c), and not passed by. */
-static void probe_stacks(LLVMModuleRef m)
+static void add_string(LLVMValueRef f, const char *key, const char *value)
 {
-    static const char key[] = "probe-stack", value[] = "inline-asm";
-    LLVMAttributeRef probe = LLVMCreateStringAttribute(
-        LLVMGetModuleContext(m), key, sizeof key - 1, value, sizeof value - 1);
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f))
-            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, probe);
+    LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(f));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(c, key, (unsigned)strlen(key), value,
+                                  (unsigned)strlen(value)));
+}
+
+/* Has it values of types larger than what stacks are aligned to? */
+static bool has_wide_vectors(LLVMValueRef f)
+{
+    enum { STACK_ALIGN = 16 };
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(LLVMGetGlobalParent(f));
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb;
+         bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i;
+             i = LLVMGetNextInstruction(i)) {
+            LLVMTypeRef type = LLVMTypeOf(i);
+            if (LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
+                LLVMABISizeOfType(layout, type) > STACK_ALIGN)
+                return true;
+        }
+    return false;
+}
+
+/* Frames larger than a page are touched page by page, so that a stack that
+ * ends is met at its end (device/fault.c), and not passed by. LLVM decides
+ * before it spills whether a frame can be aligned, and spilled vectors lie
+ * across cache lines otherwise, by the chance of where the stack begins. */
+static void prepare_frames(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        add_string(f, "probe-stack", "inline-asm");
+        if (has_wide_vectors(f))
+            add_string(f, "stackrealign", "");
+    }
 }
 
 /* void <symbol>.entry(ptr args): args[i] points at the value of parameter i. */
@@ -393,7 +423,7 @@ ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err)
     }
     if (!status)
         add_size(&s);
-    probe_stacks(m);
+    prepare_frames(m);
     free(s.places);
     return status;
 }

@@ -15,6 +15,7 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
@@ -53,9 +54,8 @@ static const char vectorize[] =
     "infer-alignment,loop-load-elim";
 static const char straight_line[] = /* vectorize it */
     LATE_CFG ",slp-vectorizer,vector-combine," COMBINE;
-static const char unroll[] =
-    "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify,loop-mssa(licm),"
-    "div-rem-pairs,simplifycfg";
+static const char unroll[] = "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify";
+static const char after_unroll[] = "loop-mssa(licm),div-rem-pairs,simplifycfg";
 static const char after_anchors[] = COMBINE ",adce";
 static const char globals[] = "deadargelim,globalopt,globaldce";
 /* Of pointers: those only read through are loaded from by way of the read-only
@@ -106,6 +106,44 @@ struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
                 rounds_are_many(evolution.getSmallConstantTripCount(loop)))
                 keep(*loop);
         }
+        return llvm::PreservedAnalyses::all();
+    }
+};
+
+/* Keeps vectors in loops where unrolling has made more of them invariant than
+ * there are registers: as operands in memory they cost nothing, and LLVM would
+ * load all of them before the loop, and spill them. */
+struct KeepOperands : llvm::PassInfoMixin<KeepOperands> {
+    static bool are_many(llvm::Loop &loop, llvm::ScalarEvolution &evolution,
+                         llvm::TargetTransformInfo &target)
+    {
+        unsigned n = 0;
+        for (llvm::BasicBlock *block : loop.blocks())
+            for (llvm::Instruction &i : *block) {
+                auto *load = llvm::dyn_cast<llvm::LoadInst>(&i);
+                if (!load || !load->getType()->isVectorTy() ||
+                    !evolution.isLoopInvariant(
+                        evolution.getSCEV(load->getPointerOperand()), &loop))
+                    continue;
+                unsigned kind =
+                    target.getRegisterClassForType(true, load->getType());
+                if (++n > target.getNumberOfRegisters(kind) / 2)
+                    return true;
+            }
+        return false;
+    }
+
+    llvm::PreservedAnalyses run(llvm::Function &f,
+                                llvm::FunctionAnalysisManager &analyses)
+    {
+        auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
+        auto &target = analyses.getResult<llvm::TargetIRAnalysis>(f);
+        auto &info = analyses.getResult<llvm::LoopAnalysis>(f);
+        for (llvm::Loop *loop : info.getLoopsInPreorder())
+            if (are_many(*loop, evolution, target))
+                ompjit::add_loop_property(
+                    *loop, {llvm::MDString::get(f.getContext(),
+                                                "llvm.licm.disable")});
         return llvm::PreservedAnalyses::all();
     }
 };
@@ -165,6 +203,9 @@ static void fill(Pipeline &p, bool host)
     else
         p.functions.addPass(ompjit::UnrollForGpu());
     p.add(unroll);
+    if (host)
+        p.functions.addPass(KeepOperands());
+    p.add(after_unroll);
     if (!host) {
         p.functions.addPass(ompjit::AnchorPointers());
         p.add(after_anchors);

@@ -13,7 +13,8 @@
 #include "base/profile.h"
 #include "device/cuda.h"
 
-enum { STAGING = 2 * OMPJIT__MOST_STAGED };
+/* For a construct's block in both directions, and small copies beside it. */
+enum { STAGING = 3 * OMPJIT__MOST_STAGED };
 
 static const char *const ends_format[] = {
     [OMPJIT__COPY_TO] = "the host's %p to the device's %p",

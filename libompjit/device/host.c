@@ -71,17 +71,21 @@ static const ompjit__absolute engine[] = {
 
 /* --------------------------------------------------------------- memory */
 
+/* Arrays of a page's multiple come to lie APART from each other by their places
+ * in pages: a processor compares a load with the stores before it by that, and
+ * a loop that loads just where it has stored in another array waits. */
 static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
                                 ompjit_error *err)
 {
-    enum { ALIGN = 128 };
-    if (size > SIZE_MAX - ALIGN)
+    enum { ALIGN = 128, APART = 512, LARGE = 64 << 10 };
+    size_t align = size < LARGE ? ALIGN : APART;
+    if (size > SIZE_MAX - align)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    size_t whole = (size + ALIGN - 1) / ALIGN * ALIGN;
+    size_t whole = (size + align - 1) / align * align;
     void *p = dev->ctx->check
                   ? ompjit__memory_new(&dev->ctx->check->memory, size,
                                        OMPJIT__MEMORY_DEVICE)
-                  : aligned_alloc(ALIGN, whole ? whole : ALIGN);
+                  : aligned_alloc(align, whole ? whole : align);
     if (!p)
         return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
                             "host device: no memory for %zu bytes", size);

@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 extern "C" void ompjit__drop_openmp_flags(LLVMModuleRef m);
+extern "C" void ompjit__add_openmp_flags(LLVMModuleRef m);
 
 void ompjit__drop_openmp_flags(LLVMModuleRef m)
 {
@@ -21,4 +22,11 @@ void ompjit__drop_openmp_flags(LLVMModuleRef m)
         if (!flag.Key->getString().starts_with("openmp"))
             module.addModuleFlag(flag.Behavior, flag.Key->getString(),
                                  flag.Val);
+}
+
+void ompjit__add_openmp_flags(LLVMModuleRef m)
+{
+    constexpr unsigned version = 51; /* openmp-opt asks if there is one */
+    for (const char *key : {"openmp", "openmp-device"})
+        llvm::unwrap(m)->addModuleFlag(llvm::Module::Max, key, version);
 }

@@ -41,9 +41,10 @@ void ompjit__lower_local(LLVMModuleRef m);
 /* Puts the team-shared variables that need most alignment first. ir/order.cc */
 void ompjit__order_shared(LLVMModuleRef m);
 
-/* Removes the module flags that make openmp-opt treat the module as OpenMP
- * device code. ir/flags.cc */
+/* The module flags that make openmp-opt treat the module as OpenMP device
+ * code: removes them, adds them again. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
+void ompjit__add_openmp_flags(LLVMModuleRef m);
 
 /* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
  * the runtime is linked, and of what clang has not optimized. chunk_is_default:
@@ -64,6 +65,10 @@ void ompjit__define_invoke(LLVMModuleRef m);
 /* Shared variables that hold one constant become it; false: there are none. For
  * NVPTX, when the runtime is part of the kernel. ir/shared.c */
 bool ompjit__fold_shared(LLVMModuleRef m);
+
+/* Takes numbers for the addresses of outlined regions, where no call needs one;
+ * true if there were any. For NVPTX, optimized. ir/regions.c */
+bool ompjit__number_regions(LLVMModuleRef m);
 
 /* Barriers of clang's helper functions no longer ask for a thread number.
  * Before the runtime is linked. ir/barrier.c */

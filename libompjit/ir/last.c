@@ -12,10 +12,18 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
+#include "frontend/frontend.h"
 #include "ir/ir.h"
 
-/* A larger copy would take too much of a team's static shared memory. */
-enum { IS_LAST = 3, SHARED_SPACE = 3, MOST = 16 << 10, ALIGNMENT = 16 };
+/* A larger copy would take too much of a team's static shared memory; the
+ * runtime allocates it (runtime-bc/share.c). */
+enum {
+    IS_LAST = 3,
+    SHARED_SPACE = 3,
+    MOST = 16 << 10,
+    ALIGNMENT = 16,
+    CALLERS = 4
+};
 
 static const char *const inits[] = {
     "__kmpc_distribute_static_init_4", "__kmpc_distribute_static_init_4u",
@@ -81,6 +89,46 @@ static void share(LLVMModuleRef m, LLVMValueRef allocated, uint64_t size)
     LLVMInstructionEraseFromParent(allocated);
 }
 
+static LLVMValueRef function_of(LLVMValueRef call)
+{
+    return LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+}
+
+/* Whether only kernels in SPMD mode call the function, through so few others. */
+static bool is_spmd(LLVMModuleRef m, LLVMValueRef f, unsigned depth)
+{
+    LLVMValueRef env = ompjit__environment_variable(m, f);
+    if (env)
+        return ompjit__environment_mode(env) == OMPJIT_MODE_SPMD;
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (!depth || !LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
+            !is_spmd(m, function_of(call), depth - 1))
+            return false;
+    }
+    return LLVMGetFirstUse(f) != NULL;
+}
+
+/* What calls one function calls another of the same type, which the runtime
+ * has. */
+static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, name);
+    if (!f)
+        f = LLVMAddFunction(m, name, LLVMGetCalledFunctionType(call));
+    LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, f);
+}
+
+static void share_allocated(LLVMModuleRef m, LLVMValueRef allocated)
+{
+    LLVMValueRef release = LLVMGetNamedFunction(m, "__kmpc_free_shared");
+    for (LLVMUseRef u = LLVMGetFirstUse(allocated); u; u = LLVMGetNextUse(u))
+        if (LLVMIsACallInst(LLVMGetUser(u)) &&
+            LLVMGetCalledValue(LLVMGetUser(u)) == release)
+            redirect(m, LLVMGetUser(u), "ompjit_free_of_team");
+    redirect(m, allocated, "ompjit_alloc_of_team");
+}
+
 /* The variables of a function that are copied in a block. */
 static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
 {
@@ -91,13 +139,15 @@ static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
         LLVMValueRef call = LLVMGetUser(u);
         next = LLVMGetNextUse(u);
         if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != allocate ||
-            LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != f)
+            function_of(call) != f || !is_used_in(call, copies))
             continue;
         LLVMValueRef size = LLVMGetOperand(call, 0);
         uint64_t n = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size)
                                               : MOST + 1;
-        if (n <= MOST && is_used_in(call, copies))
+        if (n <= MOST)
             share(m, call, n);
+        else if (is_spmd(m, f, CALLERS))
+            share_allocated(m, call);
     }
 }
 

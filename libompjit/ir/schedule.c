@@ -25,6 +25,7 @@
 /* Arguments of the runtime's functions, and schedules (runtime-bc/loop.h). */
 enum { SCHEDULE = 2, LOWER = 4, UPPER, STRIDE, INCREMENT, CHUNK, INIT_ARGS };
 enum { IF_TRUE = 2, NUM_THREADS, REGION = 5, VALUES = 7 };
+enum { REGION_UPPER = 3 }; /* of a region's parameters */
 enum { STATIC_CHUNKED = 33, STATIC = 34, DISTRIBUTE_CHUNKED = 91,
        DISTRIBUTE = 92, DISTRIBUTE_FOR_CHUNK_ONE = 93, DISTRIBUTE_ALL = 94,
        STATIC_STRIDED = 95 };
@@ -253,6 +254,50 @@ static bool is_called_once(LLVMValueRef region)
     return u && !LLVMGetNextUse(u);
 }
 
+/* Is it read from the variable that keeps where the team's chunk ends? */
+static bool is_upper(LLVMValueRef v, LLVMValueRef region)
+{
+    LLVMValueRef variable = LLVMIsALoadInst(v) ? LLVMGetOperand(v, 0) : NULL;
+    LLVMUseRef u = variable ? LLVMGetFirstUse(variable) : NULL;
+    LLVMValueRef store = next_store(variable, &u);
+    return store && !next_store(variable, &u) &&
+           LLVMGetOperand(store, 0) == LLVMGetParam(region, REGION_UPPER);
+}
+
+static LLVMValueRef only_user(LLVMValueRef v)
+{
+    LLVMUseRef u = LLVMGetFirstUse(v);
+    return u && !LLVMGetNextUse(u) ? LLVMGetUser(u) : NULL;
+}
+
+/* The counter has 32 bits and is compared with the chunk's end by 64, unsigned:
+ * one that is negative, having overflown, is behind all ends, which are not. So
+ * it is by 32 bits. */
+static void narrow_compare(LLVMValueRef region, LLVMValueRef counter)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(counter); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef load = LLVMGetUser(u);
+        LLVMValueRef wide = is_load(load, counter) ? only_user(load) : NULL;
+        LLVMValueRef compare = wide && (LLVMIsASExtInst(wide) ||
+                                        LLVMIsAZExtInst(wide))
+                                   ? only_user(wide)
+                                   : NULL;
+        if (!compare || !LLVMIsAICmpInst(compare) ||
+            LLVMGetICmpPredicate(compare) != LLVMIntULE ||
+            LLVMGetOperand(compare, 0) != wide ||
+            !is_upper(LLVMGetOperand(compare, 1), region))
+            continue;
+        LLVMBuilderRef b =
+            LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(load)));
+        LLVMPositionBuilderBefore(b, compare);
+        LLVMValueRef upper = LLVMBuildTrunc(b, LLVMGetOperand(compare, 1),
+                                            LLVMTypeOf(load), "");
+        LLVMReplaceAllUsesWith(
+            compare, LLVMBuildICmp(b, LLVMIntULE, load, upper, ""));
+        LLVMDisposeBuilder(b);
+    }
+}
+
 /* The region has all threads of the team, and nothing else calls it. */
 static void stride_distribute(LLVMValueRef call)
 {
@@ -278,6 +323,7 @@ static void stride_distribute(LLVMValueRef call)
     set_schedule(call, DISTRIBUTE_ALL);
     set_schedule(divide, DISTRIBUTE_FOR_CHUNK_ONE);
     LLVMSetOperand(next_upper, 0, load_before(next_upper, upper));
+    narrow_compare(region, counter);
 }
 
 /* -------------------------------------------------------------- the whole */

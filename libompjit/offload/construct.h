@@ -25,6 +25,7 @@ typedef struct ompjit__item {
     bool component;          /* made by the mapper of that entry            */
     bool combined;           /* the next item is a member of this           */
     bool counted, pointer_counted; /* begin added to a count                */
+    bool ahead;              /* copied to the host behind the kernel        */
 } ompjit__item;
 
 #define OMPJIT__FEW_ITEMS 16
@@ -137,10 +138,6 @@ bool ompjit__gather_copy(ompjit__construct *c, void *dst, const void *src,
                          size_t size);
 /* Copies the image to the block. */
 ompjit_status ompjit__gather_send(ompjit__construct *c, ompjit_error *err);
-/* Copies what the construct will probably have to copy to the host when it
- * ends, so that nobody waits for that once more. Of data that somebody else has
- * used meanwhile it is not believed. Between kernel and wait, without the lock. */
-ompjit_status ompjit__gather_ahead(ompjit__construct *c, ompjit_error *err);
 /* True for what is copied to the host by `fetch`, which notes [host, host+size)
  * of the entry, and `wait`, which asks for it, waits, and puts it there. */
 bool ompjit__gathers(const ompjit__construct *c, size_t size);
@@ -152,6 +149,20 @@ ompjit_status ompjit__gather_wait(ompjit__construct *c, ompjit_error *err);
 void ompjit__gather_forget(ompjit__construct *c);
 /* The construct needs the block no more. */
 ompjit_status ompjit__gather_end(ompjit__construct *c, ompjit_error *err);
+
+/* ahead.c: copies what the construct will probably have to copy to the host when
+ * it ends. Between kernel and wait, without the lock. */
+ompjit_status ompjit__copy_ahead(ompjit__construct *c, ompjit_error *err);
+/* True where [host, host+size) of the entry, or the whole item, needs no other
+ * copy; the first of these puts it there. The lock is held. */
+bool ompjit__came_ahead(const ompjit__construct *c,
+                        const ompjit__mapped *entry, char *host, size_t size);
+bool ompjit__item_came(const ompjit__construct *c, const ompjit__item *it);
+
+/* The part of the item that the entry holds: an implicit map may be larger.
+ * map.c */
+size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
+                         char **host);
 
 /* What another construct copies into the entry comes before what this one does
  * next. For this and the next two the lock is held. */

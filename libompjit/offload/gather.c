@@ -10,8 +10,7 @@
  * what stays mapped may keep OMPJIT__MOST_STAGED bytes alive. Small copies to
  * the host are asked for together when the construct waits, into page-locked
  * memory, so that none waits for another: one copy, with what is in between,
- * for pieces of the same block or entry that are near each other. What a target
- * construct has in its own block is copied right behind its kernel.
+ * for pieces of the same block or entry that are near each other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -214,63 +213,11 @@ bool ompjit__gathers(const ompjit__construct *c, size_t size)
     return size <= OMPJIT__SMALL_COPY && has_queues(c);
 }
 
-/* The range of the block that has what is mapped from. */
-static bool find_ahead(const ompjit__construct *c, const char **begin,
-                       const char **end)
-{
-    *begin = *end = NULL;
-    for (size_t i = 0; i < c->n; i++) {
-        const ompjit__mapped *e = c->items[i].entry;
-        if (!e || !c->gathered.block || e->block != c->gathered.block ||
-            !(c->items[i].type & OMPJIT__MAP_FROM))
-            continue;
-        const char *first = e->device, *last = first + (e->end - e->begin);
-        *begin = !*begin || first < *begin ? first : *begin;
-        *end = last > *end ? last : *end;
-    }
-    return *begin;
-}
-
-ompjit_status ompjit__gather_ahead(ompjit__construct *c, ompjit_error *err)
-{
-    ompjit__gathered *g = &c->gathered;
-    const ompjit__device_ops *ops = c->dev->ops;
-    const char *begin, *end;
-    void *room;
-    if (!find_ahead(c, &begin, &end))
-        return OMPJIT_OK;
-    size_t size = (size_t)(end - begin);
-    ompjit_status st = ops->stage(c->dev, c->queue, size, &room, err);
-    if (st || !room)
-        return st;
-    st = ops->copy(c->dev, OMPJIT__COPY_FROM, room, begin, size, c->queue, err);
-    if (!st) {
-        g->ahead = begin;
-        g->ahead_size = size;
-        g->ahead_at = room;
-    }
-    return st;
-}
-
-static bool came_ahead(const ompjit__construct *c, const ompjit__mapped *entry,
-                       char *host, size_t size)
-{
-    const ompjit__gathered *g = &c->gathered;
-    const char *device = ompjit__present_device(entry, host);
-    if (!g->ahead_size || entry->block != g->block || entry->shared)
-        return false;
-    size_t at = (size_t)(device - g->ahead);
-    if (at > g->ahead_size || size > g->ahead_size - at)
-        return false;
-    memcpy(host, g->ahead_at + at, size);
-    return true;
-}
-
 ompjit_status ompjit__gather_fetch(ompjit__construct *c,
                                    const ompjit__mapped *entry, char *host,
                                    size_t size, ompjit_error *err)
 {
-    if (came_ahead(c, entry, host, size))
+    if (ompjit__came_ahead(c, entry, host, size))
         return OMPJIT_OK;
     piece p = {.of = entry->block ? (void *)entry->block : (void *)entry,
                .host = host,

@@ -135,6 +135,9 @@ ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
     ompjit_status status = ompjit__device_ready(dev, err);
     if (status)
         return status;
+    ompjit__loaded *first = ompjit__variants_first(mod, dev);
+    if (first)
+        return dev->ops->symbol(dev, first, symbol, address, size, err);
     ompjit__generic_key(&call, &one, &key);
     status = ompjit__variant_get(mod, &key, 0, &v, err);
     if (status)

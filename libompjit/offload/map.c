@@ -51,9 +51,8 @@ static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
 
 /* ----------------------------------------------------------------- copies */
 
-/* The part of the item that the entry holds: an implicit map may be larger. */
-static size_t held(const ompjit__item *it, const ompjit__mapped *entry,
-                   char **host)
+size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
+                         char **host)
 {
     uintptr_t begin = (uintptr_t)it->begin, end = begin + (uint64_t)it->size;
     if (begin < entry->begin)
@@ -377,7 +376,7 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         ompjit__item *it = &c->items[i];
         char *host;
         if (ompjit__copies_in(c, it)) {
-            size_t size = held(it, it->entry, &host);
+            size_t size = ompjit__item_held(it, it->entry, &host);
             st = copy_to(c, it->entry, host, size, err);
         }
     }
@@ -583,8 +582,8 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     for (size_t i = 0; i < c->n && !st && copy; i++) {
         ompjit__item *it = &c->items[i];
         char *host;
-        if (copies_out(it)) {
-            size_t size = held(it, it->entry, &host);
+        if (copies_out(it) && !ompjit__item_came(c, it)) {
+            size_t size = ompjit__item_held(it, it->entry, &host);
             st = copy_out(c, it, it->entry, host, size, err);
         }
     }

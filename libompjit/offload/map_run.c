@@ -414,7 +414,7 @@ static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
     ompjit_status st = ompjit__start(call, c->queue, &inflight, err);
     if (st)
         return st;
-    st = ompjit__gather_ahead(c, err);
+    st = ompjit__copy_ahead(c, err);
     ompjit_status waited =
         c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
     ompjit__inflight_end(&inflight, !waited);

@@ -59,6 +59,16 @@ void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
     shape[1] = box[2];
 }
 
+/* What compiles a module of many kernels at once takes more than its share of
+ * time for each, and an application may never launch most of them: each has a
+ * generic variant of its own. Few are one image. */
+static bool has_many_kernels(const ompjit__call *call)
+{
+    enum { FEW = 8 };
+    return call->mod->unit.nkernels > FEW &&
+           ompjit__can_specialize(call->mod, call->dev);
+}
+
 /* The host's teams of one thread are always compiled as that. */
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
@@ -66,7 +76,9 @@ void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
     bool alone = call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
                  volume(g->threads) == 1;
     *key = (ompjit__variant_key){.dev = call->dev,
-                                 .kernel = OMPJIT__ALL_KERNELS,
+                                 .kernel = has_many_kernels(call)
+                                               ? call->index
+                                               : OMPJIT__ALL_KERNELS,
                                  .threads = alone ? 1 : 0};
     key->hash = ompjit__variant_hash(key);
 }

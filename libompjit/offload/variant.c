@@ -88,6 +88,12 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
     return h;
 }
 
+bool ompjit__variant_is_generic(const ompjit__variant_key *key)
+{
+    return key->threads <= 1 && !key->teams && !key->literal_mask &&
+           !key->aligned && !key->noalias && !key->sized && !key->ncontents;
+}
+
 static bool same_contents(const ompjit__variant_key *a,
                           const ompjit__variant_key *b)
 {
@@ -266,11 +272,12 @@ static ompjit__variant *evict(ompjit_module *mod, const ompjit__variant *v)
     ompjit__variants *all = &mod->variants;
     ompjit__variant *oldest = NULL;
     uint32_t tick = atomic_load(&all->tick), n = 0;
-    if (v->key.kernel == OMPJIT__ALL_KERNELS || !mod->ctx->max_variants)
+    if (ompjit__variant_is_generic(&v->key) || !mod->ctx->max_variants)
         return NULL;
     for (ompjit__variant *other = all->all; other; other = other->next_all) {
         if (other->key.kernel != v->key.kernel ||
-            other->key.dev != v->key.dev || other->pinned)
+            other->key.dev != v->key.dev || other->pinned ||
+            ompjit__variant_is_generic(&other->key))
             continue;
         n++;
         if (other != v && (!oldest || tick - atomic_load(&other->last_use) >=
@@ -295,6 +302,15 @@ static ompjit__variant *base_of(ompjit__variants *all, const ompjit_device *dev)
         if (v->pinned && v->key.dev == dev)
             return v;
     return NULL;
+}
+
+ompjit__loaded *ompjit__variants_first(ompjit_module *mod,
+                                       const ompjit_device *dev)
+{
+    pthread_mutex_lock(&mod->variants.lock);
+    const ompjit__variant *v = base_of(&mod->variants, dev);
+    pthread_mutex_unlock(&mod->variants.lock);
+    return v ? v->loaded : NULL;
 }
 
 /* Functions that a module's kernels call through pointers: a table in the

@@ -15,7 +15,7 @@
 /* What distinguishes variants of a module. */
 typedef struct ompjit__variant_key {
     ompjit_device *dev;
-    uint32_t kernel;         /* index; OMPJIT__ALL_KERNELS: a generic one  */
+    uint32_t kernel;         /* index, or OMPJIT__ALL_KERNELS              */
     uint32_t threads, teams; /* folded; 0: not                             */
     ompjit__shape shape;     /* of those that are folded; zeros: x only    */
     uint32_t residents;      /* ompjit__spec                               */
@@ -52,9 +52,16 @@ void ompjit__variants_init(ompjit__variants *all);
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
+/* Whether it is for any arguments and geometry, teams of one thread aside. */
+bool ompjit__variant_is_generic(const ompjit__variant_key *key);
 /* The number of all and their shape, of numbers by dimension (of y and z 0 is
  * 1) that are folded. `shape` has zeros before. policy.c */
 void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2]);
+
+/* What the module's variables are in on the device, until the module goes;
+ * NULL: nothing is loaded yet. */
+ompjit__loaded *ompjit__variants_first(ompjit_module *mod,
+                                       const ompjit_device *dev);
 
 /* The variant, held, where it is ready; else NULL. Takes no lock. */
 ompjit__variant *ompjit__variant_find(ompjit_module *mod,

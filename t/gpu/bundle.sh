@@ -27,9 +27,11 @@ program() { # FROM TO
 for p in $PROGRAMS; do program "$p" "$p"; done
 cp -L "$builddir/.libs/libompjit_internals.so.0" "$b/lib/"
 strip "$b/lib/libompjit_internals.so.0"
-# The C++ library, zlib and zstd of the build; the C library is the machine's.
+# zlib and zstd of the build, and the C++ library where it is not part of ours;
+# the C library and libgcc_s, which every C library brings along, are the
+# machine's: a newer gcc's wants a newer C library.
 ldd "$b/lib/libompjit_internals.so.0" | awk '$3 ~ /^\// { print $3 }' |
-    grep -Ev '/lib(c|m|dl|pthread|rt)\.so' | while read -r lib; do
+    grep -Ev '/lib(c|m|dl|pthread|rt|gcc_s)\.so' | while read -r lib; do
     cp -L "$lib" "$b/lib/"
 done
 cp -L "$LIBOMP" "$b/lib/libomp.so.5"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect: 1998 3996 90.5 7 9 98
+// expect: 1998 3996 90.5 7 9 98 0
 // The last iteration's values, whichever team and thread has it.
 #include <stdio.h>
 
@@ -52,9 +52,31 @@ static int of_threads(int n)
     return last;
 }
 
+/* Too much for a team's shared memory, and of a size that only the run knows. */
+static int large(int n)
+{
+    enum { SIZE = 3000 };
+    static double v[SIZE];
+    int w[n * 7], wrong = 0;
+#pragma omp target teams distribute parallel for map(tofrom: v) lastprivate(v)
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < SIZE; k += 9)
+            v[k] = i + k;
+#pragma omp target teams distribute parallel for map(tofrom: w[:n * 7]) \
+    lastprivate(w)
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n * 7; k++)
+            w[k] = i * k;
+    for (int k = 0; k < SIZE; k += 9)
+        wrong += v[k] != n - 1 + k;
+    for (int k = 0; k < n * 7; k++)
+        wrong += w[k] != (n - 1) * k;
+    return wrong;
+}
+
 int main(void)
 {
     struct pair p = both(100);
-    printf("%d %d %g %d %d %d\n", scalar(1000, 2), scalar(1333, 3),
-           collapsed(10, 1), p.a, p.b, of_threads(50));
+    printf("%d %d %g %d %d %d %d\n", scalar(1000, 2), scalar(1333, 3),
+           collapsed(10, 1), p.a, p.b, of_threads(50), large(50));
 }
