@@ -21,11 +21,10 @@ EXPORT int16_t __kmpc_parallel_level(ident *loc, int32_t gtid)
 INLINE uint32_t wanted_threads(int32_t clause)
 {
     uint32_t most = max_threads();
-    uint32_t n = clause > 0 ? (uint32_t)clause : 0;
+    uint32_t set = ompjit_fold_flat ? 0 : ompjit_nthreads_var;
+    uint32_t n = clause > 0 ? (uint32_t)clause : set;
     if (!ompjit_fold_flat && !ompjit_levels_var)
         return 1;
-    if (!ompjit_fold_flat && !n)
-        n = ompjit_nthreads_var;
     return n && n < most ? n : most;
 }
 

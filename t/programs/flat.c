@@ -27,17 +27,14 @@ int main(void)
 #pragma omp target teams distribute parallel for map(from : a)
     for (int i = 0; i < N; i++)
         a[i] = 3 * i + 1;
-#elif CASE == 1 /* plain, with a number of threads, and two regions */
+#elif CASE == 1 /* two plain ones, one with a number of threads */
 #define EXPECTED (i + 5)
-#pragma omp target map(from : a)
-    {
-#pragma omp parallel for num_threads(40)
-        for (int i = 0; i < N; i++)
-            a[i] = i + 2;
-#pragma omp parallel for schedule(static, 3)
-        for (long i = N - 1; i >= 0; i--)
-            a[i] += 3;
-    }
+#pragma omp target parallel for num_threads(40) map(from : a)
+    for (int i = 0; i < N; i++)
+        a[i] = i + 2;
+#pragma omp target parallel for schedule(static, 3) map(tofrom : a)
+    for (long i = N - 1; i >= 0; i--)
+        a[i] += 3;
 #elif CASE == 2 /* a region in a region */
 #define EXPECTED 201
 #pragma omp target teams distribute parallel for map(from : a)
