@@ -176,6 +176,14 @@ EXPORT void __kmpc_error(ident *loc, int32_t severity, const char *message)
 #ifdef __NVPTX__
 __attribute__((address_space(4))) const assertion_address
     ompjit_assertion_at WEAK = 0;
+
+/* The driver's function, which NVRTC has assertions call, with a place. */
+EXPORT void ompjit_assertfail(const char *expression, const char *file,
+                              uint32_t line, const char *function,
+                              uint64_t size)
+{
+    plat_assert_failed(expression, file, line, function);
+}
 #endif
 
 EXPORT void __assert_fail(const char *expression, const char *file,

@@ -18,7 +18,7 @@ LSAN_OPTIONS=use_tls=0:print_suppressions=0:$LSAN_OPTIONS
 # libomp and LLVM are not instrumented; what libomp's threads wait for is told by
 # its tool for the purpose, Archer.
 TSAN_OPTIONS=ignore_noninstrumented_modules=1:handle_segv=0:die_after_fork=0:${TSAN_OPTIONS-}
-TSAN_OPTIONS=suppressions=$here/tsan.supp:$TSAN_OPTIONS
+TSAN_OPTIONS=suppressions=$here/tsan.supp:allocator_may_return_null=1:$TSAN_OPTIONS
 # .ci/sanitize collects what is found.
 if [ -n "${SANITIZER_REPORTS-}" ]; then
     ASAN_OPTIONS=log_path=$SANITIZER_REPORTS:$ASAN_OPTIONS

@@ -44,6 +44,30 @@ bare() {
 }
 cd "$tmp" || exit 1
 
+# With ptxas and libdevice of the machine's toolkit, which assemble there.
+ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
+toolkit=$(dirname "$(dirname "$(readlink -f "$ptxas")")")
+if [ -x "$ptxas" ] && [ -e "$toolkit/nvvm/libdevice/libdevice.10.bc" ]; then
+    with=$builddir/t/gpu/with.tar.gz
+    succeeds "make gpu-bundle BUNDLE_CUDA" make -s -C "$builddir" gpu-bundle \
+        GPU_BUNDLE=t/gpu/with.tar.gz BUNDLE_CUDA="$toolkit" \
+        RECORDED="$b/recorded"
+    mkdir "$tmp/with"
+    tar -C "$tmp/with" -xzf "$with" && rm -f "$with"
+    w=$tmp/with/ompjit-gpu
+    like "$(cd "$w/cuda" && find . -type f | sort | tr '\n' ' ')" \
+        '^./bin/ptxas ./nvvm/libdevice/libdevice.10.bc $' "  has both"
+    kernel=$(find "$w/t/gpu/kernels" -name '*.bc' | sort | head -n 1)
+    succeeds "  which assemble where no toolkit is" bare \
+        LD_LIBRARY_PATH="$w/lib" OMPJIT_CUDA_HOME="$w/cuda" \
+        "$w/t/gpu/ompjit" compile --no-cache --assembler=ptxas \
+        --arch=sm_80 "$kernel" -o "$tmp/with.cubin"
+    like "$(od -An -c -N4 "$tmp/with.cubin")" 'E +L +F' "  a cubin"
+    rm -rf "$tmp/with"
+else
+    pass "BUNDLE_CUDA # SKIP no toolkit with ptxas and libdevice"
+fi
+
 out=$(bare LD_LIBRARY_PATH="$tmp/none" "$b/run" all "$tmp/none" 2>&1)
 status=$?
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then

@@ -42,6 +42,31 @@ thread 1 of 2: -3 0.001 8" "  and negative numbers"
 fails_with "assertion failed: .*say.cu:5: say: .p" "assert, with its place" \
     $run "$tmp/say.cu" say 1 1 0 0 i64:1
 
+# On a GPU by each compiler.
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    for compiler in nvrtc clang; do
+        fails_with "ASSERT .*say.cu:5: .*say.*: .p" \
+            "assert, with its place, by $compiler" env OMPJIT_ASSEMBLER=driver \
+            LD_LIBRARY_PATH="$PTXI" "$ompjit" run --device=cuda \
+            --cuda-compiler=$compiler "$tmp/say.cu" say 1 1 0 0 i64:1
+        succeeds "  one that holds" env OMPJIT_ASSEMBLER=driver \
+            LD_LIBRARY_PATH="$PTXI" "$ompjit" run --device=cuda \
+            --cuda-compiler=$compiler "$tmp/say.cu" say 1 1 0 0 i64:1=5
+        like "$out" 'p: -5, sum -5' "  is none"
+    done
+else
+    pass "assert on a GPU # SKIP PTXI names no emulated libcuda.so.1"
+fi
+
+if "$ompjit" compile "$kernels" -o "$tmp/k.cubin" 2>/dev/null; then
+    succeeds "assertions in a cubin" "$ompjit" compile "$tmp/say.cu" \
+        -o "$tmp/say.cubin"
+    like "$(grep -ac ompjit_assertion_at "$tmp/say.cubin")" "^[1-9]" \
+        "  which the loader will find"
+else
+    pass "assertions in a cubin # SKIP no assembler here makes cubins"
+fi
+
 usage "KERNEL TEAMS THREADS" "no launch" $run "$kernels"
 usage "KERNEL TEAMS THREADS" "half a launch" $run "$kernels" vadd 4
 usage "threads .0.: N, NxN" "no threads" $run "$kernels" vadd 4 0

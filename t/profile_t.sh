@@ -3,7 +3,9 @@
 #
 # Profiles of a program with threads and deferred constructs: the table's rows,
 # the trace as JSON whose spans are nested in each thread, and NVTX ranges for a
-# profiler of our own; on the host device and on ptxi's driver.
+# profiler of our own; on the host device and on ptxi's driver, there in its three
+# modes with the device's own times, on tracks of their own. How long these are
+# only a GPU says: here they are there, and lie inside of their launches.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_PROFILE NVTX_INJECTION64_PATH
 program=$srcdir/t/data/profiled.c
@@ -23,23 +25,32 @@ on() {
 cat >"$tmp/check.pl" <<'EOF2'
 use strict; use JSON::PP;
 local $/; my $trace = decode_json(<STDIN>);
-my (%open, %events, %count, %threads);
+my (%open, %name, %events, %count, %threads, %track, @kernels, @launches);
 for my $e (@{$trace->{traceEvents}}) {
-    next if $e->{ph} eq "M";
+    if ($e->{ph} eq "M") {
+        $track{$e->{tid}} = $e->{args}{name} if $e->{name} eq "thread_name";
+        next;
+    }
     die "no category" unless $e->{cat};
     die "a time before the start" if $e->{ts} < 0;
     if ($e->{ph} eq "X") {
         die "no duration" if $e->{dur} < 0;
+        die "on $track{$e->{tid} // 0}"
+            if ($e->{cat} =~ /^(kernel|transfer)$/) != exists $track{$e->{tid}};
+        push @kernels, [$e->{name}, $e->{ts}, $e->{ts} + $e->{dur}]
+            if $e->{cat} eq "kernel";
         push @{$events{$e->{tid}}}, $e;
         $count{$e->{cat}}++;
         $threads{$e->{tid}} = 1 if $e->{cat} eq "launch";
     } elsif ($e->{ph} eq "b") {
         $open{$e->{id}} = $e->{ts};
+        $name{$e->{id}} = $e->{name};
         $count{$e->{cat}}++;
         $threads{$e->{tid}} = 1;
     } elsif ($e->{ph} eq "e") {
         my $at = delete $open{$e->{id}};
         die "an end without a beginning" unless defined $at && $at <= $e->{ts};
+        push @launches, [$name{$e->{id}}, $at, $e->{ts}];
     } else { die "phase $e->{ph}"; }
 }
 die "a beginning without an end" if %open;
@@ -54,9 +65,26 @@ for my $list (values %events) {
         push @stack, $end;
     }
 }
+# The base was read a little after it came: a device's times are late by that.
+for my $k (@kernels) {
+    die "kernel $k->[0] outside of its launches" unless grep {
+        $_->[0] eq $k->[0] && $_->[1] <= $k->[1] + 1 && $k->[2] <= $_->[2] + 1000
+    } @launches;
+}
 print join(" ", "OK", (map { "$_=$count{$_}" } sort keys %count),
-           "threads=" . keys %threads), "\n";
+           "threads=" . keys %threads, "tracks=" . keys %track), "\n";
 EOF2
+
+for stream in sync async lazy; do
+    [ -e "${PTXI:-}/libcuda.so.1" ] || break
+    succeeds "$stream streams" env PTXI_STREAM=$stream OMPJIT_PROFILE=1 \
+        LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
+        PTXI_LOG="$tmp/log.$stream" OMPJIT_DEVICE=cuda \
+        "$builddir/examples/saxpy_api" 3000
+    like "$(cat "$tmp/stderr")" '^kernel +[1-9][0-9]* .* saxpy$' \
+        "  have their kernels timed"
+    like "$(cat "$tmp/log.$stream")" '^exit: 0 leaks' "  and nothing is left"
+done
 
 devices=host
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then devices="host cuda"; fi
@@ -70,6 +98,14 @@ for device in $devices; do
     like "$table" '^(launch|queued) +12 .* add$' "  twelve of the other"
     like "$table" '^copy .* to the device, +[0-9.]+ GB/s$' "  copies there"
     like "$table" '^copy .* from the device, +[0-9.]+ GB/s$' "  and back"
+    if [ "$device" = cuda ]; then
+        like "$table" '^kernel +4 .* twice$' "  the GPU's own times of kernels"
+        like "$table" '^kernel +12 .* add$' "  of both"
+        like "$table" '^transfer .* to the device, +[0-9.]+ GB/s$' \
+            "  and of copies there"
+        like "$table" '^transfer .* from the device, +[0-9.]+ GB/s$' \
+            "  and back"
+    fi
 
     succeeds "$device: a trace" on $device --profile="$tmp/trace.json"
     is "$out" 4800 "  of a program that is right"
@@ -80,6 +116,11 @@ for device in $devices; do
         like "$said" 'copy=[1-9]' "  copies"
         like "$said" 'compile=[1-9]' "  compiles"
         like "$said" 'threads=([4-9]|[1-9][0-9])' "  of several threads"
+        if [ "$device" = cuda ]; then
+            like "$said" 'kernel=16' "  each kernel inside of its launch"
+            like "$said" 'transfer=[1-9]' "  transfers"
+            like "$said" 'tracks=[1-9]' "  on tracks of the GPU's queues"
+        fi
     else
         pass "  nesting # SKIP no JSON::PP for perl"
     fi

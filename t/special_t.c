@@ -5,6 +5,7 @@
  * a template.
  */
 #include <malloc.h>
+#include <unistd.h>
 
 #include "api/module.h"
 #include "backend/backend.h"
@@ -230,6 +231,20 @@ static void spilled_vectors(void)
         "no vectors");
 }
 
+/* Vectors of a column are stored one by one where that is faster. */
+static void no_scatter(void)
+{
+    uint64_t values[64];
+    char cpu[64];
+    ompjit__spec spec = product_of(8, values);
+    spec.noalias = UINT64_MAX;
+    ompjit__host_cpu(cpu, sizeof cpu);
+    if (strncmp(cpu, "znver", 5))
+        ok(1, "no scatters # SKIP this is no AMD processor");
+    else
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "masked.scatter", 0, cpu);
+}
+
 static void products(void)
 {
     ompjit_module *whole = mod;
@@ -239,6 +254,7 @@ static void products(void)
     }
     same_code();
     spilled_vectors();
+    no_scatter();
     ompjit_module_destroy(mod);
     mod = whole;
 }
@@ -417,6 +433,44 @@ static void arrays_apart(void)
         ompjit_device_free(dev, p[i], NULL);
 }
 
+/* The flags of the mapping that an address is in, as in /proc/self/smaps; empty:
+ * the system tells none. */
+static void flags_of(const void *p, char flags[512])
+{
+    static const char key[] = "VmFlags:";
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long begin, end, at = (uintptr_t)p;
+    bool here = false;
+    char line[512];
+    *flags = '\0';
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            here = begin <= at && at < end;
+        else if (here && !strncmp(line, key, sizeof key - 1))
+            snprintf(flags, 512, "%s", line + sizeof key - 1);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+static void large_pages(void)
+{
+    enum { SIZE = 16 << 20 };
+    ompjit_device *dev;
+    char *p, flags[512];
+    if (ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_device_alloc(dev, SIZE, (void **)&p, &err)) {
+        ok(0, "%s", err.text);
+        return;
+    }
+    flags_of(p + SIZE / 2, flags);
+    if (!*flags || access("/sys/kernel/mm/transparent_hugepage", F_OK))
+        ok(1, "large pages # SKIP this system has none, or does not tell");
+    else
+        ok(!!strstr(flags, " hg"), "an array asks for large pages:%s", flags);
+    ompjit_device_free(dev, p, NULL);
+}
+
 int main(void)
 {
     ompjit_kernel *kernel;
@@ -443,6 +497,7 @@ int main(void)
     read_ahead();
     heap_stays();
     arrays_apart();
+    large_pages();
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return done_testing();

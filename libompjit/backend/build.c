@@ -256,6 +256,25 @@ static void keep_kernel_apart(struct build *b)
             b->context, LLVMGetEnumAttributeKindForName("noinline", 8), 0));
 }
 
+/* Where there may be other ways to what pointers point to, nothing is said of
+ * aliases and contents. A build without a template, at -O0, makes nothing of it:
+ * and its code, which is not simplified, would always look like that. */
+static void say_of_pointers(struct build *b)
+{
+    ompjit__spec said = *b->spec;
+    const ompjit__kernel_desc *k = b->unit->kernels;
+    const ompjit__kernel_desc *end = k + b->unit->nkernels;
+    while (said.kernel && k < end && strcmp(k->symbol, said.kernel))
+        k++;
+    bool one = said.kernel && k < end;
+    if (one && b->templated && (said.noalias || said.ncontents) &&
+        ompjit__follows_pointers(b->m, k))
+        said.noalias = said.ncontents = 0;
+    if (one)
+        ompjit__fold_contents(b->m, k, &said, b->host);
+    ompjit__annotate(b->m, b->unit, &said);
+}
+
 static ompjit_status fold(struct build *b, ompjit_error *err)
 {
     ompjit__fold_threads(b->m, b->spec);
@@ -264,13 +283,8 @@ static ompjit_status fold(struct build *b, ompjit_error *err)
         keep_kernel_apart(b);
     ompjit_status status =
         ompjit__fold_literals(b->m, b->unit, b->spec, err);
-    for (unsigned i = 0; !status && b->spec->kernel && i < b->unit->nkernels;
-         i++)
-        if (!strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
-            ompjit__fold_contents(b->m, &b->unit->kernels[i], b->spec,
-                                  b->host);
     if (!status)
-        ompjit__annotate(b->m, b->unit, b->spec);
+        say_of_pointers(b);
     done(b, OMPJIT_STAGE_SPECIALIZE);
     return status;
 }

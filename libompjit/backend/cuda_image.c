@@ -162,27 +162,44 @@ static ompjit_status compile(const ompjit__cuda *cuda, const char *arch,
     return status;
 }
 
-static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
-                                  ompjit_error *err)
+/* The driver tells of a failed assertion that there was one. Ours tells the
+ * place first, and then calls the driver's. */
+#define DRIVERS_ASSERT "__assertfail"
+#define OUR_ASSERT "ompjit_assertfail"
+
+/* Which of the undefined functions are the device runtime's? */
+static void find_needed(ompjit__buf *names, bool *openmp, bool *asserts)
 {
-    ompjit__buf names = {0}, library = {0}, whole = {0};
-    ompjit_status status = OMPJIT_OK;
-    ompjit__ptx_externs(ptx->data, &names);
-    bool needed = false;
-    for (char *p = names.data; p && *p;) {
+    *openmp = *asserts = false;
+    for (char *p = names->data; p && *p;) {
         char *end = strchr(p, '\n');
         *end = 0;
-        needed |= ompjit__table_device_function(p);
+        *openmp |= ompjit__table_device_function(p);
+        *asserts |= !strcmp(p, DRIVERS_ASSERT);
         *end = '\n';
         p = end + 1;
     }
-    if (needed) {
-        ompjit__buf_printf(&names, "%s\n", OMPJIT__CUDA_BEGIN);
-        status = names.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
-                              : ompjit__cuda_runtime(arch, names.data,
-                                                     &library, err);
+    if (*openmp)
+        ompjit__buf_printf(names, "%s\n", OMPJIT__CUDA_BEGIN);
+    if (*asserts)
+        ompjit__buf_printf(names, "%s\n", OUR_ASSERT);
+}
+
+static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
+                                  ompjit_error *err)
+{
+    ompjit__buf names = {0}, library = {0}, program = {0}, whole = {0};
+    ompjit_status status = OMPJIT_OK;
+    bool openmp, asserts;
+    ompjit__ptx_externs(ptx->data, &names);
+    find_needed(&names, &openmp, &asserts);
+    if (openmp || asserts) {
+        ompjit__ptx_rename(ptx->data, DRIVERS_ASSERT, OUR_ASSERT, &program);
+        status = names.failed || program.failed
+                     ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
+                     : ompjit__cuda_runtime(arch, names.data, &library, err);
         if (!status)
-            status = ompjit__ptx_join(library.data, ptx->data, &whole, err);
+            status = ompjit__ptx_join(library.data, program.data, &whole, err);
         if (!status) {
             ompjit__buf_free(ptx);
             *ptx = whole;
@@ -190,6 +207,7 @@ static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
     }
     ompjit__buf_free(&names);
     ompjit__buf_free(&library);
+    ompjit__buf_free(&program);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "backend/cuda_image.h"
 #include "offload/abi.h"
+#include "runtime-bc/assertion.h"
 
 struct making {
     const char *arch, *names; /* each followed by a line break */
@@ -57,8 +58,10 @@ static void choose(struct making *k, ompjit__buf *passes)
         }
         free(name);
     }
-    ompjit__buf_printf(passes, "%spreserve-gv=%s>,globaldce", first ? "" : ";",
-                       OMPJIT__DEVICE_ENVIRONMENT);
+    ompjit__buf_printf(passes,
+                       "%spreserve-gv=%s;preserve-gv=%s>,globaldce",
+                       first ? "" : ";", OMPJIT__DEVICE_ENVIRONMENT,
+                       OMPJIT_ASSERTION_AT);
 }
 
 static bool is_inner(LLVMValueRef v)
@@ -90,9 +93,13 @@ static void rename_inner(LLVMModuleRef m)
 /* The loader fills it: what nobody reads is not to be seen. */
 static void drop_unread(LLVMModuleRef m)
 {
-    LLVMValueRef g = LLVMGetNamedGlobal(m, OMPJIT__DEVICE_ENVIRONMENT);
-    if (g && !LLVMGetFirstUse(g))
-        LLVMDeleteGlobal(g);
+    static const char *const filled[] = {OMPJIT__DEVICE_ENVIRONMENT,
+                                         OMPJIT_ASSERTION_AT};
+    for (size_t i = 0; i < OMPJIT__COUNT(filled); i++) {
+        LLVMValueRef g = LLVMGetNamedGlobal(m, filled[i]);
+        if (g && !LLVMGetFirstUse(g))
+            LLVMDeleteGlobal(g);
+    }
 }
 
 static ompjit_status compile(struct making *k, ompjit_error *err)

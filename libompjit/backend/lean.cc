@@ -54,7 +54,8 @@ static const char vectorize[] =
     "infer-alignment,loop-load-elim";
 static const char straight_line[] = /* vectorize it */
     LATE_CFG ",slp-vectorizer,vector-combine," COMBINE;
-static const char unroll[] = "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify";
+static const char unroll[] =
+    "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify";
 static const char after_unroll[] = "loop-mssa(licm),div-rem-pairs,simplifycfg";
 static const char after_anchors[] = COMBINE ",adce";
 static const char globals[] = "deadargelim,globalopt,globaldce";
@@ -127,7 +128,7 @@ struct KeepOperands : llvm::PassInfoMixin<KeepOperands> {
                     continue;
                 unsigned kind =
                     target.getRegisterClassForType(true, load->getType());
-                if (++n > target.getNumberOfRegisters(kind) / 2)
+                if (++n > target.getNumberOfRegisters(kind))
                     return true;
             }
         return false;

@@ -458,6 +458,21 @@ void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
 
 /* ---------------------------------------------------------------- joining */
 
+void ompjit__ptx_rename(const char *ptx, const char *from, const char *to,
+                        ompjit__buf *out)
+{
+    size_t length = strlen(from);
+    const char *rest = ptx;
+    for (const char *p = ptx; (p = strstr(p, from)); p += length) {
+        if ((p > ptx && is_name(p[-1])) || is_name(p[length]))
+            continue;
+        ompjit__buf_add(out, rest, (size_t)(p - rest));
+        ompjit__buf_printf(out, "%s", to);
+        rest = p + length;
+    }
+    ompjit__buf_add(out, rest, strlen(rest));
+}
+
 /* Behind ".version 9.0 .target sm_90 .address_size 64"; NULL: no header. */
 static const char *behind_header(const char *ptx)
 {

@@ -39,6 +39,10 @@ void ompjit__ptx_externs(const char *ptx, ompjit__buf *names);
 void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
                             const ompjit__spec *spec, ompjit__buf *out);
 
+/* Appends the text with another name for one of its functions. */
+void ompjit__ptx_rename(const char *ptx, const char *from, const char *to,
+                        ompjit__buf *out);
+
 /* Appends one text of both: `library` stands first, and what it defines
  * `program` no longer declares. IR error where one has no header. */
 ompjit_status ompjit__ptx_join(const char *library, const char *program,

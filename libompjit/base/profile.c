@@ -34,7 +34,10 @@ struct ompjit__profile {
 };
 
 static const char *const kinds[OMPJIT__SPAN_KINDS] = {
-    "compile", "launch", "queued", "submit", "copy"};
+    "compile", "launch", "queued", "submit", "copy", "kernel", "transfer"};
+
+/* A trace's threads from here on are queues of devices. */
+enum { FIRST_TRACK = 1 << 30, MOST_QUEUES = 1 << 16 };
 
 struct ompjit__profile *ompjit__profile_new(void)
 {
@@ -113,28 +116,43 @@ static bool has_room(struct ompjit__profile *p)
     return true;
 }
 
-void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
-                      const char *name, uint64_t begin, uint64_t bytes)
+static void add(struct ompjit__profile *p, enum ompjit__span_kind kind,
+                const char *name, span s)
 {
-    struct ompjit__profile *p = ctx->spans;
-    uint64_t end = ompjit__now(), took = end - begin;
-    if (!p)
-        return;
+    uint64_t took = s.end - s.begin;
     pthread_mutex_lock(&p->lock);
     row *r = row_of(p, kind, name);
     if (r) {
         r->count++;
         r->total += took;
-        r->bytes += bytes;
+        r->bytes += s.bytes;
         r->least = took < r->least ? took : r->least;
         r->most = took > r->most ? took : r->most;
+        s.row = (uint32_t)(r - p->rows);
     }
     if (r && has_room(p))
-        p->spans[p->nspans++] = (span){(uint32_t)(r - p->rows),
-                                       thread_number(), begin, end, bytes};
+        p->spans[p->nspans++] = s;
     else
         p->dropped++;
     pthread_mutex_unlock(&p->lock);
+}
+
+void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
+                      const char *name, uint64_t begin, uint64_t bytes)
+{
+    if (ctx->spans)
+        add(ctx->spans, kind, name,
+            (span){0, thread_number(), begin, ompjit__now(), bytes});
+}
+
+void ompjit__span_of_device(ompjit_context *ctx,
+                            const ompjit__device_span *s)
+{
+    uint32_t track = FIRST_TRACK + s->ordinal * MOST_QUEUES +
+                     s->queue % MOST_QUEUES;
+    if (ctx->spans)
+        add(ctx->spans, s->kind, s->name,
+            (span){0, track, s->begin, s->end, s->bytes});
 }
 
 /* ------------------------------------------------------------------ output */
@@ -215,6 +233,34 @@ static void print_event(const struct ompjit__profile *p, size_t i, char phase,
     ompjit__buf_printf(text, "}");
 }
 
+static bool is_named(const ompjit__buf *named, uint32_t track)
+{
+    for (size_t at = 0; at < named->size; at += sizeof track)
+        if (!memcmp(named->data + at, &track, sizeof track))
+            return true;
+    return false;
+}
+
+/* Names of the devices' queues, once each. */
+static void print_tracks(const struct ompjit__profile *p, ompjit__buf *text)
+{
+    ompjit__buf named = {0};
+    for (size_t i = 0; i < p->nspans; i++) {
+        uint32_t track = p->spans[i].thread, number = track - FIRST_TRACK;
+        if (track < FIRST_TRACK || is_named(&named, track))
+            continue;
+        ompjit__buf_add(&named, &track, sizeof track);
+        ompjit__buf_printf(text,
+                           ",\n{\"ph\": \"M\", \"name\": \"thread_name\", "
+                           "\"pid\": %ld, \"tid\": %u, \"args\": {\"name\": "
+                           "\"cuda:%u, queue %u\"}}",
+                           (long)getpid(), track, number / MOST_QUEUES,
+                           number % MOST_QUEUES);
+    }
+    text->failed |= named.failed;
+    ompjit__buf_free(&named);
+}
+
 static void print_trace(const struct ompjit__profile *p, ompjit__buf *text)
 {
     ompjit__buf_printf(text,
@@ -225,6 +271,7 @@ static void print_trace(const struct ompjit__profile *p, ompjit__buf *text)
                        "\"ompjit\"}}",
                        ompjit_version(), (unsigned long long)p->dropped,
                        (long)getpid());
+    print_tracks(p, text);
     for (size_t i = 0; i < p->nspans; i++)
         if (p->rows[p->spans[i].row].kind == OMPJIT__SPAN_QUEUED) {
             print_event(p, i, 'b', text);
@@ -250,6 +297,7 @@ ompjit_status ompjit_context_profile(ompjit_context *ctx,
                             "the context is not profiled: its option `profile` "
                             "or OMPJIT_PROFILE asks for that");
     ompjit__buf out = {0};
+    ompjit__devices_settle_times(ctx);
     pthread_mutex_lock(&ctx->spans->lock);
     if (format == OMPJIT_PROFILE_TABLE)
         print_table(ctx->spans, &out);

@@ -15,6 +15,8 @@ enum ompjit__span_kind {
     OMPJIT__SPAN_QUEUED, /* the same of a launch in a queue: it overlaps   */
     OMPJIT__SPAN_SUBMIT, /* a bound launch is put into a queue             */
     OMPJIT__SPAN_COPY,
+    OMPJIT__SPAN_KERNEL,   /* the device's own time, as is the next:        */
+    OMPJIT__SPAN_TRANSFER, /* of a copy                                     */
     OMPJIT__SPAN_KINDS
 };
 
@@ -27,6 +29,20 @@ void ompjit__span_leave(ompjit_context *ctx);
 /* Adds one that began at `begin` (ompjit__now) and ends now. */
 void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t bytes);
+
+/* What a device did from begin to end, by the clock of ompjit__now. */
+typedef struct ompjit__device_span {
+    enum ompjit__span_kind kind;
+    const char *name;
+    uint64_t begin, end, bytes;
+    unsigned ordinal, queue; /* which device, and which queue of it */
+} ompjit__device_span;
+
+void ompjit__span_of_device(ompjit_context *ctx,
+                            const ompjit__device_span *span);
+
+/* Devices that know more than they have told tell it. device/device.c */
+void ompjit__devices_settle_times(ompjit_context *ctx);
 
 /* The time, to be handed to span_end by the same thread; 0: nobody looks. */
 static inline uint64_t ompjit__span_begin(ompjit_context *ctx,

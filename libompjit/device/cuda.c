@@ -413,6 +413,7 @@ static void gpu_close(ompjit_device *dev)
         ompjit__log(gpu->ctx, "%s", err.text);
     if (driver)
         finish(gpu);
+    ompjit__gpu_close_clock(gpu, driver);
     ompjit__gpu_close_graphs(gpu, driver);
     ompjit__gpu_drop_images(gpu, driver);
     close_blocks(gpu, driver);
@@ -438,6 +439,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .stage = ompjit__gpu_stage,
     .copy_peer = ompjit__gpu_copy_peer,
     .fill = ompjit__gpu_fill,
+    .settle_times = ompjit__gpu_settle_times,
     .target = gpu_target,
     .load = ompjit__gpu_load,
     .unload = ompjit__gpu_unload,

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "base/profile.h"
 #include "device/cuda_driver.h"
 #include "device/device.h"
 #include "runtime-bc/assertion.h"
@@ -27,6 +28,19 @@ typedef struct ompjit__gpu_facts {
 
 enum { OMPJIT__IDLE_QUEUES = 16 };
 
+typedef struct ompjit__gpu_timing ompjit__gpu_timing; /* of one operation */
+
+/* Device times, where the context is profiled: cuda_clock.c */
+typedef struct ompjit__gpu_clock {
+    pthread_mutex_t lock; /* of all this; before the profile's             */
+    cu_event base;        /* NULL: nothing has been timed                  */
+    uint64_t base_at;     /* when it came, by ompjit__now                  */
+    ompjit__gpu_timing *waiting, **last; /* oldest first; where to add     */
+    ompjit__gpu_timing *idle;
+    size_t nwaiting, nends;
+    uint64_t *ends; /* of each queue's last span */
+} ompjit__gpu_clock;
+
 /* The state of a CUDA device. What stands before the lock is set when the
  * device is found and never changes. */
 typedef struct ompjit__gpu {
@@ -42,10 +56,12 @@ typedef struct ompjit__gpu {
                                                NULL: compare pid           */
     _Atomic(cu_context) context; /* the primary one; NULL: not yet retained */
     _Atomic(ompjit__queue *) idle[OMPJIT__IDLE_QUEUES]; /* used by nobody   */
+    ompjit__gpu_clock clock;
 
     pthread_mutex_t lock;    /* of all that follows; taken last           */
     void *blocks;            /* live allocations, a tree of tsearch's     */
     ompjit__queue *queues;   /* every queue there is                      */
+    unsigned nqueues;        /* ever made                                 */
     ompjit__queue *more_idle; /* for which `idle` had no room             */
     ompjit__event *events[2]; /* that nobody uses: without and with time  */
     ompjit__graph *graphs;   /* every graph there is                      */
@@ -60,6 +76,7 @@ typedef struct ompjit__gpu {
 
 struct ompjit__queue {
     cu_stream stream;
+    unsigned number;          /* no other has had it                 */
     bool foreign;             /* the stream is the caller's          */
     bool spoiled;             /* it may still be recording           */
     _Atomic bool recording;   /* between graph_begin and graph_end   */
@@ -157,6 +174,24 @@ ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     size_t size, ompjit_error *err);
 ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
                                size_t size, ompjit_error *err);
+
+/* cuda_clock.c: before and behind what is put into the queue, between enter and
+ * leave, where the context is profiled. `start` may return NULL; else `what` says
+ * what it is, with a name that lives as long as the GPU, and `end` ends it, also
+ * where it failed. */
+ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
+                                           ompjit__queue *queue);
+void ompjit__gpu_time_what(ompjit__gpu_timing *timing,
+                           enum ompjit__span_kind kind, const char *name,
+                           uint64_t bytes);
+void ompjit__gpu_time_end(ompjit__gpu *gpu, ompjit__queue *queue,
+                          ompjit__gpu_timing *timing, bool well);
+/* Tells the profile what has come, or, after waiting, all. Between enter and
+ * leave. */
+void ompjit__gpu_collect(ompjit__gpu *gpu, bool wait);
+void ompjit__gpu_settle_times(ompjit_device *dev);
+/* Tells all and frees; with `driver` also there, between enter and leave. */
+void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 
 /* cuda_graph.c */
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,

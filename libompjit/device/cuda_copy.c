@@ -25,9 +25,12 @@ static const char *const ends_format[] = {
 /* Starts a copy; the function's name goes to call->function. */
 static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
                        uintptr_t dst, uintptr_t src, size_t size,
-                       cu_stream stream, ompjit__gpu_call *call)
+                       ompjit__queue *queue, ompjit__gpu_call *call)
 {
     const ompjit__cuda *cu = gpu->cu;
+    ompjit__gpu_timing *timing =
+        gpu->ctx->spans ? ompjit__gpu_time_start(gpu, queue) : NULL;
+    cu_stream stream = queue->stream;
     switch (direction) {
     case OMPJIT__COPY_TO:
         call->function = "cuMemcpyHtoDAsync";
@@ -41,6 +44,11 @@ static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
         call->function = "cuMemcpyDtoDAsync";
         call->code = cu->cuMemcpyDtoDAsync(dst, src, size, stream);
         break;
+    }
+    if (timing) {
+        ompjit__gpu_time_what(timing, OMPJIT__SPAN_TRANSFER,
+                              ompjit__copy_names[direction], size);
+        ompjit__gpu_time_end(gpu, queue, timing, !call->code);
     }
 }
 
@@ -92,8 +100,8 @@ static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
     void *room = make_room(gpu, queue, size, call);
     if (room) {
         memcpy(room, src, size);
-        start_copy(gpu, OMPJIT__COPY_TO, dst, (uintptr_t)room, size,
-                   queue->stream, call);
+        start_copy(gpu, OMPJIT__COPY_TO, dst, (uintptr_t)room, size, queue,
+                   call);
     }
     pthread_mutex_unlock(&queue->lock);
 }
@@ -140,8 +148,8 @@ static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
     if (is_small(direction, src, size, queue))
         copy_small(gpu, (uintptr_t)dst, src, size, q, &call);
     else
-        start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size,
-                   q->stream, &call);
+        start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size, q,
+                   &call);
     if (!queue) {
         wait_alone(gpu, q, &call);
         ompjit__gpu_give_back(gpu, q);

@@ -148,6 +148,7 @@ void ompjit__gpu_free(ompjit__gpu *gpu)
         gpu->names = name->next;
         free(name);
     }
+    pthread_mutex_destroy(&gpu->clock.lock);
     pthread_mutex_destroy(&gpu->lock);
     free(gpu);
 }
@@ -164,6 +165,7 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     gpu->pid = getpid();
     gpu->own_page = own_page();
     pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->clock.lock, NULL);
 
     ompjit_device *dev;
     ompjit_status status;

@@ -513,7 +513,13 @@ static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
     if (status)
         return status;
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_LAUNCH};
+    ompjit__gpu_timing *timing =
+        gpu->ctx->spans ? ompjit__gpu_time_start(gpu, q) : NULL;
     submit(gpu, f, g, args, q, &call);
+    if (timing) {
+        ompjit__gpu_time_what(timing, OMPJIT__SPAN_KERNEL, f->name, 0);
+        ompjit__gpu_time_end(gpu, q, timing, !call.code);
+    }
     if (!call.code && !queue) {
         call.function = "cuStreamSynchronize";
         call.code = gpu->cu->cuStreamSynchronize(q->stream);

@@ -19,6 +19,7 @@ static ompjit__queue *queue_with(ompjit__gpu *gpu, cu_stream stream)
     queue->stream = stream;
     pthread_mutex_init(&queue->lock, NULL);
     pthread_mutex_lock(&gpu->lock);
+    queue->number = gpu->nqueues++;
     queue->next = gpu->queues;
     gpu->queues = queue;
     pthread_mutex_unlock(&gpu->lock);
@@ -145,6 +146,8 @@ ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
                                   "waiting for a queue, whose last kernel is "
                                   "%s,",
                                   kernel ? kernel : "none");
+    } else if (gpu->ctx->spans) {
+        ompjit__gpu_collect(gpu, false);
     }
     return ompjit__gpu_leave(gpu, status, err);
 }

@@ -285,3 +285,14 @@ ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
     return dev->ops->copy(dev, OMPJIT__COPY_FROM, host_dst, device_src, size,
                           NULL, err);
 }
+
+void ompjit__devices_settle_times(ompjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    for (unsigned i = 0; i < ctx->ndevices; i++) {
+        ompjit_device *dev = ctx->devices[i];
+        if (dev->ops->settle_times && atomic_load(&dev->ready))
+            dev->ops->settle_times(dev);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}

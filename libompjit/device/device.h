@@ -108,6 +108,10 @@ typedef struct ompjit__device_ops {
     ompjit_status (*fill)(ompjit_device *dev, void *dst, int value,
                           size_t size, ompjit_error *err);
 
+    /* Tells the context's profile how long the device has worked at what it was
+     * given so far, after waiting for that. NULL: the profile knows. */
+    void (*settle_times)(ompjit_device *dev);
+
     /* What build's format the device wants ("host" -> OBJECT). */
     void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
 

@@ -111,8 +111,13 @@ static inline void ompjit__fiber_entered(void *fake, ompjit__stack *from)
 #endif
 }
 
+/* What is mapped there next is not what frames have left. */
 static inline void ompjit__stack_close(ompjit__stack *stack)
 {
+#ifdef OMPJIT__ASAN
+    if (stack->base)
+        ASAN_UNPOISON_MEMORY_REGION(stack->base, stack->size);
+#endif
 #ifdef OMPJIT__TSAN
     if (stack->tsan)
         __tsan_destroy_fiber(stack->tsan);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "backend/host_layout.h"
@@ -71,6 +72,20 @@ static const ompjit__absolute engine[] = {
 
 /* --------------------------------------------------------------- memory */
 
+/* Arrays take large pages, where the system gives some to who asks: what goes
+ * through several of them in blocks needs more small ones than a processor
+ * remembers. */
+static void use_large_pages(void *p, size_t size)
+{
+    enum { LARGE_PAGE = 2 << 20 };
+    uintptr_t begin = (uintptr_t)p + LARGE_PAGE - 1;
+    uintptr_t end = (uintptr_t)p + size;
+    begin -= begin % LARGE_PAGE;
+    end -= end % LARGE_PAGE;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 /* Arrays of a page's multiple come to lie APART from each other by their places
  * in pages: a processor compares a load with the stores before it by that, and
  * a loop that loads just where it has stored in another array waits. */
@@ -89,6 +104,8 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
     if (!p)
         return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
                             "host device: no memory for %zu bytes", size);
+    if (!dev->ctx->check)
+        use_large_pages(p, size);
     *ptr = p;
     return OMPJIT_OK;
 }

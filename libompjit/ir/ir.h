@@ -62,6 +62,10 @@ void ompjit__hand_over_values(LLVMModuleRef m);
  * ir/invoke.c */
 void ompjit__define_invoke(LLVMModuleRef m);
 
+/* May the kernel reach storage by a pointer that it finds in memory? Of a module
+ * that has one kernel and is simplified. ir/follows.c */
+bool ompjit__follows_pointers(LLVMModuleRef m, const ompjit__kernel_desc *k);
+
 /* Shared variables that hold one constant become it; false: there are none. For
  * NVPTX, when the runtime is part of the kernel. ir/shared.c */
 bool ompjit__fold_shared(LLVMModuleRef m);

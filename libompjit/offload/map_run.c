@@ -314,17 +314,37 @@ static bool stands_alone(const ompjit__maps *m, int32_t i)
     return true;
 }
 
-/* The pointer arguments whose storage the kernel reaches by nothing else. None
+/* May entry i's storage be that of a variable of the program, which kernels
+ * reach by its name? */
+static bool is_variable(const ompjit__construct *c, int32_t i)
+{
+    const ompjit__maps *m = c->maps;
+    ompjit__mapped *entry;
+    if ((uint64_t)m->types[i] & OMPJIT__MAP_PRIVATE)
+        return false;
+    ompjit__present_lock(c->table);
+    ompjit__present_find(c->table, m->begins[i], (uint64_t)m->sizes[i], &entry);
+    bool variable = !entry || entry->dynamic == OMPJIT__FOREVER ||
+                    entry->hold == OMPJIT__FOREVER;
+    ompjit__present_unlock(c->table);
+    return variable;
+}
+
+/* The pointer arguments whose storage the kernel reaches by nothing else, unless
+ * it finds pointers in memory, which the build looks for (ir/follows.c). None
  * where there may be more than the sections tell: a section of no length
- * stands for whatever is present there, a pointer passed by value for
- * anything, and a module's variables are reached by their names. */
-static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
+ * stands for whatever is present there, and a pointer passed by value for
+ * anything. Variables have storage of their own, except where all memory is
+ * shared. */
+static uint64_t find_unshared(const ompjit__construct *c, const arguments *a,
                               const ompjit_module *mod, unsigned kernel)
 {
     const ompjit__kernel_desc *k = &mod->unit.kernels[kernel];
+    const ompjit__maps *m = c->maps;
+    bool variables = mod->unit.nglobals != 0;
     uint64_t unshared = 0;
     unsigned param = 0;
-    if (mod->unit.nglobals || a->n != k->nparams)
+    if (a->n != k->nparams || (variables && c->dev->shares_memory))
         return 0;
     for (int32_t i = 0; i < m->n; i++) {
         uint64_t type = (uint64_t)m->types[i];
@@ -335,7 +355,8 @@ static uint64_t find_unshared(const arguments *a, const ompjit__maps *m,
         if (type & OMPJIT__MAP_LITERAL &&
             k->params[param].kind == OMPJIT__PARAM_POINTER)
             return 0;
-        if (has_storage(type) && param < 64 && stands_alone(m, i))
+        if (has_storage(type) && param < 64 && stands_alone(m, i) &&
+            !(variables && is_variable(c, i)))
             unshared |= UINT64_C(1) << param;
         param++;
     }
@@ -437,7 +458,7 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         ompjit_contents contents[FEW_CONTENTS];
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
-            asked.noalias = find_unshared(&a, c->maps, mod, kernel);
+            asked.noalias = find_unshared(c, &a, mod, kernel);
             asked.sized = find_sized(&a);
             asked.sizes = a.sizes;
             uint64_t wanted = atomic_load_explicit(

@@ -4,7 +4,8 @@
 # bundle.sh OUTPUT.tar.gz: all that t/gpu/run needs on a machine with nothing
 # but CUDA's driver. clang's part is recorded while the tests run on the host
 # device. BUNDLE_CUDA=FOLDER copies ptxas and libdevice from that toolkit: for
-# your own machines, by NVIDIA's licence.
+# your own machines, by NVIDIA's licence. RECORDED=FOLDER is the `recorded` of
+# another bundle of these sources, in place of another run.
 set -eu
 : "${srcdir:?}" "${builddir:?}" "${CLANG:?}" "${LIBOMP:?}"
 output=$1
@@ -54,7 +55,9 @@ git rev-parse --short HEAD >"$b/commit" 2>/dev/null || echo unknown >"$b/commit"
 
 # Each program hands its sources to the stand-in, which asks the real clang.
 echo "recording what clang makes of the tests' sources" >&2
-if ! OMPJIT_TEST_GPU=host OMPJIT_RECORD_CLANG=$(command -v "$CLANG") \
+if [ -n "${RECORDED-}" ]; then
+    cp -r "$RECORDED/." "$b/recorded"
+elif ! OMPJIT_TEST_GPU=host OMPJIT_RECORD_CLANG=$(command -v "$CLANG") \
     GPU_SIZES=small ROUNDS=1 \
     "$b/run" all "$work/recording" >"$work/log" 2>&1; then
     cat "$work/log" >&2
