@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * cubin REPEATS [NVRTC]: saxpy from source to an sm_90 cubin in a process that
- * has done so before, against NVRTC on the same kernel in CUDA, turn by turn.
+ * has done so before, against NVRTC on the same kernel in CUDA, turn by turn. A
+ * number in it is another each time.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const char openmp[] =
     "    #pragma omp target teams distribute parallel for \\\n"
     "        map(to : x[:n]) map(tofrom : y[:n])\n"
     "    for (int i = 0; i < n; i++)\n"
-    "        y[i] = a * x[i] + y[i];\n"
+    "        y[i] = a * x[i] + %d.0f * y[i];\n"
     "}\n";
 
 static const char cuda[] =
@@ -23,16 +24,26 @@ static const char cuda[] =
     "{\n"
     "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;\n"
     "         i += gridDim.x * blockDim.x)\n"
-    "        y[i] = a * x[i] + y[i];\n"
+    "        y[i] = a * x[i] + %d.0f * y[i];\n"
     "}\n";
+
+/* In a buffer of this function's. */
+static const char *change(const char *source)
+{
+    static char text[1000];
+    static int number = 2;
+    snprintf(text, sizeof text, source, number++);
+    return text;
+}
 
 static double compile_openmp(ompjit_context *ctx)
 {
     ompjit_module *mod;
     void *data;
     size_t size;
+    const char *source = change(openmp);
     double start = now();
-    try(ompjit_module_from_c(ctx, openmp, NULL, &mod, &err));
+    try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
     try(ompjit_module_emit(mod, OMPJIT_FORMAT_CUBIN, "sm_90", &data, &size,
                            &err));
     double took = now() - start;
@@ -75,8 +86,9 @@ static double compile_cuda(void)
     const char *options[] = {"-arch=sm_90"};
     void *program;
     size_t size = 0;
+    const char *source = change(cuda);
     double start = now();
-    int status = nvrtc.create(&program, cuda, "saxpy.cu", 0, NULL, NULL);
+    int status = nvrtc.create(&program, source, "saxpy.cu", 0, NULL, NULL);
     if (!status)
         status = nvrtc.compile(program, 1, options);
     if (!status)

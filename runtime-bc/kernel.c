@@ -6,6 +6,8 @@
 
 const uint32_t ompjit_fold_threads = 0;
 const uint32_t ompjit_fold_teams = 0;
+const uint32_t ompjit_fold_flat = 0;
+const uint32_t ompjit_fold_spmd = 0;
 const uint32_t ompjit_fold_threads_y = 0;
 const uint32_t ompjit_fold_threads_z = 0;
 const uint32_t ompjit_fold_teams_y = 0;
@@ -74,7 +76,7 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
                                   launch_environment *launch)
 {
     ompjit_task_init();
-    if (env->exec_mode & EXEC_SPMD) {
+    if (ompjit_fold_spmd || env->exec_mode & EXEC_SPMD) {
         team_init(EXEC_SPMD, launch);
         return -1;
     }
@@ -99,7 +101,7 @@ EXPORT void __kmpc_target_deinit(void)
     if (!spmd || plat_tid() == 0) {
         if (ompjit_use_events)
             ompjit_detach_deinit();
-        if (ompjit_states)
+        if (!ompjit_fold_flat && ompjit_states)
             free(ompjit_states);
         if (ompjit_solo_loops)
             free(ompjit_solo_loops);

@@ -21,8 +21,9 @@ EXPORT int16_t __kmpc_parallel_level(ident *loc, int32_t gtid)
 INLINE uint32_t wanted_threads(int32_t clause)
 {
     uint32_t most = max_threads();
-    uint32_t n = clause > 0 ? (uint32_t)clause : ompjit_nthreads_var;
-    if (!ompjit_levels_var)
+    uint32_t set = ompjit_fold_flat ? 0 : ompjit_nthreads_var;
+    uint32_t n = clause > 0 ? (uint32_t)clause : set;
+    if (!ompjit_fold_flat && !ompjit_levels_var)
         return 1;
     return n && n < most ? n : most;
 }
@@ -148,7 +149,7 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
                    void *wrapper, void **args, int64_t nargs, int32_t strict)
 {
     uint32_t context = context_of(gtid);
-    if (context_kind(context) != CONTEXT_SEQUENTIAL) {
+    if (!ompjit_fold_flat && context_kind(context) != CONTEXT_SEQUENTIAL) {
         run_nested(context, fn, args, nargs);
         return;
     }

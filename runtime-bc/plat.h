@@ -33,6 +33,11 @@ extern const uint32_t ompjit_fold_teams WEAK;
 extern const uint32_t ompjit_fold_task_kinds WEAK;
 /* 1: there are tasks whose event may be fulfilled after their end. */
 extern const uint32_t ompjit_use_events WEAK;
+/* 1: no parallel region is inside another, and no setting is made: no thread
+ * has a state of its own. */
+extern const uint32_t ompjit_fold_flat WEAK;
+/* 1: all kernels are SPMD. */
+extern const uint32_t ompjit_fold_spmd WEAK;
 /* How many of those stand in the other dimensions: never 0 where the number of
  * all is known. */
 extern const uint32_t ompjit_fold_threads_y WEAK, ompjit_fold_threads_z WEAK;

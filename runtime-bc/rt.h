@@ -80,7 +80,7 @@ extern loop_cursor *IN_SHARED ompjit_cursors;
 /* The caller's, NULL if nobody has needed any; or allocated. */
 INLINE thread_state *thread_state_if_any(void)
 {
-    thread_state *all = ompjit_states;
+    thread_state *all = ompjit_fold_flat ? NULL : ompjit_states;
     return all ? all + plat_tid() : NULL;
 }
 thread_state *ompjit_thread_state(void);
@@ -94,7 +94,10 @@ void ompjit_restore_settings(const thread_state *s);
 void *ompjit_own_element(void *IN_SHARED *array, size_t size);
 
 int8_t __kmpc_is_spmd_exec_mode(void);
-INLINE bool is_spmd(void) { return __kmpc_is_spmd_exec_mode(); }
+INLINE bool is_spmd(void)
+{
+    return ompjit_fold_spmd || __kmpc_is_spmd_exec_mode();
+}
 
 /* The thread that runs a generic kernel's sequential part. */
 INLINE uint32_t main_tid(void)

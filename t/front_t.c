@@ -601,6 +601,96 @@ static void test_warm(void)
     ok(count_fds() == before, "no descriptor after the context");
 }
 
+/* A source whose lines of marks say nothing of the function's name. */
+static char *hidden(const char *name, const char *statement)
+{
+    return ompjit__format(" void %s(float *x) {\n"
+                          "#pragma omp target map(tofrom : x[0:1])\n"
+                          "  %s\n"
+                          " }\n",
+                          name, statement);
+}
+
+/* The kernel, if the context compiles it in a pair that waits. */
+static void compile_hidden(ompjit_context *ctx, const char *name,
+                           const char *statement)
+{
+    ompjit__unit unit;
+    char *source = hidden(name, statement);
+    char *end = ompjit__format("_%s_l2", name);
+    ok(!compile(ctx, source, "a.c", &unit), "%s: %s", name, err.text);
+    ok(unit.nkernels == 1 && strstr(unit.kernels[0].symbol, end),
+       "its kernel is %s", end);
+    ompjit__unit_free(&unit);
+    ompjit__frontend_rest(ctx);
+    nap(200);
+    free(source);
+    free(end);
+}
+
+static void test_marks(void)
+{
+    static const char source[] = "int a;\n"
+                                 " int b;\n"
+                                 "\n"
+                                 "\t# pragma x\n"
+                                 "  y _Pragma(\"z\") _\n"
+                                 "_f(";
+    char *marks = ompjit__source_marks(source);
+    ok_string(marks, "1 int a;\n4 \t# pragma x\n5   y _Pragma(\"z\") _\n6 _f(\n",
+              "lines that tell where regions are");
+    free(marks);
+    ok(!ompjit__source_marks(" int b;\n"), "there may be none");
+}
+
+static void test_guess_list(void)
+{
+    ompjit__guess all[OMPJIT__GUESSES] = {0};
+    ompjit__buf info = {.data = (char *)"abc", .size = 1}, got = {0};
+    ompjit__guess_put(all, "k", "m", &info);
+    info.size = 2;
+    ompjit__guess_put(all, "k", "m", &info);
+    ompjit__guess_take(all, "k", "n", &got);
+    ompjit__guess_take(all, "l", "m", &got);
+    ompjit__guess_take(all, NULL, "m", &got);
+    ok(!got.size, "nothing is guessed of other sources");
+    ompjit__guess_take(all, "k", "m", &got);
+    ok(got.size == 2 && !memcmp(got.data, "ab", 2), "the newest is");
+    info.size = 3;
+    for (int i = 0; i < OMPJIT__GUESSES; i++) {
+        char key[2] = {(char)('A' + i)};
+        ompjit__guess_put(all, key, "m", &info);
+    }
+    ompjit__buf_free(&got);
+    ompjit__guess_take(all, "k", "m", &got);
+    ok(!got.size, "what was not used for long is forgotten");
+    ompjit__guess_take(all, "A", "m", &got);
+    ok(got.size == 3, "as many are kept as there is room for");
+    ompjit__buf_free(&got);
+    ompjit__guesses_free(all);
+}
+
+static void test_guess(void)
+{
+    ompjit__unit unit;
+    ompjit_context *ctx = context_new(NULL, 20);
+    ompjit_context *other = context_new(NULL, 20);
+    compile_hidden(ctx, "f", "x[0] = 1;");
+    compile_hidden(ctx, "f", "x[0] = 2;");
+    compile_hidden(ctx, "g", "x[0] = 2;");
+    compile_hidden(ctx, "g", "x[0] = 3;");
+    char *wrong = hidden("g", "x[0] = oops;");
+    ok(compile(other, wrong, "a.c", &unit) == OMPJIT_ERR_SOURCE, "a mistake");
+    char *text = ompjit__strdup(err.text);
+    ok(compile(ctx, wrong, "a.c", &unit) == OMPJIT_ERR_SOURCE, "the same");
+    ok_string(err.text, text, "is told as ever");
+    free(text);
+    free(wrong);
+    context_free(other);
+    context_free(ctx);
+    ok(childless(), "no child is left");
+}
+
 static void test_not_warm(void)
 {
     pid_t pids[8];
@@ -851,6 +941,9 @@ int main(void)
     test_hang();
     test_broken_pipe();
     test_warm();
+    test_marks();
+    test_guess_list();
+    test_guess();
     test_not_warm();
     test_chdir();
     test_fork();

@@ -149,6 +149,7 @@ typedef struct ompjit__machine {
     LLVMTargetMachineRef tm;
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
+    bool plain; /* the last build needed the plain runtime only       */
 } ompjit__machine;
 
 /* One for an architecture's images, the caller's until it gives it back. One
@@ -158,7 +159,8 @@ ompjit_status ompjit__machine_take(ompjit_context *ctx,
                                    unsigned opt_level, ompjit__machine **out,
                                    ompjit_error *err);
 void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
-/* Reads the runtime for the next build by the machine that was given back last.
+/* Reads the runtime for the next build by the machine that was given back last,
+ * if that needed it.
  * It takes a millisecond, which is for free while another process works. */
 void ompjit__machine_prepare(ompjit_context *ctx);
 
@@ -171,6 +173,10 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size);
 ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
                                    const ompjit__buf *messages,
                                    LLVMModuleRef *out, ompjit_error *err);
+/* The GPU's, for modules that are plain (ompjit__is_plain). */
+ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
+                                         const ompjit__buf *messages,
+                                         LLVMModuleRef *out, ompjit_error *err);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
 const char *ompjit__cuda_header(void);
 

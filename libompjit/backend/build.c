@@ -50,6 +50,7 @@ struct build {
     bool is_template; /* ends simplified, not optimized */
     bool templated;   /* started from one */
     bool spmd; /* all kernels are; known once the runtime is linked */
+    bool plain; /* they are, and the runtime is the plain one */
     ompjit__image *image;
     ompjit__buf messages;
     LLVMContextRef context;
@@ -101,6 +102,8 @@ static void end(struct build *b)
         LLVMDisposeModule(b->m);
     if (b->runtime)
         LLVMDisposeModule(b->runtime);
+    if (b->machine)
+        b->machine->plain = b->plain;
     if (b->machine)
         ompjit__machine_give(b->ctx, b->machine);
     LLVMContextDispose(b->context);
@@ -168,6 +171,8 @@ static ompjit_status take_runtime(struct build *b, LLVMModuleRef *out,
 {
     const char *triple = LLVMGetTarget(b->m);
     ompjit_status status = OMPJIT_OK;
+    if (b->plain)
+        return ompjit__runtime_read_plain(b->context, &b->messages, out, err);
     *out = b->runtime;
     b->runtime = NULL;
     if (!*out)
@@ -191,12 +196,25 @@ static bool has_events(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
+/* Is the plain runtime enough? Where regions have unusual numbers of arguments,
+ * the whole one knows how to call them. */
+static bool is_plain(const struct build *b)
+{
+    return !b->host && b->unit->opt_level &&
+           ompjit__is_spmd(b->unit, b->spec) &&
+           ompjit__is_plain(b->m) &&
+           (LLVMGetNamedFunction(b->m, "ompjit_invoke") ||
+            !LLVMGetNamedFunction(b->m, "__kmpc_parallel_60"));
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
     if (!b->host)
         ompjit__prepare_math(b->m);
     ompjit__barriers_without_number(b->m);
+    bool flat = ompjit__is_flat(b->m, b->unit);
+    b->plain = flat && is_plain(b);
     LLVMModuleRef runtime;
     ompjit_status status = take_runtime(b, &runtime, err);
     if (status)
@@ -211,6 +229,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     if (!asks)
         ompjit__fold_constant(b->m, OMPJIT__FOLD_TASK_KINDS, 1);
     ompjit__fold_constant(b->m, OMPJIT__USE_EVENTS, events);
+    ompjit__fold_constant(b->m, OMPJIT__FOLD_FLAT, flat);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
@@ -370,16 +389,21 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
         status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
                                     err);
     ompjit__forget_generic(b->m);
-    if (!b->is_template) /* a variant of it is looked at again when folded */
-        ompjit__drop_openmp_flags(b->m);
     return status;
 }
+
+/* Of a plain kernel the runtime's part is small, and calls each region at one
+ * place: one function is left, and constants, before LLVM's pipeline begins. */
+#define JOIN "always-inline,globaldce," CLEAN ","
 
 /* In the end what only functions that are gone have read goes. */
 static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
 {
-    char passes[80];
-    snprintf(passes, sizeof passes, "%s%s<O%u>%s", b->host ? "globaldce," : "",
+    char passes[120];
+    snprintf(passes, sizeof passes, "%s%s<O%u>%s",
+             b->host    ? "globaldce,"
+             : b->plain ? JOIN
+                        : "",
              b->is_template ? "thinlto-pre-link" : "default",
              b->unit->opt_level,
              b->is_template ? "" : ",globalopt,globaldce");
@@ -421,12 +445,14 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
                       : ompjit__run_passes(b->m, b->tm, passes.data,
                                            OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__buf_free(&passes);
-    if (!status && !b->host && b->unit->opt_level)
+    if (!status && !b->host && !b->plain && b->unit->opt_level)
         status = run_openmp_opt(b, err);
     if (!b->host)
         ompjit__forget_stack_arguments(b->m);
-    if (!b->host && !b->is_template)
+    if (!b->host && !b->is_template) {
+        ompjit__drop_openmp_flags(b->m); /* a variant's openmp-opt asks again */
         drop_added(b->m);
+    }
     if (!status)
         status = run_llvm_pipeline(b, err);
     if (!status && !b->host && !b->is_template)
@@ -552,6 +578,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
         return status;
     }
     t->spmd = b.spmd;
+    t->plain = b.plain;
     t->bc = image.bytes;
     t->globals = image.globals;
     t->nglobals = image.nglobals;
@@ -592,6 +619,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     if (status)
         return status;
     b->spmd = t->spmd;
+    b->plain = t->plain;
     return OMPJIT_OK;
 }
 

@@ -88,7 +88,7 @@ void ompjit__machine_prepare(ompjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->machines_lock);
     ompjit__machine *m = ctx->machines;
-    if (m && m->context)
+    if (m && (m->context || m->plain))
         m = NULL;
     if (m)
         ctx->machines = m->next;

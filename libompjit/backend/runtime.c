@@ -15,6 +15,7 @@ extern const char ompjit__cuda_h[] HIDDEN;
     extern const char ompjit__rt_##name##_begin[] HIDDEN;                      \
     extern const char ompjit__rt_##name##_end[] HIDDEN;
 CPU(nvptx64)
+CPU(plain)
 #include "base/cpu.def"
 
 static const struct {
@@ -36,12 +37,10 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size)
     return NULL;
 }
 
-ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
-                                   const ompjit__buf *messages,
-                                   LLVMModuleRef *out, ompjit_error *err)
+static ompjit_status read(LLVMContextRef context, const void *bc, size_t size,
+                          const ompjit__buf *messages, LLVMModuleRef *out,
+                          ompjit_error *err)
 {
-    size_t size;
-    const void *bc = ompjit__runtime_bc(triple, &size);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc, size, "device runtime", false);
     if (!LLVMGetBitcodeModuleInContext2(context, memory, out))
@@ -50,6 +49,23 @@ ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_LINK,
                         "the device runtime does not load: %s",
                         messages->data ? messages->data : "");
+}
+
+ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
+                                   const ompjit__buf *messages,
+                                   LLVMModuleRef *out, ompjit_error *err)
+{
+    size_t size;
+    const void *bc = ompjit__runtime_bc(triple, &size);
+    return read(context, bc, size, messages, out, err);
+}
+
+ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
+                                         const ompjit__buf *messages,
+                                         LLVMModuleRef *out, ompjit_error *err)
+{
+    size_t size = (size_t)(ompjit__rt_plain_end - ompjit__rt_plain_begin);
+    return read(context, ompjit__rt_plain_begin, size, messages, out, err);
 }
 
 const char *ompjit__cuda_header(void)

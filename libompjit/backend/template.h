@@ -15,7 +15,7 @@ typedef struct ompjit__template {
     char *kernel, *arch;
     bool alone;          /* for teams of one thread              */
     bool import_globals;
-    bool spmd;           /* the kernel is, by its configuration  */
+    bool spmd, plain;    /* the kernel is: struct build          */
     ompjit__buf bc;
     ompjit__variable *globals; /* as an image's                  */
     unsigned nglobals;

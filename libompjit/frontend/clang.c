@@ -33,6 +33,7 @@ struct ompjit__frontend {
     char *pending_key; /* NULL: nothing */
     struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
     ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
+    ompjit__guess guesses[OMPJIT__GUESSES];
 };
 
 /* ----------------------------------------------------------------- state */
@@ -108,6 +109,7 @@ void ompjit__frontend_free(ompjit__frontend *f)
     if (f->pending_key)
         ompjit__command_free(&f->pending);
     free(f->pending_key);
+    ompjit__guesses_free(f->guesses);
     ompjit__clang_free(&f->clang);
     pthread_mutex_destroy(&f->lock);
     free(f);
@@ -165,16 +167,16 @@ static char *pair_key(const ompjit__command *command)
 }
 
 static ompjit_status pair_start(const ompjit__command *command,
-                                unsigned time_limit, struct pair *out,
-                                ompjit_error *err)
+                                unsigned time_limit, bool ahead,
+                                struct pair *out, ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
-        status =
-            ompjit__child_start(command->host.v, time_limit, &pair.host, err);
+        status = ompjit__child_start(command->host.v, time_limit, ahead,
+                                     &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, time_limit,
+        status = ompjit__child_start(command->device.v, time_limit, ahead,
                                      &pair.device, err);
     if (status)
         pair_kill(&pair);
@@ -221,7 +223,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
-        !pair_start(command, f->time_limit, &next, NULL)) {
+        !pair_start(command, f->time_limit, true, &next, NULL)) {
         next.key = ompjit__strdup(key);
         if (f->warm[MAX_WARM - 1].key)
             old = take_at(f, 0);
@@ -252,14 +254,25 @@ struct run {
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
     ompjit__early early;
+    char *marks;       /* of the source, or NULL                   */
+    ompjit__buf guess; /* of what the host half says of regions ... */
+    ompjit__buf info;  /* ... and what it says                     */
     const ompjit__snippet *snippet;
     ompjit__recall *recall;
 };
 
-/* While the device half is compiled, the host half is read, and the runtime for
- * the build that will follow. Where compile follows compile, without a build
- * between that would tell when the processors are free, the next pair is
- * started, too. */
+/* While both halves are compiled, the runtime is read for the build that will
+ * follow. */
+static void at_first(void *data)
+{
+    struct run *run = data;
+    if (!run->cuda)
+        ompjit__machine_prepare(run->ctx);
+}
+
+/* While the device half is compiled, the host half is read. Where compile
+ * follows compile, without a build between that would tell when the processors
+ * are free, the next pair is started, too. */
 static void meanwhile(void *data)
 {
     struct run *run = data;
@@ -268,7 +281,37 @@ static void meanwhile(void *data)
     if (run->cuda)
         return;
     ompjit__early_read(&run->early, &run->host.out, run->name);
-    ompjit__machine_prepare(run->ctx);
+    if (run->early.host)
+        ompjit__offload_info(run->early.host, &run->info);
+}
+
+/* Only for what goes on in a pair that was started ahead: where the guess is
+ * wrong, a new one comes after it. */
+static void guess(struct run *run)
+{
+    pthread_mutex_lock(&run->f->lock);
+    ompjit__guess_take(run->f->guesses, run->key, run->marks, &run->guess);
+    pthread_mutex_unlock(&run->f->lock);
+    if (run->guess.failed)
+        ompjit__buf_free(&run->guess);
+}
+
+static bool same(const ompjit__buf *a, const ompjit__buf *b)
+{
+    return a->size == b->size && !memcmp(a->data, b->data, a->size);
+}
+
+/* A guess was right, or there is one for the next time. */
+static bool settle_guess(struct run *run)
+{
+    if (run->guess.size)
+        return run->info.size && same(&run->guess, &run->info);
+    if (!run->info.size)
+        return true;
+    pthread_mutex_lock(&run->f->lock);
+    ompjit__guess_put(run->f->guesses, run->key, run->marks, &run->info);
+    pthread_mutex_unlock(&run->f->lock);
+    return true;
 }
 
 /* Takes what is pending; true: there was something. */
@@ -320,6 +363,7 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->device.diag);
     ompjit__buf_free(&run->deps);
     ompjit__early_free(&run->early);
+    ompjit__buf_free(&run->info);
 }
 
 /* A wrong clang fails in many ways; its version explains all of them. */
@@ -364,6 +408,8 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     ompjit__order order = {.source = run->source,
                            .size = strlen(run->source),
                            .time_limit = run->f->time_limit,
+                           .info = run->guess.size ? &run->guess : NULL,
+                           .at_first = at_first,
                            .meanwhile = meanwhile,
                            .data = run};
     ompjit_status status = ompjit__exchange(
@@ -374,6 +420,10 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
         !run->device.complete) {
         pair_kill(pair);
         return status ? status : verdict(run, err);
+    }
+    if (!settle_guess(run)) {
+        pair_kill(pair);
+        return OMPJIT_ERR_SOURCE; /* for compile() alone */
     }
     leave(run->f, &pair->host);
     leave(run->f, &pair->device);
@@ -388,14 +438,16 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     struct pair pair;
     ompjit_error failure;
     if (take_warm(run->f, run->key, &pair)) {
+        guess(run);
         ompjit_status status = run_in(run, &pair, &failure);
         if (status == OMPJIT_ERR_TIMEOUT && err)
             *err = failure;
         if (!status || status == OMPJIT_ERR_TIMEOUT)
             return status;
+        ompjit__buf_free(&run->guess);
     }
     ompjit_status status =
-        pair_start(run->command, run->f->time_limit, &pair, err);
+        pair_start(run->command, run->f->time_limit, false, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 
@@ -443,6 +495,7 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
     ompjit__command unused;
     char *unused_key;
     run->key = pair_key(command);
+    run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
     run->eager = take_pending(run->f, &unused, &unused_key);
     if (run->eager)
         ompjit__command_free(&unused);
@@ -452,6 +505,8 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
         ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
                            run->recall);
     run_free(run);
+    ompjit__buf_free(&run->guess);
+    free(run->marks);
     if (run->key)
         set_pending(run->f, command, run->key);
     else

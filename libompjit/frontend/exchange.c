@@ -7,6 +7,9 @@
  *        \                      |
  *         `--> device half <----'  --> bitcode --------------> application
  *
+ * Where what the device half needs of the host half has been guessed, it does
+ * not wait for it.
+ *
  * Bitcode says where it ends, and so does the list of files that comes behind
  * it, so nobody waits for a clang to exit: taking its address space apart takes
  * as long as compiling a small function.
@@ -130,6 +133,12 @@ static bool running(const struct exchange *x)
 
 enum { FDS_EACH = 4 };
 
+/* What is passed on to the device half. */
+static const ompjit__buf *told(const struct exchange *x)
+{
+    return x->order->info ? x->order->info : &x->talks[0]->out;
+}
+
 /* What can be done now, four descriptors for each talk; poll ignores those
  * that are -1. */
 static void want(const struct exchange *x, struct pollfd *fds)
@@ -137,7 +146,7 @@ static void want(const struct exchange *x, struct pollfd *fds)
     for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {
         const ompjit__talk *t = x->talks[i];
         const ompjit__child *c = t->child;
-        bool more = i && x->talks[0]->out.size > t->forwarded;
+        bool more = i && told(x)->size > t->forwarded;
         fds[0] = (struct pollfd){.fd = c->source, .events = POLLOUT};
         fds[1] = (struct pollfd){.fd = more ? c->host_ir : -1,
                                  .events = POLLOUT};
@@ -162,8 +171,8 @@ static void serve(const struct exchange *x, const struct pollfd *fds)
         t->complete = t->whole && (t->child->diag < 0 ||
                                    ompjit__has_deps(&t->diag));
         if (i && t->child->host_ir >= 0)
-            push(&t->child->host_ir, &x->talks[0]->out, &t->forwarded,
-                 x->talks[0]->whole);
+            push(&t->child->host_ir, told(x), &t->forwarded,
+                 x->order->info || x->talks[0]->whole);
     }
 }
 
@@ -198,13 +207,21 @@ static bool idle(const struct exchange *x)
            x->talks[x->n - 1]->child->host_ir < 0;
 }
 
+static bool source_is_sent(const struct exchange *x)
+{
+    for (unsigned i = 0; i < x->n; i++)
+        if (x->talks[i]->child->source >= 0)
+            return false;
+    return x->order->at_first;
+}
+
 static ompjit_status converse(const struct exchange *x, const char *what,
                               ompjit_error *err)
 {
     unsigned time_limit = x->order->time_limit;
     uint64_t deadline = ompjit__now() + time_limit * 1000000000ull;
     struct pollfd fds[2 * FDS_EACH];
-    bool asked = false;
+    bool begun = false, asked = false;
     while (running(x)) {
         uint64_t now = ompjit__now();
         if (now >= deadline)
@@ -219,6 +236,10 @@ static ompjit_status converse(const struct exchange *x, const char *what,
                                 strerror(errno));
         if (n > 0)
             serve(x, fds);
+        if (!begun && source_is_sent(x)) {
+            x->order->at_first(x->order->data);
+            begun = true;
+        }
         if (!asked && idle(x)) {
             x->order->meanwhile(x->order->data);
             asked = true;
@@ -258,7 +279,7 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
                                ompjit_error *err)
 {
     ompjit__child child;
-    ompjit_status status = ompjit__child_start(argv, time_limit, &child, err);
+    ompjit_status status = ompjit__child_start(argv, time_limit, false, &child, err);
     if (status)
         return status;
     ompjit__order order = {.time_limit = time_limit};

@@ -7,6 +7,7 @@
  *   clang.c     a pair of processes for them, new or kept warm
  *   recall.c    units that the cache has
  *   exchange.c  source in; bitcode and diagnostics out
+ *   guess.c     what the device half needs of the host half, ahead of it
  *   diagnose.c  what the application gets to read of the diagnostics
  *   ir.c        both halves into a unit, as for IR that was given:
  *               upgrade.c, hosthalf.c, describe.c, name.c
@@ -96,9 +97,11 @@ typedef struct ompjit__child {
 #define OMPJIT__NO_CHILD {.source = -1, .host_ir = -1, .out = -1, .diag = -1}
 
 /* The kernel ends the child after `time_limit` seconds of CPU and a little
- * more, also where the application that would kill it has died. */
+ * more, also where the application that would kill it has died. `ahead`: its
+ * work will come later, so it may take its time to start. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
-                                  ompjit__child *out, ompjit_error *err);
+                                  bool ahead, ompjit__child *out,
+                                  ompjit_error *err);
 /* Closes our descriptors; the child itself goes on. */
 void ompjit__child_hang_up(ompjit__child *child);
 /* Kills the process group and waits for the child. */
@@ -136,14 +139,18 @@ typedef struct ompjit__order {
     const char *source;
     size_t size;
     unsigned time_limit; /* seconds */
-    /* Called once, when the device half has all it needs and this thread has
-     * nothing to do but wait for it. */
+    /* What the device half gets in place of the host half's bitcode, or NULL. */
+    const ompjit__buf *info;
+    /* Each called once, when this thread has nothing to do but wait: when the
+     * source is sent, and when the host half is there and the device half has all
+     * it needs. */
+    void (*at_first)(void *data);
     void (*meanwhile)(void *data);
     void *data;
 } ompjit__order;
 
-/* Sends the source to both children, passes the host half's bitcode on to the
- * device half's child, and collects what they answer. Returns as soon as both
+/* Sends the source to both children, passes the host half's bitcode (or order's
+ * info) on to the device half's child, and collects what they answer. Returns as soon as both
  * bitcodes are complete or one child has ended without. TIMEOUT error when the
  * deadline passes: the children are killed then. `host` may be NULL: there is
  * only the device half. */
@@ -153,6 +160,30 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
 ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err);
+
+/* ------------------------------------------------------ guesses (guess.c) */
+
+/* What the host half of a source said of its regions. */
+typedef struct ompjit__guess {
+    char *key;         /* of the command lines; NULL: no guess */
+    char *marks;
+    ompjit__buf info;
+} ompjit__guess;
+enum { OMPJIT__GUESSES = 8 }; /* in a list, the last one used first */
+
+/* The lines of a source on which it depends where its regions are, malloc'd;
+ * NULL: there are none, or no memory. */
+char *ompjit__source_marks(const char *source);
+/* What a device half reads of its host half, as bitcode. */
+void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out);
+
+void ompjit__guesses_free(ompjit__guess *all);
+/* Appends what is known of such a source; nothing where nothing is, or a string
+ * is NULL. */
+void ompjit__guess_take(ompjit__guess *all, const char *key, const char *marks,
+                        ompjit__buf *info);
+void ompjit__guess_put(ompjit__guess *all, const char *key, const char *marks,
+                       const ompjit__buf *info);
 
 /* ------------------------------------------------ diagnostics (diagnose.c) */
 

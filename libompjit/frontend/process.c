@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -53,7 +54,44 @@ static bool make_pipe(bool we_write, int *ours, int *theirs)
            fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static int spawn(char *const *argv, const int *theirs, pid_t *pid)
+/* ------------------------------------------------------- what it is told */
+
+/* To a child that has time before its source comes: to look up all symbols at
+ * once, and to take memory from the system in few large pieces. Half of the
+ * page faults, and a fifth of the time, of a small compile. */
+static const char *const at_leisure[] = {
+    "LD_BIND_NOW=1",
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216",
+};
+
+static bool is_set(const char *setting)
+{
+    size_t n = strcspn(setting, "=") + 1;
+    for (char **e = environ; e && *e; e++)
+        if (!strncmp(*e, setting, n))
+            return true;
+    return false;
+}
+
+/* Our environment with what is not set in it yet, to be freed; NULL: as ours. */
+static char **leisurely_environment(void)
+{
+    size_t n = 0;
+    while (environ && environ[n])
+        n++;
+    char **all = calloc(n + OMPJIT__COUNT(at_leisure) + 1, sizeof *all);
+    if (all && n)
+        memcpy(all, environ, n * sizeof *all);
+    for (size_t i = 0; all && i < OMPJIT__COUNT(at_leisure); i++)
+        if (!is_set(at_leisure[i]))
+            all[n++] = (char *)at_leisure[i];
+    return all;
+}
+
+/* ------------------------------------------------------------------ start */
+
+static int spawn(char *const *argv, char **environment, const int *theirs,
+                 pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -74,7 +112,8 @@ static int spawn(char *const *argv, const int *theirs, pid_t *pid)
         posix_spawnattr_setpgroup(&attr, 0);
         posix_spawnattr_setsigmask(&attr, &none);
         posix_spawnattr_setsigdefault(&attr, &all);
-        rc = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
+        rc = posix_spawn(pid, argv[0], &actions, &attr, argv,
+                         environment ? environment : environ);
         posix_spawnattr_destroy(&attr);
     }
     posix_spawn_file_actions_destroy(&actions);
@@ -89,7 +128,8 @@ static void limit_cpu(pid_t pid, unsigned seconds)
 }
 
 ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
-                                  ompjit__child *out, ompjit_error *err)
+                                  bool ahead, ompjit__child *out,
+                                  ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
     int *ours[NFDS] = {&child.source, &child.out, &child.diag, &child.host_ir};
@@ -101,8 +141,10 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
             rc = errno;
     }
     const char *what = rc ? "pipe to" : "start";
+    char **environment = ahead ? leisurely_environment() : NULL;
     if (!rc)
-        rc = spawn(argv, theirs, &child.pid);
+        rc = spawn(argv, environment, theirs, &child.pid);
+    free(environment);
     if (!rc)
         limit_cpu(child.pid, time_limit);
     for (int i = 0; i < NFDS; i++)

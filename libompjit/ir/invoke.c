@@ -8,7 +8,7 @@
 
 #include "ir/ir.h"
 
-enum { NARGS = 8, MAX_ARGS = 64 };
+enum { REGION = 5, NARGS = 8, MAX_ARGS = 64 };
 
 /* Bit n of `set`: a region with n arguments. False: a number is not known, or
  * the function is used otherwise than called. */
@@ -38,9 +38,36 @@ static void add_attribute(LLVMValueRef f, const char *name, size_t length)
         LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(f)), kind, 0));
 }
 
+/* The type of a region with n arguments, each a pointer or as wide; what the
+ * one region is that has so many, or only pointers: then LLVM inlines it at
+ * once, without a look at the arguments' types first. */
+static LLVMTypeRef region_type(LLVMValueRef parallel, unsigned n)
+{
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(parallel));
+    LLVMTypeRef types[MAX_ARGS + 2], found = NULL;
+    for (unsigned i = 0; i < n + 2; i++)
+        types[i] = LLVMPointerTypeInContext(c, 0);
+    LLVMTypeRef pointers =
+        LLVMFunctionType(LLVMVoidTypeInContext(c), types, n + 2, 0);
+    for (LLVMUseRef u = LLVMGetFirstUse(parallel); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        LLVMValueRef region = LLVMGetOperand(call, REGION);
+        if (LLVMConstIntGetZExtValue(LLVMGetOperand(call, NARGS)) != n)
+            continue;
+        if (!LLVMIsAFunction(region))
+            return pointers;
+        LLVMTypeRef type = LLVMGlobalGetValueType(region);
+        if ((found && found != type) ||
+            LLVMCountParamTypes(type) != n + 2)
+            return pointers;
+        found = type;
+    }
+    return found ? found : pointers;
+}
+
 /* case n: fn(gtid, zero, args[0], ..., args[n - 1]); return; */
 static LLVMBasicBlockRef add_case(LLVMValueRef invoke, LLVMBuilderRef b,
-                                  unsigned n)
+                                  LLVMTypeRef type, unsigned n)
 {
     LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(invoke));
     LLVMTypeRef pointer = LLVMPointerTypeInContext(c, 0);
@@ -48,8 +75,8 @@ static LLVMBasicBlockRef add_case(LLVMValueRef invoke, LLVMBuilderRef b,
     LLVMValueRef values[MAX_ARGS + 2];
     LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(c, invoke, "");
     LLVMPositionBuilderAtEnd(b, block);
+    LLVMGetParamTypes(type, types);
     for (unsigned i = 0; i < n + 2; i++) {
-        types[i] = pointer;
         if (i < 2) {
             values[i] = LLVMGetParam(invoke, i + 1);
             continue;
@@ -57,16 +84,15 @@ static LLVMBasicBlockRef add_case(LLVMValueRef invoke, LLVMBuilderRef b,
         LLVMValueRef at = LLVMConstInt(LLVMInt64TypeInContext(c), i - 2, 0);
         LLVMValueRef slot = LLVMBuildInBoundsGEP2(
             b, pointer, LLVMGetParam(invoke, 3), &at, 1, "");
-        values[i] = LLVMBuildLoad2(b, pointer, slot, "");
+        values[i] = LLVMBuildLoad2(b, types[i], slot, "");
     }
-    LLVMTypeRef type =
-        LLVMFunctionType(LLVMVoidTypeInContext(c), types, n + 2, 0);
     LLVMBuildCall2(b, type, LLVMGetParam(invoke, 0), values, n + 2, "");
     LLVMBuildRetVoid(b);
     return block;
 }
 
-static void define(LLVMModuleRef m, uint64_t set, bool max)
+static void define(LLVMModuleRef m, LLVMValueRef parallel, uint64_t set,
+                   bool max)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef pointer = LLVMPointerTypeInContext(c, 0);
@@ -88,7 +114,7 @@ static void define(LLVMModuleRef m, uint64_t set, bool max)
     for (unsigned n = 0; n <= MAX_ARGS; n++)
         if (n == MAX_ARGS ? max : set >> n & 1)
             LLVMAddCase(choice, LLVMConstInt(i64, n, 0),
-                        add_case(invoke, b, n));
+                        add_case(invoke, b, region_type(parallel, n), n));
     LLVMDisposeBuilder(b);
 }
 
@@ -99,5 +125,5 @@ void ompjit__define_invoke(LLVMModuleRef m)
     bool max = false;
     if (!parallel || !collect(parallel, &set, &max))
         return;
-    define(m, set, max);
+    define(m, parallel, set, max);
 }

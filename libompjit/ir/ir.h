@@ -85,6 +85,9 @@ void ompjit__barriers_without_number(LLVMModuleRef m);
 bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
                        const ompjit__spec *spec, bool generic_stays);
 
+/* Are all kernels that are built SPMD? */
+bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec);
+
 /* After openmp-opt: accesses through parameters are ordinary ones again where it
  * has made them accesses of a thread's stack, because every caller passes a
  * variable of its own. LLVM may pass the constant that such a variable holds.
@@ -116,6 +119,16 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 #define OMPJIT__USE_EVENTS "ompjit_use_events"
+/* 1: threads have no states: ompjit__is_flat. */
+#define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
+
+/* Is no parallel region inside another, and no setting made? Then no thread has
+ * anything of its own. Before the runtime is linked. ir/flat.c */
+bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* Do the kernels call nothing that the runtime may have but what ir/plain.def
+ * lists? Before the runtime is linked. ir/flat.c */
+bool ompjit__is_plain(LLVMModuleRef m);
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and
  * on NVPTX what kernels read of it from the machine. */

@@ -186,19 +186,34 @@ static void replace_calls(LLVMValueRef f, uint64_t value)
     }
 }
 
-bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
-                       const ompjit__spec *spec, bool generic_stays)
+/* How many kernels are built, and of which modes. */
+static void count_modes(const ompjit__unit *unit, const ompjit__spec *spec,
+                        unsigned *built, unsigned *spmd, unsigned *generic)
 {
-    unsigned built = 0, spmd = 0, generic = 0;
+    *built = *spmd = *generic = 0;
     for (unsigned i = 0; i < unit->nkernels; i++) {
         const ompjit__kernel_desc *k = &unit->kernels[i];
         if (spec->kernel && strcmp(k->symbol, spec->kernel))
             continue;
-        built++;
-        spmd += k->mode == OMPJIT_MODE_SPMD ||
-                k->mode == OMPJIT_MODE_GENERIC_SPMD;
-        generic += k->mode == OMPJIT_MODE_GENERIC;
+        ++*built;
+        *spmd += k->mode == OMPJIT_MODE_SPMD ||
+                 k->mode == OMPJIT_MODE_GENERIC_SPMD;
+        *generic += k->mode == OMPJIT_MODE_GENERIC;
     }
+}
+
+bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec)
+{
+    unsigned built, spmd, generic;
+    count_modes(unit, spec, &built, &spmd, &generic);
+    return built && spmd == built;
+}
+
+bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
+                       const ompjit__spec *spec, bool generic_stays)
+{
+    unsigned built, spmd, generic;
+    count_modes(unit, spec, &built, &spmd, &generic);
     LLVMValueRef ask = LLVMGetNamedFunction(m, "__kmpc_is_spmd_exec_mode");
     if (built && spmd == built)
         replace_calls(ask, 1);

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Kernels whose regions are flat have no thread's state in their code, plain ones
+# nothing of the runtime at all, and whatever only looks so computes what it
+# should: on the host device, as PTX and specialized.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+program=$srcdir/t/programs/flat.c
+
+right() {
+    succeeds "$@"
+    is "$out" right "  is right"
+}
+emulated() {
+    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
+        OMP_TARGET_OFFLOAD=mandatory "$@" timeout 400 "$ompjit" run "$case" \
+        "$program"
+}
+
+# Variables of the runtime in the optimized code of a case, in a line.
+state() {
+    "$ompjit" compile --arch sm_90 "-DCASE=$1" "$program" --emit opt-ll -o - |
+        grep -o '^@\(ompjit_[a-z]*\|arena\) ' | sort | tr -d '@\n'
+}
+
+for n in 0 1 2 3 4 5 6; do
+    case=-DCASE=$n
+    right "case $n on the host device" timeout 300 "$ompjit" run \
+        --device=host --threads=32 "$case" "$program"
+    if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+        right "  as PTX" emulated OMPJIT_THREADS=64
+        right "  as PTX, specialized" emulated OMPJIT_SPECIALIZE=now
+    else
+        pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
+    fi
+    case $n in
+    0) is "$(state $n)" "" "  nothing of the runtime is left" ;;
+    1 | 6) is "$(state $n | grep -c ompjit_states)" 0 \
+        "  threads have no states" ;;
+    *) like "$(state $n)" ompjit_states "  threads have states" ;;
+    esac
+done
+
+# What the plain runtime is made for is there, and nothing that it would take
+# from elsewhere, but for printing and what the pipeline defines.
+nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$builddir/runtime-bc/ompjit_rt_plain.bc"; }
+sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/ir/plain.def" |
+    sort >"$tmp/listed"
+nm --defined-only | awk '{ print $3 }' | grep '^__kmpc' | sort >"$tmp/defined"
+is "$(diff "$tmp/listed" "$tmp/defined")" "" "the plain runtime has its functions"
+is "$(nm --undefined-only | awk '{ print $2 }' | tr '\n' ' ')" \
+    "ompjit_invoke vprintf " "  and needs no others"
+done_testing
