@@ -96,8 +96,9 @@ static void solo_end(uint32_t level)
     free(solo);
 }
 
-/* A place for the caller's loop. */
-static NOINLINE loop *solo_begin(uint32_t level)
+/* The loop's numbers one by one: they need no registers behind the call. */
+static NOINLINE void solo_begin(uint64_t lower, uint64_t count, int64_t step,
+                                bool final, uint32_t level)
 {
     solo_loop **records = ompjit_own_element(
         (void *IN_SHARED *)&ompjit_solo_loops, sizeof *records);
@@ -109,9 +110,10 @@ static NOINLINE loop *solo_begin(uint32_t level)
         solo->outer = *records;
         *records = solo;
     }
+    solo->l = (loop){.lower = lower, .count = count, .step = step,
+                     .final = final};
     solo->level = level;
     solo->given = false;
-    return &solo->l;
 }
 
 /* All of it, once; NULL: it was given. */
@@ -445,7 +447,7 @@ INLINE void loop_begin(int32_t gtid, int32_t schedule, loop l)
 {
     uint32_t context = context_of(gtid), n = context_threads(context);
     if (!context_is_many(context)) {
-        *solo_begin(context_level(context)) = l;
+        solo_begin(l.lower, l.count, l.step, l.final, context_level(context));
         return;
     }
     schedule &= ~SCHEDULE_MODIFIERS;
