@@ -187,6 +187,14 @@ as() {
         $3 == "ours" { print "against Proteus", new, $3, $4, $5 }' >>"$samples"
 }
 
+# It says more than the samples.
+run_proteus() {
+    # shellcheck disable=SC2086 # two words
+    "$out/proteus" $1 >"$out/proteus.rows" 2>"$out/proteus.log" ||
+        note "  proteus $1 failed, see $out/proteus.log"
+    grep '^against' "$out/proteus.rows" >>"$samples" || :
+}
+
 # Whatever it does, the rest goes on.
 proteus() {
     if [ -z "${PROTEUS:-}" ]; then
@@ -213,13 +221,9 @@ proteus() {
         as "further variant, CPU" "further one from disk, CPU" \
             <"$out/calls.rows"
         for what in "dispatch 50" "calls 100"; do
-            # shellcheck disable=SC2086 # two words
-            "$out/proteus" $what >>"$samples" 2>"$out/proteus.log" ||
-                note "  proteus $what failed, see $out/proteus.log"
+            run_proteus "$what"
         done
-        PROTEUS_USE_STORED_CACHE=0 "$out/proteus" variants 4 >>"$samples" \
-            2>"$out/proteus.log" ||
-            note "  proteus variants failed, see $out/proteus.log"
+        PROTEUS_USE_STORED_CACHE=0 run_proteus "variants 4"
     done
     rm -rf "$out/proteus.cache" "$out/cache" "$out"/*.rows
 }
