@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect: right
 // One kind of regions for each CASE, which t/flat_t.sh sets: what the library
 // takes for flat or plain (ir/flat.c), and what only looks so.
 #include <omp.h>
