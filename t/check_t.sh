@@ -534,7 +534,7 @@ is $? 66 "IR without debug information"
 like "$(cat "$tmp/stderr")" \
     "write of 4 bytes .*in function .*main.*, which has no line numbers" \
     "  is reported by function"
-for program in num_threads detach state_machine; do
+for program in num_threads detach state_machine lastprivate; do
     cp "$srcdir/t/programs/$program.c" "$tmp/p.c"
     check -fopenmp-version=60 "$tmp/p.c" host >"$tmp/stdout"
     is "$? $(cat "$tmp/stderr")" "0 ompjit: check: no errors" \

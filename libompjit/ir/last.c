@@ -29,29 +29,35 @@ static const char *const inits[] = {
     "__kmpc_distribute_static_init_4", "__kmpc_distribute_static_init_4u",
     "__kmpc_distribute_static_init_8", "__kmpc_distribute_static_init_8u"};
 
-/* The block to which a test of a flag goes where it is set; NULL: no test. */
-static LLVMBasicBlockRef block_if_set(LLVMValueRef test)
+/* A branch, and which of its successors is meant. */
+struct way {
+    LLVMValueRef branch; /* NULL: there is none */
+    unsigned successor;
+};
+
+/* To where a test of a flag goes where that is set. */
+static struct way way_if_set(LLVMValueRef test)
 {
     LLVMUseRef u = LLVMIsAICmpInst(test) ? LLVMGetFirstUse(test) : NULL;
     LLVMValueRef branch = u ? LLVMGetUser(u) : NULL;
     if (!branch || !LLVMIsABranchInst(branch) ||
         LLVMGetNumSuccessors(branch) != 2)
-        return NULL;
-    return LLVMGetSuccessor(branch, LLVMGetICmpPredicate(test) != LLVMIntNE);
+        return (struct way){0};
+    return (struct way){branch, LLVMGetICmpPredicate(test) != LLVMIntNE};
 }
 
-/* Where the last team copies its variables; NULL: it has none. */
-static LLVMBasicBlockRef find_copies(LLVMValueRef is_last)
+/* To where the last team copies its variables. */
+static struct way find_copies(LLVMValueRef is_last)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(is_last); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef load = LLVMGetUser(u);
         LLVMUseRef its = LLVMIsALoadInst(load) ? LLVMGetFirstUse(load) : NULL;
-        LLVMBasicBlockRef block =
-            its ? block_if_set(LLVMGetUser(its)) : NULL;
-        if (block)
-            return block;
+        struct way way =
+            its ? way_if_set(LLVMGetUser(its)) : (struct way){0};
+        if (way.branch)
+            return way;
     }
-    return NULL;
+    return (struct way){0};
 }
 
 static bool is_used_in(LLVMValueRef v, LLVMBasicBlockRef block)
@@ -151,6 +157,39 @@ static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
     }
 }
 
+/* Of a team's threads, which all are there, one goes that way: more would race,
+ * though all bring the same. */
+static void go_alone(LLVMModuleRef m, struct way way)
+{
+    static const char name[] = "__kmpc_get_hardware_thread_id_in_block";
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    LLVMTypeRef type = LLVMFunctionType(i32, NULL, 0, 0);
+    LLVMValueRef ask = LLVMGetNamedFunction(m, name);
+    LLVMBasicBlockRef to = LLVMGetSuccessor(way.branch, way.successor);
+    LLVMBasicBlockRef other = LLVMGetSuccessor(way.branch, !way.successor);
+    if (LLVMIsAPHINode(LLVMGetFirstInstruction(other)))
+        return;
+    LLVMBasicBlockRef block = LLVMInsertBasicBlockInContext(c, to, "");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+    LLVMPositionBuilderAtEnd(b, block);
+    LLVMValueRef thread = LLVMBuildCall2(
+        b, type, ask ? ask : LLVMAddFunction(m, name, type), NULL, 0, "");
+    LLVMValueRef first = LLVMBuildICmp(b, LLVMIntEQ, thread,
+                                       LLVMConstInt(i32, 0, 0), "");
+    LLVMBuildCondBr(b, first, to, other);
+    LLVMDisposeBuilder(b);
+    LLVMSetSuccessor(way.branch, way.successor, block);
+}
+
+static void share_in(LLVMModuleRef m, struct way way)
+{
+    LLVMBasicBlockRef copies = LLVMGetSuccessor(way.branch, way.successor);
+    share_copied(m, copies);
+    if (is_spmd(m, LLVMGetBasicBlockParent(copies), CALLERS))
+        go_alone(m, way);
+}
+
 void ompjit__share_lastprivate(LLVMModuleRef m)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(inits); i++) {
@@ -158,12 +197,12 @@ void ompjit__share_lastprivate(LLVMModuleRef m)
         for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
              u = LLVMGetNextUse(u)) {
             LLVMValueRef call = LLVMGetUser(u);
-            LLVMBasicBlockRef copies =
+            struct way way =
                 LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f
                     ? find_copies(LLVMGetOperand(call, IS_LAST))
-                    : NULL;
-            if (copies)
-                share_copied(m, copies);
+                    : (struct way){0};
+            if (way.branch)
+                share_in(m, way);
         }
     }
 }
