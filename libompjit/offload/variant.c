@@ -90,7 +90,8 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 
 bool ompjit__variant_is_generic(const ompjit__variant_key *key)
 {
-    return key->threads <= 1 && !key->teams && !key->literal_mask &&
+    bool host = key->dev->limits.kind == OMPJIT_DEVICE_HOST;
+    return key->threads <= host && !key->teams && !key->literal_mask &&
            !key->aligned && !key->noalias && !key->sized && !key->ncontents;
 }
 

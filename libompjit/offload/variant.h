@@ -52,7 +52,8 @@ void ompjit__variants_init(ompjit__variants *all);
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
-/* Whether it is for any arguments and geometry, teams of one thread aside. */
+/* Whether it is for any arguments and geometry, the host's teams of one thread
+ * aside. */
 bool ompjit__variant_is_generic(const ompjit__variant_key *key);
 /* The number of all and their shape, of numbers by dimension (of y and z 0 is
  * 1) that are folded. `shape` has zeros before. policy.c */
