@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * TAP for the unit tests: ok() a line each, done_testing() at the end. A test
- * that cannot run here says skip_all() with the reason, before any ok().
+ * that cannot run here says skip_all() with the reason, before any ok(). What a
+ * failure is about goes to standard error, which prove shows.
  */
 #ifndef OMPJIT_T_TAP_H
 #define OMPJIT_T_TAP_H
@@ -29,11 +30,11 @@ tap_ok(int pass, const char *what, int line, const char *format, ...)
     vprintf(format, ap);
     putchar('\n');
     va_end(ap);
+    fflush(stdout);
     if (!pass) {
         tap_failed++;
-        printf("# line %d: %s\n", line, what);
+        fprintf(stderr, "# line %d: %s\n", line, what);
     }
-    fflush(stdout);
     return pass;
 }
 
@@ -49,8 +50,8 @@ tap_ok_string(const char *got, const char *want, int line, const char *format,
     int pass = got && want ? !strcmp(got, want) : got == want;
     tap_ok(pass, "strings differ", line, "%s", name);
     if (!pass)
-        printf("# got:  %s\n# want: %s\n", got ? got : "(null)",
-               want ? want : "(null)");
+        fprintf(stderr, "# got:  %s\n# want: %s\n", got ? got : "(null)",
+                want ? want : "(null)");
     return pass;
 }
 
@@ -66,7 +67,8 @@ tap_ok_contains(const char *text, const char *words, int line,
     int pass = text && strstr(text, words);
     tap_ok(pass, "text lacks the words", line, "%s", name);
     if (!pass)
-        printf("# text:  %s\n# words: %s\n", text ? text : "(null)", words);
+        fprintf(stderr, "# text:  %s\n# words: %s\n", text ? text : "(null)",
+                words);
     return pass;
 }
 

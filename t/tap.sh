@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # TAP for shell tests. Source it; then: is, like, succeeds, fails_with, done_testing.
+# What a failure is about goes to standard error, which prove shows.
 # $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
 # folder of the test's own that is removed at the end.
 tap_count=0
@@ -14,7 +15,7 @@ pass() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1"; }
 fail() {
     tap_count=$((tap_count + 1)); tap_failed=1
     echo "not ok $tap_count - $1"
-    [ -z "${2-}" ] || printf '%s\n' "$2" | head -40 | sed 's/^/# /'
+    [ -z "${2-}" ] || printf '%s\n' "$2" | head -40 | sed 's/^/# /' >&2
 }
 # is GOT WANT NAME
 is() { if [ "$1" = "$2" ]; then pass "$3"; else fail "$3" "got: $1
