@@ -44,10 +44,21 @@ bare() {
 }
 cd "$tmp" || exit 1
 
-# With ptxas and libdevice of the machine's toolkit, which assemble there.
-ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
-toolkit=$(dirname "$(dirname "$(readlink -f "$ptxas")")")
-if [ -x "$ptxas" ] && [ -e "$toolkit/nvvm/libdevice/libdevice.10.bc" ]; then
+# With ptxas and libdevice of the machine's toolkit, which assemble there. A ptxas
+# on the PATH may be a script that starts the toolkit's.
+is_program() { head -c 4 "$1" 2>/dev/null | grep -q ELF; }
+for ptxas in $(command -v ptxas) /usr/local/cuda/bin/ptxas; do
+    toolkit=$(dirname "$(dirname "$(readlink -f "$ptxas")")")
+    if is_program "$ptxas"; then break; fi
+done
+mkdir -p "$tmp/scripts/bin"
+echo "exec $ptxas" >"$tmp/scripts/bin/ptxas"
+for folder in scripts none; do
+    fails_with "/$folder/bin/ptxas is no program itself" "BUNDLE_CUDA=$folder" \
+        make -s -C "$builddir" gpu-bundle GPU_BUNDLE=t/gpu/with.tar.gz \
+        BUNDLE_CUDA="$tmp/$folder" RECORDED="$b/recorded"
+done
+if is_program "$ptxas" && [ -e "$toolkit/nvvm/libdevice/libdevice.10.bc" ]; then
     with=$builddir/t/gpu/with.tar.gz
     succeeds "make gpu-bundle BUNDLE_CUDA" make -s -C "$builddir" gpu-bundle \
         GPU_BUNDLE=t/gpu/with.tar.gz BUNDLE_CUDA="$toolkit" \

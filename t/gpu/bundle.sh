@@ -10,6 +10,12 @@ set -eu
 : "${srcdir:?}" "${builddir:?}" "${CLANG:?}" "${LIBOMP:?}"
 output=$1
 most=67108864 # 64 MiB
+if [ -n "${BUNDLE_CUDA-}" ] &&
+    ! head -c 4 "$BUNDLE_CUDA/bin/ptxas" | grep -q ELF; then
+    echo "bundle.sh: $BUNDLE_CUDA/bin/ptxas is no program itself;" \
+        "BUNDLE_CUDA names the folder of a CUDA toolkit" >&2
+    exit 1
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 name=ompjit-gpu
@@ -36,12 +42,12 @@ ldd "$b/lib/libompjit_internals.so.0" | awk '$3 ~ /^\// { print $3 }' |
     cp -L "$lib" "$b/lib/"
 done
 cp -L "$LIBOMP" "$b/lib/libomp.so.5"
-for f in bin/ptxas nvvm/libdevice/libdevice.10.bc; do
-    if [ -n "${BUNDLE_CUDA-}" ]; then
+if [ -n "${BUNDLE_CUDA-}" ]; then
+    for f in bin/ptxas nvvm/libdevice/libdevice.10.bc; do
         mkdir -p "$b/cuda/$(dirname $f)"
         cp -L "$BUNDLE_CUDA/$f" "$b/cuda/$f"
-    fi
-done
+    done
+fi
 cd "$srcdir"
 cp t/gpu/run t/gpu/clang LICENSE "$b/"
 cp t/gpu/programs.sh t/gpu/known "$b/t/gpu/"
