@@ -411,9 +411,14 @@ static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
 }
 
 /* Barriers of regions that have been inlined stand at a kernel's ends, which
- * openmp-opt sees when nothing of the runtime is left before and behind them. */
+ * openmp-opt sees when nothing of the runtime is left before and behind them.
+ * Its time grows with the square of what there is, minutes for 20,000
+ * instructions, and where there is much it finds nothing. */
 static ompjit_status drop_barriers(struct build *b, ompjit_error *err)
 {
+    enum { MUCH = 3000 };
+    if (ompjit__instruction_count(b->m) > MUCH)
+        return OMPJIT_OK;
     ompjit__add_openmp_flags(b->m);
     ompjit_status status =
         ompjit__run_passes(b->m, b->tm, "openmp-opt,function(simplifycfg)",
@@ -449,12 +454,14 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
         status = run_openmp_opt(b, err);
     if (!b->host)
         ompjit__forget_stack_arguments(b->m);
-    if (!b->host && !b->is_template) {
-        ompjit__drop_openmp_flags(b->m); /* a variant's openmp-opt asks again */
+    if (!b->host)
+        ompjit__drop_openmp_flags(b->m);
+    if (!b->host && !b->is_template)
         drop_added(b->m);
-    }
     if (!status)
         status = run_llvm_pipeline(b, err);
+    if (!b->host && b->is_template && openmp)
+        ompjit__add_openmp_flags(b->m); /* a variant's openmp-opt asks again */
     if (!status && !b->host && !b->is_template)
         status = clean_up(b, openmp, err);
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * C++ because LLVM's C API can add module flags but not remove any. Without
+ * C++ because LLVM's C API can add module flags but not remove any, and not
+ * count a module's instructions. Without
  * the flag "openmp" LLVM's openmp-opt leaves a module alone; on one that is no
  * longer GPU code it would rewrite execution modes without the code for them.
  */
@@ -10,6 +11,7 @@
 
 extern "C" void ompjit__drop_openmp_flags(LLVMModuleRef m);
 extern "C" void ompjit__add_openmp_flags(LLVMModuleRef m);
+extern "C" unsigned ompjit__instruction_count(LLVMModuleRef m);
 
 void ompjit__drop_openmp_flags(LLVMModuleRef m)
 {
@@ -29,4 +31,9 @@ void ompjit__add_openmp_flags(LLVMModuleRef m)
     constexpr unsigned version = 51; /* openmp-opt asks if there is one */
     for (const char *key : {"openmp", "openmp-device"})
         llvm::unwrap(m)->addModuleFlag(llvm::Module::Max, key, version);
+}
+
+unsigned ompjit__instruction_count(LLVMModuleRef m)
+{
+    return llvm::unwrap(m)->getInstructionCount();
 }

@@ -45,6 +45,7 @@ void ompjit__order_shared(LLVMModuleRef m);
  * code: removes them, adds them again. ir/flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 void ompjit__add_openmp_flags(LLVMModuleRef m);
+unsigned ompjit__instruction_count(LLVMModuleRef m);
 
 /* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
  * the runtime is linked, and of what clang has not optimized. chunk_is_default:

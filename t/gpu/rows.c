@@ -3,7 +3,7 @@
  * rows FOLDER: the device runtime's test kernels by the library's own API, from
  * precompiled IR (FOLDER/NAME.bc), on the context's first device: generic and
  * specialized, in several geometries, against what the sequential program
- * leaves. RT_KERNEL in the environment names the only kernel to run.
+ * leaves. RT_KERNEL in the environment names the only kernels to run.
  */
 #include <stdbool.h>
 #include <stddef.h>
