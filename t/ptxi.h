@@ -170,10 +170,10 @@ static inline void run(const struct scenario *s, const char *self)
         ok_string(last, s->exit, "%s: the driver's last word", s->name);
 }
 
-static inline bool built(const char *folder)
+static inline bool built(const char *where)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    snprintf(path, sizeof path, "%s/libcuda.so.1", where);
     return !access(path, R_OK);
 }
 

@@ -140,6 +140,10 @@ ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
 void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Waits for a queue. Between enter and leave. */
 cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue);
+/* Waits for a queue that nobody else has. Where that fails it waits once more
+ * before it says so: what was left under way would write to memory that the
+ * caller takes for its own again. cuda_queue.c */
+cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Frees all queues and events; with `driver` also there. */
 void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver);
 ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,

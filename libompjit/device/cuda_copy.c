@@ -127,7 +127,7 @@ static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
     if (call->code)
         return;
     call->function = "cuStreamSynchronize";
-    call->code = gpu->cu->cuStreamSynchronize(queue->stream);
+    call->code = ompjit__gpu_await(gpu, queue);
 }
 
 static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,

@@ -522,7 +522,7 @@ static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
     }
     if (!call.code && !queue) {
         call.function = "cuStreamSynchronize";
-        call.code = gpu->cu->cuStreamSynchronize(q->stream);
+        call.code = ompjit__gpu_await(gpu, q);
     }
     if (!queue)
         ompjit__gpu_give_back(gpu, q);

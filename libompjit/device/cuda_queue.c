@@ -97,6 +97,14 @@ cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue)
     return r;
 }
 
+cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue)
+{
+    cu_result r = gpu->cu->cuStreamSynchronize(queue->stream);
+    if (r)
+        gpu->cu->cuStreamSynchronize(queue->stream);
+    return r;
+}
+
 /* -------------------------------------------------------------- operations */
 
 ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,

@@ -591,6 +591,7 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
         st = ompjit__construct_wait(c, err);
     if (st) {
         ompjit__gather_forget(c);
+        ompjit__construct_wait(c, NULL);
         untake(c, done);
         return st;
     }

@@ -73,6 +73,8 @@ ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err)
                  : c->dev->ops->queue_wait(c->dev, c->queue, err);
     if (!st)
         ompjit__construct_arrived(c);
+    else /* what is under way would write to what is the caller's again */
+        c->dev->ops->queue_wait(c->dev, c->queue, NULL);
     return st;
 }
 
