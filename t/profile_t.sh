@@ -36,7 +36,7 @@ for my $e (@{$trace->{traceEvents}}) {
     if ($e->{ph} eq "X") {
         die "no duration" if $e->{dur} < 0;
         die "on $track{$e->{tid} // 0}"
-            if ($e->{cat} =~ /^(kernel|transfer)$/) != exists $track{$e->{tid}};
+            if ($e->{cat} =~ /^(kernel|transfer|graph)$/) != exists $track{$e->{tid}};
         push @kernels, [$e->{name}, $e->{ts}, $e->{ts} + $e->{dur}]
             if $e->{cat} eq "kernel";
         push @{$events{$e->{tid}}}, $e;

@@ -421,6 +421,25 @@ static void faults(void)
     close_all(&g);
 }
 
+/* Of a graph the profile has the GPU's time of each run. */
+static void timed(void)
+{
+    struct gpu g;
+    unsigned runs = 0;
+    double ms = 0;
+    char name[32] = "", rest[16];
+    on_gpu = true;
+    open_all(&g);
+    graph(&g);
+    close_all(&g);
+    const char *row = strstr(logged, "\ngraph ");
+    int read = row ? sscanf(row, " graph %u %lf %*f %*f %*f %31s%15[^\n]",
+                            &runs, &ms, name, rest)
+                   : 0;
+    ok(read == 3 && runs == 3 && ms > 0, "%u runs, %g ms", runs, ms);
+    ok_string(name, "sum", "by its last kernel's name");
+}
+
 #define MODE(mode, schedule)                                     \
     {mode ", " schedule, gpu_all,                                \
      {"PTXI_STREAM=" mode, "PTXI_" schedule}, CLEAN, EMULATED}
@@ -439,6 +458,12 @@ static const struct scenario scenarios[] = {
      {"PTXI_HIDE=cuGraphInstantiateWithFlags,cuMemPoolCreate"}, CLEAN,
      EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"timed, sync", timed, {"PTXI_STREAM=sync", "OMPJIT_PROFILE=1"}, CLEAN,
+     EMULATED},
+    {"timed, async", timed, {"PTXI_STREAM=async", "OMPJIT_PROFILE=1"}, CLEAN,
+     EMULATED},
+    {"timed, lazy", timed, {"PTXI_STREAM=lazy", "OMPJIT_PROFILE=1"}, CLEAN,
+     EMULATED},
 };
 
 int main(int argc, char **argv)

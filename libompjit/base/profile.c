@@ -34,7 +34,8 @@ struct ompjit__profile {
 };
 
 static const char *const kinds[OMPJIT__SPAN_KINDS] = {
-    "compile", "launch", "queued", "submit", "copy", "kernel", "transfer"};
+    "compile", "launch", "queued", "submit", "copy", "kernel", "transfer",
+    "graph"};
 
 /* A trace's threads from here on are queues of devices. */
 enum { FIRST_TRACK = 1 << 30, MOST_QUEUES = 1 << 16 };

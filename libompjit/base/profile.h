@@ -15,8 +15,9 @@ enum ompjit__span_kind {
     OMPJIT__SPAN_QUEUED, /* the same of a launch in a queue: it overlaps   */
     OMPJIT__SPAN_SUBMIT, /* a bound launch is put into a queue             */
     OMPJIT__SPAN_COPY,
-    OMPJIT__SPAN_KERNEL,   /* the device's own time, as is the next:        */
+    OMPJIT__SPAN_KERNEL,   /* the device's own time, as are the next:       */
     OMPJIT__SPAN_TRANSFER, /* of a copy                                     */
+    OMPJIT__SPAN_GRAPH,    /* of all that was recorded                      */
     OMPJIT__SPAN_KINDS
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How long a GPU works at kernels and copies, where the context is profiled:
- * an event before and one behind each, read when they have come. The GPU's times
- * are told by the host's clock by way of one event, the base, of which both are
- * known; another takes its place before long, since the driver's times are
- * floats. What cannot be timed is not: no error of these events is anybody's.
+ * How long a GPU works at kernels, copies and graphs, where the context is
+ * profiled: an event before and one behind each, read when they have come. The
+ * GPU's times are told by the host's clock by way of one event, the base, of
+ * which both are known; another takes its place before long, since the driver's
+ * times are floats. What cannot be timed is not: no error of these events is
+ * anybody's.
  */
 #include <stdlib.h>
 
@@ -118,7 +119,7 @@ static void tell_span(ompjit__gpu *gpu, const ompjit__gpu_timing *t,
                       uint64_t begin, uint64_t end)
 {
     unsigned line;
-    char *kernel = t->kind == OMPJIT__SPAN_KERNEL
+    char *kernel = t->kind != OMPJIT__SPAN_TRANSFER
                        ? ompjit__kernel_name(t->name, &line)
                        : NULL;
     ompjit__device_span span = {t->kind, kernel ? kernel : t->name, begin, end,

@@ -10,6 +10,7 @@
 struct ompjit__graph {
     ompjit__graph *next; /* of the GPU's */
     cu_graph_exec exec;
+    const char *kernel; /* its last; NULL: it has none */
 };
 
 static ompjit_status fail(ompjit__gpu *gpu, const char *function,
@@ -39,6 +40,7 @@ ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
         status = fail(gpu, "cuStreamBeginCapture", r, err);
     else
         atomic_store(&queue->recording, true);
+    atomic_store(&queue->kernel, NULL);
     return ompjit__gpu_leave(gpu, status, err);
 }
 
@@ -97,6 +99,8 @@ ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
         status = fail(gpu, "cuStreamEndCapture", r, err);
     else
         status = instantiate(gpu, captured, &graph, err);
+    if (graph)
+        graph->kernel = atomic_load(&queue->kernel);
     r = captured ? gpu->cu->cuGraphDestroy(captured) : OMPJIT_OK;
     if (r)
         ompjit__gpu_log(gpu, "cuGraphDestroy", r, "recording a graph");
@@ -113,9 +117,16 @@ ompjit_status ompjit__gpu_graph_run(ompjit_device *dev, ompjit__graph *graph,
     ompjit_status status = ompjit__gpu_enter(gpu, err);
     if (status)
         return status;
+    ompjit__gpu_timing *timing =
+        gpu->ctx->spans ? ompjit__gpu_time_start(gpu, queue) : NULL;
     ompjit__gpu_call call = {
         OMPJIT_STAGE_LAUNCH, "cuGraphLaunch",
         gpu->cu->cuGraphLaunch(graph->exec, queue->stream)};
+    if (timing) {
+        ompjit__gpu_time_what(timing, OMPJIT__SPAN_GRAPH,
+                              graph->kernel ? graph->kernel : "copies", 0);
+        ompjit__gpu_time_end(gpu, queue, timing, !call.code);
+    }
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "running a graph");
     return ompjit__gpu_leave(gpu, status, err);
