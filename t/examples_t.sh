@@ -64,9 +64,9 @@ as_ptx() {
                     emulated $mode $schedule "$builddir/examples/$api" $size
                 is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
             done
+            same "$1 as PTX, $mode, $schedule" emulated $mode $schedule \
+                "$ompjit" run "$examples/$1.c" $size
         done
-        same "$1 as PTX, $mode" emulated $mode PTXI_SLICE=4 \
-            "$ompjit" run "$examples/$1.c" $size
     done
 }
 
