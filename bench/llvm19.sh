@@ -23,7 +23,7 @@ llvm19() { # TOOL ARGUMENT...
 
 # Functions that clang 19's passes call after what it did not use of the
 # runtime has been dropped; from the static library a linker adds them.
-add_missing() { # FILE.ptx
+add_missing() { # FILE.ptx [ARCH]
     [ -e "$work/has" ] || llvm19 llvm-nm --defined-only "$bitcode" |
         awk '{ print $3 }' | sort >"$work/has"
     missing=$(sed -n '/^\.extern \.func/{s/.*) *//
@@ -34,7 +34,7 @@ add_missing() { # FILE.ptx
     llvm19 llvm-extract -recursive "$bitcode" -o "$work/missing.bc" \
         $(echo "$missing" | sed 's/^/-func=/')
     llvm19 opt '-passes=default<O3>' "$work/missing.bc" -o "$work/missing.opt"
-    llvm19 llc -O3 -mcpu=sm_90 -mattr=+ptx85 "$work/missing.opt" \
+    llvm19 llc -O3 -mcpu="${2:-sm_90}" -mattr=+ptx85 "$work/missing.opt" \
         -o "$work/missing.ptx"
     for symbol in $missing; do
         sed -i "/^\.extern \.func.*\b$symbol\b/s/^\.extern/.visible/" "$1"
