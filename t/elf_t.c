@@ -22,7 +22,8 @@ static bool compile(const char *ir, ompjit__buf *object)
         printf("# %s\n", err.text);
         return false;
     }
-    bool good = !ompjit__emit_object(m, tm, object, &err);
+    bool good = !ompjit__emit_object(m, tm, OMPJIT__PASSES_ALL, object,
+                                     &err);
     LLVMDisposeTargetMachine(tm);
     LLVMDisposeModule(m);
     LLVMContextDispose(context);

@@ -52,6 +52,10 @@ static const char source[] =
     "#pragma omp target map(x[:n], y[:n])\n"
     "  x[n] = y[0] = *(int *)0x18;\n"
     "}\n"
+    "void wipe(long at, long n) {\n"
+    "#pragma omp target\n"
+    "  __builtin_memset((void *)at, 1, n);\n"
+    "}\n"
     "int look(int *x, int *y) {\n"
     "  return omp_target_is_present(x, 0) + 2 * omp_target_is_present(y, 0);\n"
     "}\n"
@@ -121,6 +125,22 @@ static ompjit_status crash(struct session *s, uint32_t threads, int how)
     if (!status)
         status = ompjit_kernel_launch(k, s->dev, &launch, args, 3, &err);
     return status ? status : out[0] == 77 ? OMPJIT_OK : OMPJIT_ERR_INTERNAL;
+}
+
+/* The C library's function is the last that the kernel calls. */
+static void wipe(struct session *s)
+{
+    ompjit_kernel *k;
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    ompjit_arg args[] = {
+        {.name = "at", .type = OMPJIT_ARG_I64, .value.i64 = 0x2000},
+        {.name = "n", .type = OMPJIT_ARG_I64, .value.i64 = 5000}};
+    ok(!ompjit_module_kernel(s->mod, "wipe", &k, &err) &&
+           ompjit_kernel_launch(k, s->dev, &launch, args, 2, &err) ==
+               OMPJIT_ERR_DEVICE,
+       "a last call's fault is an error");
+    ok_contains(err.text, "unmapped memory at 0x2000 (snippet.c:39)",
+                "where it was called: %s", err.text);
 }
 
 static void each_fault(struct session *s, uint32_t threads)
@@ -276,6 +296,7 @@ int main(void)
     static const uint32_t threads[] = {0, 1, 4, 100};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
         each_fault(&s, threads[i]);
+    wipe(&s);
     mapping(&s);
     finish(&s);
     sigaction(SIGSEGV, NULL, &now);

@@ -93,7 +93,7 @@ static inline ompjit_status gpu_ptx(const char *ir, const char *arch,
     if (!s)
         s = ompjit__nvptx_machine(arch, 3, &tm, err);
     if (!s)
-        s = ompjit__nvptx_emit(m, tm, ptx, err);
+        s = ompjit__nvptx_emit(m, tm, OMPJIT__PASSES_ALL, ptx, err);
     if (tm)
         LLVMDisposeTargetMachine(tm);
     if (m)

@@ -53,4 +53,6 @@ while read -r name source teams threads op _ _ constants; do
     no_more "$name" "$3 instructions for $4, nvcc $8 for $9" \
         $(($3 * $9)) $(($8 * $4))
 done <"$tmp/cases"
+is "$(grep -c 'bar[.]sync' "$tmp/saxpy_loop.ptx")" 0 "no barriers at the ends"
+like "$(grep -c 'bar[.]sync' "$tmp/dot.ptx")" '[1-9]' "but those of a reduction"
 done_testing

@@ -110,7 +110,7 @@ static void ptx_text(void)
     ok(gpu_ptx(other_asm, "sm_80", &ptx, &err) == OMPJIT_ERR_COMPILE &&
            err.stage == OMPJIT_STAGE_CODEGEN,
        "assembly of another target is an error");
-    ok_contains(err.text, "test.ll: no PTX: error: couldn't allocate output "
+    ok_contains(err.text, "test.ll: no code: error: couldn't allocate output "
                           "register for constraint 'x'",
                 "with LLVM's message");
     ok(ptx.size == before, "and nothing is added to the buffer");

@@ -22,7 +22,7 @@ static ompjit_status compile(const char *ir, bool tls, ompjit__buf *object)
     if (!status)
         status = ompjit__host_machine(2, tls, &tm, &err);
     if (!status) {
-        status = ompjit__emit_object(m, tm, object, &err);
+        status = ompjit__emit_object(m, tm, OMPJIT__PASSES_ALL, object, &err);
         LLVMDisposeTargetMachine(tm);
         LLVMDisposeModule(m);
     }

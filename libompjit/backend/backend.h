@@ -12,6 +12,7 @@
 #include <llvm-c/Types.h>
 
 #include "backend/arch.h"
+#include "backend/emit.h"
 #include "backend/jit.h"
 #include "core.h"
 
@@ -68,7 +69,8 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
                                     ompjit_error *err);
 /* A linked and optimized module to PTX text. */
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 ompjit__buf *ptx, ompjit_error *err);
+                                 ompjit__passes passes, ompjit__buf *ptx,
+                                 ompjit_error *err);
 /* PTX to cubin by the context's assembler (nothing else of ctx is read), and
  * what its kernels use. The driver as assembler gives an image of kind PTX with
  * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
@@ -126,13 +128,13 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
                                      ompjit_error *err);
 /* Thread-local variables by __emutls_get_address. emutls.cc */
 void ompjit__emulate_tls(LLVMTargetMachineRef tm);
-/* Module to object bytes. */
+/* Module to object bytes, or to assembly text. backend/emit.c */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                  ompjit__buf *object, ompjit_error *err);
-
-/* Module to assembly text, with comments on spills. */
+                                  ompjit__passes passes, ompjit__buf *object,
+                                  ompjit_error *err);
 ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit__buf *text, ompjit_error *err);
+                                    ompjit__passes passes, ompjit__buf *text,
+                                    ompjit_error *err);
 /* The passes for a variant whose template is nothing but its kernel (and entry),
  * in place of default<O2> or <O3>; what is external stays. lean.cc, llvm.c */
 LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,

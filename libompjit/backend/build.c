@@ -49,6 +49,7 @@ struct build {
     bool host;
     bool is_template; /* ends simplified, not optimized */
     bool templated;   /* started from one */
+    ompjit__passes passes; /* LEAN: the template was nothing but its kernel */
     bool spmd; /* all kernels are; known once the runtime is linked */
     bool plain; /* they are, and the runtime is the plain one */
     ompjit__image *image;
@@ -509,8 +510,10 @@ static ompjit_status run_lean(struct build *b, ompjit_error *err)
 static ompjit_status optimize(struct build *b, ompjit_error *err)
 {
     find_environment(b);
-    ompjit_status status =
-        is_simple(b) ? run_lean(b, err) : run_pipeline(b, err);
+    b->passes = is_simple(b) ? OMPJIT__PASSES_LEAN : OMPJIT__PASSES_ALL;
+    ompjit_status status = b->passes == OMPJIT__PASSES_LEAN
+                               ? run_lean(b, err)
+                               : run_pipeline(b, err);
     if (!status && b->host)
         status = ompjit__host_finish(b->m, err);
     if (!status && !b->host)
@@ -683,13 +686,17 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
         ompjit__buf_add(&b->image->bytes, text, strlen(text));
         LLVMDisposeMessage(text);
     } else if (b->format == OMPJIT__FORMAT_ASSEMBLY) {
-        status = ompjit__emit_assembly(b->m, b->tm, &b->image->bytes, err);
+        LLVMSetTargetMachineAsmVerbosity(b->tm, true); /* tells of spills */
+        status = ompjit__emit_assembly(b->m, b->tm, b->passes,
+                                       &b->image->bytes, err);
     } else if (b->host) {
         b->image->kind = OMPJIT__IMAGE_OBJECT;
-        status = ompjit__emit_object(b->m, b->tm, &b->image->bytes, err);
+        status = ompjit__emit_object(b->m, b->tm, b->passes,
+                                     &b->image->bytes, err);
     } else {
         b->image->kind = OMPJIT__IMAGE_PTX;
-        status = ompjit__nvptx_emit(b->m, b->tm, &b->image->bytes, err);
+        status = ompjit__nvptx_emit(b->m, b->tm, b->passes,
+                                    &b->image->bytes, err);
     }
     if (!status && b->image->bytes.failed)
         status = ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);

@@ -107,9 +107,22 @@ static bool has_wide_vectors(LLVMValueRef f)
     return false;
 }
 
+/* The attribute for this does not hold for memset and its kin. */
+static void forbid_tail_calls(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb;
+         bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsACallInst(i) &&
+                LLVMGetTailCallKind(i) == LLVMTailCallKindTail)
+                LLVMSetTailCallKind(i, LLVMTailCallKindNone);
+}
+
 /* Frames larger than a page are touched page by page, so that a stack that
- * ends is met at its end (device/fault.c), and not passed by. LLVM decides
- * before it spills whether a frame can be aligned, and spilled vectors lie
+ * ends is met at its end (device/fault.c), and not passed by. No function is
+ * jumped to in place of a call: where memset faults, the place that it returns
+ * to tells whose fault it is. LLVM decides before it spills whether a frame can be aligned, and spilled vectors lie
  * across cache lines otherwise, by the chance of where the stack begins. */
 static void prepare_frames(LLVMModuleRef m)
 {
@@ -118,6 +131,7 @@ static void prepare_frames(LLVMModuleRef m)
         if (LLVMIsDeclaration(f))
             continue;
         add_string(f, "probe-stack", "inline-asm");
+        forbid_tail_calls(f);
         if (has_wide_vectors(f))
             add_string(f, "stackrealign", "");
     }

@@ -16,14 +16,18 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/OpenMPOpt.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/LoopDeletion.h>
 #include <llvm/Transforms/Scalar/LoopIdiomRecognize.h>
+#include <llvm/Transforms/Scalar/LoopLoadElimination.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "backend/anchor.h"
 #include "backend/unroll.h"
@@ -48,10 +52,9 @@ static const char follow_up[] =
 static const char after_unrolling[] =
     "sroa,vector-combine,gvn," COMBINE ",adce,dse,loop-mssa(licm),simplifycfg,"
     "drop-unnecessary-assumes,loop(loop-rotate,loop-deletion)";
-static const char openmp[] = "openmp-opt"; /* barriers at a kernel's ends */
 static const char vectorize[] =
     "inject-tli-mappings,loop-vectorize,drop-unnecessary-assumes,"
-    "infer-alignment,loop-load-elim";
+    "infer-alignment";
 static const char straight_line[] = /* vectorize it */
     LATE_CFG ",slp-vectorizer,vector-combine," COMBINE;
 static const char unroll[] =
@@ -65,25 +68,36 @@ static const char attributes[] = "cgscc(function-attrs)";
 
 namespace {
 
+/* The loop has been vectorized, or is what is left over of one. */
+static bool is_vectorized(const llvm::Loop &loop)
+{
+    return llvm::getBooleanLoopAttribute(&loop, "llvm.loop.isvectorized");
+}
+
+/* Has a round take what an earlier one stores from a register. No loop in which
+ * rounds depend on one another is vectorized: where all are, there is nothing to
+ * look for, and looking is a twelfth of all the passes' time. */
+struct ForwardStores : llvm::PassInfoMixin<ForwardStores> {
+    static bool may_find(llvm::LoopInfo &loops)
+    {
+        return llvm::any_of(loops.getLoopsInPreorder(), [](llvm::Loop *loop) {
+            return loop->isInnermost() && !is_vectorized(*loop);
+        });
+    }
+
+    llvm::PreservedAnalyses run(llvm::Function &f,
+                                llvm::FunctionAnalysisManager &analyses)
+    {
+        return may_find(analyses.getResult<llvm::LoopAnalysis>(f))
+                   ? llvm::LoopLoadEliminationPass().run(f, analyses)
+                   : llvm::PreservedAnalyses::all();
+    }
+};
+
 /* Tells the unroller to leave alone what has been vectorized, and what is left
  * over of it, except for loops of so few rounds that they disappear. */
 enum { FEW = 8 };
 struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
-    static bool is_vectorized(const llvm::MDNode *loop)
-    {
-        for (const llvm::MDOperand &operand : loop->operands()) {
-            const auto *node =
-                llvm::dyn_cast_or_null<llvm::MDNode>(operand.get());
-            if (!node || node == loop || !node->getNumOperands())
-                continue;
-            const auto *text =
-                llvm::dyn_cast<llvm::MDString>(node->getOperand(0).get());
-            if (text && text->getString() == "llvm.loop.isvectorized")
-                return true;
-        }
-        return false;
-    }
-
     static bool rounds_are_many(unsigned rounds) /* 0: unknown */
     {
         return !rounds || rounds > FEW;
@@ -101,12 +115,10 @@ struct KeepVectorized : llvm::PassInfoMixin<KeepVectorized> {
     {
         auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
         auto &info = analyses.getResult<llvm::LoopAnalysis>(f);
-        for (llvm::Loop *loop : info.getLoopsInPreorder()) {
-            llvm::MDNode *id = loop->getLoopID();
-            if (id && is_vectorized(id) &&
+        for (llvm::Loop *loop : info.getLoopsInPreorder())
+            if (is_vectorized(*loop) &&
                 rounds_are_many(evolution.getSmallConstantTripCount(loop)))
                 keep(*loop);
-        }
         return llvm::PreservedAnalyses::all();
     }
 };
@@ -149,6 +161,58 @@ struct KeepOperands : llvm::PassInfoMixin<KeepOperands> {
     }
 };
 
+/* A barrier before all that a kernel does with memory, or behind it, orders
+ * nothing. What openmp-opt knows of others, and of the runtime, takes it long to
+ * find out: it is asked where there is any. */
+struct DropBarriers : llvm::PassInfoMixin<DropBarriers> {
+    static bool is_barrier(const llvm::Function &f)
+    {
+        return f.getIntrinsicID() ==
+               llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all;
+    }
+
+    static bool is_barrier(const llvm::Instruction &i)
+    {
+        const auto *call = llvm::dyn_cast<llvm::CallInst>(&i);
+        return call && call->getCalledFunction() &&
+               is_barrier(*call->getCalledFunction());
+    }
+
+    template <typename Range> static void drop(Range instructions)
+    {
+        for (llvm::Instruction &i :
+             llvm::make_early_inc_range(instructions)) {
+            if (is_barrier(i))
+                i.eraseFromParent();
+            else if (i.mayReadOrWriteMemory())
+                return;
+        }
+    }
+
+    static bool is_of_interest(const llvm::Function &f)
+    {
+        return f.isDeclaration() && !f.use_empty() &&
+               (!f.isIntrinsic() || is_barrier(f));
+    }
+
+    llvm::PreservedAnalyses run(llvm::Module &m,
+                                llvm::ModuleAnalysisManager &analyses)
+    {
+        for (llvm::Function &f : m) {
+            if (f.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
+                f.isDeclaration())
+                continue;
+            drop(llvm::make_range(f.front().begin(), f.front().end()));
+            for (llvm::BasicBlock &block : f)
+                if (llvm::isa<llvm::ReturnInst>(block.getTerminator()))
+                    drop(llvm::reverse(block));
+        }
+        if (llvm::any_of(m, is_of_interest))
+            llvm::OpenMPOptPass().run(m, analyses);
+        return llvm::PreservedAnalyses::none();
+    }
+};
+
 /* A pass manager for functions, filled by texts until one does not parse. */
 struct Pipeline {
     llvm::PassBuilder &builder;
@@ -175,11 +239,16 @@ struct Pipeline {
             llvm::createFunctionToLoopPassAdaptor(std::move(loops)));
     }
 
-    void on_module(const char *text)
+    void end_functions()
     {
         all.addPass(llvm::createModuleToFunctionPassAdaptor(
             std::move(functions), true));
         functions = llvm::FunctionPassManager();
+    }
+
+    void on_module(const char *text)
+    {
+        end_functions();
         if (!failure)
             failure = builder.parsePassPipeline(all, text);
     }
@@ -194,10 +263,13 @@ static void fill(Pipeline &p, bool host)
     p.add(follow_up);
     p.unroll_in_full();
     p.add(after_unrolling);
-    if (host)
+    if (host) {
         p.add(vectorize);
-    else
-        p.on_module(openmp);
+        p.functions.addPass(ForwardStores());
+    } else {
+        p.end_functions();
+        p.all.addPass(DropBarriers());
+    }
     p.add(straight_line);
     if (host)
         p.functions.addPass(KeepVectorized());

@@ -61,35 +61,16 @@ static void add_optimizable(ompjit__buf *ptx, const char *text, size_t size)
                         size - head - (sizeof word - 1));
 }
 
-static ompjit_status codegen_failure(LLVMModuleRef m, const char *cause,
-                                     ompjit_error *err)
-{
-    size_t n;
-    return ompjit__fail(err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN,
-                        "%s: no PTX: %s", LLVMGetModuleIdentifier(m, &n),
-                        cause);
-}
-
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 ompjit__buf *ptx, ompjit_error *err)
+                                 ompjit__passes passes, ompjit__buf *ptx,
+                                 ompjit_error *err)
 {
-    LLVMContextRef context = LLVMGetModuleContext(m);
-    size_t mark = ompjit__llvm_mark(context);
-    LLVMMemoryBufferRef text = NULL;
-    char *cause = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, LLVMAssemblyFile, &cause,
-                                            &text)) {
-        ompjit_status status = codegen_failure(m, cause, err);
-        LLVMDisposeMessage(cause);
-        return status;
-    }
-    const char *errors = ompjit__llvm_errors(context, mark);
-    if (!errors)
-        add_optimizable(ptx, LLVMGetBufferStart(text),
-                        LLVMGetBufferSize(text));
-    LLVMDisposeMemoryBuffer(text);
-    if (errors)
-        return codegen_failure(m, errors, err);
-    return ptx->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
-                       : OMPJIT_OK;
+    ompjit__buf text = {0};
+    ompjit_status status = ompjit__emit_assembly(m, tm, passes, &text, err);
+    if (!status)
+        add_optimizable(ptx, text.data, text.size);
+    ompjit__buf_free(&text);
+    return !status && ptx->failed
+               ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
+               : status;
 }

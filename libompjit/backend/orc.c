@@ -436,39 +436,6 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
     return machine_of(arch->triple, arch->cpu, "", opt_level, out, err);
 }
 
-static ompjit_status emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                          LLVMCodeGenFileType type, ompjit__buf *object,
-                          ompjit_error *err)
-{
-    char *text = NULL;
-    LLVMMemoryBufferRef code = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, type, &text, &code)) {
-        size_t n;
-        ompjit_status status = ompjit__fail(
-            err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN, "%s: %s",
-            LLVMGetModuleIdentifier(m, &n), text);
-        LLVMDisposeMessage(text);
-        return status;
-    }
-    ompjit__buf_add(object, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
-    LLVMDisposeMemoryBuffer(code);
-    return object->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
-                          : OMPJIT_OK;
-}
-
-ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                  ompjit__buf *object, ompjit_error *err)
-{
-    return emit(m, tm, LLVMObjectFile, object, err);
-}
-
-ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                    ompjit__buf *text, ompjit_error *err)
-{
-    LLVMSetTargetMachineAsmVerbosity(tm, true);
-    return emit(m, tm, LLVMAssemblyFile, text, err);
-}
-
 void ompjit__host_cpu(char *name, size_t size)
 {
     char *cpu = LLVMGetHostCPUName();

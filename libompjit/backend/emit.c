@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A module to an object file or to assembly text.
+ */
+#include <llvm-c/Core.h>
+
+#include "backend/backend.h"
+
+static ompjit_status failure(LLVMModuleRef m, const char *cause,
+                             ompjit_error *err)
+{
+    size_t n;
+    return ompjit__fail(err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN,
+                        "%s: no code: %s", LLVMGetModuleIdentifier(m, &n),
+                        cause);
+}
+
+static void take(void *to, const char *bytes, size_t size)
+{
+    ompjit__buf_add(to, bytes, size);
+}
+
+static ompjit_status emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                          LLVMCodeGenFileType type, ompjit__passes passes,
+                          ompjit__buf *out, ompjit_error *err)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    size_t mark = ompjit__llvm_mark(context);
+    if (!ompjit__codegen(m, tm, type, passes, take, out))
+        return failure(m, "its target has no such files", err);
+    const char *errors = ompjit__llvm_errors(context, mark);
+    if (errors)
+        return failure(m, errors, err);
+    return out->failed ? ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN)
+                       : OMPJIT_OK;
+}
+
+ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                  ompjit__passes passes, ompjit__buf *object,
+                                  ompjit_error *err)
+{
+    return emit(m, tm, LLVMObjectFile, passes, object, err);
+}
+
+ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit__passes passes, ompjit__buf *text,
+                                    ompjit_error *err)
+{
+    return emit(m, tm, LLVMAssemblyFile, passes, text, err);
+}

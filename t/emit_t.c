@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Which passes of LLVM's code generator run: a pass is left out by its name, and
+ * one that LLVM has renamed would come back unnoticed.
+ */
+#include <llvm-c/Core.h>
+
+#include "backend/backend.h"
+#include "tap.h"
+
+static ompjit_error err;
+
+static ompjit_status compile(const char *ir, const char *arch,
+                             ompjit__passes passes, ompjit__buf *text)
+{
+    ompjit__buf messages = {0};
+    LLVMContextRef context = ompjit__llvm_context(&messages);
+    LLVMTargetMachineRef tm;
+    LLVMModuleRef m;
+    ompjit_status status = ompjit__parse_ir(context, ir, strlen(ir), "t.ll",
+                                            &messages, &m, &err);
+    if (!status)
+        status = arch ? ompjit__nvptx_machine(arch, 3, &tm, &err)
+                      : ompjit__host_machine(3, false, &tm, &err);
+    if (!status) {
+        status = ompjit__emit_assembly(m, tm, passes, text, &err);
+        LLVMDisposeTargetMachine(tm);
+        LLVMDisposeModule(m);
+    }
+    LLVMContextDispose(context);
+    ompjit__buf_free(&messages);
+    return status;
+}
+
+/* How many times the code has the words; -1 where there is none. */
+static int count(const char *ir, const char *arch, ompjit__passes passes,
+                 const char *words)
+{
+    ompjit__buf text = {0};
+    int n = compile(ir, arch, passes, &text) ? -1 : 0;
+    for (const char *p = text.data; p && (p = strstr(p, words)); p++)
+        n++;
+    ompjit__buf_free(&text);
+    return n;
+}
+
+/* The sum of every 9th int: strength reduction makes a pointer go by 36. */
+static const char by_nines[] =
+    "define i32 @f(ptr %p, i64 %n) {\n"
+    "entry:\n"
+    "  br label %loop\n"
+    "loop:\n"
+    "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+    "  %s = phi i32 [ 0, %entry ], [ %t, %loop ]\n"
+    "  %nine = mul i64 %i, 9\n"
+    "  %at = getelementptr i32, ptr %p, i64 %nine\n"
+    "  %v = load volatile i32, ptr %at\n"
+    "  %t = add i32 %s, %v\n"
+    "  %next = add i64 %i, 1\n"
+    "  %end = icmp eq i64 %next, %n\n"
+    "  br i1 %end, label %out, label %loop\n"
+    "out:\n"
+    "  ret i32 %t\n"
+    "}\n";
+
+/* Both ways load what is loaded again behind them. */
+static const char loads[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "define ptx_kernel void @f(ptr addrspace(1) noalias %p,\n"
+    "                          ptr addrspace(1) noalias %q, i1 %c) {\n"
+    "  br i1 %c, label %a, label %b\n"
+    "a:\n"
+    "  %x = load float, ptr addrspace(1) %p\n"
+    "  store volatile float %x, ptr addrspace(1) %q\n"
+    "  br label %d\n"
+    "b:\n"
+    "  %y = load float, ptr addrspace(1) %p\n"
+    "  %z = fadd float %y, 1.0\n"
+    "  store volatile float %z, ptr addrspace(1) %q\n"
+    "  br label %d\n"
+    "d:\n"
+    "  %w = load float, ptr addrspace(1) %p\n"
+    "  store volatile float %w, ptr addrspace(1) %q\n"
+    "  ret void\n"
+    "}\n";
+
+int main(void)
+{
+#ifdef __x86_64__
+    ok(count(by_nines, NULL, OMPJIT__PASSES_ALL, "$36") == 1,
+       "all passes: a pointer goes through the array");
+    ok(count(by_nines, NULL, OMPJIT__PASSES_LEAN, "$36") == 0,
+       "lean: addresses are computed");
+#else
+    ok(count(by_nines, NULL, OMPJIT__PASSES_LEAN, "f:") > 0, "lean: code");
+#endif
+    ok(count(loads, "sm_80", OMPJIT__PASSES_ALL, "ld.global") == 2,
+       "all passes: a value loaded before is used");
+    ok(count(loads, "sm_80", OMPJIT__PASSES_LEAN, "ld.global") == 3,
+       "lean: it is loaded again");
+    return done_testing();
+}
