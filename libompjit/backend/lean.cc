@@ -189,6 +189,28 @@ struct DropBarriers : llvm::PassInfoMixin<DropBarriers> {
         }
     }
 
+    /* The block that all threads leave the kernel by, if there is one. */
+    static llvm::BasicBlock *find_end(llvm::Function &kernel)
+    {
+        llvm::BasicBlock *end = nullptr;
+        for (llvm::BasicBlock &block : kernel) {
+            if (!llvm::isa<llvm::ReturnInst>(block.getTerminator()))
+                continue;
+            if (end)
+                return nullptr;
+            end = &block;
+        }
+        return end;
+    }
+
+    static void drop_at_ends(llvm::Function &kernel)
+    {
+        llvm::BasicBlock &begin = kernel.front();
+        drop(llvm::make_range(begin.begin(), begin.end()));
+        if (llvm::BasicBlock *end = find_end(kernel))
+            drop(llvm::reverse(*end));
+    }
+
     static bool is_of_interest(const llvm::Function &f)
     {
         return f.isDeclaration() && !f.use_empty() &&
@@ -198,15 +220,10 @@ struct DropBarriers : llvm::PassInfoMixin<DropBarriers> {
     llvm::PreservedAnalyses run(llvm::Module &m,
                                 llvm::ModuleAnalysisManager &analyses)
     {
-        for (llvm::Function &f : m) {
-            if (f.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
-                f.isDeclaration())
-                continue;
-            drop(llvm::make_range(f.front().begin(), f.front().end()));
-            for (llvm::BasicBlock &block : f)
-                if (llvm::isa<llvm::ReturnInst>(block.getTerminator()))
-                    drop(llvm::reverse(block));
-        }
+        for (llvm::Function &f : m)
+            if (f.getCallingConv() == llvm::CallingConv::PTX_Kernel &&
+                !f.isDeclaration())
+                drop_at_ends(f);
         if (llvm::any_of(m, is_of_interest))
             llvm::OpenMPOptPass().run(m, analyses);
         return llvm::PreservedAnalyses::none();
