@@ -9,9 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Which of its passes run: all, or not strength reduction, which takes longest
- * and gains nothing where loops are short of neither registers nor addressing
- * modes: a variant whose template was nothing but its kernel. */
+/* Which of its passes run: all, or not those that take long and gain nothing for
+ * a variant whose template was nothing but its kernel (codegen.cc). */
 typedef enum ompjit__passes {
     OMPJIT__PASSES_ALL,
     OMPJIT__PASSES_LEAN
