@@ -7,6 +7,9 @@
  */
 #undef PIC /* libtool's; LLVM has a parameter of that name */
 #include <llvm-c/Core.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
@@ -16,6 +19,37 @@ extern "C" {
 #include "backend/emit.h"
 }
 
+/* Is it a number times something, other than a scaled index? */
+static bool is_product(const llvm::Instruction &i, const llvm::DataLayout &data)
+{
+    if (i.getOpcode() == llvm::Instruction::Mul)
+        return i.getType()->isIntegerTy() &&
+               llvm::isa<llvm::Constant>(i.getOperand(1));
+    const auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
+    if (!address || address->hasAllConstantIndices())
+        return false;
+    uint64_t size = data.getTypeAllocSize(address->getSourceElementType());
+    return size > 8 || (size & (size - 1));
+}
+
+/* Those that loops compute become sums by strength reduction. */
+static bool loops_multiply(llvm::Module &m)
+{
+    for (llvm::Function &f : m) {
+        if (f.isDeclaration())
+            continue;
+        llvm::DominatorTree tree(f);
+        llvm::LoopInfo loops(tree);
+        for (llvm::BasicBlock &block : f)
+            if (loops.getLoopFor(&block) &&
+                llvm::any_of(block, [&m](llvm::Instruction &i) {
+                    return is_product(i, m.getDataLayout());
+                }))
+                return true;
+    }
+    return false;
+}
+
 namespace {
 
 /* Of the passes that a target adds to it, those that are wanted. */
@@ -23,28 +57,42 @@ struct Choice : llvm::legacy::PassManagerBase {
     llvm::legacy::PassManager all;
     ompjit__passes wanted;
     llvm::Triple::ArchType arch;
+    bool multiplies;
 
-    Choice(ompjit__passes passes, const llvm::TargetMachine &tm)
-        : wanted(passes), arch(tm.getTargetTriple().getArch())
+    Choice(ompjit__passes passes, llvm::Module &m)
+        : wanted(passes), arch(m.getTargetTriple().getArch()),
+          multiplies(passes == OMPJIT__PASSES_LEAN && loops_multiply(m))
     {
     }
 
-    /* Where variables are: of use to debuggers, which do not see this code. */
+    /* What has nothing to do in a kernel: where variables are, which debuggers
+     * ask for, who do not see this code; garbage collection, Objective-C, and
+     * instrumentation that has no option here. With them go analyses that
+     * nobody else needs there. */
     static bool is_idle(llvm::StringRef name)
     {
-        return name == "Live DEBUG_VALUE analysis";
+        static const char *const idle[] = {
+            "Live DEBUG_VALUE analysis", "Remove Redundant DEBUG_VALUE analysis",
+            "Lower Garbage Collection Instructions", "Shadow Stack GC Lowering",
+            "Analyze Machine Code For Garbage Collection",
+            "Fixup Statepoint Caller Saved", "ObjC ARC contraction",
+            "Safe Stack instrumentation pass", "Insert fentry calls",
+            "Insert XRay ops", "Machine Sanitizer Binary Metadata",
+            "Stack Frame Layout Analysis"};
+        return llvm::is_contained(idle, name);
     }
 
     /* On x86-64, whose addresses have a base, a scaled index and a
-     * displacement, strength reduction of loops; on a GPU, whose addresses have
-     * been anchored (anchor.h), a second look for common parts of them. */
+     * displacement, strength reduction of loops without products; on a GPU, whose
+     * addresses have been anchored (anchor.h), a second look for common parts of
+     * them. */
     bool is_slow(llvm::StringRef name) const
     {
         if (name == "Canonicalize Freeze Instructions in Loops")
             return true;
         switch (arch) {
         case llvm::Triple::x86_64:
-            return name == "Loop Strength Reduction";
+            return name == "Loop Strength Reduction" && !multiplies;
         case llvm::Triple::nvptx64:
             return name == "Nary reassociation" ||
                    name == "Global Value Numbering";
@@ -74,8 +122,8 @@ bool ompjit__codegen(LLVMModuleRef ref, LLVMTargetMachineRef machine,
     llvm::Module &m = *llvm::unwrap(ref);
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
-    Choice passes(wanted, tm);
     m.setDataLayout(tm.createDataLayout());
+    Choice passes(wanted, m);
     if (tm.addPassesToEmitFile(passes, out, nullptr,
                                type == LLVMAssemblyFile
                                    ? llvm::CodeGenFileType::AssemblyFile
