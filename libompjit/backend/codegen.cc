@@ -59,8 +59,9 @@ struct Choice : llvm::legacy::PassManagerBase {
     llvm::Triple::ArchType arch;
     bool multiplies;
 
-    Choice(ompjit__passes passes, llvm::Module &m)
-        : wanted(passes), arch(m.getTargetTriple().getArch()),
+    Choice(ompjit__passes passes, const llvm::TargetMachine &tm,
+           llvm::Module &m)
+        : wanted(passes), arch(tm.getTargetTriple().getArch()),
           multiplies(passes == OMPJIT__PASSES_LEAN && loops_multiply(m))
     {
     }
@@ -123,7 +124,7 @@ bool ompjit__codegen(LLVMModuleRef ref, LLVMTargetMachineRef machine,
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
     m.setDataLayout(tm.createDataLayout());
-    Choice passes(wanted, m);
+    Choice passes(wanted, tm, m);
     if (tm.addPassesToEmitFile(passes, out, nullptr,
                                type == LLVMAssemblyFile
                                    ? llvm::CodeGenFileType::AssemblyFile
