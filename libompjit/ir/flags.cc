@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * C++ because LLVM's C API can add module flags but not remove any, and not
- * count a module's instructions. Without
- * the flag "openmp" LLVM's openmp-opt leaves a module alone; on one that is no
- * longer GPU code it would rewrite execution modes without the code for them.
+ * count a module's instructions. Without the flag "openmp" LLVM's openmp-opt
+ * leaves a module alone; on one that is no longer GPU code it would rewrite
+ * execution modes without the code for them.
  */
 #include <cstring>
 #include <llvm-c/Core.h>
