@@ -94,9 +94,6 @@ static ompjit_status start(struct build *b, ompjit_error *err)
     } else {
         b->context = ompjit__llvm_context(&b->messages);
     }
-    /* Names of values are for those who read them. */
-    LLVMContextSetDiscardValueNames(
-        b->context, !b->is_template && b->format != OMPJIT_FORMAT_OPT_LL);
     return status;
 }
 
