@@ -2,32 +2,22 @@
  *
  * The plain linker: what it links works, what it does not know it refuses.
  */
-#include <llvm-c/Core.h>
-
-#include "backend/backend.h"
 #include "backend/elf.h"
+#include "ir_text.h"
 #include "tap.h"
 
 static bool compile(const char *ir, ompjit__buf *object)
 {
-    ompjit__buf messages = {0};
     ompjit_error err = {.text = ""};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMModuleRef m;
-    LLVMTargetMachineRef tm;
+    struct ir_text t;
     *object = (ompjit__buf){0};
-    if (ompjit__parse_ir(context, ir, strlen(ir), "t.ll", &messages, &m,
-                         &err) ||
-        ompjit__host_machine(2, false, &tm, &err)) {
-        printf("# %s\n", err.text);
-        return false;
-    }
-    bool good = !ompjit__emit_object(m, tm, OMPJIT__PASSES_ALL, object,
+    bool good = !ir_text_open(&t, ir, &err) &&
+                !ompjit__host_machine(2, false, &t.tm, &err) &&
+                !ompjit__emit_object(t.m, t.tm, OMPJIT__PASSES_ALL, object,
                                      &err);
-    LLVMDisposeTargetMachine(tm);
-    LLVMDisposeModule(m);
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
+    if (!good)
+        printf("# %s\n", err.text);
+    ir_text_close(&t);
     return good;
 }
 

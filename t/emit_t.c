@@ -3,9 +3,7 @@
  * Which passes of LLVM's code generator run: a pass is left out by its name, and
  * one that LLVM has renamed would come back unnoticed.
  */
-#include <llvm-c/Core.h>
-
-#include "backend/backend.h"
+#include "ir_text.h"
 #include "tap.h"
 
 static ompjit_error err;
@@ -13,22 +11,14 @@ static ompjit_error err;
 static ompjit_status compile(const char *ir, const char *arch,
                              ompjit__passes passes, ompjit__buf *text)
 {
-    ompjit__buf messages = {0};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMTargetMachineRef tm;
-    LLVMModuleRef m;
-    ompjit_status status = ompjit__parse_ir(context, ir, strlen(ir), "t.ll",
-                                            &messages, &m, &err);
+    struct ir_text t;
+    ompjit_status status = ir_text_open(&t, ir, &err);
     if (!status)
-        status = arch ? ompjit__nvptx_machine(arch, 3, &tm, &err)
-                      : ompjit__host_machine(3, false, &tm, &err);
-    if (!status) {
-        status = ompjit__emit_assembly(m, tm, passes, text, &err);
-        LLVMDisposeTargetMachine(tm);
-        LLVMDisposeModule(m);
-    }
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
+        status = arch ? ompjit__nvptx_machine(arch, 3, &t.tm, &err)
+                      : ompjit__host_machine(3, false, &t.tm, &err);
+    if (!status)
+        status = ompjit__emit_assembly(t.m, t.tm, passes, text, &err);
+    ir_text_close(&t);
     return status;
 }
 

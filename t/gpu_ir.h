@@ -6,9 +6,7 @@
 #ifndef OMPJIT_T_GPU_IR_H
 #define OMPJIT_T_GPU_IR_H
 
-#include <llvm-c/Core.h>
-
-#include "backend/backend.h"
+#include "ir_text.h"
 #include "tap.h"
 
 /* Kernels: plain; shared (400 bytes of team memory); stack (a stack frame, and
@@ -84,22 +82,13 @@ static inline ompjit__buf gpu_ir(void)
 static inline ompjit_status gpu_ptx(const char *ir, const char *arch,
                                     ompjit__buf *ptx, ompjit_error *err)
 {
-    ompjit__buf messages = {0};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMModuleRef m = NULL;
-    LLVMTargetMachineRef tm = NULL;
-    ompjit_status s = ompjit__parse_ir(context, ir, strlen(ir), "test.ll",
-                                       &messages, &m, err);
+    struct ir_text t;
+    ompjit_status s = ir_text_open(&t, ir, err);
     if (!s)
-        s = ompjit__nvptx_machine(arch, 3, &tm, err);
+        s = ompjit__nvptx_machine(arch, 3, &t.tm, err);
     if (!s)
-        s = ompjit__nvptx_emit(m, tm, OMPJIT__PASSES_ALL, ptx, err);
-    if (tm)
-        LLVMDisposeTargetMachine(tm);
-    if (m)
-        LLVMDisposeModule(m);
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
+        s = ompjit__nvptx_emit(t.m, t.tm, OMPJIT__PASSES_ALL, ptx, err);
+    ir_text_close(&t);
     return s;
 }
 #endif

@@ -4,30 +4,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <llvm-c/Core.h>
-
-#include "backend/backend.h"
+#include "ir_text.h"
 #include "tap.h"
 
 static ompjit_error err;
 
 static ompjit_status compile(const char *ir, bool tls, ompjit__buf *object)
 {
-    ompjit__buf messages = {0};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMModuleRef m;
-    LLVMTargetMachineRef tm;
-    ompjit_status status = ompjit__parse_ir(context, ir, strlen(ir), "t.ll",
-                                            &messages, &m, &err);
+    struct ir_text t;
+    ompjit_status status = ir_text_open(&t, ir, &err);
     if (!status)
-        status = ompjit__host_machine(2, tls, &tm, &err);
-    if (!status) {
-        status = ompjit__emit_object(m, tm, OMPJIT__PASSES_ALL, object, &err);
-        LLVMDisposeTargetMachine(tm);
-        LLVMDisposeModule(m);
-    }
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
+        status = ompjit__host_machine(2, tls, &t.tm, &err);
+    if (!status)
+        status = ompjit__emit_object(t.m, t.tm, OMPJIT__PASSES_ALL, object,
+                                     &err);
+    ir_text_close(&t);
     return status;
 }
 
