@@ -53,19 +53,24 @@ emulated() {
         OMPJIT_TEAMS=3 OMPJIT_THREADS=64 "$@"
 }
 
-# A program that destroys its context leaves nothing in the driver; `ompjit
-# run` never does.
+# same_and_none_left NAME COMMAND...: and the driver has back what it gave.
+same_and_none_left() {
+    same "$@"
+    is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
+}
+
 as_ptx() {
     for mode in sync async lazy; do
         for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 \
             PTXI_SEED=2; do
             for api in $(apis_of $1); do
-                same "$1 through the API as PTX, $mode, $schedule: $api" \
+                same_and_none_left \
+                    "$1 through the API as PTX, $mode, $schedule: $api" \
                     emulated $mode $schedule "$builddir/examples/$api" $size
-                is "$(tail -n 1 "$tmp/ptxi.log")" "exit: 0 leaks" "  no leaks"
             done
-            same "$1 as PTX, $mode, $schedule" emulated $mode $schedule \
-                "$ompjit" run "$examples/$1.c" $size
+            same_and_none_left "$1 as PTX, $mode, $schedule" \
+                emulated $mode $schedule \
+                "$ompjit" run --release "$examples/$1.c" $size
         done
     done
 }

@@ -159,6 +159,23 @@ status_is 134 "abort" "$ompjit" run "$tmp/status.c" a
 status_is 137 "kill" "$ompjit" run "$tmp/status.c" k
 status_is 139 "a segmentation fault" "$ompjit" run "$tmp/status.c" s
 
+# What is held of devices goes behind the last that may use them, if main returns.
+program late.cpp '#include <cstdio>' '#include <cstdlib>' \
+    'static int region(int x) {' '#pragma omp target map(tofrom : x)' 'x++;' \
+    'return x; }' 'struct late { ~late() { printf(" %d", region(2)); } } it;' \
+    'static void bye() { printf(" %d", region(1)); }' \
+    'int main(int c, char **) { atexit(bye); printf("%d", region(0));' \
+    'if (c > 1) exit(3); return 4; }'
+for option in --release --check "--check --release" "--release --time"; do
+    # shellcheck disable=SC2086 # one argument each
+    status_is 4 "regions in handlers and destructors, $option" \
+        "$ompjit" run $option "$tmp/late.cpp"
+    is "$out" "1 2 3" "  run"
+done
+status_is 3 "  and of a program that leaves by exit" \
+    "$ompjit" run --release "$tmp/late.cpp" x
+is "$out" "1 2 3" "  run"
+
 program absent.c '#include <stdio.h>' 'int main(void) { int x = 0;' \
     'puts("before");' '#pragma omp target map(present, tofrom : x)' 'x = 1;' \
     'puts("after"); return 0; }'

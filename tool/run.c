@@ -11,19 +11,6 @@
 
 #include "tool/tool.h"
 
-/* The options of the program that is checked. */
-static const struct options *checked;
-
-/* The first handler that was set, so the last to run: only here can the status
- * still change. */
-static void end_checked(void)
-{
-    int status = session_verdict(checked, EXIT_OK);
-    fflush(NULL);
-    if (status)
-        _exit(status);
-}
-
 /* Defaults of launches, by the variables that every program of the library
  * obeys. */
 static int set_geometry(const struct options *o)
@@ -84,20 +71,41 @@ static int find_main(ompjit_module *mod, main_function **out)
 
 /* ---------------------------------------------------------------- program */
 
-/* The context and the module are never destroyed: the program's own exit
- * handlers and threads may run until the process ends. A leak checker finds
- * them here. */
+/* Unless that is asked for, the context and the module are never destroyed: the
+ * program's own exit handlers and threads may run until the process ends. A leak
+ * checker finds them here. */
 static struct {
+    const struct options *options;
     ompjit_context *ctx;
     ompjit_module *mod;
     void (*leave)(ompjit_context *ctx, ompjit_module *mod);
 } program __attribute__((used));
 
-/* A program may leave by exit() from anywhere. */
+/* A program may leave by exit() from anywhere. This handler is the first that is
+ * set, so the last to run, and the status can still change. */
 static void leave_program(void)
 {
+    if (!program.options) /* it never ran */
+        return;
     fflush(stdout);
-    program.leave(program.ctx, program.mod);
+    if (program.leave)
+        program.leave(program.ctx, program.mod);
+    int status = session_verdict(program.options, EXIT_OK);
+    fflush(NULL);
+    if (status)
+        _exit(status);
+}
+
+/* When main has returned: exit handlers would come too late, since the driver's
+ * may have run. Those of the program, and its destructors, run here. */
+static void release(void)
+{
+    fflush(stdout);
+    if (program.leave)
+        program.leave(program.ctx, program.mod);
+    program.leave = NULL;
+    ompjit_module_destroy(program.mod);
+    ompjit_context_destroy(program.ctx);
 }
 
 int program_run(const struct options *o, ompjit_context *ctx,
@@ -105,21 +113,26 @@ int program_run(const struct options *o, ompjit_context *ctx,
                                                   ompjit_module *mod))
 {
     main_function *entry;
-    int status = find_main(mod, &entry), argc = 1;
-    if (status)
-        return status;
+    int argc = 1;
+    program.options = o;
     program.ctx = ctx;
     program.mod = mod;
     program.leave = leave;
-    checked = o;
-    if (o->check && atexit(end_checked)) /* before the other: it runs last */
-        complain("no room for an exit handler: the status is the program's");
-    if (leave && atexit(leave_program))
+    /* Before anything of the program runs, such as its constructors. */
+    if ((o->check || leave) && atexit(leave_program))
         complain("no room for an exit handler: no report");
+    int status = find_main(mod, &entry);
+    if (status) {
+        program.options = NULL;
+        return status;
+    }
     while (o->args[argc - 1])
         argc++;
     extern char **environ;
-    exit(entry(argc, o->args - 1, environ));
+    status = entry(argc, o->args - 1, environ);
+    if (o->release)
+        release();
+    exit(status);
 }
 
 /* ---------------------------------------------------------------- reports */
@@ -152,8 +165,8 @@ static void show_reports(ompjit_context *ctx, ompjit_module *mod)
         profile_write(leaving, ctx);
 }
 
-/* The context of a program is never destroyed, so what OMPJIT_PROFILE asks for
- * is told here. */
+/* What OMPJIT_PROFILE asks for is told here: the context of a program is
+ * destroyed late, if at all. */
 static void use_environment(struct options *o)
 {
     const char *asked = getenv("OMPJIT_PROFILE");

@@ -43,7 +43,7 @@ struct options {
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents;
     struct list flags;      /* for clang                                    */
-    bool check, sass, time, quiet, verbose, no_cache, explain, help;
+    bool check, release, sass, time, quiet, verbose, no_cache, explain, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */
