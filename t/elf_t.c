@@ -13,7 +13,7 @@ static bool compile(const char *ir, ompjit__buf *object)
     *object = (ompjit__buf){0};
     bool good = !ir_text_open(&t, ir, &err) &&
                 !ompjit__host_machine(2, false, &t.tm, &err) &&
-                !ompjit__emit_object(t.m, t.tm, OMPJIT__PASSES_ALL, object,
+                !ompjit__emit_object(t.m, t.tm, NULL, OMPJIT__PASSES_ALL, object,
                                      &err);
     if (!good)
         printf("# %s\n", err.text);

@@ -17,9 +17,21 @@ static ompjit_status compile(const char *ir, const char *arch,
         status = arch ? ompjit__nvptx_machine(arch, 3, &t.tm, &err)
                       : ompjit__host_machine(3, false, &t.tm, &err);
     if (!status)
-        status = ompjit__emit_assembly(t.m, t.tm, passes, text, &err);
+        status = ompjit__emit_assembly(t.m, t.tm, NULL, passes, text, &err);
     ir_text_close(&t);
     return status;
+}
+
+/* Do all passes and the lean ones make the same code? */
+static bool same(const char *ir, const char *arch)
+{
+    ompjit__buf all = {0}, lean = {0};
+    bool same = !compile(ir, arch, OMPJIT__PASSES_ALL, &all) &&
+                !compile(ir, arch, OMPJIT__PASSES_LEAN, &lean) &&
+                !strcmp(all.data, lean.data);
+    ompjit__buf_free(&all);
+    ompjit__buf_free(&lean);
+    return same;
 }
 
 /* How many times the code has the words; -1 where there is none. */
@@ -36,8 +48,8 @@ static int count(const char *ir, const char *arch, ompjit__passes passes,
 
 /* The sum of every 4th or 9th int: strength reduction makes a pointer go by 16 or
  * 36. */
-#define SUM(step)                                                              \
-    "define i32 @f(ptr %p, i64 %n) {\n"                                        \
+#define SUM(step, by)                                                          \
+    "define i32 @f(ptr %p, i64 %n, i64 %m) {\n"                                \
     "entry:\n"                                                                 \
     "  br label %loop\n"                                                       \
     "loop:\n"                                                                  \
@@ -47,14 +59,16 @@ static int count(const char *ir, const char *arch, ompjit__passes passes,
     "  %at = getelementptr i32, ptr %p, i64 %index\n"                          \
     "  %v = load volatile i32, ptr %at\n"                                      \
     "  %t = add i32 %s, %v\n"                                                  \
-    "  %next = add i64 %i, 1\n"                                                \
+    "  %next = add i64 %i, " by "\n"                                           \
     "  %end = icmp eq i64 %next, %n\n"                                         \
     "  br i1 %end, label %out, label %loop\n"                                  \
     "out:\n"                                                                   \
     "  ret i32 %t\n"                                                           \
     "}\n"
-static const char by_fours[] = SUM("shl i64 %i, 2");
-static const char by_nines[] = SUM("mul i64 %i, 9");
+static const char by_fours[] = SUM("shl i64 %i, 2", "1");
+static const char by_nines[] = SUM("mul i64 %i, 9", "1");
+static const char by_strides[] = SUM("shl i64 %i, 2", "%m");
+static const char quotients[] = SUM("udiv i64 %i, 10", "1");
 
 /* Both ways load what is loaded again behind them. */
 static const char loads[] =
@@ -95,5 +109,8 @@ int main(void)
        "all passes: a value loaded before is used");
     ok(count(loads, "sm_80", OMPJIT__PASSES_LEAN, "ld.global") == 3,
        "lean: it is loaded again");
+    ok(!same(by_fours, "sm_80"), "lean: addresses are computed on a GPU");
+    ok(same(by_strides, "sm_80") && same(quotients, "sm_80"),
+       "but neither of strides that are not constant, nor quotients");
     return done_testing();
 }

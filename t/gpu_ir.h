@@ -87,7 +87,7 @@ static inline ompjit_status gpu_ptx(const char *ir, const char *arch,
     if (!s)
         s = ompjit__nvptx_machine(arch, 3, &t.tm, err);
     if (!s)
-        s = ompjit__nvptx_emit(t.m, t.tm, OMPJIT__PASSES_ALL, ptx, err);
+        s = ompjit__nvptx_emit(t.m, t.tm, NULL, OMPJIT__PASSES_ALL, ptx, err);
     ir_text_close(&t);
     return s;
 }

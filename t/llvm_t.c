@@ -279,7 +279,7 @@ static ompjit_status select_it(void *arg, ompjit_error *err)
                                        &m, err);
     if (!s)
         s = ompjit__nvptx_machine("sm_80", 3, &tm, err);
-    return s ? s : ompjit__nvptx_emit(m, tm, OMPJIT__PASSES_ALL, &ptx, err);
+    return s ? s : ompjit__nvptx_emit(m, tm, NULL, OMPJIT__PASSES_ALL, &ptx, err);
 }
 
 static ompjit_status nested(void *arg, ompjit_error *err)

@@ -16,7 +16,7 @@ static ompjit_status compile(const char *ir, bool tls, ompjit__buf *object)
     if (!status)
         status = ompjit__host_machine(2, tls, &t.tm, &err);
     if (!status)
-        status = ompjit__emit_object(t.m, t.tm, OMPJIT__PASSES_ALL, object,
+        status = ompjit__emit_object(t.m, t.tm, NULL, OMPJIT__PASSES_ALL, object,
                                      &err);
     ir_text_close(&t);
     return status;

@@ -14,6 +14,7 @@
 #include "backend/arch.h"
 #include "backend/emit.h"
 #include "backend/jit.h"
+#include "backend/stock.h"
 #include "core.h"
 
 /* ------------------------------------------------------- LLVM (ir/llvm.c) */
@@ -67,10 +68,10 @@ ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
 ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
                                     LLVMTargetMachineRef *out,
                                     ompjit_error *err);
-/* A linked and optimized module to PTX text. */
+/* A linked and optimized module to PTX text; g as for ompjit__emit_assembly. */
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 ompjit__passes passes, ompjit__buf *ptx,
-                                 ompjit_error *err);
+                                 ompjit__generator *g, ompjit__passes passes,
+                                 ompjit__buf *ptx, ompjit_error *err);
 /* PTX to cubin by the context's assembler (nothing else of ctx is read), and
  * what its kernels use. The driver as assembler gives an image of kind PTX with
  * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
@@ -128,11 +129,13 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
                                      ompjit_error *err);
 /* Thread-local variables by __emutls_get_address. emutls.cc */
 void ompjit__emulate_tls(LLVMTargetMachineRef tm);
-/* Module to object bytes, or to assembly text. backend/emit.c */
+/* Module to object bytes, or to assembly text, by a code generator for such
+ * files; NULL: by one for it alone. backend/emit.c */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                  ompjit__passes passes, ompjit__buf *object,
-                                  ompjit_error *err);
+                                  ompjit__generator *g, ompjit__passes passes,
+                                  ompjit__buf *object, ompjit_error *err);
 ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit__generator *g,
                                     ompjit__passes passes, ompjit__buf *text,
                                     ompjit_error *err);
 /* The passes for a variant whose template is nothing but its kernel (and entry),
@@ -152,6 +155,7 @@ typedef struct ompjit__machine {
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
     bool plain; /* the last build needed the plain runtime only       */
+    ompjit__stock *stock;   /* NULL, or for variants: stock.h             */
 } ompjit__machine;
 
 /* One for an architecture's images, the caller's until it gives it back. One

@@ -80,47 +80,78 @@ static ompjit_status verify(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* A variant is built where others have been (stock.h), a unit in a context of its
+ * own, in which the runtime may have been read already. */
+static ompjit_status take_context(struct build *b, ompjit_error *err)
+{
+    ompjit__machine *machine = b->machine;
+    if (b->templated && !machine->stock)
+        machine->stock = ompjit__stock_new(
+            b->tm, b->host ? LLVMObjectFile : LLVMAssemblyFile);
+    if (b->templated && !machine->stock)
+        return ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
+    if (b->templated) {
+        b->context = ompjit__stock_context(machine->stock);
+    } else if (machine->context) {
+        b->context = machine->context;
+        b->runtime = machine->runtime;
+        machine->context = NULL;
+    } else {
+        b->context = LLVMContextCreate();
+    }
+    ompjit__llvm_collect(b->context, &b->messages);
+    return OMPJIT_OK;
+}
+
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__machine_take(
         b->ctx, b->arch, b->unit->opt_level, &b->machine, err);
-    if (!status)
-        b->tm = b->machine->tm;
-    if (!status && b->machine->context && !b->templated) {
-        b->context = b->machine->context;
-        b->runtime = b->machine->runtime;
-        b->machine->context = NULL;
-        ompjit__llvm_collect(b->context, &b->messages);
-    } else {
-        b->context = ompjit__llvm_context(&b->messages);
-    }
-    return status;
+    if (status)
+        return status;
+    b->tm = b->machine->tm;
+    return take_context(b, err);
 }
 
-static void end(struct build *b)
+static void leave_context(struct build *b, bool failed)
+{
+    ompjit__machine *machine = b->machine;
+    if (!b->templated) {
+        LLVMContextDispose(b->context);
+        return;
+    }
+    LLVMContextSetDiagnosticHandler(b->context, NULL, NULL);
+    if (failed || ompjit__stock_is_used_up(machine->stock)) {
+        ompjit__stock_free(machine->stock);
+        machine->stock = NULL;
+    }
+}
+
+static void end(struct build *b, bool failed)
 {
     if (b->m)
         LLVMDisposeModule(b->m);
     if (b->runtime)
         LLVMDisposeModule(b->runtime);
-    if (b->machine)
-        b->machine->plain = b->plain;
-    if (b->machine)
-        ompjit__machine_give(b->ctx, b->machine);
-    LLVMContextDispose(b->context);
+    if (b->context)
+        leave_context(b, failed);
+    if (!b->machine)
+        return;
+    b->machine->plain = b->plain;
+    ompjit__machine_give(b->ctx, b->machine);
 }
 
 /* A unit or a template: ours, and verified when it was made. */
 static ompjit_status parse(struct build *b, const ompjit__buf *bc,
-                           ompjit_error *err)
+                           LLVMModuleRef *out, ompjit_error *err)
 {
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc->data, bc->size, b->unit->name, false);
-    bool failed = LLVMParseBitcodeInContext2(b->context, memory, &b->m);
+    bool failed = LLVMParseBitcodeInContext2(b->context, memory, out);
     LLVMDisposeMemoryBuffer(memory);
     if (!failed)
         return OMPJIT_OK;
-    b->m = NULL;
+    *out = NULL;
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_READ,
                         "%s: its bitcode does not load: %s", b->unit->name,
                         b->messages.data ? b->messages.data : "");
@@ -128,7 +159,7 @@ static ompjit_status parse(struct build *b, const ompjit__buf *bc,
 
 static ompjit_status read_unit(struct build *b, ompjit_error *err)
 {
-    ompjit_status status = parse(b, &b->unit->device_bc, err);
+    ompjit_status status = parse(b, &b->unit->device_bc, &b->m, err);
     if (!status && b->host)
         ompjit__line_tables(b->m);
     else if (!status && b->unit->own_lines)
@@ -558,7 +589,7 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
         if (b->image->bytes.failed)
             status = ompjit__no_memory(err, OMPJIT_STAGE_LINK);
     }
-    end(b);
+    end(b, status != OMPJIT_OK);
     return status;
 }
 
@@ -612,6 +643,21 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
                           : ompjit__no_memory(err, OMPJIT_STAGE_LINK);
 }
 
+static ompjit_status copy_module(struct build *b, const ompjit__template *t,
+                                 ompjit_error *err)
+{
+    ompjit__stock *stock = b->machine->stock;
+    LLVMModuleRef m = ompjit__stock_find(stock, t->number);
+    if (!m) {
+        ompjit_status status = parse(b, &t->bc, &m, err);
+        if (status)
+            return status;
+        ompjit__stock_keep(stock, t->number, m);
+    }
+    b->m = LLVMCloneModule(m);
+    return OMPJIT_OK;
+}
+
 static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
@@ -622,7 +668,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     ompjit_status status = ompjit__template_get(b->unit->templates, &key,
                                                 make_template, b, &t, err);
     if (!status)
-        status = parse(b, &t->bc, err);
+        status = copy_module(b, t, err);
     done(b, OMPJIT_STAGE_READ);
     if (!status)
         status = copy_globals(b, t, err);
@@ -672,6 +718,8 @@ static ompjit_status check_undefined(struct build *b, ompjit_error *err)
 
 static ompjit_status generate(struct build *b, ompjit_error *err)
 {
+    ompjit__generator *generator =
+        b->templated ? ompjit__stock_generator(b->machine->stock) : NULL;
     ompjit_status status = verify(b, err);
     if (!status)
         status = check_undefined(b, err);
@@ -687,15 +735,15 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
         LLVMDisposeMessage(text);
     } else if (b->format == OMPJIT__FORMAT_ASSEMBLY) {
         LLVMSetTargetMachineAsmVerbosity(b->tm, true); /* tells of spills */
-        status = ompjit__emit_assembly(b->m, b->tm, b->passes,
+        status = ompjit__emit_assembly(b->m, b->tm, NULL, b->passes,
                                        &b->image->bytes, err);
     } else if (b->host) {
         b->image->kind = OMPJIT__IMAGE_OBJECT;
-        status = ompjit__emit_object(b->m, b->tm, b->passes,
+        status = ompjit__emit_object(b->m, b->tm, generator, b->passes,
                                      &b->image->bytes, err);
     } else {
         b->image->kind = OMPJIT__IMAGE_PTX;
-        status = ompjit__nvptx_emit(b->m, b->tm, b->passes,
+        status = ompjit__nvptx_emit(b->m, b->tm, generator, b->passes,
                                     &b->image->bytes, err);
     }
     if (!status && b->image->bytes.failed)
@@ -731,7 +779,7 @@ static ompjit_status compile(void *arg, ompjit_error *err)
         status = optimize(b, err);
     if (!status)
         status = generate(b, err);
-    end(b);
+    end(b, status != OMPJIT_OK);
     return status;
 }
 

@@ -1,68 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * LLVM's code generator without passes that gain nothing here. C++ because
- * LLVM's C API has all of them or none. (The passes are set up for each module,
- * which is a tenth of a small one's time: those of LLVM 22 may not be used again
- * for a module in another context, whose types they have kept.)
+ * LLVM's code generator without passes that gain nothing here, set up once for
+ * many modules. C++ because LLVM's C API has all of them or none, and sets them
+ * up for each.
  */
 #undef PIC /* libtool's; LLVM has a parameter of that name */
 #include <llvm-c/Core.h>
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
-#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "backend/reducible.h"
 extern "C" {
 #include "backend/emit.h"
 }
 
-/* Is it a number times something, other than a scaled index? */
-static bool is_product(const llvm::Instruction &i, const llvm::DataLayout &data)
-{
-    if (i.getOpcode() == llvm::Instruction::Mul)
-        return i.getType()->isIntegerTy() &&
-               llvm::isa<llvm::Constant>(i.getOperand(1));
-    const auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
-    if (!address || address->hasAllConstantIndices())
-        return false;
-    uint64_t size = data.getTypeAllocSize(address->getSourceElementType());
-    return size > 8 || (size & (size - 1));
-}
-
-/* Those that loops compute become sums by strength reduction. */
-static bool loops_multiply(llvm::Module &m)
+static bool is_reducible(llvm::Module &m, llvm::Triple::ArchType arch)
 {
     for (llvm::Function &f : m) {
         if (f.isDeclaration())
             continue;
         llvm::DominatorTree tree(f);
         llvm::LoopInfo loops(tree);
-        for (llvm::BasicBlock &block : f)
-            if (loops.getLoopFor(&block) &&
-                llvm::any_of(block, [&m](llvm::Instruction &i) {
-                    return is_product(i, m.getDataLayout());
-                }))
-                return true;
+        if (ompjit::is_reducible(f, loops, arch))
+            return true;
     }
     return false;
 }
 
+/* A GPU's printer does not forget a shared variable of one function, and would
+ * look for it in the next module. */
+static bool is_remembered(const llvm::GlobalVariable &v)
+{
+    enum { SHARED = 3 };
+    return v.getAddressSpace() == SHARED && v.hasLocalLinkage();
+}
+
 namespace {
 
-/* Of the passes that a target adds to it, those that are wanted. */
-struct Choice : llvm::legacy::PassManagerBase {
+/* The passes, and what they write. */
+struct Passes : llvm::legacy::PassManagerBase {
     llvm::legacy::PassManager all;
-    ompjit__passes wanted;
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream out;
     llvm::Triple::ArchType arch;
-    bool multiplies;
+    ompjit__passes wanted;
+    bool reducible; /* loops of the modules that they are for are */
 
-    Choice(ompjit__passes passes, const llvm::TargetMachine &tm,
-           llvm::Module &m)
-        : wanted(passes), arch(tm.getTargetTriple().getArch()),
-          multiplies(passes == OMPJIT__PASSES_LEAN && loops_multiply(m))
+    Passes(const llvm::TargetMachine &tm, ompjit__passes passes,
+           bool with_loops)
+        : out(bytes), arch(tm.getTargetTriple().getArch()), wanted(passes),
+          reducible(with_loops)
     {
     }
 
@@ -83,20 +73,19 @@ struct Choice : llvm::legacy::PassManagerBase {
         return llvm::is_contained(idle, name);
     }
 
-    /* On x86-64, whose addresses have a base, a scaled index and a
-     * displacement, strength reduction of loops without products; on a GPU, whose
-     * addresses have been anchored (anchor.h), a second look for common parts of
-     * them. */
+    /* Strength reduction, where it finds little; on a GPU, whose addresses have
+     * been anchored (anchor.h), a second look for common parts of them. */
     bool is_slow(llvm::StringRef name) const
     {
         if (name == "Canonicalize Freeze Instructions in Loops")
             return true;
         switch (arch) {
         case llvm::Triple::x86_64:
-            return name == "Loop Strength Reduction" && !multiplies;
+            return name == "Loop Strength Reduction" && !reducible;
         case llvm::Triple::nvptx64:
             return name == "Nary reassociation" ||
-                   name == "Global Value Numbering";
+                   name == "Global Value Numbering" ||
+                   (name == "Loop Strength Reduction" && !reducible);
         default:
             return false;
         }
@@ -114,23 +103,66 @@ struct Choice : llvm::legacy::PassManagerBase {
 
 } // namespace
 
-bool ompjit__codegen(LLVMModuleRef ref, LLVMTargetMachineRef machine,
-                     LLVMCodeGenFileType type, ompjit__passes wanted,
-                     void (*take)(void *to, const char *bytes, size_t size),
-                     void *to)
+/* Set up when they are first needed. */
+struct ompjit__generator {
+    llvm::TargetMachine &tm;
+    llvm::CodeGenFileType type;
+    std::unique_ptr<Passes> all, lean, lean_for_loops;
+
+    std::unique_ptr<Passes> &find(ompjit__passes wanted, bool reducible)
+    {
+        if (wanted == OMPJIT__PASSES_ALL)
+            return all;
+        return reducible ? lean_for_loops : lean;
+    }
+
+    /* NULL: the machine has no such files. */
+    Passes *set_up(ompjit__passes wanted, bool reducible)
+    {
+        std::unique_ptr<Passes> &passes = find(wanted, reducible);
+        if (passes)
+            return passes.get();
+        passes = std::make_unique<Passes>(tm, wanted, reducible);
+        if (tm.addPassesToEmitFile(*passes, passes->out, nullptr, type))
+            passes.reset();
+        return passes.get();
+    }
+};
+
+ompjit__generator *ompjit__generator_new(LLVMTargetMachineRef tm,
+                                         LLVMCodeGenFileType type)
 {
-    auto &tm = *reinterpret_cast<llvm::TargetMachine *>(machine);
+    return new ompjit__generator{*reinterpret_cast<llvm::TargetMachine *>(tm),
+                                 type == LLVMAssemblyFile
+                                     ? llvm::CodeGenFileType::AssemblyFile
+                                     : llvm::CodeGenFileType::ObjectFile,
+                                 {}, {}, {}};
+}
+
+void ompjit__generator_free(ompjit__generator *g)
+{
+    delete g;
+}
+
+bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef ref,
+                           ompjit__passes wanted,
+                           void (*take)(void *to, const char *bytes,
+                                        size_t size),
+                           void *to)
+{
     llvm::Module &m = *llvm::unwrap(ref);
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream out(bytes);
-    m.setDataLayout(tm.createDataLayout());
-    Choice passes(wanted, tm, m);
-    if (tm.addPassesToEmitFile(passes, out, nullptr,
-                               type == LLVMAssemblyFile
-                                   ? llvm::CodeGenFileType::AssemblyFile
-                                   : llvm::CodeGenFileType::ObjectFile))
+    bool reducible = wanted == OMPJIT__PASSES_LEAN &&
+                     is_reducible(m, g->tm.getTargetTriple().getArch());
+    Passes *passes = g->set_up(wanted, reducible);
+    if (!passes)
         return false;
-    passes.all.run(m);
-    take(to, bytes.data(), bytes.size());
+    bool is_last = passes->arch == llvm::Triple::nvptx64 &&
+                   llvm::any_of(m.globals(), is_remembered);
+    m.setDataLayout(g->tm.createDataLayout());
+    passes->all.run(m);
+    take(to, passes->bytes.data(), passes->bytes.size());
+    passes->bytes.clear();
+    if (is_last)
+        g->find(wanted, reducible).reset();
     return true;
 }

@@ -121,7 +121,7 @@ static ompjit_status compile(struct making *k, ompjit_error *err)
     if (status)
         return status;
     rename_inner(k->m);
-    return ompjit__nvptx_emit(k->m, k->tm, OMPJIT__PASSES_ALL, k->ptx, err);
+    return ompjit__nvptx_emit(k->m, k->tm, NULL, OMPJIT__PASSES_ALL, k->ptx, err);
 }
 
 static ompjit_status make(void *arg, ompjit_error *err)

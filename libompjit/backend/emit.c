@@ -20,13 +20,13 @@ static void take(void *to, const char *bytes, size_t size)
     ompjit__buf_add(to, bytes, size);
 }
 
-static ompjit_status emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                          LLVMCodeGenFileType type, ompjit__passes passes,
-                          ompjit__buf *out, ompjit_error *err)
+static ompjit_status run(ompjit__generator *g, LLVMModuleRef m,
+                         ompjit__passes passes, ompjit__buf *out,
+                         ompjit_error *err)
 {
     LLVMContextRef context = LLVMGetModuleContext(m);
     size_t mark = ompjit__llvm_mark(context);
-    if (!ompjit__codegen(m, tm, type, passes, take, out))
+    if (!ompjit__generator_run(g, m, passes, take, out))
         return failure(m, "its target has no such files", err);
     const char *errors = ompjit__llvm_errors(context, mark);
     if (errors)
@@ -35,16 +35,28 @@ static ompjit_status emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
                        : OMPJIT_OK;
 }
 
-ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                  ompjit__passes passes, ompjit__buf *object,
-                                  ompjit_error *err)
+static ompjit_status emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                          ompjit__generator *g, LLVMCodeGenFileType type,
+                          ompjit__passes passes, ompjit__buf *out,
+                          ompjit_error *err)
 {
-    return emit(m, tm, LLVMObjectFile, passes, object, err);
+    ompjit__generator *own = g ? NULL : ompjit__generator_new(tm, type);
+    ompjit_status status = run(g ? g : own, m, passes, out, err);
+    ompjit__generator_free(own);
+    return status;
+}
+
+ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                  ompjit__generator *g, ompjit__passes passes,
+                                  ompjit__buf *object, ompjit_error *err)
+{
+    return emit(m, tm, g, LLVMObjectFile, passes, object, err);
 }
 
 ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit__generator *g,
                                     ompjit__passes passes, ompjit__buf *text,
                                     ompjit_error *err)
 {
-    return emit(m, tm, LLVMAssemblyFile, passes, text, err);
+    return emit(m, tm, g, LLVMAssemblyFile, passes, text, err);
 }

@@ -16,11 +16,18 @@ typedef enum ompjit__passes {
     OMPJIT__PASSES_LEAN
 } ompjit__passes;
 
+/* The code generator for one machine and kind of file, and for modules of one
+ * LLVM context, one after another: its passes keep types. codegen.cc */
+typedef struct ompjit__generator ompjit__generator;
+ompjit__generator *ompjit__generator_new(LLVMTargetMachineRef tm,
+                                         LLVMCodeGenFileType type);
+void ompjit__generator_free(ompjit__generator *g); /* accepts NULL */
 /* Calls `take` once with a module's file; false, without the call, where the
- * machine has no such files. codegen.cc */
-bool ompjit__codegen(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                     LLVMCodeGenFileType type, ompjit__passes passes,
-                     void (*take)(void *to, const char *bytes, size_t size),
-                     void *to);
+ * machine has no such files. */
+bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,
+                           ompjit__passes passes,
+                           void (*take)(void *to, const char *bytes,
+                                        size_t size),
+                           void *to);
 
 #endif

@@ -31,6 +31,7 @@
 
 #include "backend/anchor.h"
 #include "backend/unroll.h"
+#include "backend/walk.h"
 
 extern "C" LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m,
                                             LLVMTargetMachineRef tm,
@@ -298,7 +299,10 @@ static void fill(Pipeline &p, bool host)
     p.add(after_unroll);
     if (!host) {
         p.functions.addPass(ompjit::AnchorPointers());
+        p.add("loop-simplify");
+        p.functions.addPass(ompjit::WalkPointers());
         p.add(after_anchors);
+        p.functions.addPass(ompjit::CountAhead());
     }
     p.on_module(globals);
     if (!host)

@@ -104,6 +104,7 @@ void ompjit__machines_free(ompjit__machine *first)
     while (first) {
         ompjit__machine *next = first->next;
         unload(first);
+        ompjit__stock_free(first->stock);
         LLVMDisposeTargetMachine(first->tm);
         free(first);
         first = next;

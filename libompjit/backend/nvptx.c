@@ -62,11 +62,11 @@ static void add_optimizable(ompjit__buf *ptx, const char *text, size_t size)
 }
 
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 ompjit__passes passes, ompjit__buf *ptx,
-                                 ompjit_error *err)
+                                 ompjit__generator *g, ompjit__passes passes,
+                                 ompjit__buf *ptx, ompjit_error *err)
 {
     ompjit__buf text = {0};
-    ompjit_status status = ompjit__emit_assembly(m, tm, passes, &text, err);
+    ompjit_status status = ompjit__emit_assembly(m, tm, g, passes, &text, err);
     if (!status)
         add_optimizable(ptx, text.data, text.size);
     ompjit__buf_free(&text);

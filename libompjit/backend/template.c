@@ -60,9 +60,11 @@ static ompjit_status add(
     ompjit_status (*make)(void *arg, ompjit__template *t, ompjit_error *err),
     void *arg, ompjit__template **out, ompjit_error *err)
 {
+    static _Atomic uint64_t numbers;
     ompjit__template *t = calloc(1, sizeof *t);
     if (!t)
         return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
+    t->number = ++numbers;
     t->kernel = ompjit__strdup(key->kernel);
     t->arch = ompjit__strdup(key->arch);
     t->alone = key->alone;

@@ -12,6 +12,7 @@
 
 typedef struct ompjit__template {
     struct ompjit__template *next;
+    uint64_t number;     /* no other's in this process           */
     char *kernel, *arch;
     bool alone;          /* for teams of one thread              */
     bool import_globals;

@@ -97,7 +97,7 @@ static ompjit_status compile_module(ompjit__hostjit *h, LLVMModuleRef m,
         status = ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
     stage_done(h, OMPJIT_STAGE_OPTIMIZE, &start);
     if (!status)
-        status = ompjit__emit_object(m, tm, OMPJIT__PASSES_ALL,
+        status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,
                                      &h->made.object, err);
     stage_done(h, OMPJIT_STAGE_CODEGEN, &start);
     return status;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What variants share (backend/stock.h) does not show in them: built one after
+ * another, of different kernels, in turn, they are what each is in a context of
+ * its own.
+ */
+#include <ctype.h>
+
+#include "api/module.h"
+#include "backend/backend.h"
+#include "tap.h"
+
+/* More kernels than templates are kept; `rows` is generic and `sum` reduces, so
+ * they have shared variables on a GPU; `every` has a product and a quotient. */
+static const char source[] =
+    "void axpy(int n, double a, double *x, double *y) {\n"
+    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
+    "map(y[:n])\n"
+    "  for (int i = 0; i < n; i++) y[i] += a * x[i];\n"
+    "}\n"
+    "void sum(int n, double *x, double *s) {\n"
+    "  double t = 0;\n"
+    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
+    "map(tofrom: t) reduction(+: t)\n"
+    "  for (int i = 0; i < n; i++) t += x[i];\n"
+    "  *s = t;\n"
+    "}\n"
+    "void rows(int n, int m, double *x) {\n"
+    "#pragma omp target teams distribute map(x[:n * m])\n"
+    "  for (int i = 0; i < n; i++) {\n"
+    "    double f = x[i * m];\n"
+    "#pragma omp parallel for\n"
+    "    for (int k = 1; k < m; k++) x[i * m + k] *= f;\n"
+    "  }\n"
+    "}\n"
+    "struct body { float x, y, z; };\n"
+    "void every(int n, int step, struct body *b) {\n"
+    "#pragma omp target teams distribute parallel for map(b[:n])\n"
+    "  for (int i = 0; i < n; i++) b[i / step * step].x += b[i].z;\n"
+    "}\n"
+    "void one(int *p) {\n"
+    "#pragma omp target map(p[:1])\n"
+    "  p[0]++;\n"
+    "}\n"
+    "void scale(int n, float a, float *x) {\n"
+    "#pragma omp target teams distribute parallel for simd map(x[:n])\n"
+    "  for (int i = 0; i < n; i++) x[i] *= a;\n"
+    "}\n";
+
+static const char foreign[] =
+    "int omp_get_nobody_knows(void);\n"
+    "void wrong(int *p, int n) {\n"
+    "#pragma omp target map(p[:1])\n"
+    "  p[0] = omp_get_nobody_knows() + n;\n"
+    "}\n";
+
+static ompjit_error err;
+
+static ompjit_context *open_context(void)
+{
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx;
+    options.devices = "host";
+    if (ompjit_context_create(&options, &ctx, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    return ctx;
+}
+
+static ompjit_module *open_module(ompjit_context *ctx, const char *text)
+{
+    ompjit_module *mod;
+    if (ompjit_module_from_c(ctx, text, NULL, &mod, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    return mod;
+}
+
+/* With all scalars folded to numbers that `turn` decides. */
+static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
+                           unsigned kernel, bool gpu, unsigned turn,
+                           ompjit__buf *out)
+{
+    const ompjit__kernel_desc *k = &unit->kernels[kernel];
+    uint64_t values[64] = {0};
+    ompjit__spec spec = {.kernel = k->symbol,
+                         .threads = gpu ? 64 : 1,
+                         .teams = 2 + turn,
+                         .literals = values};
+    for (unsigned i = 0; i < k->nparams; i++)
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER) {
+            spec.literal_mask |= UINT64_C(1) << i;
+            values[i] = 100 + 1000 * turn + i;
+        }
+    ompjit__image image = {0};
+    ompjit_status status = ompjit__build(
+        ctx, unit, gpu ? "sm_90" : "host",
+        gpu ? OMPJIT_FORMAT_PTX : OMPJIT_FORMAT_OBJECT, &spec, &image, &err);
+    if (!status)
+        ompjit__buf_add(out, image.bytes.data, image.bytes.size);
+    ompjit__image_free(&image);
+    return status;
+}
+
+/* PTX numbers calls from one build of a target machine to the next; the numbers
+ * mean nothing. */
+static void forget_numbers(ompjit__buf *text, const char *before)
+{
+    size_t n = strlen(before), to = 0;
+    for (size_t at = 0; at < text->size;) {
+        bool found = text->size - at > n && !memcmp(text->data + at, before, n);
+        for (size_t i = 0; i < (found ? n : 1); i++)
+            text->data[to++] = text->data[at++];
+        while (found && isdigit((unsigned char)text->data[at]))
+            at++;
+    }
+    text->size = to;
+}
+
+static bool same(ompjit__buf *a, ompjit__buf *b, bool gpu)
+{
+    static const char *const numbered[] = {"callseq ", "prototype_"};
+    for (size_t i = 0; gpu && i < OMPJIT__COUNT(numbered); i++) {
+        forget_numbers(a, numbered[i]);
+        forget_numbers(b, numbered[i]);
+    }
+    return a->size && a->size == b->size && !memcmp(a->data, b->data, a->size);
+}
+
+/* Enough of them for the shared LLVM context to be replaced. */
+enum { TURNS = 6, ROUNDS = 2 };
+
+static void compare(ompjit_context *shared, const ompjit__unit *unit, bool gpu)
+{
+    unsigned built = 0, alike = 0;
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (unsigned turn = 0; turn < TURNS; turn++)
+            for (unsigned k = 0; k < unit->nkernels; k++) {
+                ompjit__buf a = {0}, b = {0};
+                ompjit_context *own = open_context();
+                if (!build(shared, unit, k, gpu, turn, &a) &&
+                    !build(own, unit, k, gpu, turn, &b)) {
+                    bool is = same(&a, &b, gpu);
+                    if (!is)
+                        printf("# kernel %u, turn %u differs\n", k, turn);
+                    built++;
+                    alike += is;
+                }
+                ompjit_context_destroy(own);
+                ompjit__buf_free(&a);
+                ompjit__buf_free(&b);
+            }
+    ok(built == ROUNDS * TURNS * unit->nkernels && alike == built,
+       "%s: %u of %u variants are what they are alone", gpu ? "PTX" : "host",
+       alike, built);
+}
+
+/* A build that fails leaves nothing behind for the next. */
+static void fail_between(ompjit_context *shared, const ompjit__unit *unit,
+                         bool gpu)
+{
+    ompjit_module *mod = open_module(shared, foreign);
+    ompjit__buf before = {0}, none = {0}, behind = {0};
+    build(shared, unit, 0, gpu, 1, &before);
+    ok(build(shared, &mod->unit, 0, gpu, 1, &none) == OMPJIT_ERR_LINK,
+       "%s: a build that fails", gpu ? "PTX" : "host");
+    ok_contains(err.text, "omp_get_nobody_knows", "  with its reason");
+    ok(!build(shared, unit, 0, gpu, 1, &behind) && same(&before, &behind, gpu),
+       "  and the next is what it was");
+    ompjit__buf_free(&before);
+    ompjit__buf_free(&none);
+    ompjit__buf_free(&behind);
+    ompjit_module_destroy(mod);
+}
+
+int main(void)
+{
+    ompjit_context *shared = open_context();
+    ompjit_module *mod = open_module(shared, source);
+    ok(mod->unit.nkernels == 6, "six kernels");
+    for (int gpu = 0; gpu < 2; gpu++) {
+        compare(shared, &mod->unit, gpu);
+        fail_between(shared, &mod->unit, gpu);
+    }
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(shared);
+    return done_testing();
+}
