@@ -98,6 +98,7 @@ static void targets(const char *how)
     spec.noalias = bit("x") | bit("y") | bit("z");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
         "host, pointers that do not");
+    spec.teams = 1; /* which begins at the arrays' */
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
     spec.aligned = bit("x");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 1, "host, aligned");
@@ -122,6 +123,9 @@ static void straight(bool templated)
         has("sm_90", OMPJIT_FORMAT_PTX, &spec, "st.shared", 0, "PTX");
     }
     spec.threads = 1;
+    if (templated)
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "define internal", 0,
+            "host, kernel and entry in one");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
         "host, 32 teams");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "llvm.smin", 0, "host, 32 teams");

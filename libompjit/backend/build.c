@@ -428,17 +428,23 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
  * place: one function is left, and constants, before LLVM's pipeline begins. */
 #define JOIN "always-inline,globaldce," CLEAN ","
 
+/* Loops round the ranges of a team (runtime-bc), which have no second round: the
+ * pipeline sees that too late to simplify what is left. */
+#define DROP_ROUNDS                                                            \
+    ",function(loop(loop-deletion),simplifycfg,early-cse<memssa>,"             \
+    "instcombine<no-verify-fixpoint>,simplifycfg)"
+
 /* In the end what only functions that are gone have read goes. */
 static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
 {
-    char passes[120];
+    char passes[240];
     snprintf(passes, sizeof passes, "%s%s<O%u>%s",
              b->host    ? "globaldce,"
              : b->plain ? JOIN
                         : "",
              b->is_template ? "thinlto-pre-link" : "default",
              b->unit->opt_level,
-             b->is_template ? "" : ",globalopt,globaldce");
+             b->is_template ? DROP_ROUNDS : ",globalopt,globaldce");
     return ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
 }
 
