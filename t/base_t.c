@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Errors, buffers and libraries loaded at run time.
  */
+#include <dlfcn.h>
+
 #include "base/base.h"
 #include "tap.h"
 
@@ -69,10 +71,34 @@ static void libraries(void)
     ok_contains(err.text, "/nonexistent/libm.so", "and the path that failed");
 }
 
+/* What is said to be missing dlopen does not find, and looks for where somebody
+ * may have put another. */
+static void missing_libraries(void)
+{
+    static const char *const names[] = {"libc.so.6", "libz.so.1", "libm.so.6",
+                                        "libnowhere.so.9"};
+    unsetenv("LD_LIBRARY_PATH");
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
+        void *handle = dlopen(names[i], RTLD_LAZY);
+        ok(ompjit__library_missing(names[i]) == !handle, "%s is %s", names[i],
+           handle ? "there" : "missing");
+        if (handle)
+            dlclose(handle);
+    }
+    setenv("LD_LIBRARY_PATH", "/nonexistent", 1);
+    ok(!ompjit__library_missing("libnowhere.so.9"),
+       "with LD_LIBRARY_PATH nobody knows");
+    unsetenv("LD_LIBRARY_PATH");
+    const char *path = ompjit__library_here("libc.so");
+    ok(path && strstr(path, "/libc.so.6"), "the C library is in the process");
+    ok(!ompjit__library_here("libnowhere"), "another is not");
+}
+
 int main(void)
 {
     errors();
     buffers();
     libraries();
+    missing_libraries();
     return done_testing();
 }

@@ -3,6 +3,7 @@
  * and the source line, in teams of one thread and of several, and the process
  * goes on; faults that are not a kernel's are what they were without us.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/fault.h"
 #include "ompjit.h"
 #include "tap.h"
 
@@ -283,6 +285,29 @@ static int child(int keep_signals, bool in_kernel)
     return WIFSIGNALED(status) || WEXITSTATUS(status) ? status : -1;
 }
 
+/* The ends of stacks, found without asking the C library where that takes long. */
+static void *stack_end(void *unused)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    ompjit__fault_thread();
+    return ompjit__fault_stack_end() == (uintptr_t)low ? low : NULL;
+}
+
+static void stack_ends(void)
+{
+    pthread_t thread;
+    void *same = NULL;
+    ok(stack_end(NULL) != NULL, "the first thread's stack ends where it does");
+    pthread_create(&thread, NULL, stack_end, NULL);
+    pthread_join(thread, &same);
+    ok(same != NULL, "and another's");
+}
+
 int main(void)
 {
     struct sigaction before, now;
@@ -298,6 +323,7 @@ int main(void)
         each_fault(&s, threads[i]);
     wipe(&s);
     mapping(&s);
+    stack_ends();
     finish(&s);
     sigaction(SIGSEGV, NULL, &now);
     ok(now.sa_handler == before.sa_handler, "SIGSEGV is as it was");

@@ -4,7 +4,15 @@
  * status with every cause in its text.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -44,4 +52,68 @@ ompjit_status ompjit__load_library(const char *what, const char *const *paths,
         causes.data ? causes.data : " nowhere to look");
     ompjit__buf_free(&causes);
     return status;
+}
+
+struct wanted {
+    const char *name, *path;
+};
+
+static int is_wanted(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct wanted *wanted = data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *file = slash ? slash + 1 : info->dlpi_name;
+    if (strncmp(file, wanted->name, strlen(wanted->name)))
+        return 0;
+    wanted->path = info->dlpi_name;
+    return 1;
+}
+
+const char *ompjit__library_here(const char *name)
+{
+    struct wanted wanted = {.name = name};
+    dl_iterate_phdr(is_wanted, &wanted);
+    return wanted.path;
+}
+
+/* Does the loader's list of libraries have the name? Also where there is none. */
+static bool may_be_listed(const char *name)
+{
+    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    bool may = true;
+    if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0) {
+        size_t size = (size_t)st.st_size;
+        void *list = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (list != MAP_FAILED) {
+            may = memmem(list, size, name, strlen(name)) != NULL;
+            munmap(list, size);
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return may;
+}
+
+static bool is_in_system_folder(const char *name)
+{
+#define CPU_FOLDERS(cpu) "/lib/" cpu "-linux-gnu", "/usr/lib/" cpu "-linux-gnu"
+    static const char *const folders[] = {
+        CPU_FOLDERS("x86_64"), CPU_FOLDERS("aarch64"), "/lib64",
+        "/usr/lib64",          "/lib",                 "/usr/lib"};
+#undef CPU_FOLDERS
+    for (size_t i = 0; i < OMPJIT__COUNT(folders); i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (!access(path, F_OK))
+            return true;
+    }
+    return false;
+}
+
+bool ompjit__library_missing(const char *name)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    return !(path && *path) && !ompjit__library_here(name) &&
+           !may_be_listed(name) && !is_in_system_folder(name);
 }

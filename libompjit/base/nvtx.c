@@ -74,9 +74,9 @@ static void find(void)
         push = (push_fn *)slots[PUSH_A];
         pop = (pop_fn *)slots[POP];
     }
-    void *old = push && pop ? NULL
-                            : dlopen("libnvToolsExt.so.1",
-                                     RTLD_LAZY | RTLD_NOLOAD);
+    const char *there =
+        push && pop ? NULL : ompjit__library_here("libnvToolsExt.so");
+    void *old = there ? dlopen(there, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (old) {
         push = (push_fn *)dlsym(old, "nvtxRangePushA");
         pop = (pop_fn *)dlsym(old, "nvtxRangePop");

@@ -59,8 +59,9 @@ static void ask(const ompjit__cuda *cu)
 
 static void load(void)
 {
-    static const char *const paths[] = {"libcuda.so.1", NULL};
-    if (ompjit__load_library("the CUDA driver, libcuda.so.1,", paths, symbols,
+    static const char *const paths[] = {OMPJIT__CUDA_LIBRARY, NULL};
+    if (ompjit__load_library("the CUDA driver, " OMPJIT__CUDA_LIBRARY ",",
+                             paths, symbols,
                              OMPJIT__COUNT(symbols), &driver.cuda, &driver.err))
         return;
     if (driver.cuda.cuGetProcAddress)
@@ -70,8 +71,8 @@ static void load(void)
         if (*slot(i) || !e->required)
             continue;
         ompjit__fail(&driver.err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LOAD,
-                     "the CUDA driver, libcuda.so.1, has no %s of CUDA %d.%d: "
-                     "it is too old",
+                     "the CUDA driver, " OMPJIT__CUDA_LIBRARY ", has no %s of "
+                     "CUDA %d.%d: it is too old",
                      e->name, e->version / 1000, e->version % 1000 / 10);
         return;
     }

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+#define OMPJIT__CUDA_LIBRARY "libcuda.so.1"
+
 typedef unsigned cu_result; /* 0 is success; cuda_driver.def has others */
 typedef int cu_device;
 typedef unsigned long long cu_pointer; /* a device address */

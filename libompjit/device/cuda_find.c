@@ -211,6 +211,10 @@ ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
 {
     const ompjit__cuda *cu;
     ompjit_error why;
+    if (!required && ompjit__library_missing(OMPJIT__CUDA_LIBRARY)) {
+        ompjit__log(ctx, "no GPU: there is no " OMPJIT__CUDA_LIBRARY);
+        return OMPJIT_OK;
+    }
     ompjit_status status = start(&cu, &why);
     if (status && !required) {
         ompjit__log(ctx, "no GPU: %s", why.text);

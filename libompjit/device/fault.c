@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "device/fault.h"
@@ -206,11 +208,29 @@ static void make_key(void)
     pthread_key_create(&stack_key, free_stack);
 }
 
+/* Of the first thread, whose stack grows as far as its limit lets it, from the
+ * page that ends with the program's name; 0: nobody knows. The C library would
+ * read /proc/self/maps. */
+static uintptr_t first_stack_end(void)
+{
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    struct rlimit limit;
+    if (!name || getrlimit(RLIMIT_STACK, &limit))
+        return 0;
+    uintptr_t top = ((uintptr_t)name + strlen(name) + page) & -page;
+    return limit.rlim_cur < top ? top - (uintptr_t)limit.rlim_cur : 0;
+}
+
 static void find_stack_end(void)
 {
     pthread_attr_t attributes;
     void *low;
     size_t size;
+    if (getpid() == gettid()) {
+        stack_end = first_stack_end();
+        return;
+    }
     if (pthread_getattr_np(pthread_self(), &attributes))
         return;
     if (!pthread_attr_getstack(&attributes, &low, &size))

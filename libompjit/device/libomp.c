@@ -6,7 +6,6 @@
  */
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -39,7 +38,11 @@ static struct {
     ompjit_error error;
 } loaded = {.once = PTHREAD_ONCE_INIT};
 
-static const char *const names[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
+static const char *path_of_present(void)
+{
+    const char *path = ompjit__library_here("libomp.so");
+    return path ? path : ompjit__library_here("libiomp5.so");
+}
 
 /* The libomp that is in the process already, also one that was loaded where
  * the default search does not see it. The caller passes a reference on. */
@@ -52,10 +55,8 @@ static void *present(void)
         /* Linked into the program itself. */
         return handle ? handle : dlopen(NULL, RTLD_NOW);
     }
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
-        if ((handle = dlopen(names[i], RTLD_NOW | RTLD_NOLOAD)))
-            return handle;
-    return NULL;
+    const char *path = path_of_present();
+    return path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
 }
 
 static bool fill(void *handle, const char *path, ompjit__buf *causes)
@@ -122,21 +123,10 @@ ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
     return OMPJIT_OK;
 }
 
-static int has_name(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *file = slash ? slash + 1 : info->dlpi_name;
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
-        if (!strcmp(file, names[i]))
-            return 1;
-    return 0;
-}
-
-/* dlopen would search for what is not loaded. */
 bool ompjit__libomp_here(void)
 {
     return loaded.good || dlsym(RTLD_DEFAULT, "__kmpc_fork_call") ||
-           dl_iterate_phdr(has_name, NULL);
+           path_of_present();
 }
 
 uint32_t ompjit__processors(void)
