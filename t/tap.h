@@ -89,6 +89,18 @@ static inline int done_testing(void)
     printf("1..%d\n", tap_count);
     return tap_failed != 0;
 }
+
+/* May a process with several threads fork? ThreadSanitizer does not hold all of
+ * its own locks over a fork: the child may wait for one forever. */
+static inline int may_fork(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    return 0;
+#else
+    return 1;
+#endif
+}
+
 /* Growth of the process in KiB must stay below a limit. Sanitizers keep what is
  * freed for a while, and an emulator (EMULATED) its translated code. */
 static inline void tap_ok_growth(long grown, long limit)
