@@ -123,9 +123,6 @@ static void straight(bool templated)
         has("sm_90", OMPJIT_FORMAT_PTX, &spec, "st.shared", 0, "PTX");
     }
     spec.threads = 1;
-    if (templated)
-        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "define internal", 0,
-            "host, kernel and entry in one");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
         "host, 32 teams");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "llvm.smin", 0, "host, 32 teams");

@@ -274,67 +274,6 @@ struct Pipeline {
 
 } // namespace
 
-/* Does a function do nothing but load, call and return? One that checks accesses
- * does more, and looks at its frame. */
-static bool only_calls(llvm::Function &f, llvm::CallInst &call)
-{
-    return f.size() == 1 &&
-           llvm::isa<llvm::ReturnInst>(call.getNextNode()) &&
-           llvm::count_if(f.front(), [](llvm::Instruction &i) {
-               return llvm::isa<llvm::CallBase>(i);
-           }) == 1;
-}
-
-/* The entry's call of a kernel; NULL: it is not as one expects it. */
-static llvm::CallInst *entry_call(llvm::Function &kernel)
-{
-    if (!kernel.hasLocalLinkage() || !kernel.hasOneUse() ||
-        kernel.isDeclaration())
-        return nullptr;
-    auto *call = llvm::dyn_cast<llvm::CallInst>(kernel.user_back());
-    bool expected = call && call->getCalledFunction() == &kernel &&
-                    call->getFunction() != &kernel &&
-                    only_calls(*call->getFunction(), *call);
-    return expected ? call : nullptr;
-}
-
-/* A host's kernel becomes what its entry, which loads arguments and calls it,
- * is: code for one function is made in less time than for two. (LLVM's inliner
- * would copy it.) */
-static void join(llvm::Function &entry, llvm::CallInst &call,
-                 llvm::Function &kernel)
-{
-    llvm::BasicBlock &loads = entry.getEntryBlock();
-    llvm::BasicBlock &first = kernel.getEntryBlock();
-    for (llvm::Argument &argument : kernel.args())
-        argument.replaceAllUsesWith(call.getArgOperand(argument.getArgNo()));
-    loads.getTerminator()->eraseFromParent();
-    call.eraseFromParent();
-    first.splice(first.begin(), &loads);
-    loads.eraseFromParent();
-    entry.splice(entry.end(), &kernel);
-
-    llvm::AttrBuilder attributes(entry.getContext(),
-                                 kernel.getAttributes().getFnAttrs());
-    attributes.removeAttribute(llvm::Attribute::Memory);
-    entry.setAttributes(entry.getAttributes()
-                            .removeFnAttributes(entry.getContext())
-                            .addFnAttributes(entry.getContext(), attributes));
-    entry.setSubprogram(kernel.getSubprogram());
-    if (kernel.hasPersonalityFn())
-        entry.setPersonalityFn(kernel.getPersonalityFn());
-    kernel.eraseFromParent();
-}
-
-static void join_entry(llvm::Module &m)
-{
-    for (llvm::Function &f : m)
-        if (llvm::CallInst *call = entry_call(f)) {
-            join(*call->getFunction(), *call, f);
-            return;
-        }
-}
-
 static void fill(Pipeline &p, bool host)
 {
     if (!host)
@@ -388,7 +327,5 @@ LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
     if (pipeline.failure)
         return llvm::wrap(std::move(pipeline.failure));
     pipeline.all.run(*llvm::unwrap(m), modules);
-    if (host)
-        join_entry(*llvm::unwrap(m));
     return nullptr;
 }
