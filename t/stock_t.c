@@ -7,24 +7,14 @@
 #include <ctype.h>
 
 #include "api/module.h"
+#include "axpy_sum.h"
 #include "backend/backend.h"
 #include "tap.h"
 
 /* More kernels than templates are kept; `rows` is generic and `sum` reduces, so
  * they have shared variables on a GPU; `every` has a product and a quotient. */
 static const char source[] =
-    "void axpy(int n, double a, double *x, double *y) {\n"
-    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
-    "map(y[:n])\n"
-    "  for (int i = 0; i < n; i++) y[i] += a * x[i];\n"
-    "}\n"
-    "void sum(int n, double *x, double *s) {\n"
-    "  double t = 0;\n"
-    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
-    "map(tofrom: t) reduction(+: t)\n"
-    "  for (int i = 0; i < n; i++) t += x[i];\n"
-    "  *s = t;\n"
-    "}\n"
+    AXPY_AND_SUM
     "void rows(int n, int m, double *x) {\n"
     "#pragma omp target teams distribute map(x[:n * m])\n"
     "  for (int i = 0; i < n; i++) {\n"

@@ -175,6 +175,12 @@ done
 status_is 3 "  and of a program that leaves by exit" \
     "$ompjit" run --release "$tmp/late.cpp" x
 is "$out" "1 2 3" "  run"
+for way in "" x; do
+    # shellcheck disable=SC2086 # or none
+    OMPJIT_PROFILE=1 "$ompjit" run --release "$tmp/late.cpp" $way \
+        >"$tmp/stdout" 2>"$tmp/stderr" || :
+    is "$(grep -c '  *times  *ms ' "$tmp/stderr")" 1 "  one profile${way:+, by exit}"
+done
 
 program absent.c '#include <stdio.h>' 'int main(void) { int x = 0;' \
     'puts("before");' '#pragma omp target map(present, tofrom : x)' 'x = 1;' \

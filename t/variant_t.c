@@ -7,22 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "axpy_sum.h"
 #include "ompjit.h"
 #include "tap.h"
 
-static const char source[] =
-    "void axpy(int n, double a, double *x, double *y) {\n"
-    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
-    "map(y[:n])\n"
-    "  for (int i = 0; i < n; i++) y[i] += a * x[i];\n"
-    "}\n"
-    "void sum(int n, double *x, double *s) {\n"
-    "  double t = 0;\n"
-    "#pragma omp target teams distribute parallel for map(to: x[:n]) "
-    "map(tofrom: t) reduction(+: t)\n"
-    "  for (int i = 0; i < n; i++) t += x[i];\n"
-    "  *s = t;\n"
-    "}\n";
+static const char source[] = AXPY_AND_SUM;
 
 enum { N = 100 };
 /* As aligned as it is asked for, so that all launches agree. */

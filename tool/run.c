@@ -96,11 +96,16 @@ static void leave_program(void)
         _exit(status);
 }
 
+/* The profile is what OMPJIT_PROFILE asks for: a context that is destroyed tells
+ * it, too. */
+static bool profile_by_environment, profile_by_context;
+
 /* When main has returned: exit handlers would come too late, since the driver's
  * may have run. Those of the program, and its destructors, run here. */
 static void release(void)
 {
     fflush(stdout);
+    profile_by_context = profile_by_environment;
     if (program.leave)
         program.leave(program.ctx, program.mod);
     program.leave = NULL;
@@ -161,17 +166,19 @@ static void show_reports(ompjit_context *ctx, ompjit_module *mod)
         show_variants(mod);
     if (leaving->time)
         times_print(ctx);
-    if (leaving->profile)
+    if (leaving->profile && !profile_by_context)
         profile_write(leaving, ctx);
 }
 
-/* What OMPJIT_PROFILE asks for is told here: the context of a program is
- * destroyed late, if at all. */
+/* What OMPJIT_PROFILE asks for is told here where the context of the program is
+ * not destroyed. */
 static void use_environment(struct options *o)
 {
     const char *asked = getenv("OMPJIT_PROFILE");
-    if (!o->profile && asked && *asked && strcmp(asked, "0"))
-        o->profile = strcmp(asked, "1") ? asked : "-";
+    if (o->profile || !asked || !*asked || !strcmp(asked, "0"))
+        return;
+    o->profile = strcmp(asked, "1") ? asked : "-";
+    profile_by_environment = true;
 }
 
 /* ------------------------------------------------------------------- warm */
