@@ -30,6 +30,7 @@
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "backend/anchor.h"
+#include "backend/count_ahead.h"
 #include "backend/unroll.h"
 #include "backend/walk.h"
 

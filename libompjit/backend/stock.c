@@ -7,7 +7,7 @@
 
 enum {
     KEPT = 4,  /* templates: those used last                               */
-    BUILDS = 64 /* of a context; what they leave behind is some 20 kB each */
+    BUILDS = 64 /* of a context; what they leave behind is 1 to 5 kB each */
 };
 
 struct kept {

@@ -3,7 +3,7 @@
  * Pointers that walk: those that a GPU's inner loop computes from its counter
  * go from round to round by a constant instead. A round is shorter by a shift
  * and a sum for each array, and the assembler unrolls it further. LLVM's
- * strength reduction does that too, in ten times the time, and is left to those
+ * strength reduction does that too, in eight times the time, and is left to those
  * loops where it finds more (reducible.h).
  */
 #ifndef OMPJIT_WALK_H
@@ -92,71 +92,6 @@ struct WalkPointers : llvm::PassInfoMixin<WalkPointers> {
                 continue;
             for (llvm::GetElementPtrInst *p : find(*loop, evolution))
                 changed |= replace(p, *loop, evolution);
-        }
-        return changed ? llvm::PreservedAnalyses::none()
-                       : llvm::PreservedAnalyses::all();
-    }
-};
-
-/* Loops end by what their counter will be, which is how one writes them and what
- * the assembler can count, not by what it was, as LLVM's simplifications have
- * it: i + 1 < n rather than i < n - 1. */
-struct CountAhead : llvm::PassInfoMixin<CountAhead> {
-    /* Adds without overflow, which only equality does not mind. */
-    static bool add(const llvm::ICmpInst &test, const llvm::BinaryOperator &sum,
-                    const llvm::APInt &step, llvm::APInt &end)
-    {
-        bool overflows = false;
-        if (test.isEquality())
-            end += step;
-        else if (test.isSigned() && sum.hasNoSignedWrap())
-            end = end.sadd_ov(step, overflows);
-        else if (test.isUnsigned() && sum.hasNoUnsignedWrap())
-            end = end.uadd_ov(step, overflows);
-        else
-            return false;
-        return !overflows;
-    }
-
-    static bool change(llvm::ICmpInst &test, llvm::BasicBlock &latch)
-    {
-        auto *counter = llvm::dyn_cast<llvm::PHINode>(test.getOperand(0));
-        auto *last = llvm::dyn_cast<llvm::ConstantInt>(test.getOperand(1));
-        if (!counter || !last || counter->getBasicBlockIndex(&latch) < 0)
-            return false;
-        auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(
-            counter->getIncomingValueForBlock(&latch));
-        auto *step = sum && sum->getOpcode() == llvm::Instruction::Add &&
-                             sum->getOperand(0) == counter
-                         ? llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1))
-                         : nullptr;
-        llvm::APInt end = last->getValue();
-        if (!step || !add(test, *sum, step->getValue(), end))
-            return false;
-        test.setOperand(0, sum);
-        test.setOperand(1, llvm::ConstantInt::get(sum->getType(), end));
-        test.moveBefore(latch.getTerminator()->getIterator());
-        return true;
-    }
-
-    llvm::PreservedAnalyses run(llvm::Function &f,
-                                llvm::FunctionAnalysisManager &analyses)
-    {
-        auto &loops = analyses.getResult<llvm::LoopAnalysis>(f);
-        if (is_reducible(f, loops, llvm::Triple::nvptx64))
-            return llvm::PreservedAnalyses::all();
-        bool changed = false;
-        for (llvm::Loop *loop : loops.getLoopsInPreorder()) {
-            llvm::BasicBlock *latch = loop->getLoopLatch();
-            auto *end = latch ? llvm::dyn_cast<llvm::BranchInst>(
-                                    latch->getTerminator())
-                              : nullptr;
-            auto *test = end && end->isConditional()
-                             ? llvm::dyn_cast<llvm::ICmpInst>(
-                                   end->getCondition())
-                             : nullptr;
-            if (test && test->getParent() == latch && test->hasOneUse())
-                changed |= change(*test, *latch);
         }
         return changed ? llvm::PreservedAnalyses::none()
                        : llvm::PreservedAnalyses::all();
