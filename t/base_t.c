@@ -2,6 +2,7 @@
  * Errors, buffers and libraries loaded at run time.
  */
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "tap.h"
@@ -94,11 +95,36 @@ static void missing_libraries(void)
     ok(!ompjit__library_here("libnowhere"), "another is not");
 }
 
+/* A library that goes by a name of its own in a file of another. */
+static void renamed_library(void)
+{
+    char folder[] = "/tmp/ompjit-test-XXXXXX";
+    const char *build = getenv("builddir");
+    if (!ok(mkdtemp(folder) != NULL, "a folder"))
+        return;
+    char *file = ompjit__format("%s/other.so", folder);
+    char *copy = ompjit__format("cp '%s/t/.libs/fake_nvtx.so' '%s'",
+                                build ? build : ".", file);
+    ok(!system(copy), "a copy of a library");
+    ok(!ompjit__library_here("fake_nvtx.so"), "is not in the process");
+    void *handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    const char *path = ompjit__library_here("fake_nvtx.so");
+    ok(handle && path, "is, by its own name");
+    ok_string(path ? path : "", file, "and where it is");
+    if (handle)
+        dlclose(handle);
+    unlink(file);
+    rmdir(folder);
+    free(copy);
+    free(file);
+}
+
 int main(void)
 {
     errors();
     buffers();
     libraries();
     missing_libraries();
+    renamed_library();
     return done_testing();
 }

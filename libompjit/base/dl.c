@@ -58,12 +58,35 @@ struct wanted {
     const char *name, *path;
 };
 
+/* The name that a library has of itself, whatever its file is called; "" where
+ * it has none. Addresses in its table are the loader's, or still the file's. */
+static const char *own_name(const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *d = NULL;
+    ElfW(Addr) strings = 0, name = 0;
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum && !d; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    for (; d && d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_STRTAB)
+            strings = d->d_un.d_ptr;
+        if (d->d_tag == DT_SONAME)
+            name = d->d_un.d_val;
+    }
+    if (!strings || !name)
+        return "";
+    strings += strings < info->dlpi_addr ? info->dlpi_addr : 0;
+    return (const char *)strings + name;
+}
+
 static int is_wanted(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct wanted *wanted = data;
     const char *slash = strrchr(info->dlpi_name, '/');
     const char *file = slash ? slash + 1 : info->dlpi_name;
-    if (strncmp(file, wanted->name, strlen(wanted->name)))
+    size_t length = strlen(wanted->name);
+    if (strncmp(file, wanted->name, length) &&
+        (!*file || strncmp(own_name(info), wanted->name, length)))
         return 0;
     wanted->path = info->dlpi_name;
     return 1;
