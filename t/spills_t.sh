@@ -95,20 +95,13 @@ peer() {
         "$srcdir/t/data/spills19.txt"
 }
 
-# traded NAME FILE.ARCH.ptx: true for those with which ptxas spills to have more
-# teams on a multiprocessor, as it does with others of the peer's: told that
-# there is room for one, it spills nothing.
-traded() {
-    to=${2%.ptx}
-    to=${to##*.}
-    case $1,$to in
-    rt_if_clause,sm_80 | rt_both_callback_calls,sm_75 | \
-        rt_both_callback_calls,sm_120) ;;
-    *) return 1 ;;
-    esac
-    awk '{ print } /^\.maxntid/ { print ".minnctapersm 1" }' "$2" \
-        >"$tmp/roomy.$to.ptx"
-    [ "$(assemble "$tmp/roomy.$to.ptx")" = 0 ]
+# settled FILE.ARCH.ptx: what its functions spill where ptxas would spill for more
+# teams on a multiprocessor, and the library has it make room.
+settled() {
+    arch=${1%.ptx}
+    arch=${arch##*.}
+    "$builddir/t/assembled" "$1" "$arch" >"$tmp/settled.$arch.ptx" &&
+        assemble "$tmp/settled.$arch.ptx"
 }
 
 # one_region FILE.LEADER.ptx: adds to $unknown and $spilled.
@@ -125,8 +118,8 @@ one_region() {
         case $(peer "$name" "$arch") in
         unknown) unknown="$unknown $name" ;;
         no)
-            [ "$bytes" = 0 ] || traded "$name" "$tmp/region.$arch.ptx" ||
-                spilled="$spilled $name, $arch: $bytes"
+            [ "$bytes" = 0 ] || bytes=$(settled "$tmp/region.$arch.ptx")
+            [ "$bytes" = 0 ] || spilled="$spilled $name, $arch: $bytes"
             ;;
         *) [ "$bytes" -ge 0 ] 2>"$tmp/stderr" ||
             spilled="$spilled $name, $arch: $bytes" ;;

@@ -3,6 +3,7 @@
  * PTX to a cubin and what its kernels use, by the assembler that the context
  * asks for or the first that is there: nvJitLink in this process, ptxas in its
  * own, or nobody: then the image is the PTX and the driver compiles it at load.
+ * Kernels that spill for more teams on a multiprocessor are assembled again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +187,74 @@ static ompjit_status fill(ompjit__image *image, enum ompjit__image_kind kind,
     return status;
 }
 
+/* ---------------------------------------------------------- roomier kernels */
+
+/* The cubin, its text and what its kernels use; the rest stays. */
+static void swap(ompjit__image *a, ompjit__image *b)
+{
+    ompjit__image old = *a;
+    a->bytes = b->bytes;
+    a->ptx = b->ptx;
+    a->usage = b->usage;
+    a->nusage = b->nusage;
+    b->bytes = old.bytes;
+    b->ptx = old.ptx;
+    b->usage = old.usage;
+    b->nusage = old.nusage;
+}
+
+/* Strikes those from `teams` that still spill; true: there was none. */
+static bool helped(const ompjit__image *image, const ompjit__image *roomy,
+                   uint32_t *teams)
+{
+    bool all = true;
+    for (unsigned i = 0; i < image->nusage; i++) {
+        const char *symbol = image->usage[i].symbol;
+        const ompjit__usage *u = find_usage(roomy->usage, roomy->nusage,
+                                            symbol, strlen(symbol));
+        if (teams[i] && (!u || u->res.spill_stores)) {
+            teams[i] = 0;
+            all = false;
+        }
+    }
+    return all;
+}
+
+/* Again with room for some; false: some still spill, and the image stays. */
+static bool again(const struct assembler *by, const ompjit__arch *arch,
+                  ompjit__image *image, uint32_t *teams)
+{
+    ompjit__buf text = {0};
+    ompjit__assembly a = {.arch = arch, .ptx = &text};
+    ompjit__image roomy = {0};
+    bool good = true;
+    if (ompjit__roomier(image->ptx.data, image->usage, teams, image->nusage,
+                        &text) &&
+        !run_one(by, &a, NULL) && !fill(&roomy, by->makes, &a, NULL)) {
+        good = helped(image, &roomy, teams);
+        if (good)
+            swap(image, &roomy);
+        ompjit__image_free(&roomy);
+    }
+    ompjit__buf_free(&a.cubin);
+    ompjit__buf_free(&a.log);
+    ompjit__buf_free(&text);
+    return good;
+}
+
+/* There is a good cubin already, so that no failure is an error. Where some
+ * kernels spill however much room there is, once more without them. */
+static void make_room(const struct assembler *by, const ompjit__arch *arch,
+                      ompjit__image *image)
+{
+    uint32_t *teams = calloc(image->nusage + 1u, sizeof *teams);
+    for (unsigned i = 0; teams && i < image->nusage; i++)
+        teams[i] = ompjit__roomier_teams(arch->name, &image->usage[i].res);
+    if (teams && !again(by, arch, image, teams))
+        again(by, arch, image, teams);
+    free(teams);
+}
+
 ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err)
@@ -204,6 +273,8 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
     status = choose(ctx->assembler, &by, &a, err);
     if (!status)
         status = fill(image, by->makes, &a, err);
+    if (!status && image->kind == OMPJIT__IMAGE_CUBIN)
+        make_room(by, a.arch, image);
     ompjit__buf_free(&a.cubin);
     ompjit__buf_free(&a.log);
     return status;

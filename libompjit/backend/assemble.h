@@ -25,4 +25,14 @@ ompjit_status ompjit__ptxas(ompjit__assembly *a, ompjit_error *err);
 ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
                                       const char *assembler,
                                       ompjit_error *err);
+
+/* How many teams of a kernel a multiprocessor must have room for where the
+ * assembler need not spill: half of those that now fit, or 0 where nothing is
+ * spilled or to be traded. backend/roomier.c */
+uint32_t ompjit__roomier_teams(const char *arch, const ompjit_resources *use);
+/* Appends the PTX where each kernel says so that has its number in teams[i], of
+ * `n` as in `usage`, and asks for nothing of that kind itself. False: there is
+ * none, or no memory. */
+bool ompjit__roomier(const char *ptx, const ompjit__usage *usage,
+                     const uint32_t *teams, unsigned n, ompjit__buf *out);
 #endif
