@@ -36,6 +36,8 @@ static const struct {
     {"garbage", "this is no IR", "snippet.ll:1:1: error: ", "top-level"},
     {"a cut function", "define void @f() {\n  ret", "snippet.ll:2:",
      "does not parse as LLVM IR text"},
+    {"noise", "this\xe4\x03\xffis", "snippet.ll is neither LLVM bitcode nor IR",
+     "number 5, 0x03"},
     {"an undefined value", "define i32 @f() {\n  ret i32 %x\n}\n",
      "snippet.ll:2:11: error: use of undefined value '%x'", "ret i32 %x"},
     {"a typed pointer", "define void @f(i32* %p) {\n  ret void\n}\n",

@@ -278,13 +278,29 @@ static ompjit_status too_old(const char *name, const char *text,
                         name, line, column);
 }
 
+/* Where the first byte is that no text has; `size` where there is none. */
+static size_t control_byte(const unsigned char *data, size_t size)
+{
+    size_t i = 0;
+    while (i < size && (data[i] >= ' ' || (data[i] >= '\t' && data[i] <= '\r')))
+        i++;
+    return i;
+}
+
 static ompjit_status unreadable(const char *name, const void *data, size_t size,
                                 const char *diagnosis, ompjit_error *err)
 {
     size_t n = strlen(diagnosis);
     while (n && diagnosis[n - 1] == '\n')
         n--;
-    const char *what = is_bitcode(data, size) ? "bitcode" : "IR text";
+    bool bitcode = is_bitcode(data, size);
+    size_t odd = bitcode ? size : control_byte(data, size);
+    if (odd < size)
+        return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                            "%s is neither LLVM bitcode nor IR text, which has "
+                            "no byte such as number %zu, 0x%02x",
+                            name, odd, ((const unsigned char *)data)[odd]);
+    const char *what = bitcode ? "bitcode" : "IR text";
     if (ompjit__bitcode_check(data, size) == OMPJIT__BITCODE_CUT)
         what = "bitcode: it is truncated";
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
