@@ -37,7 +37,7 @@ static const struct {
     {"a cut function", "define void @f() {\n  ret", "snippet.ll:2:",
      "does not parse as LLVM IR text"},
     {"noise", "this\xe4\x03\xffis", "snippet.ll is neither LLVM bitcode nor IR",
-     "number 5, 0x03"},
+     "its byte 5 is 0x03"},
     {"an undefined value", "define i32 @f() {\n  ret i32 %x\n}\n",
      "snippet.ll:2:11: error: use of undefined value '%x'", "ret i32 %x"},
     {"a typed pointer", "define void @f(i32* %p) {\n  ret void\n}\n",

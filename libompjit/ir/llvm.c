@@ -297,8 +297,8 @@ static ompjit_status unreadable(const char *name, const void *data, size_t size,
     size_t odd = bitcode ? size : control_byte(data, size);
     if (odd < size)
         return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
-                            "%s is neither LLVM bitcode nor IR text, which has "
-                            "no byte such as number %zu, 0x%02x",
+                            "%s is neither LLVM bitcode nor IR text: its byte "
+                            "%zu is 0x%02x",
                             name, odd, ((const unsigned char *)data)[odd]);
     const char *what = bitcode ? "bitcode" : "IR text";
     if (ompjit__bitcode_check(data, size) == OMPJIT__BITCODE_CUT)
