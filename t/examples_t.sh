@@ -43,13 +43,11 @@ on_host() {
     done
 }
 
-# emulated MODE SCHEDULE COMMAND...: on the emulated driver. Cubins cannot be
-# interpreted: it gets PTX.
-emulated() {
+# scheduled MODE SCHEDULE COMMAND...: on the emulated GPU.
+scheduled() {
     mode=$1 schedule=$2
     shift 2
-    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
-        PTXI_STREAM="$mode" "$schedule" PTXI_LOG="$tmp/ptxi.log" \
+    emulated PTXI_STREAM="$mode" "$schedule" PTXI_LOG="$tmp/ptxi.log" \
         OMPJIT_TEAMS=3 OMPJIT_THREADS=64 "$@"
 }
 
@@ -66,10 +64,10 @@ as_ptx() {
             for api in $(apis_of $1); do
                 same_and_none_left \
                     "$1 through the API as PTX, $mode, $schedule: $api" \
-                    emulated $mode $schedule "$builddir/examples/$api" $size
+                    scheduled $mode $schedule "$builddir/examples/$api" $size
             done
             same_and_none_left "$1 as PTX, $mode, $schedule" \
-                emulated $mode $schedule \
+                scheduled $mode $schedule \
                 "$ompjit" run --release "$examples/$1.c" $size
         done
     done

@@ -12,11 +12,6 @@ right() {
     succeeds "$@"
     is "$out" right "  is right"
 }
-emulated() {
-    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
-        OMP_TARGET_OFFLOAD=mandatory "$@" timeout 400 "$ompjit" run "$case" \
-        "$program"
-}
 
 # Variables of the runtime in the optimized code of a case, in a line.
 state() {
@@ -29,8 +24,10 @@ for n in 0 1 2 3 4 5 6; do
     right "case $n on the host device" timeout 300 "$ompjit" run \
         --device=host --threads=32 "$case" "$program"
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then
-        right "  as PTX" emulated OMPJIT_THREADS=64
-        right "  as PTX, specialized" emulated OMPJIT_SPECIALIZE=now
+        right "  as PTX" emulated OMPJIT_THREADS=64 timeout 400 "$ompjit" run \
+            "$case" "$program"
+        right "  as PTX, specialized" emulated OMPJIT_SPECIALIZE=now \
+            timeout 400 "$ompjit" run "$case" "$program"
     else
         pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
     fi

@@ -13,17 +13,15 @@ right() {
     succeeds "$@"
     is "$out" right "  is right"
 }
-emulated() {
-    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
-        OMP_TARGET_OFFLOAD=mandatory "$@" timeout 400 "$ompjit" run "$program"
-}
 
 right "on the host device" timeout 300 "$ompjit" run --device=host "$program"
 right "  with 64 threads" timeout 300 "$ompjit" run --device=host \
     --threads=64 "$program"
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then
-    right "as PTX" emulated PTXI_SLICE=100000
-    right "as PTX, specialized" emulated PTXI_SEED=1 OMPJIT_SPECIALIZE=now
+    right "as PTX" emulated PTXI_SLICE=100000 timeout 400 "$ompjit" run \
+        "$program"
+    right "as PTX, specialized" emulated PTXI_SEED=1 OMPJIT_SPECIALIZE=now \
+        timeout 400 "$ompjit" run "$program"
 else
     pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi

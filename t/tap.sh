@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# TAP for shell tests. Source it; then: is, like, succeeds, fails_with, done_testing.
+# TAP for shell tests. Source it; then: is, like, succeeds, fails_with, emulated,
+# done_testing.
 # What a failure is about goes to standard error, which prove shows.
 # $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
 # folder of the test's own that is removed at the end.
@@ -39,6 +40,12 @@ fails_with() {
     if [ $tap_status -gt 0 ] && [ $tap_status -lt 126 ] &&
         grep -Eq -- "$tap_regex" "$tmp/stderr"; then pass "$tap_name"
     else fail "$tap_name" "exit $tap_status: $(cat "$tmp/stderr")"; fi
+}
+# emulated [NAME=VALUE]... COMMAND...: on the GPU that the libcuda.so.1 in $PTXI is,
+# or not at all.
+emulated() {
+    env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
+        OMP_TARGET_OFFLOAD=mandatory "$@"
 }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 done_testing() { echo "1..$tap_count"; exit $tap_failed; }
