@@ -75,39 +75,51 @@ struct CountAhead : llvm::PassInfoMixin<CountAhead> {
         return !overflows;
     }
 
+    /* Can the first round's sum not overflow? */
+    static bool starts_well(const End &end, const llvm::Loop &loop,
+                            const llvm::APInt &next, llvm::Function &f,
+                            llvm::FunctionAnalysisManager &analyses)
+    {
+        bool is_signed = llvm::ICmpInst::isSigned(end.goes_on);
+        bool down = is_signed && end.step.isNegative();
+        llvm::Value *start =
+            end.counter->getIncomingValueForBlock(loop.getLoopPreheader());
+        llvm::APInt sum;
+        auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
+        const llvm::SCEV *s = evolution.getSCEV(start);
+        return add(down        ? evolution.getSignedRangeMin(s)
+                   : is_signed ? evolution.getSignedRangeMax(s)
+                               : evolution.getUnsignedRangeMax(s),
+                   end.step, is_signed, sum) ||
+               evolution.isLoopEntryGuardedByCond(
+                   &loop, end.goes_on, s, evolution.getConstant(next));
+    }
+
     /* Is the sum of each round, the last one too, what it is to integers without
-     * bounds? In later rounds the counter is at most a step behind `last`; in the
-     * first it is where it starts. */
-    static bool fits(const End &end, const llvm::Loop &loop,
-                     llvm::ScalarEvolution &evolution)
+     * bounds? After the first the counter is at most a step behind `last`. */
+    static bool fits(const End &end, const llvm::Loop &loop, llvm::Function &f,
+                     llvm::FunctionAnalysisManager &analyses)
     {
         using Compare = llvm::ICmpInst;
         bool is_signed = Compare::isSigned(end.goes_on);
-        bool down = is_signed && end.step.isNegative();
-        if (down ? !Compare::isGT(end.goes_on) && !Compare::isGE(end.goes_on)
-                 : !Compare::isLT(end.goes_on) && !Compare::isLE(end.goes_on))
-            return false;
+        bool ends = is_signed && end.step.isNegative()
+                        ? Compare::isGT(end.goes_on) ||
+                              Compare::isGE(end.goes_on)
+                        : Compare::isLT(end.goes_on) ||
+                              Compare::isLE(end.goes_on);
         llvm::APInt next, sum;
-        if (!add(end.last, end.step, is_signed, next) ||
-            !add(next, end.step, is_signed, sum))
-            return false;
-        const llvm::SCEV *start =
-            evolution.getSCEV(end.counter->getIncomingValueForBlock(
-                loop.getLoopPreheader()));
-        return add(down        ? evolution.getSignedRangeMin(start)
-                   : is_signed ? evolution.getSignedRangeMax(start)
-                               : evolution.getUnsignedRangeMax(start),
-                   end.step, is_signed, sum) ||
-               evolution.isLoopEntryGuardedByCond(
-                   &loop, end.goes_on, start, evolution.getConstant(next));
+        return ends && add(end.last, end.step, is_signed, next) &&
+               add(next, end.step, is_signed, sum) &&
+               starts_well(end, loop, next, f, analyses);
     }
 
     /* Equality does not mind an overflow. What is not known of the sum is to be
      * no promise of it, since it is looked at in the last round too. */
     static bool change(const End &end, const llvm::Loop &loop,
-                       llvm::ScalarEvolution &evolution)
+                       llvm::Function &f,
+                       llvm::FunctionAnalysisManager &analyses)
     {
-        if (!end.test->isEquality() && !fits(end, loop, evolution))
+        if (!end.test->isEquality() && !fits(end, loop, f, analyses))
             return false;
         if (!llvm::ICmpInst::isSigned(end.goes_on))
             end.sum->setHasNoSignedWrap(false);
@@ -125,7 +137,6 @@ struct CountAhead : llvm::PassInfoMixin<CountAhead> {
     llvm::PreservedAnalyses run(llvm::Function &f,
                                 llvm::FunctionAnalysisManager &analyses)
     {
-        auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(f);
         auto &loops = analyses.getResult<llvm::LoopAnalysis>(f);
         if (is_reducible(f, loops, llvm::Triple::nvptx64))
             return llvm::PreservedAnalyses::all();
@@ -134,7 +145,7 @@ struct CountAhead : llvm::PassInfoMixin<CountAhead> {
         for (llvm::Loop *loop : loops.getLoopsInPreorder())
             if (loop->getLoopPreheader() && find_test(*loop, end) &&
                 find_counter(*loop, end))
-                changed |= change(end, *loop, evolution);
+                changed |= change(end, *loop, f, analyses);
         return changed ? llvm::PreservedAnalyses::none()
                        : llvm::PreservedAnalyses::all();
     }
