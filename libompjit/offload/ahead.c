@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a target construct copies to the host right behind its kernel, so that it
+ * What a construct copies to the host without the table's lock, before it knows
+ * that it has to. A target construct does right behind its kernel, so that it
  * waits once: what its own block has, by one copy into page-locked memory, and
  * each other section straight to its place. Nobody knows yet that the construct
  * will be the last to leave the data, so of sections that somebody else has used
- * meanwhile it is not believed, and those are copied again.
+ * meanwhile it is not believed, and those are copied again. So does one that
+ * only ends data, with what is not little.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,19 +106,26 @@ static void find_sections(ompjit__construct *c, ompjit__buf *out)
     }
 }
 
+static ompjit_status copy_all(const ompjit__construct *c,
+                              const ompjit__buf *found, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    if (found->failed)
+        st = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    const section *s = (const section *)(void *)found->data;
+    for (size_t i = 0; i < found->size / sizeof *s && !st; i++)
+        st = c->dev->ops->copy(c->dev, OMPJIT__COPY_FROM, s[i].host,
+                               s[i].device, s[i].size, c->queue, err);
+    return st;
+}
+
 static ompjit_status copy_sections(ompjit__construct *c, ompjit_error *err)
 {
     ompjit__buf found = {0};
-    ompjit_status st = OMPJIT_OK;
     ompjit__present_lock(c->table);
     find_sections(c, &found);
     ompjit__present_unlock(c->table);
-    if (found.failed)
-        st = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    const section *s = (const section *)(void *)found.data;
-    for (size_t i = 0; i < found.size / sizeof *s && !st; i++)
-        st = c->dev->ops->copy(c->dev, OMPJIT__COPY_FROM, s[i].host,
-                               s[i].device, s[i].size, c->queue, err);
+    ompjit_status st = copy_all(c, &found, err);
     ompjit__buf_free(&found);
     return st;
 }
@@ -131,4 +140,68 @@ ompjit_status ompjit__copy_ahead(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = copy_block(c, err);
     return st ? st : copy_sections(c, err);
+}
+
+/* ------------------------------------------------------- data that only ends */
+
+/* May the item's copy be worth it? */
+static bool is_large(const ompjit__item *it)
+{
+    const uint64_t composed = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF |
+                              OMPJIT__MAP_ATTACH;
+    return !ompjit__item_private(it) && !(it->type & composed) &&
+           it->type & OMPJIT__MAP_FROM && it->size > OMPJIT__SMALL_COPY;
+}
+
+/* Finds the item's entry, as if the construct had made it if it is the last to
+ * leave it: then it sees others use it. */
+static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
+                           ompjit_error *err)
+{
+    ompjit__mapped *e;
+    if (!is_large(it) ||
+        ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &e) !=
+            OMPJIT__CONTAINED)
+        return OMPJIT_OK;
+    if (ompjit__mapped_count(e) == 1) {
+        e->construct = c->number;
+        e->shared = false;
+    }
+    it->entry = e;
+    return ompjit__construct_after(c, e, err);
+}
+
+static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
+                               ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    ompjit__present_lock(c->table);
+    ompjit__late_wait(c);
+    c->number = ++c->table->constructs;
+    for (size_t i = 0; i < c->n && !st; i++)
+        st = claim(c, &c->items[i], err);
+    if (!st)
+        find_sections(c, found);
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+ompjit_status ompjit__end_ahead(ompjit__construct *c, ompjit_error *err)
+{
+    size_t i = 0;
+    while (i < c->n && !is_large(&c->items[i]))
+        i++;
+    if (i == c->n || !ompjit__has_queues(c->dev))
+        return OMPJIT_OK;
+    ompjit__buf found = {0};
+    ompjit_status st = claim_all(c, &found, err);
+    if (st || (!found.size && !found.failed))
+        return st;
+    st = ompjit__construct_open(c, err);
+    c->copying = !st;
+    if (!st)
+        st = copy_all(c, &found, err);
+    ompjit__buf_free(&found);
+    ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
+    return st ? st : waited;
 }

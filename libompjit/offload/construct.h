@@ -57,6 +57,7 @@ typedef struct ompjit__construct {
     uint64_t number;         /* of this construct, in the table             */
     ompjit__attached *log;   /* attachments made so far                     */
     bool borrows;            /* some of its data may stay where it is       */
+    ompjit__buf late;        /* long copies that are still to be asked for  */
     ompjit__gathered gathered;
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
@@ -105,6 +106,12 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
 
 #define OMPJIT__POINTER_SIZE sizeof(void *)
 
+/* Devices without do all at once. */
+static inline bool ompjit__has_queues(const ompjit_device *dev)
+{
+    return dev->ops->alloc_queued && !dev->shares_memory;
+}
+
 /* queued.c: the construct's device operations, in its queue where it has one.
  * Host memory that is copied from stays as it is until wait, unless it is small
  * (OMPJIT__SMALL_COPY). */
@@ -113,10 +120,27 @@ ompjit_status ompjit__construct_copy(ompjit__construct *c,
                                      enum ompjit__copy direction, void *dst,
                                      const void *src, size_t size,
                                      ompjit_error *err);
+/* The same for an entry's storage; a long copy is put off (late.c). The lock is
+ * held. */
+ompjit_status ompjit__construct_copy_entry(ompjit__construct *c,
+                                           const ompjit__mapped *entry,
+                                           enum ompjit__copy direction,
+                                           void *dst, const void *src,
+                                           size_t size, ompjit_error *err);
 ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err);
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err);
+
+/* late.c: asks for the long copies that were put off; the second gives the lock
+ * back meanwhile, after which others wait for them until `sent`. */
+ompjit_status ompjit__late_send(ompjit__construct *c, ompjit_error *err);
+ompjit_status ompjit__late_send_unlocked(ompjit__construct *c,
+                                         ompjit_error *err);
+void ompjit__late_sent(ompjit__construct *c);
+/* Waits until all that the construct's items meet has been asked for. Under the
+ * lock, which is given back meanwhile, and before anything is done there. */
+void ompjit__late_wait(ompjit__construct *c);
 
 /* gather.c: the small storage that a construct brings to a device with queues
  * lies in one block of its, which is allocated and filled at once, and lives as
@@ -153,6 +177,8 @@ ompjit_status ompjit__gather_end(ompjit__construct *c, ompjit_error *err);
 /* ahead.c: copies what the construct will probably have to copy to the host when
  * it ends. Between kernel and wait, without the lock. */
 ompjit_status ompjit__copy_ahead(ompjit__construct *c, ompjit_error *err);
+/* The same for a construct that only ends data, which it waits for. */
+ompjit_status ompjit__end_ahead(ompjit__construct *c, ompjit_error *err);
 /* True where [host, host+size) of the entry, or the whole item, needs no other
  * copy; the first of these puts it there. The lock is held. */
 bool ompjit__came_ahead(const ompjit__construct *c,
@@ -173,8 +199,9 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
 ompjit_status ompjit__construct_fills(ompjit__construct *c,
                                       ompjit__mapped *entry,
                                       ompjit_error *err);
-/* All copies have been put into the queue, with the result `st`: others may
- * wait for them. After a failure, which is returned, nothing is under way. */
+/* All copies have been put into the queue or put off, with the result `st`: these
+ * are put there too, the lock being given back meanwhile, and others may wait
+ * for them. After a failure, which is returned, nothing is under way. */
 ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
                                         ompjit_error *err);
 /* Waits for all copies so far. */
@@ -197,12 +224,13 @@ ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err);
 void ompjit__attach_keep(ompjit__construct *c);
 void ompjit__attach_undo(ompjit__construct *c);
 
-/* Enters, copies, attaches; all or nothing. The lock is held. */
+/* Enters, copies, attaches; all or nothing. The lock is held, but given back
+ * first where somebody else's copies are to be waited for. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
 
 /* After begin, which `begun` says was done, and what else the construct brings
- * along, with the result `st`: sends it, or takes all back. The lock is held.
- * map.c */
+ * along, with the result `st`: sends it, or takes all back. The lock is held, but
+ * given back while long copies are asked for. map.c */
 ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
                                        ompjit_status st, ompjit_error *err);
 

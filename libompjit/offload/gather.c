@@ -29,11 +29,6 @@ typedef struct piece {
 
 /* ------------------------------------------------------------- the block */
 
-static bool has_queues(const ompjit__construct *c)
-{
-    return c->dev->ops->alloc_queued && !c->dev->shares_memory;
-}
-
 static ompjit_status make_block(ompjit__construct *c, ompjit_error *err)
 {
     if (c->gathered.block)
@@ -47,7 +42,7 @@ static ompjit_status make_block(ompjit__construct *c, ompjit_error *err)
 
 void ompjit__gather_privates(ompjit__construct *c, size_t size, size_t filled)
 {
-    if (!size || size > OMPJIT__MOST_STAGED || !has_queues(c))
+    if (!size || size > OMPJIT__MOST_STAGED || !ompjit__has_queues(c->dev))
         return;
     c->gathered.size = c->gathered.privates = size;
     c->gathered.image_begin = filled;
@@ -210,7 +205,7 @@ ompjit_status ompjit__gather_send(ompjit__construct *c, ompjit_error *err)
 
 bool ompjit__gathers(const ompjit__construct *c, size_t size)
 {
-    return size <= OMPJIT__SMALL_COPY && has_queues(c);
+    return size <= OMPJIT__SMALL_COPY && ompjit__has_queues(c->dev);
 }
 
 ompjit_status ompjit__gather_fetch(ompjit__construct *c,

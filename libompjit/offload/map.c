@@ -6,8 +6,9 @@
  *   begin:  find or allocate all -> copy all -> attach all
  *   end:    take all counts -> copy all -> free all
  *
- * A table's lock is held for the whole of either, copies included: another
- * thread that finds storage present finds its contents there too. Nothing is
+ * A table's lock is held for the whole of either, but given back for long copies
+ * (late.c): another thread that finds storage present comes after what fills
+ * it. Nothing is
  * copied where an address is its own counterpart: on a device that shares
  * memory, and where a construct borrows the original.
  */
@@ -74,8 +75,8 @@ static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
     char *device = ompjit__present_device(entry, host);
     if (device == host || !size)
         return OMPJIT_OK;
-    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_TO, device, host,
-                                              size, err);
+    ompjit_status st = ompjit__construct_copy_entry(
+        c, entry, OMPJIT__COPY_TO, device, host, size, err);
     for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
         if (touches(a, host, size))
             st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
@@ -129,8 +130,8 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
         ompjit__buf_free(&saved);
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     }
-    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_FROM, host,
-                                              device, size, err);
+    ompjit_status st = ompjit__construct_copy_entry(
+        c, entry, OMPJIT__COPY_FROM, host, device, size, err);
     if (!st && saved.size)
         st = ompjit__construct_wait(c, err);
     size_t at = 0;
@@ -363,6 +364,7 @@ static void undo(ompjit__construct *c)
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
+    ompjit__late_wait(c);
     c->number = ++c->table->constructs;
     for (size_t i = 0; i < c->n && !st; i++)
         if (!ompjit__item_private(&c->items[i]) &&
@@ -570,6 +572,7 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
 {
     ompjit_status st = OMPJIT_OK;
     size_t done = 0;
+    ompjit__late_wait(c);
     for (; done < c->n && !st; done++) {
         ompjit__item *it = &c->items[done];
         if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH) {
@@ -605,6 +608,8 @@ ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
 {
     ompjit__construct c;
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st)
+        st = ompjit__end_ahead(&c, err);
     if (!st) {
         ompjit__present_lock(c.table);
         st = ompjit__construct_end(&c, false, true, err);
@@ -693,6 +698,7 @@ ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
     if (!st) {
         ompjit__present_lock(c.table);
+        ompjit__late_wait(&c);
         for (size_t i = 0; i < c.n && !st; i++) {
             ompjit__item *it = &c.items[i];
             if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH)

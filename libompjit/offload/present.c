@@ -14,11 +14,13 @@
 ompjit__present *ompjit__present_new(void)
 {
     ompjit__present *table = calloc(1, sizeof *table);
-    if (table && pthread_mutex_init(&table->lock, NULL)) {
-        free(table);
-        return NULL;
+    if (table && !pthread_mutex_init(&table->lock, NULL)) {
+        if (!pthread_cond_init(&table->sent, NULL))
+            return table;
+        pthread_mutex_destroy(&table->lock);
     }
-    return table;
+    free(table);
+    return NULL;
 }
 
 void *ompjit__block_drop(ompjit__block *block)
@@ -61,6 +63,7 @@ void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
     if (!table)
         return;
     tree_free(dev, table->root);
+    pthread_cond_destroy(&table->sent);
     pthread_mutex_destroy(&table->lock);
     free(table);
 }

@@ -30,6 +30,7 @@ typedef struct ompjit__arrival {
     ompjit_device *dev;
     ompjit__event *event;
     unsigned refs;       /* under the table's lock */
+    bool unsent;         /* still to be put into the queue (late.c); likewise */
     _Atomic bool done;   /* known to be            */
 } ompjit__arrival;
 
@@ -60,6 +61,8 @@ typedef struct ompjit__mapped {
 
 struct ompjit__present {
     pthread_mutex_t lock;
+    pthread_cond_t sent;   /* one of the arrivals that are unsent        */
+    unsigned unsent;       /* how many                                   */
     ompjit__mapped *root;
     size_t count;
     uint64_t constructs;   /* numbers given out                          */

@@ -3,8 +3,8 @@
  * A construct's work on a device that has queues: all copies go into one
  * queue, taken with the first of them, and are waited for once. What the
  * construct brings to the device has an arrival, by which other constructs'
- * queues come after it, so that nobody holds the table's lock while data is
- * under way. On devices without, all is done at once.
+ * queues come after it, so that the table's lock is not held while data is under
+ * way to the device. On devices without, all is done at once.
  */
 #include <stdlib.h>
 
@@ -12,10 +12,9 @@
 
 ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err)
 {
-    const ompjit__device_ops *ops = c->dev->ops;
-    if (c->queue || !ops->alloc_queued || c->dev->shares_memory)
+    if (c->queue || !ompjit__has_queues(c->dev))
         return OMPJIT_OK;
-    return ops->queue_create(c->dev, &c->queue, err);
+    return c->dev->ops->queue_create(c->dev, &c->queue, err);
 }
 
 ompjit_status ompjit__construct_copy(ompjit__construct *c,
@@ -66,7 +65,9 @@ ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->copying)
         return OMPJIT_OK;
-    ompjit_status st = ompjit__gather_send(c, err);
+    ompjit_status st = ompjit__late_send(c, err);
+    if (!st)
+        st = ompjit__gather_send(c, err);
     if (!st)
         st = c->gathered.pieces.size
                  ? ompjit__gather_wait(c, err)
@@ -113,15 +114,31 @@ ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
 {
     if (!st)
         st = ompjit__gather_send(c, err);
+    if (!st)
+        st = ompjit__late_send_unlocked(c, err);
     if (!st && c->arrival)
         st = c->dev->ops->event_record(c->dev, c->queue, false,
                                        &c->arrival->event, err);
+    ompjit__late_sent(c);
     if (st) {
+        ompjit__buf_free(&c->late);
         ompjit__gather_forget(c);
         ompjit__construct_wait(c, NULL);
         ompjit__construct_arrived(c);
     }
     return st;
+}
+
+/* Where nobody waited for it, as for what is allocated only, the device is
+ * asked: then nobody has to again. */
+static bool has_come(ompjit__arrival *arrival)
+{
+    bool done = atomic_load(&arrival->done);
+    if (!done && !arrival->dev->ops->event_query(arrival->dev, arrival->event,
+                                                 &done, NULL) &&
+        done)
+        atomic_store(&arrival->done, true);
+    return done;
 }
 
 ompjit_status ompjit__construct_after(ompjit__construct *c,
@@ -131,7 +148,7 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
     ompjit__arrival *arrival = entry->arrival;
     if (!arrival || arrival == c->arrival)
         return OMPJIT_OK;
-    if (atomic_load(&arrival->done)) {
+    if (has_come(arrival)) {
         entry->arrival = NULL;
         ompjit__arrival_drop(arrival);
         return OMPJIT_OK;
@@ -145,6 +162,7 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
 void ompjit__construct_close(ompjit__construct *c)
 {
     ompjit__gather_end(c, NULL);
+    ompjit__buf_free(&c->late);
     if (c->arrival) {
         ompjit__present_lock(c->table);
         ompjit__arrival_drop(c->arrival);
