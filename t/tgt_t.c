@@ -302,6 +302,15 @@ static void requirements(void)
        "none for a program that requires what they have not");
     ctx->devices[0]->reads_host = ctx->devices[1]->reads_host = true;
     ok(ompjit__s_get_num_devices(ctx) == 2, "two that have it");
+    ctx->tgt->requires = 0;
+    ok(!ompjit__shares_memory(ctx->devices[0]),
+       "a device that reads the host's memory has its own all the same");
+    ctx->devices[0]->shares_chip = ctx->devices[1]->shares_chip = true;
+    ok(ompjit__shares_memory(ctx->devices[0]),
+       "but none that is integrated with the host");
+    ctx->devices[1]->reads_host = false;
+    ok(!ompjit__shares_memory(ctx->devices[1]),
+       "unless it cannot read what the host allocates");
     ctx->devices[0]->reads_host = ctx->devices[1]->reads_host = false;
     ok(!context_delete(ctx), "freed");
 }

@@ -186,20 +186,30 @@ static int compare(const void *a, const void *b)
     return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-static bool remember(ompjit__gpu *gpu, cu_pointer block)
+bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block)
 {
     pthread_mutex_lock(&gpu->lock);
-    bool done = tsearch((void *)(uintptr_t)block, &gpu->blocks, compare);
+    bool done = tsearch(block, tree, compare);
     pthread_mutex_unlock(&gpu->lock);
     return done;
 }
 
-static bool forget(ompjit__gpu *gpu, cu_pointer block)
+bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block)
 {
     pthread_mutex_lock(&gpu->lock);
-    bool done = tdelete((void *)(uintptr_t)block, &gpu->blocks, compare);
+    bool done = tdelete(block, tree, compare);
     pthread_mutex_unlock(&gpu->lock);
     return done;
+}
+
+static bool remember(ompjit__gpu *gpu, cu_pointer block)
+{
+    return ompjit__gpu_remember(gpu, &gpu->blocks, (void *)(uintptr_t)block);
+}
+
+static bool forget(ompjit__gpu *gpu, cu_pointer block)
+{
+    return ompjit__gpu_forget(gpu, &gpu->blocks, (void *)(uintptr_t)block);
 }
 
 /* What is freed in the pool is kept for the next that ask, up to a part of the
@@ -417,6 +427,7 @@ static void gpu_close(ompjit_device *dev)
     ompjit__gpu_close_graphs(gpu, driver);
     ompjit__gpu_drop_images(gpu, driver);
     close_blocks(gpu, driver);
+    ompjit__gpu_close_host_memory(gpu, driver);
     ompjit__gpu_close_queues(gpu, driver);
     if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);
@@ -435,6 +446,8 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .free = gpu_free,
     .alloc_queued = gpu_alloc_queued,
     .free_queued = gpu_free_queued,
+    .alloc_host = ompjit__gpu_alloc_host,
+    .free_host = ompjit__gpu_free_host,
     .copy = ompjit__gpu_copy,
     .stage = ompjit__gpu_stage,
     .copy_peer = ompjit__gpu_copy_peer,

@@ -24,6 +24,7 @@ typedef struct ompjit__gpu_facts {
     int shared_optin;         /* and with                                */
     int cooperative, pools;   /* 1: it can launch so, and has these      */
     int pageable;             /* reads and writes ordinary host memory    */
+    int integrated;           /* has no other memory than the host's      */
 } ompjit__gpu_facts;
 
 enum { OMPJIT__IDLE_QUEUES = 16 };
@@ -60,6 +61,7 @@ typedef struct ompjit__gpu {
 
     pthread_mutex_t lock;    /* of all that follows; taken last           */
     void *blocks;            /* live allocations, a tree of tsearch's     */
+    void *host_blocks[2];    /* page-locked and managed ones, likewise    */
     ompjit__queue *queues;   /* every queue there is                      */
     unsigned nqueues;        /* ever made                                 */
     ompjit__queue *more_idle; /* for which `idle` had no room             */
@@ -176,6 +178,17 @@ ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
 ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     ompjit_device *from, const void *src,
                                     size_t size, ompjit_error *err);
+/* cuda_host_memory.c */
+ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
+                                     bool managed, void **ptr,
+                                     ompjit_error *err);
+ompjit_status ompjit__gpu_free_host(ompjit_device *dev, void *ptr, bool managed,
+                                    ompjit_error *err);
+void ompjit__gpu_close_host_memory(ompjit__gpu *gpu, bool driver);
+/* A tree of live allocations; false: no memory, or it was not there. */
+bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block);
+bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block);
+
 ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
                                size_t size, ompjit_error *err);
 

@@ -56,6 +56,7 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
         FACT(cooperative, COOPERATIVE_LAUNCH),
         FACT(pools, MEMORY_POOLS_SUPPORTED),
         FACT(pageable, PAGEABLE_MEMORY_ACCESS),
+        FACT(integrated, INTEGRATED),
     };
 #undef FACT
     for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
@@ -176,8 +177,10 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     else if (!(status = read_info(gpu, err)))
         status = ompjit__device_add(ctx, &ompjit__cuda_ops, OMPJIT_DEVICE_CUDA, ordinal,
                                     gpu, &dev, err);
-    if (!status)
+    if (!status) {
         dev->reads_host = gpu->facts.pageable;
+        dev->shares_chip = gpu->facts.integrated;
+    }
     if (status)
         ompjit__gpu_free(gpu);
     return status;

@@ -86,6 +86,14 @@ typedef struct ompjit__device_ops {
     ompjit_status (*free_queued)(ompjit_device *dev, void *ptr,
                                  ompjit__queue *queue, ompjit_error *err);
 
+    /* Memory that the host reaches too, at the same address: page-locked there, or,
+     * where `managed`, moving to whoever uses it. NULL: the device's own memory
+     * is such, or there is none. */
+    ompjit_status (*alloc_host)(ompjit_device *dev, size_t size, bool managed,
+                                void **ptr, ompjit_error *err);
+    ompjit_status (*free_host)(ompjit_device *dev, void *ptr, bool managed,
+                               ompjit_error *err);
+
     /* Copies; with a queue the call may return before the copy is done, and
      * the host memory must stay as it is until the queue was waited for (but
      * see OMPJIT__SMALL_COPY). */
@@ -212,6 +220,7 @@ struct ompjit_device {
     unsigned ordinal; /* the device's own number, cuda:1                  */
     bool shares_memory; /* mapped data is the original                    */
     bool reads_host;    /* host pointers are valid on the device          */
+    bool shares_chip;   /* and with it all memory: a copy is of no use    */
     bool borrows; /* does not share, but a construct's own data may stay  */
     ompjit__device_limits limits; /* kind always; the rest once ready     */
     _Atomic bool ready;

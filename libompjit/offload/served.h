@@ -81,8 +81,12 @@ int ompjit__s_is_initial_device(void);
 const char *ompjit__s_get_uid_from_device(ompjit_context *ctx, int device);
 int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid);
 void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device);
+void *ompjit__s_target_alloc_host(ompjit_context *ctx, size_t size,
+                                  int device);
 void *ompjit__s_target_alloc_shared(ompjit_context *ctx, size_t size,
                                     int device);
+void ompjit__s_target_free_host(ompjit_context *ctx, void *ptr, int device);
+void ompjit__s_target_free_shared(ompjit_context *ctx, void *ptr, int device);
 void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device);
 void *ompjit__s_dynamic_shared(void);
 int ompjit__s_target_is_present(ompjit_context *ctx, const void *ptr,

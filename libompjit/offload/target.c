@@ -90,19 +90,6 @@ void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device)
     return NULL;
 }
 
-/* Memory that host and device can both use: where they share memory. */
-void *ompjit__s_target_alloc_shared(ompjit_context *ctx, size_t size,
-                                    int device)
-{
-    ompjit_device *dev;
-    if (ompjit__tgt_routine_device(ctx->tgt, device, &dev) ==
-            OMPJIT__ON_DEVICE && !ompjit__host_usable(dev)) {
-        ompjit__log(ctx, "device %d shares no memory with the host", device);
-        return NULL;
-    }
-    return ompjit__s_target_alloc(ctx, size, device);
-}
-
 void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
 {
     ompjit_device *dev;
@@ -121,6 +108,72 @@ void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
         ompjit__log(ctx, "omp_target_free: no device %d", device);
         break;
     }
+}
+
+/* Memory that host and device can both use. `dev` gets the device whose own
+ * operations it takes; NULL: it is memory as any other is there. */
+static bool finds_common(ompjit_context *ctx, int device, ompjit_device **dev)
+{
+    bool away = ompjit__tgt_routine_device(ctx->tgt, device, dev) ==
+                OMPJIT__ON_DEVICE;
+    bool own = away && (*dev)->ops->alloc_host;
+    bool none = away && !own && !ompjit__host_usable(*dev);
+    if (none)
+        ompjit__log(ctx, "device %d shares no memory with the host", device);
+    if (!own)
+        *dev = NULL;
+    return !none;
+}
+
+static void *alloc_common(ompjit_context *ctx, size_t size, int device,
+                          bool managed)
+{
+    ompjit_device *dev;
+    void *ptr = NULL;
+    ompjit_error err;
+    if (!size || !finds_common(ctx, device, &dev))
+        return NULL;
+    if (!dev)
+        return ompjit__s_target_alloc(ctx, size, device);
+    if (dev->ops->alloc_host(dev, size, managed, &ptr, &err))
+        ompjit__log(ctx, "llvm_omp_target_alloc_%s: %s",
+                    managed ? "shared" : "host", err.text);
+    return ptr;
+}
+
+static void free_common(ompjit_context *ctx, void *ptr, int device,
+                        bool managed)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    if (!ptr || !finds_common(ctx, device, &dev))
+        return;
+    if (!dev)
+        ompjit__s_target_free(ctx, ptr, device);
+    else if (dev->ops->free_host(dev, ptr, managed, &err))
+        ompjit__log(ctx, "llvm_omp_target_free_%s: %s",
+                    managed ? "shared" : "host", err.text);
+}
+
+void *ompjit__s_target_alloc_host(ompjit_context *ctx, size_t size, int device)
+{
+    return alloc_common(ctx, size, device, false);
+}
+
+void *ompjit__s_target_alloc_shared(ompjit_context *ctx, size_t size,
+                                    int device)
+{
+    return alloc_common(ctx, size, device, true);
+}
+
+void ompjit__s_target_free_host(ompjit_context *ctx, void *ptr, int device)
+{
+    free_common(ctx, ptr, device, false);
+}
+
+void ompjit__s_target_free_shared(ompjit_context *ctx, void *ptr, int device)
+{
+    free_common(ctx, ptr, device, true);
 }
 
 /* Dynamic shared memory is a kernel's; the host has none. */

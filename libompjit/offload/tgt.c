@@ -172,7 +172,8 @@ bool ompjit__shares_memory(const ompjit_device *dev)
 {
     const struct ompjit__tgt *tgt = dev->ctx ? dev->ctx->tgt : NULL;
     return dev->shares_memory ||
-           (dev->reads_host && tgt && requires_unified(tgt));
+           (dev->reads_host &&
+            (dev->shares_chip || (tgt && requires_unified(tgt))));
 }
 
 bool ompjit__host_usable(const ompjit_device *dev)
