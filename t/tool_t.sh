@@ -330,4 +330,24 @@ fails_with "^ompjit: " "a device that is none" "$ompjit" devices --device=abacus
 printf 'int main(void) {\n#pragma omp target\n {}\n return 0; }\n' >"$tmp/gpu.c"
 fails_with 'cuda' "run --device cuda without a GPU is an error" \
     env LD_LIBRARY_PATH=/nonexistent "$ompjit" run --device cuda "$tmp/gpu.c"
+# Errors of mappings name what the program names, without -g.
+cat >"$tmp/part.c" <<'EOF'
+int main(void) {
+    int a[10] = {0};
+#pragma omp target enter data map(to: a[2:4])
+#ifdef UPDATE
+#pragma omp target update to(a[0:10])
+#else
+#pragma omp target map(tofrom: a[0:10])
+    a[0] = 1;
+#endif
+    return a[0];
+}
+EOF
+fails_with 'cannot map a\[0:10\] \(.*part\.c:2\), 40 bytes at .* only a part of it is on device 0, by the mapping of a\[2:4\] \(.*part\.c:2\), 16 bytes' \
+    "a map error names the variables" "$ompjit" run --device=host \
+    --host-memory=separate "$tmp/part.c"
+fails_with 'cannot update a\[0:10\] \(.*part\.c:2\), 40 bytes' \
+    "and an update's" "$ompjit" run --device=host --host-memory=separate \
+    -DUPDATE "$tmp/part.c"
 done_testing

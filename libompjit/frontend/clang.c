@@ -280,6 +280,7 @@ static void meanwhile(void *data)
         warm_up(run->f, run->command, run->key);
     if (run->cuda)
         return;
+    run->early.own_lines = !ompjit__lines_wanted(run->snippet->options);
     ompjit__early_read(&run->early, &run->host.out, run->name);
     if (run->early.host)
         ompjit__offload_info(run->early.host, &run->info);

@@ -208,6 +208,7 @@ ompjit_status ompjit__diagnose(const char *name, const char *half,
 typedef struct ompjit__early {
     LLVMContextRef context; /* both halves' */
     LLVMModuleRef host;
+    bool own_lines; /* nobody asked for the host half's line information */
     ompjit__buf host_bc, messages;
     ompjit_status status;
     ompjit_error err;

@@ -114,7 +114,11 @@ static ompjit_status read_host(void *arg, ompjit_error *err)
         h->bytes->size ? read_half(e, h->bytes, name, ompjit__upgrade_host,
                                    &e->host, err)
                        : OMPJIT_OK;
-    return !status && e->host ? write_half(e->host, &e->host_bc, err) : status;
+    if (status || !e->host)
+        return status;
+    if (e->own_lines)
+        LLVMStripModuleDebugInfo(e->host);
+    return write_half(e->host, &e->host_bc, err);
 }
 
 void ompjit__early_read(ompjit__early *e, const ompjit__buf *host,

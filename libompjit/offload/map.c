@@ -27,7 +27,8 @@ static void item_text(char text[OMPJIT__RANGE_TEXT], const ompjit__item *it)
     ompjit__range_text(text, it->begin, (uint64_t)it->size, it->name);
 }
 
-static ompjit_status overlap(const ompjit__construct *c,
+/* `doing`: "map", "unmap" or "update". */
+static ompjit_status overlap(const ompjit__construct *c, const char *doing,
                              const ompjit__item *it,
                              const ompjit__mapped *entry, ompjit_error *err)
 {
@@ -36,8 +37,9 @@ static ompjit_status overlap(const ompjit__construct *c,
     ompjit__range_text(have, (void *)entry->begin, entry->end - entry->begin,
                        entry->name);
     return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                        "cannot map %s: only a part of it is on device %u, by "
-                        "the mapping of %s", want, c->dev->number, have);
+                        "cannot %s %s: only a part of it is on device %u, by "
+                        "the mapping of %s",
+                        doing, want, c->dev->number, have);
 }
 
 static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
@@ -272,7 +274,7 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
     enum ompjit__found found = ompjit__present_find(c->table, host, size,
                                                     &entry);
     if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT))
-        return overlap(c, it, entry, err);
+        return overlap(c, "map", it, entry, err);
     if (!entry) {
         if (it->type & OMPJIT__MAP_PRESENT)
             return absent(c, it, err);
@@ -489,7 +491,7 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
     if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT)) {
         ompjit__mapped *part = it->entry;
         it->entry = NULL;
-        return overlap(c, it, part, err);
+        return overlap(c, "unmap", it, part, err);
     }
     if (!it->entry && it->type & OMPJIT__MAP_PRESENT && !entered)
         return absent(c, it, err);
@@ -629,7 +631,7 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     enum ompjit__found found =
         ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &entry);
     if (found == OMPJIT__OVERLAPS)
-        return overlap(c, it, entry, err);
+        return overlap(c, "update", it, entry, err);
     if (found == OMPJIT__ABSENT)
         return it->type & OMPJIT__MAP_PRESENT ? absent(c, it, err)
                                               : OMPJIT_OK;
