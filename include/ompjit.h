@@ -696,7 +696,8 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
 /* Runs it and waits for it. Several threads may, at the same time. */
 ompjit_status ompjit_bound_run(ompjit_bound *bound, ompjit_error *err);
 /* The same in a queue, which must be waited for before the bound launch is
- * changed or destroyed. */
+ * changed or destroyed. A recording (ompjit_graph_begin) keeps all that it
+ * needs of it. */
 ompjit_status ompjit_bound_start(ompjit_bound *bound, ompjit_queue *queue,
                                  ompjit_error *err);
 /* Changes parameter `i`, or the one that arg names. ARGUMENT error where its

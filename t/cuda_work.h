@@ -24,13 +24,9 @@ static inline void take_log(void *data, const char *message)
     pthread_mutex_unlock(&log_lock);
 }
 
-static inline ompjit_context *context_with(const char *devices,
-                                           ompjit_assembler assembler)
+static inline ompjit_context *context_of(ompjit_context_options options)
 {
-    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx = NULL;
-    options.devices = devices;
-    options.assembler = assembler;
     options.log = take_log;
     options.device_heap = HEAP;
     logged[0] = 0;
@@ -39,6 +35,15 @@ static inline ompjit_context *context_with(const char *devices,
         exit(1);
     }
     return ctx;
+}
+
+static inline ompjit_context *context_with(const char *devices,
+                                           ompjit_assembler assembler)
+{
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    options.devices = devices;
+    options.assembler = assembler;
+    return context_of(options);
 }
 
 static inline ompjit_context *context(const char *devices)

@@ -29,10 +29,15 @@ struct gpu {
 static bool on_gpu;
 static float in[N], out[N];
 
-static void open_all(struct gpu *g)
+/* `max_variants` as the context's option has it. */
+static void open_with(struct gpu *g, unsigned max_variants)
 {
     ompjit_error err = {0};
-    g->ctx = context_with(on_gpu ? "cuda" : "host", OMPJIT_ASSEMBLER_DRIVER);
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    options.devices = on_gpu ? "cuda" : "host";
+    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.max_variants = max_variants;
+    g->ctx = context_of(options);
     bool done = !ompjit_context_device(g->ctx, 0, &g->dev, &err) &&
                 !ompjit_module_from_c(g->ctx, source, NULL, &g->mod, &err) &&
                 !ompjit_module_kernel(g->mod, "scale", &g->scale, &err) &&
@@ -46,6 +51,11 @@ static void open_all(struct gpu *g)
     for (int i = 0; i < N; i++)
         in[i] = (float)i;
     memset(out, 0, sizeof out);
+}
+
+static void open_all(struct gpu *g)
+{
+    open_with(g, 0);
 }
 
 static void close_all(struct gpu *g)
@@ -238,6 +248,57 @@ static void graph(const struct gpu *g)
     ompjit_queue_destroy(queue);
 }
 
+/* A variant of its own for each factor. */
+static ompjit_status run_special(const struct gpu *g, float a,
+                                 ompjit_error *err)
+{
+    ompjit_launch launch = in_queue(NULL);
+    ompjit_arg args[3];
+    scale_args(g, a, args);
+    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    return ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, err);
+}
+
+/* A graph keeps the variant of a bound launch that is gone. The device's first
+ * variant stays in any case. */
+static void graph_of_evicted(void)
+{
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    ompjit_graph *graph;
+    ompjit_bound *b;
+    ompjit_arg args[3];
+    ompjit_launch launch = in_queue(NULL);
+    ompjit_variant_stats stats = OMPJIT_VARIANT_STATS_INIT;
+    open_with(&g, 1);
+    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    scale_args(&g, 2, args);
+    ok(!ompjit_queue_create(g.dev, &queue, &err) &&
+           !run_special(&g, 9, &err) &&
+           !ompjit_kernel_bind(g.scale, g.dev, &launch, args, 3, &b, &err) &&
+           !ompjit_graph_begin(queue, &err) &&
+           !ompjit_queue_upload(queue, g.p, in, sizeof in, &err) &&
+           !ompjit_bound_start(b, queue, &err) &&
+           !ompjit_bound_start(b, queue, &err) &&
+           !ompjit_queue_download(queue, out, g.p, sizeof out, &err) &&
+           !ompjit_graph_end(queue, &graph, &err),
+       "a bound launch is recorded: %s", err.text);
+    ompjit_bound_destroy(b);
+    for (int run = 0; run < 2; run++) {
+        ok(!ompjit_graph_run(graph, NULL, &err) && !wrong((float[]){2, 2}, 2),
+           "run %d is right: %s", run, err.text);
+        ok(!run_special(&g, 3, &err) && !run_special(&g, 4, &err) &&
+               !ompjit_module_variants(g.mod, &stats, &err) &&
+               stats.evictions > 0,
+           "others take its place");
+        memset(out, 0, sizeof out);
+    }
+    ompjit_graph_destroy(graph);
+    ompjit_queue_destroy(queue);
+    close_all(&g);
+}
+
 static void errors(const struct gpu *g)
 {
     ompjit_error err = {0};
@@ -314,6 +375,7 @@ static void work_all(void)
     cooperative(&g);
     errors(&g);
     close_all(&g);
+    graph_of_evicted();
 }
 
 static void gpu_all(void)

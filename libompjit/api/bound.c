@@ -293,12 +293,37 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     return launch(b, b->args, NULL, err);
 }
 
-static ompjit_status record(const ompjit_bound *b, ompjit_queue *queue,
-                            ompjit_error *err)
+static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
+                                 ompjit_error *err)
 {
     ompjit__step step = {0};
     ompjit_status status = ompjit__bound_copy(b, &step.bound, err);
     return status ? status : ompjit__step_add(queue, step, err);
+}
+
+static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
+                           ompjit__inflight *inflight, ompjit_error *err)
+{
+    const ompjit__call *call = &b->asked->call;
+    if (b->environment.block)
+        return start_apart(b, queue->queue, inflight, err);
+    *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
+    return launch(b, b->args, queue->queue, err);
+}
+
+/* The graph outlives the bound launch, and runs its variant. */
+static ompjit_status record(ompjit_bound *b, ompjit_queue *queue,
+                            ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    if (ompjit__records_steps(queue))
+        return record_step(b, queue, err);
+    ompjit_status status = start(b, queue, &inflight, err);
+    if (status)
+        return status;
+    ompjit__variant_hold(b->variant);
+    inflight.variant = b->variant;
+    return ompjit__queue_use(queue, &inflight, err);
 }
 
 ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
@@ -312,7 +337,7 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
         ompjit__queue_check(__func__, queue, b->asked->call.dev, err);
     if (status)
         return status;
-    if (ompjit__records_steps(queue))
+    if (queue->recording)
         return record(b, queue, err);
     if (!b->environment.block)
         return launch(b, b->args, queue->queue, err);

@@ -244,6 +244,11 @@ static void bury(ompjit_module *mod, ompjit__variant *v)
     pthread_mutex_unlock(&all->lock);
 }
 
+void ompjit__variant_hold(ompjit__variant *v)
+{
+    atomic_fetch_add_explicit(&v->state, USER, memory_order_relaxed);
+}
+
 void ompjit__variant_release(ompjit_module *mod, ompjit__variant *v)
 {
     uint32_t before = atomic_fetch_sub_explicit(&v->state, USER,

@@ -100,7 +100,9 @@ ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
 /* Counts, and what is on its way. */
 void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats);
 
-/* Ends the hold. */
+/* One more hold on a held variant. */
+void ompjit__variant_hold(ompjit__variant *v);
+/* Ends one. */
 void ompjit__variant_release(ompjit_module *mod, ompjit__variant *v);
 
 /* Of a held variant. */
