@@ -725,7 +725,7 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
 /* Waits until all that was put into the queue is done. */
 ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err);
 /* What is put into `queue` from now on comes after what `other`, of the same
- * device, has now. Nobody waits. */
+ * device, has now. Nobody waits. INVALID while either is recorded. */
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err);
 /* Copies `size` bytes. Host memory stays as it is until the queue was waited

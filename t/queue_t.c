@@ -160,6 +160,35 @@ static void after_another(const struct gpu *g)
     ompjit_queue_destroy(b);
 }
 
+/* Refused in both directions, and neither the recording nor the other queue
+ * knows of it. */
+static void after_while_recording(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *a, *b;
+    ompjit_graph *graph;
+    memset(out, 0, sizeof out);
+    ok(!ompjit_queue_create(g->dev, &a, &err) &&
+           !ompjit_queue_create(g->dev, &b, &err) &&
+           !ompjit_queue_upload(b, g->p, in, sizeof in, &err) &&
+           !ompjit_graph_begin(a, &err) && !start_scale(g, a, 2, &err),
+       "one of two queues is recorded: %s", err.text);
+    ok(ompjit_queue_after(a, b, &err) == OMPJIT_ERR_INVALID,
+       "it comes after no other");
+    ok_string(err.text, "ompjit_queue_after: the queue is being recorded",
+              "the error says why");
+    ok(ompjit_queue_after(b, a, &err) == OMPJIT_ERR_INVALID,
+       "and no other after it");
+    ok(!ompjit_graph_end(a, &graph, &err) && !ompjit_queue_wait(b, &err) &&
+           !ompjit_graph_run(graph, b, &err) &&
+           !ompjit_queue_download(b, out, g->p, sizeof out, &err) &&
+           !ompjit_queue_wait(b, &err) && !wrong(two_three, 1),
+       "what was recorded is right: %s", err.text);
+    ompjit_graph_destroy(graph);
+    ompjit_queue_destroy(a);
+    ompjit_queue_destroy(b);
+}
+
 static void bound(const struct gpu *g)
 {
     enum { RUNS = 6 };
@@ -370,6 +399,7 @@ static void work_all(void)
     open_all(&g);
     in_order(&g);
     after_another(&g);
+    after_while_recording(&g);
     bound(&g);
     graph(&g);
     cooperative(&g);

@@ -49,18 +49,6 @@ void ompjit_event_destroy(ompjit_event *event)
     free(event);
 }
 
-static ompjit_status not_recording(const char *who, ompjit_queue *queue,
-                                   ompjit_error *err)
-{
-    pthread_mutex_lock(&queue->lock);
-    bool recording = queue->recording;
-    pthread_mutex_unlock(&queue->lock);
-    if (!recording)
-        return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "%s: the queue is being recorded", who);
-}
-
 ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err)
 {
@@ -70,7 +58,7 @@ ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
     ompjit__event *made = NULL;
     ompjit_status status = ompjit__queue_check(__func__, queue, dev, err);
     if (!status)
-        status = not_recording(__func__, queue, err);
+        status = ompjit__queue_not_recorded(__func__, queue, err);
     if (!status && dev->ops->event_record)
         status = dev->ops->event_record(dev, queue->queue, true, &made, err);
     if (status)
@@ -175,7 +163,7 @@ ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_queue_after_event: the event is another "
                             "device's");
-    ompjit_status status = not_recording(__func__, queue, err);
+    ompjit_status status = ompjit__queue_not_recorded(__func__, queue, err);
     if (status)
         return status;
     pthread_mutex_lock(&event->lock);

@@ -186,6 +186,18 @@ ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
                         who);
 }
 
+ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
+                                         ompjit_error *err)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool recording = queue->recording;
+    pthread_mutex_unlock(&queue->lock);
+    if (!recording)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: the queue is being recorded", who);
+}
+
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err)
 {
@@ -194,6 +206,10 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
     ompjit_device *dev = queue->dev;
     ompjit__event *event;
     ompjit_status status = ompjit__queue_check(__func__, other, dev, err);
+    if (!status)
+        status = ompjit__queue_not_recorded(__func__, queue, err);
+    if (!status)
+        status = ompjit__queue_not_recorded(__func__, other, err);
     if (status || !dev->ops->event_record)
         return status;
     status = dev->ops->event_record(dev, other->queue, false, &event, err);

@@ -50,6 +50,10 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
 /* INVALID where the queue is another device's or NULL. */
 ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
                                   const ompjit_device *dev, ompjit_error *err);
+/* INVALID where the queue is being recorded: what orders queues is no part of a
+ * graph. */
+ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
+                                         ompjit_error *err);
 /* Keeps what a launch uses until the queue is waited for; ends it if that
  * cannot be, after waiting here. */
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
