@@ -299,10 +299,11 @@ typedef enum ompjit_profile_format {
 /* What a context with `profile` did so far: each stage of its compiles, launch
  * and copy, by the host's clock. A launch ends when it was waited for; a bound
  * launch in a queue is only seen to be put there ("submit"), and a copy in a
- * queue likewise. Of a GPU its own times are there too ("kernel", "transfer",
- * and "graph" for each run of what was recorded, by its last kernel's name), in
- * a trace on a track for each queue: this waits for what they are of. Of more
- * than a million events the trace has the first.
+ * queue likewise. A launch that a GPU records for a graph is none. Of a GPU its
+ * own times are there too ("kernel", "transfer", and "graph" for each run of what
+ * was recorded, by its last kernel's name), in a trace on a track for each queue:
+ * this waits for what they are of. Of more than a million events the trace has
+ * the first.
  * `text` ends in NUL, not counted in *size (which may be NULL); free it with
  * ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
  *

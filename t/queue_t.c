@@ -530,6 +530,7 @@ static void timed(void)
                    : 0;
     ok(read == 3 && runs == 3 && ms > 0, "%u runs, %g ms", runs, ms);
     ok_string(name, "sum", "by its last kernel's name");
+    ok(row && !strstr(logged, "\nqueued "), "what was recorded is no launch");
 }
 
 #define MODE(mode, schedule)                                     \

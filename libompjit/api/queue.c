@@ -115,20 +115,22 @@ static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
     return false;
 }
 
-/* Under the lock. False: out of memory. */
-static bool add_use(ompjit_queue *queue, const ompjit__inflight *inflight)
+/* Under the lock. False: out of memory. What is recorded takes no time now, and
+ * its use lasts as long as the graph. */
+static bool add_use(ompjit_queue *queue, ompjit__inflight inflight)
 {
     ompjit__use **list = queue->recording ? &queue->recording->uses
                                           : &queue->uses;
-    if (covered(*list, inflight)) {
-        ompjit__inflight copy = *inflight;
-        ompjit__inflight_end(&copy, true);
+    if (queue->recording)
+        inflight.begin = 0;
+    if (covered(*list, &inflight)) {
+        ompjit__inflight_end(&inflight, true);
         return true;
     }
     ompjit__use *use = malloc(sizeof *use);
     if (!use)
         return false;
-    use->inflight = *inflight;
+    use->inflight = inflight;
     use->next = *list;
     *list = use;
     queue->nuses += !queue->recording;
@@ -140,7 +142,7 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 ompjit_error *err)
 {
     pthread_mutex_lock(&queue->lock);
-    bool added = add_use(queue, inflight);
+    bool added = add_use(queue, *inflight);
     bool many = !queue->recording && queue->nuses > MOST_USES;
     pthread_mutex_unlock(&queue->lock);
     if (added)
