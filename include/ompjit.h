@@ -296,8 +296,8 @@ typedef enum ompjit_profile_format {
                                  and Perfetto                                */
 } ompjit_profile_format;
 
-/* What a context with `profile` did so far: each stage of its compiles, launch
- * and copy, by the host's clock. A launch ends when it was waited for; a bound
+/* What a context with `profile` did so far: each stage of its compiles, launch,
+ * copy and fill, by the host's clock. A launch ends when it was waited for; a bound
  * launch in a queue is only seen to be put there ("submit"), and a copy in a
  * queue likewise. A launch that a GPU records for a graph is none. Of a GPU its
  * own times are there too ("kernel", "transfer", and "graph" for each run of what

@@ -149,6 +149,56 @@ for device in $devices; do
     succeeds "$device: with nobody" on $device
     is "$(cat "$tmp/stderr")" "" "  nothing is said"
 done
+# Copies from one GPU to another and fills are copies like others.
+if [ "$devices" != host ]; then
+    cat >"$tmp/peers.c" <<'EOF'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int sum = 0, got[1000], host = omp_get_initial_device();
+    void *a = omp_target_alloc(sizeof got, 0);
+    void *b = omp_target_alloc(sizeof got, 1);
+    omp_target_memset(a, 1, sizeof got, 0);
+    omp_target_memcpy(b, a, sizeof got, 0, 0, 1, 0);
+    omp_target_memcpy(got, b, sizeof got, 0, 0, host, 1);
+    for (int i = 0; i < 1000; i++)
+        sum += got[i] == 0x01010101;
+    omp_target_free(a, 0);
+    omp_target_free(b, 1);
+    printf("%d\n", sum);
+}
+EOF
+    profiled=$program
+    program=$tmp/peers.c
+    PTXI_DEVICES=2
+    export PTXI_DEVICES
+    succeeds "two GPUs: a table" on cuda --profile=-
+    is "$out" 1000 "  of a program that is right"
+    table=$(cat "$tmp/stderr")
+    for kind in copy transfer; do
+        like "$table" "^$kind +1 .* fill, +[0-9.]+ GB/s\$" \
+            "  $kind: a fill"
+        like "$table" "^$kind +1 .* from another device, +[0-9.]+ GB/s\$" \
+            "  $kind: from one to the other"
+    done
+    succeeds "two GPUs: a trace" on cuda --profile="$tmp/trace.json"
+    if perl -MJSON::PP -e 1 2>/dev/null; then
+        said=$(perl "$tmp/check.pl" <"$tmp/trace.json" 2>&1)
+        like "$said" '^OK .*copy=3 .*transfer=3 .*tracks=2' \
+            "  each is there, on tracks of the GPUs: $said"
+    fi
+    NVTX_INJECTION64_PATH=$builddir/t/.libs/fake_nvtx.so \
+        FAKE_NVTX_LOG=$tmp/nvtx
+    export NVTX_INJECTION64_PATH FAKE_NVTX_LOG
+    succeeds "two GPUs: with a profiler that listens" on cuda
+    is "$(sed -n 's/^push 0 //p' "$tmp/nvtx" | grep -v '^from the device')" \
+        "fill
+from another device" "  each is a range"
+    unset NVTX_INJECTION64_PATH PTXI_DEVICES
+    program=$profiled
+fi
+
 if [ "$devices" = host ]; then
     pass "on a GPU # SKIP PTXI names no emulated libcuda.so.1"
 fi

@@ -22,14 +22,31 @@ static const char *const ends_format[] = {
     [OMPJIT__COPY_ON] = "the device's %p to the device's %p",
 };
 
+/* As ompjit__copy_names. */
+static const char peer_name[] = "from another device", fill_name[] = "fill";
+
+static ompjit__gpu_timing *time_start(ompjit__gpu *gpu, ompjit__queue *queue)
+{
+    return gpu->ctx->spans ? ompjit__gpu_time_start(gpu, queue) : NULL;
+}
+
+static void time_end(ompjit__gpu *gpu, ompjit__queue *queue,
+                     ompjit__gpu_timing *timing, const char *name,
+                     size_t size, bool well)
+{
+    if (!timing)
+        return;
+    ompjit__gpu_time_what(timing, OMPJIT__SPAN_TRANSFER, name, size);
+    ompjit__gpu_time_end(gpu, queue, timing, well);
+}
+
 /* Starts a copy; the function's name goes to call->function. */
 static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
                        uintptr_t dst, uintptr_t src, size_t size,
                        ompjit__queue *queue, ompjit__gpu_call *call)
 {
     const ompjit__cuda *cu = gpu->cu;
-    ompjit__gpu_timing *timing =
-        gpu->ctx->spans ? ompjit__gpu_time_start(gpu, queue) : NULL;
+    ompjit__gpu_timing *timing = time_start(gpu, queue);
     cu_stream stream = queue->stream;
     switch (direction) {
     case OMPJIT__COPY_TO:
@@ -45,11 +62,8 @@ static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
         call->code = cu->cuMemcpyDtoDAsync(dst, src, size, stream);
         break;
     }
-    if (timing) {
-        ompjit__gpu_time_what(timing, OMPJIT__SPAN_TRANSFER,
-                              ompjit__copy_names[direction], size);
-        ompjit__gpu_time_end(gpu, queue, timing, !call->code);
-    }
+    time_end(gpu, queue, timing, ompjit__copy_names[direction], size,
+             !call->code);
 }
 
 /* Between enter and leave, and under the queue's lock, as what follows. */
@@ -128,6 +142,8 @@ static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
         return;
     call->function = "cuStreamSynchronize";
     call->code = ompjit__gpu_await(gpu, queue);
+    if (!call->code && gpu->ctx->spans)
+        ompjit__gpu_collect(gpu, false);
 }
 
 static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
@@ -205,22 +221,23 @@ static ompjit_status wake(ompjit__gpu *gpu, ompjit_error *err)
     return status ? status : ompjit__gpu_leave(gpu, OMPJIT_OK, err);
 }
 
-ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
-                                    ompjit_device *from, const void *src,
-                                    size_t size, ompjit_error *err)
+static ompjit_status copy_peer(ompjit__gpu *gpu, void *dst,
+                               ompjit__gpu *other, const void *src,
+                               size_t size, ompjit_error *err)
 {
-    ompjit__gpu *gpu = dev->state, *other = from->state;
     ompjit__queue *q;
     ompjit_status status = size ? wake(other, err) : OMPJIT_OK;
     if (status || !size || (status = ompjit__gpu_enter(gpu, err)))
         return status;
     if ((status = ompjit__gpu_borrow(gpu, &q, err)))
         return ompjit__gpu_leave(gpu, status, err);
+    ompjit__gpu_timing *timing = time_start(gpu, q);
     ompjit__gpu_call call = {
         OMPJIT_STAGE_MAP, "cuMemcpyPeerAsync",
         gpu->cu->cuMemcpyPeerAsync((uintptr_t)dst, gpu->context,
                                    (uintptr_t)src, other->context, size,
                                    q->stream)};
+    time_end(gpu, q, timing, peer_name, size, !call.code);
     wait_alone(gpu, q, &call);
     ompjit__gpu_give_back(gpu, q);
     if (call.code)
@@ -230,24 +247,45 @@ ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
-ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
-                               size_t size, ompjit_error *err)
+ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
+                                    ompjit_device *from, const void *src,
+                                    size_t size, ompjit_error *err)
 {
-    ompjit__gpu *gpu = dev->state;
+    uint64_t begin = ompjit__span_begin(dev->ctx, peer_name);
+    ompjit_status status =
+        copy_peer(dev->state, dst, from->state, src, size, err);
+    ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, peer_name, begin, size);
+    return status;
+}
+
+static ompjit_status fill(ompjit__gpu *gpu, void *dst, int value, size_t size,
+                          ompjit_error *err)
+{
     ompjit__queue *q;
     ompjit_status status = size ? ompjit__gpu_enter(gpu, err) : OMPJIT_OK;
     if (status || !size)
         return status;
     if ((status = ompjit__gpu_borrow(gpu, &q, err)))
         return ompjit__gpu_leave(gpu, status, err);
+    ompjit__gpu_timing *timing = time_start(gpu, q);
     ompjit__gpu_call call = {
         OMPJIT_STAGE_MAP, "cuMemsetD8Async",
         gpu->cu->cuMemsetD8Async((uintptr_t)dst, (unsigned char)value, size,
                                  q->stream)};
+    time_end(gpu, q, timing, fill_name, size, !call.code);
     wait_alone(gpu, q, &call);
     ompjit__gpu_give_back(gpu, q);
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "filling %zu bytes at %p",
                                   size, dst);
     return ompjit__gpu_leave(gpu, status, err);
+}
+
+ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
+                               size_t size, ompjit_error *err)
+{
+    uint64_t begin = ompjit__span_begin(dev->ctx, fill_name);
+    ompjit_status status = fill(dev->state, dst, value, size, err);
+    ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, fill_name, begin, size);
+    return status;
 }
