@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Every call of every function of the CUDA driver fails once: it is reported,
- * with the function's name and CUDA's words, nothing leaks, and the same work is
- * done rightly afterwards, in the same context or, where its end failed, in the
- * next.
+ * with the function's name and CUDA's words, nothing leaks, the application's
+ * own context is current again, and the same work is done rightly afterwards, in
+ * the same context or, where its end failed, in the next.
  */
 #include "cuda_work.h"
 #include "device/cuda_driver.h"
@@ -33,6 +33,7 @@ static bool works_anew(const ompjit__image *image)
  * work is done rightly after it. */
 static bool fault(const char *function, const char *symbol, int n)
 {
+    DRIVER(cu_result, cuCtxGetCurrent, cu_context *);
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     DRIVER(int, ptxi_driver_calls, const char *);
     ompjit_context *ctx;
@@ -42,6 +43,8 @@ static bool fault(const char *function, const char *symbol, int n)
     ompjit__image image = image_of(cubin_magic, ptx_kernels);
     snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
     snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
+    cu_context own;
+    cuCtxGetCurrent(&own);
     ctx = context("cuda");
     ptxi_driver_fail(spec);
     ompjit_status status = ompjit_context_device(ctx, 0, &dev, &err);
@@ -50,9 +53,10 @@ static bool fault(const char *function, const char *symbol, int n)
     bool came = ptxi_driver_calls(symbol) >= n;
     if (came)
         ptxi_driver_fail(NULL);
-    bool right = !came || works(ctx, &image);
+    bool right = is_current(own) && (!came || works(ctx, &image));
     ompjit_context_destroy(ctx);
     ptxi_driver_fail(NULL);
+    right &= is_current(own);
     bool told = strstr(status ? err.text : logged, words);
     if (!told || !right)
         printf("# %s: status %d, error %s, log %s\n", spec, status,
@@ -95,12 +99,13 @@ static void faults(void)
     /* Only where something else failed, and when the driver is loaded. */
     static const char *const elsewhere[] = {
         "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress",
-        "cuMemPoolTrimTo", NULL};
+        "cuCtxSetCurrent", "cuMemPoolTrimTo", NULL};
     /* Refusing these leaks: see leak_*. */
     static const char *const leaks[] = {
         "cuStreamDestroy", "cuDevicePrimaryCtxRelease", "cuMemFreeHost",
         "cuEventDestroy", "cuGraphDestroy", "cuGraphExecDestroy",
         "cuMemPoolDestroy", NULL};
+    cu_context own = own_context();
     for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
         const char *name = functions[i][0];
         if (one_of(name, elsewhere) || one_of(name, leaks))
@@ -114,6 +119,7 @@ static void faults(void)
             right += fault(name, functions[i][1], k);
         ok(right == n, "%s: each of %d failures is told, and over", name, n);
     }
+    end_own_context(own);
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     ompjit_context *ctx;
     ompjit_error err = {0};

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 
 #include "cuda_ptx.h"
+#include "device/cuda_driver.h"
 #include "device/device.h"
+#include "ptxi.h"
 #include "tap.h"
 
 enum { HEAP = 16 << 20 };
@@ -234,5 +236,36 @@ static inline ompjit_device *open_gpu(ompjit_context **ctx)
         exit(1);
     }
     return dev;
+}
+
+/* A context of the application's own, which the library must always leave
+ * current in this thread. */
+static inline cu_context own_context(void)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuCtxCreate_v2, cu_context *, unsigned, cu_device);
+    cu_context own = NULL;
+    if (cuInit(0) || cuCtxCreate_v2(&own, 0, 0)) {
+        puts("Bail out! no context of the application's");
+        exit(1);
+    }
+    return own;
+}
+
+static inline bool is_current(cu_context own)
+{
+    DRIVER(cu_result, cuCtxGetCurrent, cu_context *);
+    cu_context now = NULL;
+    if (!cuCtxGetCurrent(&now) && now == own)
+        return true;
+    printf("# the application's context is not current\n");
+    return false;
+}
+
+static inline void end_own_context(cu_context own)
+{
+    DRIVER(cu_result, cuCtxDestroy_v2, cu_context);
+    ok(is_current(own) && !cuCtxDestroy_v2(own),
+       "the application's context is current in the end");
 }
 #endif

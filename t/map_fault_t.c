@@ -3,8 +3,8 @@
  * A program's data constructs, one after the other on the same data, with each
  * call of each driver function failing once: the failure is told, reference
  * counts are what they were before the construct or, where its end could only
- * not free, after it, and the same construct and all that follow then do what
- * they should, in the same context.
+ * not free, after it, the application's own context is current, and the same
+ * construct and all that follow then do what they should, in the same context.
  */
 #include "cache.h"
 #include "cuda_work.h"
@@ -244,18 +244,22 @@ static bool run_step(struct program *p, size_t i, const char *words,
 static bool fault(const char *function, const char *symbol, int n, bool *came)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(cu_result, cuCtxGetCurrent, cu_context *);
+    cu_context own;
     char spec[128], words[128];
     struct program p;
     bool right = true;
     snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
     snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
+    cuCtxGetCurrent(&own);
     open_program(&p);
     call(&p, "begin");
     ptxi_driver_fail(spec);
     for (size_t i = 0; i < OMPJIT__COUNT(steps) && right; i++)
-        right = run_step(&p, i, words, symbol, n, came);
+        right = run_step(&p, i, words, symbol, n, came) && is_current(own);
     ptxi_driver_fail(NULL);
     close_program(&p);
+    right = right && is_current(own);
     if (!right)
         printf("# with %s\n", spec);
     return right;
@@ -272,6 +276,7 @@ static void faults(void)
     setenv("OMPJIT_TEAMS", "2", 1);
     setenv("OMPJIT_THREADS", "64", 1);
     fresh_folder();
+    cu_context own = own_context();
     int all = 0;
     for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
         int n = 0, wrong = 0;
@@ -286,6 +291,7 @@ static void faults(void)
             ok(!wrong, "%s: each of %d failures is over for what comes next",
                functions[i][0], n);
     }
+    end_own_context(own);
     ok(all > 200, "%d failures", all);
     remove_tree(folder);
 }

@@ -97,6 +97,17 @@ bool ompjit__gpu_usable(const ompjit__gpu *gpu)
     return gpu->own_page ? *gpu->own_page : gpu->pid == getpid();
 }
 
+/* Takes the context from the thread again, that of the last push. False: it is
+ * still there. A failure may be that of work before and the context be gone all
+ * the same; where it is not, to set none is documented as another pop. */
+static bool pop(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    cu_context popped = NULL;
+    call->function = "cuCtxPopCurrent";
+    call->code = gpu->cu->cuCtxPopCurrent(&popped);
+    return !call->code || popped || !gpu->cu->cuCtxSetCurrent(NULL);
+}
+
 /* The sizes that the user asks for. */
 static void set_limits(ompjit__gpu *gpu, cu_context context,
                        ompjit__gpu_call *call)
@@ -116,11 +127,10 @@ static void set_limits(ompjit__gpu *gpu, cu_context context,
     for (size_t i = 0; i < OMPJIT__COUNT(rows) && !call->code; i++)
         if (rows[i].size)
             call->code = gpu->cu->cuCtxSetLimit(rows[i].limit, rows[i].size);
-    cu_result r = gpu->cu->cuCtxPopCurrent(&context);
-    if (!r || call->code)
-        return;
-    call->function = "cuCtxPopCurrent";
-    call->code = r;
+    ompjit__gpu_call left = {.stage = call->stage};
+    pop(gpu, &left);
+    if (!call->code)
+        *call = left;
 }
 
 /* Under the lock. */
@@ -171,12 +181,14 @@ ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err)
 ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
                                 ompjit_error *err)
 {
-    cu_context popped;
-    ompjit__gpu_call call = {OMPJIT_STAGE_API, "cuCtxPopCurrent",
-                             gpu->cu->cuCtxPopCurrent(&popped)};
-    if (status || !call.code)
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_API};
+    bool left = pop(gpu, &call);
+    if (!call.code)
         return status;
-    return ompjit__gpu_fail(gpu, call, err, "leaving the context");
+    if (!left && !status)
+        return ompjit__gpu_fail(gpu, call, err, "leaving the context");
+    ompjit__gpu_log(gpu, call.function, call.code, "leaving the context");
+    return status;
 }
 
 /* ----------------------------------------------------------------- memory */

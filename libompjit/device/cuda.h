@@ -113,7 +113,8 @@ void ompjit__gpu_free(ompjit__gpu *gpu);
  * Each success is followed by one leave. */
 ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err);
 /* Gives the caller its own context back. Returns `status`, which is what came
- * of the work, or the failure to leave where that was a success. */
+ * of the work, or, where that was a success and the context cannot be left, that
+ * failure; one after which it was left all the same is only logged. */
 ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
                                 ompjit_error *err);
 
