@@ -513,6 +513,130 @@ static void faults(void)
     close_all(&g);
 }
 
+static ompjit_status put_work(const struct gpu *g, ompjit_queue *queue,
+                              ompjit_error *err)
+{
+    TRY(ompjit_queue_upload(queue, g->p, in, sizeof in, err));
+    TRY(start_scale(g, queue, 2, err));
+    return ompjit_queue_download(queue, out, g->p, sizeof out, err);
+}
+
+/* A recording of a copy, a kernel and a copy back, and a run of it. */
+static ompjit_status record(const struct gpu *g, ompjit_queue *queue,
+                            ompjit_error *err)
+{
+    ompjit_graph *graph = NULL;
+    ompjit_error after;
+    memset(out, 0, sizeof out);
+    TRY(ompjit_graph_begin(queue, err));
+    ompjit_status status = put_work(g, queue, err);
+    ompjit_status ended =
+        ompjit_graph_end(queue, &graph, status ? &after : err);
+    status = status ? status : ended;
+    if (!status)
+        status = ompjit_graph_run(graph, queue, err);
+    if (!status)
+        status = ompjit_queue_wait(queue, err);
+    ompjit_graph_destroy(graph);
+    return status;
+}
+
+/* `spec` fails in a recording: it is told, and the queue goes on recording and
+ * working. */
+static bool recovers(const struct gpu *g, ompjit_queue *queue,
+                     const char *spec, const char *symbol, int n, bool *came)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    DRIVER(long, ptxi_driver_live, const char *);
+    ompjit_error err = {0}, later = {0};
+    char words[64];
+    snprintf(words, sizeof words, "%.*s: CUDA_ERROR_UNKNOWN (999",
+             (int)strcspn(symbol, "_"), symbol);
+    logged[0] = 0;
+    ptxi_driver_fail(spec);
+    ompjit_status status = record(g, queue, &err);
+    *came = ptxi_driver_calls(symbol) >= n;
+    ptxi_driver_fail(NULL);
+    bool told = !*came || strstr(status ? err.text : logged, words);
+    bool first = status || !wrong(two_three, 1);
+    bool works = !record(g, queue, &later) && !wrong(two_three, 1) &&
+                 !ptxi_driver_live("graphs") &&
+                 !ptxi_driver_live("executable graphs");
+    if (!told || !first || !works)
+        printf("# %s: %s; log %s; then %s\n", spec, err.text, logged,
+               later.text);
+    return told && first && works;
+}
+
+/* Every call of every driver function between the beginning of a recording and
+ * the end of its graph, in one queue. */
+static void recording_faults(void)
+{
+    static const char *const symbols[] = {
+#define CU_FUNCTION(name, suffix, version, required, args) #name suffix,
+#include "device/cuda_driver.def"
+    };
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    int all = 0;
+    on_gpu = true;
+    open_all(&g);
+    cu_context own = own_context();
+    ok(!ompjit_queue_create(g.dev, &queue, &err) && !record(&g, queue, &err),
+       "a recording: %s", err.text);
+    for (size_t i = 0; i < OMPJIT__COUNT(symbols); i++) {
+        int n = 0, bad = 0;
+        if (!strncmp(symbols[i], "cuGraphExecDestroy", 18) ||
+            !strncmp(symbols[i], "cuGraphDestroy", 14))
+            continue;
+        for (bool came = true; came; n += came) {
+            char spec[64];
+            snprintf(spec, sizeof spec, "%s:%d:999", symbols[i], n + 1);
+            bad += !recovers(&g, queue, spec, symbols[i], n + 1, &came);
+            bad += !is_current(own);
+        }
+        all += n;
+        if (n)
+            ok(!bad, "%s: the queue outlives each of %d failures", symbols[i],
+               n);
+    }
+    ok(all > 15, "%d failures", all);
+    end_own_context(own);
+    ompjit_queue_destroy(queue);
+    close_all(&g);
+}
+
+/* The context cannot be left either way: an error, and the thread's stack is
+ * the application's to put right. */
+static void stuck_faults(void)
+{
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    int n = 0;
+    on_gpu = true;
+    open_all(&g);
+    cu_context own = own_context();
+    ok(!ompjit_queue_create(g.dev, &queue, &err) && !record(&g, queue, &err),
+       "a recording: %s", err.text);
+    for (bool came = true; came; n += came) {
+        char spec[80];
+        snprintf(spec, sizeof spec,
+                 "cuCtxPopCurrent_v2:%d:999,cuCtxSetCurrent:1:999", n + 1);
+        ok(recovers(&g, queue, spec, "cuCtxPopCurrent_v2", n + 1, &came),
+           "the queue outlives that leaving %d fails", n + 1);
+        if (came)
+            cuCtxSetCurrent(NULL);
+    }
+    ok(n > 5, "%d contexts are left", n);
+    end_own_context(own);
+    ompjit_queue_destroy(queue);
+    close_all(&g);
+}
+
 /* Of a graph the profile has the GPU's time of each run. */
 static void timed(void)
 {
@@ -551,6 +675,13 @@ static const struct scenario scenarios[] = {
      {"PTXI_HIDE=cuGraphInstantiateWithFlags,cuMemPoolCreate"}, CLEAN,
      EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"recording faults, sync", recording_faults, {"PTXI_STREAM=sync"}, CLEAN,
+     EMULATED},
+    {"recording faults, async", recording_faults, {"PTXI_STREAM=async"}, CLEAN,
+     EMULATED},
+    {"recording faults, lazy", recording_faults, {"PTXI_STREAM=lazy"}, CLEAN,
+     EMULATED},
+    {"stuck faults", stuck_faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"timed, sync", timed, {"PTXI_STREAM=sync", "OMPJIT_PROFILE=1"}, CLEAN,
      EMULATED},
     {"timed, async", timed, {"PTXI_STREAM=async", "OMPJIT_PROFILE=1"}, CLEAN,

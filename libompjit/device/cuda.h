@@ -113,8 +113,8 @@ void ompjit__gpu_free(ompjit__gpu *gpu);
  * Each success is followed by one leave. */
 ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err);
 /* Gives the caller its own context back. Returns `status`, which is what came
- * of the work, or, where that was a success and the context cannot be left, that
- * failure; one after which it was left all the same is only logged. */
+ * of the work, or, where that was a success and the context cannot be left,
+ * that failure; one after which it was left all the same is only logged. */
 ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
                                 ompjit_error *err);
 
@@ -212,6 +212,9 @@ void ompjit__gpu_settle_times(ompjit_device *dev);
 void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 
 /* cuda_graph.c */
+/* Whether the queue's stream records what is put into it, for us or for the
+ * application, or may do so. Between enter and leave. */
+bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue);
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err);
 ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,

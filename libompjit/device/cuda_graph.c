@@ -20,6 +20,52 @@ static ompjit_status fail(ompjit__gpu *gpu, const char *function,
     return ompjit__gpu_fail(gpu, call, err, "recording a graph");
 }
 
+static void discard(ompjit__gpu *gpu, cu_graph captured)
+{
+    cu_result r = captured ? gpu->cu->cuGraphDestroy(captured) : OMPJIT_OK;
+    if (r)
+        ompjit__gpu_log(gpu, "cuGraphDestroy", r, "recording a graph");
+}
+
+bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue)
+{
+    unsigned status = OMPJIT__CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!gpu->cu->cuStreamIsCapturing)
+        return false;
+    return gpu->cu->cuStreamIsCapturing(queue->stream, &status) ||
+           status != OMPJIT__CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* Where the driver fails to, once more, without a graph: a queue that captures
+ * is of no more use. */
+static cu_result end_capture(ompjit__gpu *gpu, ompjit__queue *queue,
+                             cu_graph *captured)
+{
+    cu_graph dropped = NULL;
+    cu_result r = gpu->cu->cuStreamEndCapture(queue->stream, captured);
+    cu_result again =
+        r ? gpu->cu->cuStreamEndCapture(queue->stream, &dropped) : OMPJIT_OK;
+    discard(gpu, dropped);
+    queue->spoiled = again && ompjit__gpu_capturing(gpu, queue);
+    atomic_store(&queue->recording, false);
+    return r;
+}
+
+/* Ends a recording that somebody has been told to have failed. */
+static void abandon(ompjit__gpu *gpu, ompjit__queue *queue)
+{
+    ompjit_error err;
+    cu_graph captured = NULL;
+    ompjit_status status = ompjit__gpu_enter(gpu, &err);
+    if (!status) {
+        end_capture(gpu, queue, &captured);
+        discard(gpu, captured);
+        status = ompjit__gpu_leave(gpu, OMPJIT_OK, &err);
+    }
+    if (status)
+        ompjit__log(gpu->ctx, "%s", err.text);
+}
+
 /* Other threads may go on calling what is not allowed in a capture, since this
  * library's own streams are not the captured one. */
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
@@ -41,7 +87,11 @@ ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
     else
         atomic_store(&queue->recording, true);
     atomic_store(&queue->kernel, NULL);
-    return ompjit__gpu_leave(gpu, status, err);
+    bool begun = !status;
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (status && begun)
+        abandon(gpu, queue);
+    return status;
 }
 
 static ompjit_status instantiate(ompjit__gpu *gpu, cu_graph captured,
@@ -90,23 +140,23 @@ ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
     cu_graph captured = NULL;
     ompjit__graph *graph = NULL;
     ompjit_status status = ompjit__gpu_enter(gpu, err);
-    if (status)
+    if (status) {
+        abandon(gpu, queue);
         return status;
-    cu_result r = gpu->cu->cuStreamEndCapture(queue->stream, &captured);
-    atomic_store(&queue->recording, false);
-    queue->spoiled = r != 0;
+    }
+    cu_result r = end_capture(gpu, queue, &captured);
     if (r)
         status = fail(gpu, "cuStreamEndCapture", r, err);
     else
         status = instantiate(gpu, captured, &graph, err);
     if (graph)
         graph->kernel = atomic_load(&queue->kernel);
-    r = captured ? gpu->cu->cuGraphDestroy(captured) : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuGraphDestroy", r, "recording a graph");
+    discard(gpu, captured);
     status = ompjit__gpu_leave(gpu, status, err);
     if (!status)
         *out = graph;
+    else if (graph)
+        ompjit__gpu_graph_destroy(dev, graph);
     return status;
 }
 
