@@ -238,6 +238,24 @@ static inline ompjit_device *open_gpu(ompjit_context **ctx)
     return dev;
 }
 
+/* Nothing is left in the driver. */
+static inline bool clean(void)
+{
+    DRIVER(long, ptxi_driver_live, const char *);
+    static const char *const kinds[] = {
+        "primary contexts", "streams", "events", "modules", "graphs",
+        "executable graphs", "memory pools", "device allocations",
+        "host allocations"};
+    bool none = true;
+    for (size_t i = 0; i < OMPJIT__COUNT(kinds); i++) {
+        long n = ptxi_driver_live(kinds[i]);
+        none &= !n;
+        if (n)
+            printf("# left: %ld %s\n", n, kinds[i]);
+    }
+    return none;
+}
+
 /* A context of the application's own, which the library must always leave
  * current in this thread. */
 static inline cu_context own_context(void)

@@ -5,6 +5,8 @@
  * counts are what they were before the construct or, where its end could only
  * not free, after it, the application's own context is current, and the same
  * construct and all that follow then do what they should, in the same context.
+ * So it is with each call while the context ends, where nobody is told but the
+ * log.
  */
 #include "cache.h"
 #include "cuda_work.h"
@@ -129,9 +131,11 @@ static void (*function(struct program *p, const char *name))(void)
     return fn;
 }
 
-static void open_program(struct program *p)
+static void open_program(struct program *p, const char *text)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_module_options module = OMPJIT_MODULE_OPTIONS_INIT;
+    static const char *const flags[] = {"-fopenmp-version=51"};
     ompjit_error err = {0};
     options.devices = "cuda";
     options.assembler = OMPJIT_ASSEMBLER_DRIVER;
@@ -139,10 +143,12 @@ static void open_program(struct program *p)
     options.on_failure = note;
     options.cache = OMPJIT_CACHE_DISK;
     options.cache_dir = folder;
+    module.flags = flags;
+    module.nflags = OMPJIT__COUNT(flags);
     first = (ompjit_error){0};
     logged[0] = 0;
     need(ompjit_context_create(&options, &p->ctx, &err), &err);
-    need(ompjit_module_from_c(p->ctx, source, NULL, &p->mod, &err), &err);
+    need(ompjit_module_from_c(p->ctx, text, &module, &p->mod, &err), &err);
     typedef void *place_fn(int i);
     place_fn *place = (place_fn *)function(p, "place");
     for (int i = 0; i < 3; i++)
@@ -252,7 +258,7 @@ static bool fault(const char *function, const char *symbol, int n, bool *came)
     snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
     snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
     cuCtxGetCurrent(&own);
-    open_program(&p);
+    open_program(&p, source);
     call(&p, "begin");
     ptxi_driver_fail(spec);
     for (size_t i = 0; i < OMPJIT__COUNT(steps) && right; i++)
@@ -296,10 +302,77 @@ static void faults(void)
     remove_tree(folder);
 }
 
+/* Leaves data mapped, and behind the scenes memory for reductions and a table of
+ * functions that are called through pointers. */
+static const char last_source[] =
+    "double a[600];\n"
+    "int twice(int i) { return 2 * i; }\n"
+    "#pragma omp declare target to(twice) indirect\n"
+    "void *place(int i) { return a; }\n"
+    "int use(void) {\n"
+    "  int (*f)(int) = twice;\n"
+    "  double t = 0;\n"
+    "  for (int i = 0; i < 600; i++) a[i] = i;\n"
+    "#pragma omp target enter data map(to: a)\n"
+    "#pragma omp target teams distribute parallel for reduction(+: t)\n"
+    "  for (int i = 0; i < 600; i++) t += a[i] + f(i);\n"
+    "  return t != 3 * 600 * 599 / 2; }\n";
+
+/* The Nth call fails when that ends: logged, and freed. */
+static bool last_fault(const char *function, const char *symbol, int n,
+                       bool *came)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    char spec[128], words[128];
+    struct program p;
+    snprintf(spec, sizeof spec, "%s:%d:999", symbol, n);
+    snprintf(words, sizeof words, "%s: CUDA_ERROR_UNKNOWN (999, ", function);
+    open_program(&p, last_source);
+    int bad = call(&p, "use");
+    logged[0] = 0;
+    ptxi_driver_fail(spec);
+    close_program(&p);
+    *came = ptxi_driver_calls(symbol) >= n;
+    ptxi_driver_fail(NULL);
+    bool told = !*came || strstr(logged, words);
+    if (told && !bad && !first.status)
+        return clean();
+    printf("# with %s: %d wrong, %s; log %s\n", spec, bad, first.text, logged);
+    return false;
+}
+
+static void last_faults(void)
+{
+    static const char *const functions[][2] = {
+#define CU_FUNCTION(name, suffix, version, required, args) \
+    {#name, #name suffix},
+#include "device/cuda_driver.def"
+    };
+    setenv("OMPJIT_CACHE", "1", 1);
+    setenv("OMPJIT_TEAMS", "2", 1);
+    setenv("OMPJIT_THREADS", "64", 1);
+    fresh_folder();
+    int all = 0;
+    for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
+        int n = 0, wrong = 0;
+        for (bool came = true; came; n += came)
+            wrong += !last_fault(functions[i][0], functions[i][1], n + 1,
+                                 &came);
+        all += n;
+        if (n)
+            ok(!wrong, "%s: nothing is left by each of %d failures in the end",
+               functions[i][0], n);
+    }
+    ok(all > 20, "%d failures", all);
+    remove_tree(folder);
+}
+
 static const struct scenario scenarios[] = {
     {"sync", faults, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
     {"async", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"the end", last_faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
 };
 
 int main(int argc, char **argv)

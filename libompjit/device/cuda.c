@@ -90,6 +90,14 @@ void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
     ompjit__buf_free(&text);
 }
 
+bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
+                      const char *doing)
+{
+    if (code)
+        ompjit__gpu_log(gpu, function, code, doing);
+    return code && ompjit__cuda_effect(code) != OMPJIT__CUDA_EFFECT_LOST;
+}
+
 /* ------------------------------------------------------------ the context */
 
 bool ompjit__gpu_usable(const ompjit__gpu *gpu)
@@ -144,8 +152,9 @@ static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
         return;
     if (gpu->ctx->device_heap || gpu->ctx->device_stack)
         set_limits(gpu, context, call);
-    if (call->code)
-        cu->cuDevicePrimaryCtxRelease(gpu->device);
+    if (call->code) /* told already; the log takes the lock */
+        (void)(cu->cuDevicePrimaryCtxRelease(gpu->device) &&
+               cu->cuDevicePrimaryCtxRelease(gpu->device));
     else
         atomic_store_explicit(&gpu->context, context, memory_order_release);
 }
@@ -268,7 +277,8 @@ static cu_pool pool_of(ompjit__gpu *gpu)
     pool = gpu->pool;
     pthread_mutex_unlock(&gpu->lock);
     if (mine)
-        gpu->cu->cuMemPoolDestroy(mine);
+        OMPJIT__GPU_DESTROY(gpu, cuMemPoolDestroy, mine,
+                            "destroying a memory pool");
     return pool;
 }
 
@@ -304,7 +314,7 @@ static ompjit_status gpu_alloc_queued(ompjit_device *dev, size_t size,
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "allocating %zu bytes", size);
     else if (!remember(gpu, block)) {
-        gpu->cu->cuMemFree(block);
+        OMPJIT__GPU_DESTROY(gpu, cuMemFree, block, "freeing memory");
         status = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     }
     status = ompjit__gpu_leave(gpu, status, err);
@@ -396,33 +406,41 @@ static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
 
 static void close_blocks(ompjit__gpu *gpu, bool driver)
 {
-    cu_result freed = driver && gpu->assertion
-                          ? gpu->cu->cuMemFreeHost(gpu->assertion)
-                          : OMPJIT_OK;
-    if (freed)
-        ompjit__gpu_log(gpu, "cuMemFreeHost", freed,
-                        "freeing page-locked memory");
+    if (driver && gpu->assertion)
+        OMPJIT__GPU_DESTROY(gpu, cuMemFreeHost, gpu->assertion,
+                            "freeing page-locked memory");
     while (gpu->blocks) {
         void *block = *(void **)gpu->blocks;
-        cu_result r = driver ? gpu->cu->cuMemFree((uintptr_t)block) : OMPJIT_OK;
-        if (r)
-            ompjit__gpu_log(gpu, "cuMemFree", r, "freeing memory");
+        if (driver)
+            OMPJIT__GPU_DESTROY(gpu, cuMemFree, (uintptr_t)block,
+                                "freeing memory");
         tdelete(block, &gpu->blocks, compare);
     }
-    cu_result r =
-        driver && gpu->pool ? gpu->cu->cuMemPoolDestroy(gpu->pool) : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuMemPoolDestroy", r, "destroying a memory pool");
+    if (driver && gpu->pool)
+        OMPJIT__GPU_DESTROY(gpu, cuMemPoolDestroy, gpu->pool,
+                            "destroying a memory pool");
 }
 
 /* Work that is still under way ends before what it uses is freed. */
 static void finish(ompjit__gpu *gpu)
 {
     for (ompjit__queue *q = gpu->queues; q; q = q->next) {
-        cu_result r = gpu->cu->cuStreamSynchronize(q->stream);
+        cu_result r = ompjit__gpu_await(gpu, q);
         if (r)
             ompjit__gpu_log(gpu, "cuStreamSynchronize", r, "closing");
     }
+}
+
+/* Twice where that fails: without the context nothing is freed. */
+static bool enter_to_close(ompjit__gpu *gpu)
+{
+    ompjit_error err;
+    for (int tries = 0; tries < 2; tries++) {
+        if (!ompjit__gpu_enter(gpu, &err))
+            return true;
+        ompjit__log(gpu->ctx, "%s", err.text);
+    }
+    return false;
 }
 
 static void gpu_close(ompjit_device *dev)
@@ -430,9 +448,7 @@ static void gpu_close(ompjit_device *dev)
     ompjit__gpu *gpu = dev->state;
     ompjit_error err;
     bool usable = gpu->context && ompjit__gpu_usable(gpu);
-    bool driver = usable && !ompjit__gpu_enter(gpu, &err);
-    if (usable && !driver)
-        ompjit__log(gpu->ctx, "%s", err.text);
+    bool driver = usable && enter_to_close(gpu);
     if (driver)
         finish(gpu);
     ompjit__gpu_close_clock(gpu, driver);
@@ -443,10 +459,9 @@ static void gpu_close(ompjit_device *dev)
     ompjit__gpu_close_queues(gpu, driver);
     if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);
-    cu_result r =
-        usable ? gpu->cu->cuDevicePrimaryCtxRelease(gpu->device) : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuDevicePrimaryCtxRelease", r, "closing");
+    if (usable)
+        OMPJIT__GPU_DESTROY(gpu, cuDevicePrimaryCtxRelease, gpu->device,
+                            "closing");
     ompjit__gpu_free(gpu);
 }
 

@@ -132,6 +132,19 @@ ompjit_status ompjit__gpu_fail(ompjit__gpu *gpu, ompjit__gpu_call call,
 /* The same for the log, where there is nobody to take an error. */
 void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
                      const char *doing);
+/* Logs the failure of a call that was to free something. True: it may work yet,
+ * since the context is not lost, and all in it with it. */
+bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
+                      const char *doing);
+/* Frees by a function of the driver, by another try where one fails, since
+ * nobody asks for it again. */
+#define OMPJIT__GPU_DESTROY(gpu, function, what, doing)                      \
+    do {                                                                     \
+        if (ompjit__gpu_kept(gpu, #function, (gpu)->cu->function(what),      \
+                             doing))                                         \
+            ompjit__gpu_kept(gpu, #function, (gpu)->cu->function(what),      \
+                             doing);                                         \
+    } while (0)
 /* Remembers and says that the context is lost, where `code` means that. */
 void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            ompjit__buf *text);

@@ -29,6 +29,11 @@ static bool make_event(ompjit__gpu *gpu, cu_event *event)
     return !gpu->cu->cuEventCreate(event, 0);
 }
 
+static void destroy_event(ompjit__gpu *gpu, cu_event event)
+{
+    OMPJIT__GPU_DESTROY(gpu, cuEventDestroy, event, "destroying an event");
+}
+
 static ompjit__gpu_timing *new_timing(ompjit__gpu *gpu)
 {
     ompjit__gpu_timing *t = calloc(1, sizeof *t);
@@ -38,7 +43,7 @@ static ompjit__gpu_timing *new_timing(ompjit__gpu *gpu)
     }
     if (make_event(gpu, &t->end))
         return t;
-    gpu->cu->cuEventDestroy(t->begin);
+    destroy_event(gpu, t->begin);
     free(t);
     return NULL;
 }
@@ -53,7 +58,7 @@ static bool make_base(ompjit__gpu *gpu, cu_stream stream)
         return false;
     if (gpu->cu->cuEventRecord(clock->base, stream) ||
         gpu->cu->cuEventSynchronize(clock->base)) {
-        gpu->cu->cuEventDestroy(clock->base);
+        destroy_event(gpu, clock->base);
         clock->base = NULL;
         return false;
     }
@@ -225,8 +230,8 @@ static void drop(ompjit__gpu *gpu, ompjit__gpu_timing *t, bool driver)
     for (ompjit__gpu_timing *next; t; t = next) {
         next = t->next;
         if (driver) {
-            gpu->cu->cuEventDestroy(t->begin);
-            gpu->cu->cuEventDestroy(t->end);
+            destroy_event(gpu, t->begin);
+            destroy_event(gpu, t->end);
         }
         free(t);
     }
@@ -240,7 +245,7 @@ void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver)
     drop(gpu, clock->waiting, driver);
     drop(gpu, clock->idle, driver);
     if (clock->base && driver)
-        gpu->cu->cuEventDestroy(clock->base);
+        destroy_event(gpu, clock->base);
     free(clock->ends);
     clock->waiting = clock->idle = NULL;
     clock->base = NULL;

@@ -22,9 +22,9 @@ static ompjit_status fail(ompjit__gpu *gpu, const char *function,
 
 static void discard(ompjit__gpu *gpu, cu_graph captured)
 {
-    cu_result r = captured ? gpu->cu->cuGraphDestroy(captured) : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuGraphDestroy", r, "recording a graph");
+    if (captured)
+        OMPJIT__GPU_DESTROY(gpu, cuGraphDestroy, captured,
+                            "recording a graph");
 }
 
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue)
@@ -127,9 +127,9 @@ static void unlink_graph(ompjit__gpu *gpu, ompjit__graph *graph)
 static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
 {
     unlink_graph(gpu, graph);
-    cu_result r = driver ? gpu->cu->cuGraphExecDestroy(graph->exec) : 0;
-    if (r)
-        ompjit__gpu_log(gpu, "cuGraphExecDestroy", r, "destroying a graph");
+    if (driver)
+        OMPJIT__GPU_DESTROY(gpu, cuGraphExecDestroy, graph->exec,
+                            "destroying a graph");
     free(graph);
 }
 

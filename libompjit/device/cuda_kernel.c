@@ -259,7 +259,8 @@ void ompjit__gpu_drop_images(ompjit__gpu *gpu, bool driver)
         ompjit__loaded *loaded = gpu->loaded;
         gpu->loaded = loaded->next;
         if (driver)
-            unload(gpu, loaded);
+            OMPJIT__GPU_DESTROY(gpu, cuModuleUnload, loaded->module,
+                                "unloading an image");
         free_loaded(loaded);
     }
 }

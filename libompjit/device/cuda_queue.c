@@ -26,6 +26,11 @@ static ompjit__queue *queue_with(ompjit__gpu *gpu, cu_stream stream)
     return queue;
 }
 
+static void destroy_stream(ompjit__gpu *gpu, cu_stream stream)
+{
+    OMPJIT__GPU_DESTROY(gpu, cuStreamDestroy, stream, "destroying a stream");
+}
+
 static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
                                ompjit_error *err)
 {
@@ -38,7 +43,7 @@ static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
     *out = queue_with(gpu, stream);
     if (*out)
         return OMPJIT_OK;
-    gpu->cu->cuStreamDestroy(stream);
+    destroy_stream(gpu, stream);
     return ompjit__no_memory(err, OMPJIT_STAGE_API);
 }
 
@@ -172,15 +177,11 @@ static void unlink_queue(ompjit__gpu *gpu, ompjit__queue *queue)
 
 static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
 {
-    cu_result r = driver && queue->staging
-                      ? gpu->cu->cuMemFreeHost(queue->staging)
-                      : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuMemFreeHost", r, "freeing page-locked memory");
-    r = driver && !queue->foreign ? gpu->cu->cuStreamDestroy(queue->stream)
-                                  : OMPJIT_OK;
-    if (r)
-        ompjit__gpu_log(gpu, "cuStreamDestroy", r, "destroying a stream");
+    if (driver && queue->staging)
+        OMPJIT__GPU_DESTROY(gpu, cuMemFreeHost, queue->staging,
+                            "freeing page-locked memory");
+    if (driver && !queue->foreign)
+        destroy_stream(gpu, queue->stream);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
 }
@@ -362,10 +363,9 @@ static void close_events(ompjit__gpu *gpu, ompjit__event *event, bool driver)
 {
     for (ompjit__event *next; event; event = next) {
         next = event->next;
-        cu_result r =
-            driver ? gpu->cu->cuEventDestroy(event->event) : OMPJIT_OK;
-        if (r)
-            ompjit__gpu_log(gpu, "cuEventDestroy", r, "destroying an event");
+        if (driver)
+            OMPJIT__GPU_DESTROY(gpu, cuEventDestroy, event->event,
+                                "destroying an event");
         free(event);
     }
 }

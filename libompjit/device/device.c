@@ -253,6 +253,13 @@ ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
     return status ? status : dev->ops->alloc(dev, size, ptr, err);
 }
 
+void ompjit__device_drop(ompjit_device *dev, void *memory)
+{
+    ompjit_error err;
+    if (dev->ops->free(dev, memory, &err))
+        ompjit__log(dev->ctx, "%s", err.text);
+}
+
 ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
                                  ompjit_error *err)
 {

@@ -247,6 +247,9 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
 /* Opens the device and fills dev->limits, on the first call; whoever uses the
  * operations calls it before. device/device.c */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
+/* Frees memory where there is nobody to take an error: it goes to the log.
+ * device/device.c */
+void ompjit__device_drop(ompjit_device *dev, void *memory);
 /* What kernels are told about the device they run on, once it is ready.
  * device/device.c */
 ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);

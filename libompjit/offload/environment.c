@@ -38,7 +38,7 @@ static ompjit_status make(ompjit_device *dev, size_t size,
     status = dev->ops->copy(dev, OMPJIT__COPY_TO, block->memory, &host,
                             sizeof host, NULL, err);
     if (status)
-        dev->ops->free(dev, block->memory, NULL);
+        ompjit__device_drop(dev, block->memory);
     return status;
 }
 
@@ -63,7 +63,7 @@ static ompjit_status new_block(ompjit_device *dev, size_t size,
 static void free_block(ompjit_device *dev,
                        struct ompjit__environment_block *block)
 {
-    dev->ops->free(dev, block->memory, NULL);
+    ompjit__device_drop(dev, block->memory);
     free(block);
 }
 

@@ -55,7 +55,7 @@ static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
     tree_free(dev, entry->right);
     void *memory = mapped_free(entry);
     if (memory)
-        dev->ops->free(dev, memory, NULL);
+        ompjit__device_drop(dev, memory);
 }
 
 void ompjit__present_free(ompjit_device *dev, ompjit__present *table)

@@ -648,7 +648,7 @@ ompjit_status ompjit__variant_get(ompjit_module *mod,
 
 static void free_calls(ompjit__calls *c)
 {
-    c->dev->ops->free(c->dev, c->table, NULL);
+    ompjit__device_drop(c->dev, c->table);
     free(c);
 }
 
