@@ -280,7 +280,7 @@ static const struct scenario scenarios[] = {
     MODES("SLICE=100000"),
     MODES("SEED=1"),
     MODES("SEED=2"),
-    {"real", right, {0}, CLEAN, ANY_GPU},
+    {"real", right, {0}, CLEAN, ANY_DEVICE},
     {"batches", batches, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"lost", lost, {"PTXI_STREAM=async"}, NULL, EMULATED},

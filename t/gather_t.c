@@ -162,8 +162,9 @@ static ompjit_context *open_program(ompjit_module **mod)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx = NULL;
     ompjit_error err = {0};
-    options.devices = "cuda";
+    options.devices = test_device();
     options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.on_failure = note;
     if (ompjit_context_create(&options, &ctx, &err) ||
         ompjit_module_from_c(ctx, source, NULL, mod, &err)) {
@@ -184,28 +185,40 @@ static int call(ompjit_module *mod, const char *name)
     return ((program_fn *)fn)();
 }
 
-/* The second round finds streams, staging and kernels made. */
-static void counts(void)
+static void run_step(ompjit_module *mod, size_t i)
+{
+    int bad = call(mod, steps[i].function);
+    ok(!bad && !failure[0], "%s is right: %s", steps[i].function, failure);
+}
+
+static void run_counted(ompjit_module *mod, size_t i)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
     DRIVER(int, ptxi_driver_calls, const char *);
+    ptxi_driver_fail(NULL); /* counts from 0 */
+    run_step(mod, i);
+    for (int k = 0; k < COUNTS; k++) {
+        int calls = ptxi_driver_calls(symbols[k]);
+        ok(calls == steps[i].calls[k], "%s: %s %d times (%s)",
+           steps[i].function, symbols[k], calls, steps[i].why);
+    }
+}
+
+/* The second round finds streams, staging and kernels made. */
+static void rounds(void (*second)(ompjit_module *mod, size_t i))
+{
     ompjit_module *mod;
     ompjit_context *ctx = open_program(&mod);
-    for (int round = 0; round < 2; round++)
-        for (size_t i = 0; i < OMPJIT__COUNT(steps); i++) {
-            ptxi_driver_fail(NULL); /* counts from 0 */
-            int bad = call(mod, steps[i].function);
-            ok(!bad && !failure[0], "%s is right: %s", steps[i].function,
-               failure);
-            for (int k = 0; round && k < COUNTS; k++) {
-                int calls = ptxi_driver_calls(symbols[k]);
-                ok(calls == steps[i].calls[k], "%s: %s %d times (%s)",
-                   steps[i].function, symbols[k], calls, steps[i].why);
-            }
-        }
+    for (size_t i = 0; i < OMPJIT__COUNT(steps); i++)
+        run_step(mod, i);
+    for (size_t i = 0; i < OMPJIT__COUNT(steps); i++)
+        second(mod, i);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
 }
+
+static void counts(void) { rounds(run_counted); }
+static void results(void) { rounds(run_step); }
 
 static void *run_together(void *fn)
 {
@@ -314,19 +327,19 @@ static void ahead(void)
     ompjit_context_destroy(ctx);
 }
 
-#define MODES(name, fn)                                                   \
-    {name " sync", fn, {"PTXI_STREAM=sync", "OMPJIT_THREADS=64"}, CLEAN,  \
-     EMULATED},                                                           \
-    {name " async", fn, {"PTXI_STREAM=async", "OMPJIT_THREADS=64"}, CLEAN, \
-     EMULATED},                                                           \
-    {name " lazy", fn, {"PTXI_STREAM=lazy", "OMPJIT_THREADS=64"}, CLEAN,  \
-     EMULATED}
+#define MODE(name, fn, mode, needs)                                       \
+    {name " " mode, fn, {"PTXI_STREAM=" mode, "OMPJIT_THREADS=64"}, CLEAN, \
+     needs}
+#define MODES(name, fn, needs)                                            \
+    MODE(name, fn, "sync", EMULATED), MODE(name, fn, "async", needs),     \
+    MODE(name, fn, "lazy", EMULATED)
 
 static const struct scenario scenarios[] = {
-    MODES("counts", counts),
-    MODES("left over", left_over),
-    MODES("threads", threads),
-    MODES("ahead", ahead),
+    MODES("counts", counts, EMULATED),
+    MODE("results", results, "async", ANY_DEVICE),
+    MODES("left over", left_over, ANY_DEVICE),
+    MODES("threads", threads, ANY_DEVICE),
+    MODES("ahead", ahead, ANY_GPU),
 };
 
 int main(int argc, char **argv)

@@ -87,10 +87,12 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     is "$(cat "$tmp/none/summary.txt")" "$out" "  in the results, too"
     cp "$PTXI/libcuda.so.1" "$tmp/"
     succeeds "on the emulated driver" bare LD_LIBRARY_PATH="$tmp" \
-        GPU_SIZES=small GPU_LIMIT=300 "$b/run" all "$tmp/results"
+        PTXI_DEVICES=2 GPU_SIZES=small GPU_LIMIT=300 "$b/run" all \
+        "$tmp/results"
     cat "$tmp/results/summary.txt" | sed 's/^/# /'
     like "$(cat "$tmp/results/summary.txt")" \
-        'check-gpu: 2[0-9][0-9] tests passed, 0 failed' "  all passes"
+        'check-gpu: [4-9][0-9][0-9] tests passed, 0 failed' "  all passes"
+    is "$(grep -c SKIP "$tmp/results/log/cuda")" 0 "  also what needs two GPUs"
     like "$(cat "$tmp/results/device.txt")" 'ptxi emulated' "  names the device"
     like "$(cat "$tmp/results/bench.txt")" '^EMULATED' "  and that it is none"
     for group in launch construct bandwidth compile products; do
@@ -102,7 +104,8 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
                 python3 -m json.tool "$tmp/results/$json.json"
         fi
     done
-    for name in queue cuda_map nvrtc_cuda cuda programs row-saxpy row-tasks; do
+    for name in queue events cuda_map map_fault gather variables nvrtc_cuda \
+        cuda programs profile row-saxpy row-tasks; do
         like "$(cat "$tmp/results/tests.json")" \
             "\"name\": \"$name\", \"passed\": [1-9][0-9]*, \"failed\": 0" \
             "  $name is in tests.json"
@@ -111,6 +114,8 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     bare LD_LIBRARY_PATH="$tmp" GPU_SIZES=small GPU_LIMIT=300 "$b/run" tests \
         "$tmp/failed" >"$tmp/said" 2>&1
     is $? 1 "a program that fails makes the status 1"
+    like "$(grep SKIP "$tmp/failed/log/cuda")" \
+        'two GPUs # SKIP this machine has 1$' "where there is one GPU it is said"
     like "$(cat "$tmp/failed/summary.txt")" '^FAILED programs: see .*/log/programs' \
         "  and named"
 else

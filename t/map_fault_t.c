@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A program's data constructs, one after the other on the same data, with each
- * call of each driver function failing once: the failure is told, reference
- * counts are what they were before the construct or, where its end could only
- * not free, after it, the application's own context is current, and the same
- * construct and all that follow then do what they should, in the same context.
- * So it is with each call while the context ends, where nobody is told but the
- * log.
+ * A program's data constructs, one after the other on the same data, on any
+ * device; then with each call of each driver function failing once: the failure
+ * is told, reference counts are what they were before the construct or, where
+ * its end could only not free, after it, the application's own context is
+ * current, and the same construct and all that follow then do what they should,
+ * in the same context. So it is with each call while the context ends, where
+ * nobody is told but the log.
  */
 #include "cache.h"
 #include "cuda_work.h"
@@ -137,8 +137,9 @@ static void open_program(struct program *p, const char *text)
     ompjit_module_options module = OMPJIT_MODULE_OPTIONS_INIT;
     static const char *const flags[] = {"-fopenmp-version=51"};
     ompjit_error err = {0};
-    options.devices = "cuda";
+    options.devices = test_device();
     options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.log = take_log;
     options.on_failure = note;
     options.cache = OMPJIT_CACHE_DISK;
@@ -271,6 +272,31 @@ static bool fault(const char *function, const char *symbol, int n, bool *came)
     return right;
 }
 
+static void set_up(void)
+{
+    setenv("OMPJIT_CACHE", "1", 1);
+    setenv("OMPJIT_TEAMS", "2", 1);
+    setenv("OMPJIT_THREADS", "64", 1);
+    fresh_folder();
+}
+
+static void unharmed(void)
+{
+    struct program p;
+    set_up();
+    open_program(&p);
+    call(&p, "begin");
+    for (size_t i = 0; i < OMPJIT__COUNT(steps); i++) {
+        int bad = call(&p, steps[i].name);
+        ok(!bad && !first.status, "%s is right: %s", steps[i].name,
+           first.text);
+        ok(counts(&p, steps[i].count) && !counted(&p, 2),
+           "a and b are mapped %u times", steps[i].count);
+    }
+    close_program(&p);
+    remove_tree(folder);
+}
+
 static void faults(void)
 {
     static const char *const functions[][2] = {
@@ -278,10 +304,7 @@ static void faults(void)
     {#name, #name suffix},
 #include "device/cuda_driver.def"
     };
-    setenv("OMPJIT_CACHE", "1", 1);
-    setenv("OMPJIT_TEAMS", "2", 1);
-    setenv("OMPJIT_THREADS", "64", 1);
-    fresh_folder();
+    set_up();
     cu_context own = own_context();
     int all = 0;
     for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
@@ -369,6 +392,7 @@ static void last_faults(void)
 }
 
 static const struct scenario scenarios[] = {
+    {"unharmed", unharmed, {NULL}, CLEAN, ANY_DEVICE},
     {"sync", faults, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
     {"async", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"lazy", faults, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},

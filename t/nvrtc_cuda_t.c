@@ -12,7 +12,8 @@ static void by_nvrtc(void)
     struct work w = {.how = "NVRTC"};
     unsigned version;
     if (ompjit__nvrtc_version(&version, &err))
-        printf("# skipped: %s\n", err.text);
+        ok(true, "CUDA sources # SKIP %.*s", (int)strcspn(err.text, ":\n"),
+           err.text);
     else
         all_policies(&w, "cuda", OMPJIT_CUDA_COMPILER_NVRTC);
 }
@@ -32,9 +33,9 @@ static void without_nvrtc(void)
 
 #define DRIVER_ONLY "OMPJIT_ASSEMBLER=driver"
 static const struct scenario scenarios[] = {
-    {"nvrtc", by_nvrtc, {DRIVER_ONLY}, CLEAN, EMULATED},
+    {"nvrtc", by_nvrtc, {DRIVER_ONLY}, CLEAN, ANY_GPU},
     {"nvrtc-seed", by_nvrtc, {DRIVER_ONLY, "PTXI_SEED=3"}, CLEAN, EMULATED},
-    {"clang", by_clang, {DRIVER_ONLY}, CLEAN, ANY_GPU},
+    {"clang", by_clang, {DRIVER_ONLY}, CLEAN, ANY_DEVICE},
     {"none", without_nvrtc, {DRIVER_ONLY, "OMPJIT_CUDA_HOME=/nonexistent"},
      CLEAN, EMULATED},
 };

@@ -6,7 +6,7 @@
  * is checked.
  *
  * OMPJIT_TEST_GPU=cuda runs those that need no emulation on this machine's own
- * driver (t/gpu/run), and OMPJIT_TEST_GPU=host on the host device.
+ * driver (t/gpu/run), and OMPJIT_TEST_GPU=host what a host device can run, too.
  */
 #ifndef OMPJIT_T_PTXI_H
 #define OMPJIT_T_PTXI_H
@@ -22,17 +22,22 @@
 #include "tap.h"
 
 enum libcuda {
-    EMULATED,
-    ANY_GPU, /* the same; but the scenario needs no emulation, only a GPU */
-    EMPTY,   /* an empty file: a driver that cannot be loaded   */
-    BY_DLSYM /* the emulated one without cuGetProcAddress_v2, as
-                CUDA 11's drivers are                           */
+    EMULATED,   /* counts calls or makes them fail, or asks for what this
+                   GPU is                                              */
+    ANY_DEVICE, /* the same driver; but any test_device() will do      */
+    ANY_GPU,    /* or any GPU                                          */
+    TWO_GPUS,   /* or any two; skipped where there are fewer           */
+    EMPTY,      /* an empty file: a driver that cannot be loaded       */
+    BY_DLSYM    /* the emulated one without cuGetProcAddress_v2, as
+                   CUDA 11's drivers are                               */
 };
 
 struct scenario {
     const char *name;
     void (*run)(void);
-    const char *env[3]; /* "NAME=VALUE", see ptxi's README               */
+    const char *env[3]; /* "NAME=VALUE", see ptxi's README; a machine's own
+                           driver gets only OMPJIT's, and its user's
+                           assembler                             */
     const char *exit;   /* the driver's last word; NULL: does not matter */
     enum libcuda libcuda;
 };
@@ -58,6 +63,17 @@ static inline const char *test_device(void)
 {
     const char *device = getenv("OMPJIT_TEST_GPU");
     return device ? device : "cuda";
+}
+/* How many GPUs this machine's driver has. */
+static inline int gpus(void)
+{
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned) = NULL, (*count)(int *) = NULL, n = 0;
+    if (handle) {
+        *(void **)&init = dlsym(handle, "cuInit");
+        *(void **)&count = dlsym(handle, "cuDeviceGetCount");
+    }
+    return init && count && !init(0) && !count(&n) ? n : 0;
 }
 #define DRIVER(type, name, ...) type(*name)(__VA_ARGS__) = driver(#name)
 
@@ -98,19 +114,27 @@ static inline void emulate(const struct scenario *s)
     setenv("PTXI_LOG", log, 1);
     unsetenv("OMPJIT_DEVICE");
     unsetenv("OMPJIT_ASSEMBLER");
-    for (int i = 0; i < 3 && s->env[i]; i++)
-        putenv((char *)s->env[i]);
     const char *old = getenv("LD_LIBRARY_PATH");
     char path[8192];
     snprintf(path, sizeof path, "%s:%s",
-             s->libcuda <= ANY_GPU ? getenv("PTXI") : tmp, old ? old : "");
+             s->libcuda <= TWO_GPUS ? getenv("PTXI") : tmp, old ? old : "");
     setenv("LD_LIBRARY_PATH", path, 1);
+}
+
+static inline void set_environment(const struct scenario *s, bool own)
+{
+    for (int i = 0; i < 3 && s->env[i]; i++)
+        if (!own || (strncmp(s->env[i], "PTXI_", 5) &&
+                     strncmp(s->env[i], "OMPJIT_ASSEMBLER=", 17)))
+            putenv((char *)s->env[i]);
 }
 
 static inline void become(const struct scenario *s, const char *self, int out)
 {
-    if (!getenv("OMPJIT_TEST_GPU"))
+    const char *own = getenv("OMPJIT_TEST_GPU");
+    if (!own)
         emulate(s);
+    set_environment(s, own);
     dup2(out, STDOUT_FILENO);
     execl(self, self, s->name, (char *)NULL);
     _exit(127);
@@ -150,7 +174,7 @@ static inline void run(const struct scenario *s, const char *self)
 {
     int fds[2], status = -1;
     char last[8192];
-    if (s->libcuda > ANY_GPU &&
+    if (s->libcuda > TWO_GPUS &&
         !ok(make_libcuda(s->libcuda), "%s: libcuda.so.1", s->name))
         return;
     if (!ok(!pipe2(fds, O_CLOEXEC), "%s: pipe", s->name))
@@ -177,15 +201,30 @@ static inline bool built(const char *where)
     return !access(path, R_OK);
 }
 
+/* On the machine's own driver. */
+static inline bool runs_on_own(enum libcuda needs)
+{
+    return needs == ANY_DEVICE ||
+           ((needs == ANY_GPU || needs == TWO_GPUS) &&
+            strcmp(test_device(), "host"));
+}
+
+static inline int run_here(const struct scenario *s)
+{
+    if (s->libcuda == TWO_GPUS && gpus() < 2)
+        ok(true, "two GPUs # SKIP this machine has %d", gpus());
+    else
+        s->run();
+    return done_testing();
+}
+
 /* main of a test of scenarios. */
 static inline int run_scenarios(int argc, char **argv,
                                 const struct scenario *scenarios, size_t n)
 {
     for (size_t i = 0; argc > 1 && i < n; i++)
-        if (!strcmp(scenarios[i].name, argv[1])) {
-            scenarios[i].run();
-            return done_testing();
-        }
+        if (!strcmp(scenarios[i].name, argv[1]))
+            return run_here(&scenarios[i]);
     const char *ptxi = getenv("PTXI"), *gpu = getenv("OMPJIT_TEST_GPU");
     if (!gpu && (!ptxi || !built(ptxi)))
         skip_all("no emulated CUDA driver: PTXI %s",
@@ -197,7 +236,7 @@ static inline int run_scenarios(int argc, char **argv,
     if (!mkdtemp(tmp))
         skip_all("no temporary folder");
     for (size_t i = 0; i < n; i++)
-        if (!gpu || scenarios[i].libcuda == ANY_GPU)
+        if (!gpu || runs_on_own(scenarios[i].libcuda))
             run(&scenarios[i], self);
     path_in_tmp(library, "libcuda.so.1");
     unlink(library);

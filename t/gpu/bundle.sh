@@ -20,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 name=ompjit-gpu
 b=$work/$name
-mkdir -p "$b/lib" "$b/recorded" "$b/t/gpu" "$b/t/data" "$b/examples" \
+mkdir -p "$b/lib" "$b/recorded" "$b/t/gpu" "$b/t/.libs" "$b/t/data" "$b/examples" \
     "$b/bench"
 
 # What libtool keeps behind its wrappers.
@@ -32,6 +32,7 @@ program() { # FROM TO
     strip "$b/$2"
 }
 for p in $PROGRAMS; do program "$p" "$p"; done
+program t/fake_nvtx.so t/.libs/fake_nvtx.so
 cp -L "$builddir/.libs/libompjit_internals.so.0" "$b/lib/"
 strip "$b/lib/libompjit_internals.so.0"
 # zlib and zstd of the build, and the C++ library where it is not part of ours;
@@ -50,9 +51,10 @@ if [ -n "${BUNDLE_CUDA-}" ]; then
 fi
 cd "$srcdir"
 cp t/gpu/run t/gpu/clang LICENSE "$b/"
-cp t/gpu/programs.sh t/gpu/known "$b/t/gpu/"
-cp t/tap.sh t/rt_kernels.h "$b/t/"
+cp t/gpu/programs.sh t/gpu/profile.sh t/gpu/known "$b/t/gpu/"
+cp t/tap.sh t/profiled.sh t/rt_kernels.h "$b/t/"
 cp t/data/math.c t/data/output.c t/data/device_numbers.c t/data/kernels.cu \
+    t/data/profiled.c \
     "$b/t/data/"
 cp examples/*.c examples/*.h "$b/examples/"
 cp bench/report.awk "$b/bench/"
