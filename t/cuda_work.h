@@ -83,6 +83,7 @@ static uint32_t ids[TEAM];
 struct run {
     void *dx, *dy, *dz;
     void *pooled;          /* in queue */
+    void *common[2];       /* page-locked and managed */
     ompjit__loaded *loaded;
     ompjit__queue *queue, *other;
     ompjit__event *event, *begin, *end;
@@ -175,6 +176,8 @@ static inline ompjit_status compute(ompjit_device *dev, struct run *run,
     TRY(ops->copy_peer(dev, run->dx, dev, run->dz, sizeof x, err));
     TRY(ompjit_device_upload(dev, run->dy, y, sizeof y, err));
     TRY(launch_saxpy(dev, run, err));
+    for (int managed = 0; managed < 2; managed++)
+        TRY(ops->alloc_host(dev, 64, managed, &run->common[managed], err));
 
     TRY(ops->queue_create(dev, &run->queue, err));
     TRY(launch_saxpy(dev, run, err));
@@ -210,6 +213,14 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
         ompjit_error ignored;
         ompjit_status freed =
             ompjit_device_free(dev, blocks[i], status ? &ignored : err);
+        status = status ? status : freed;
+    }
+    for (int managed = 0; managed < 2; managed++) {
+        ompjit_error ignored;
+        if (!run.common[managed])
+            continue;
+        ompjit_status freed = dev->ops->free_host(
+            dev, run.common[managed], managed, status ? &ignored : err);
         status = status ? status : freed;
     }
     return status;

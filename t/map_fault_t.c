@@ -284,7 +284,7 @@ static void unharmed(void)
 {
     struct program p;
     set_up();
-    open_program(&p);
+    open_program(&p, source);
     call(&p, "begin");
     for (size_t i = 0; i < OMPJIT__COUNT(steps); i++) {
         int bad = call(&p, steps[i].name);
