@@ -241,8 +241,8 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
 }
 
 /* With an environment of its own, which is used until the launch has ended. */
-static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
-                                 ompjit__inflight *inflight, ompjit_error *err)
+static ompjit_status start_apart(ompjit_bound *b, ompjit__inflight *inflight,
+                                 ompjit_error *err)
 {
     const ompjit__call *call = &b->asked->call;
     void *args[b->nargs];
@@ -254,7 +254,30 @@ static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
         return status;
     memcpy(args, b->args, sizeof args);
     args[0] = &inflight->environment.device;
-    status = launch(b, args, queue, err);
+    status = launch(b, args, NULL, err);
+    if (status)
+        ompjit__inflight_end(inflight, false);
+    return status;
+}
+
+/* With the environment that launches in the queue share. */
+static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
+                                   ompjit__inflight *inflight,
+                                   ompjit_error *err)
+{
+    const ompjit__call *call = &b->asked->call;
+    ompjit__sharing sharing = ompjit__queue_sharing(queue);
+    void *args[b->nargs];
+    *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
+    memcpy(args, b->args, sizeof args);
+    args[0] = &inflight->environment.device;
+    pthread_mutex_lock(sharing.lock);
+    ompjit_status status = ompjit__environment_share(
+        &call->mod->unit.kernels[call->index], call->dev, &b->asked->geometry,
+        sharing.environment, &inflight->environment, err);
+    if (!status)
+        status = launch(b, args, queue->queue, err);
+    pthread_mutex_unlock(sharing.lock);
     if (status)
         ompjit__inflight_end(inflight, false);
     return status;
@@ -263,7 +286,7 @@ static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
 static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
 {
     ompjit__inflight inflight;
-    ompjit_status status = start_apart(b, NULL, &inflight, err);
+    ompjit_status status = start_apart(b, &inflight, err);
     if (!status)
         ompjit__inflight_end(&inflight, true);
     return status;
@@ -306,7 +329,7 @@ static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
 {
     const ompjit__call *call = &b->asked->call;
     if (b->environment.block)
-        return start_apart(b, queue->queue, inflight, err);
+        return start_sharing(b, queue, inflight, err);
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
     return launch(b, b->args, queue->queue, err);
 }
@@ -341,7 +364,7 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
         return record(b, queue, err);
     if (!b->environment.block)
         return launch(b, b->args, queue->queue, err);
-    status = start_apart(b, queue->queue, &inflight, err);
+    status = start_sharing(b, queue, &inflight, err);
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }
 

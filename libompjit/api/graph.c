@@ -87,6 +87,7 @@ void ompjit_graph_destroy(ompjit_graph *graph)
     if (graph->graph)
         graph->dev->ops->graph_destroy(graph->dev, graph->graph);
     ompjit__uses_end(graph->uses, false);
+    ompjit__environment_free(graph->dev, &graph->environment, false);
     for (ompjit__step *step = graph->first, *next; step; step = next) {
         next = step->next;
         ompjit_bound_destroy(step->bound);

@@ -78,6 +78,14 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
     return status;
 }
 
+static void free_uses(ompjit__use *uses)
+{
+    for (ompjit__use *next; uses; uses = next) {
+        next = uses->next;
+        free(uses);
+    }
+}
+
 void ompjit_queue_destroy(ompjit_queue *queue)
 {
     ompjit_error err;
@@ -86,8 +94,11 @@ void ompjit_queue_destroy(ompjit_queue *queue)
         return;
     if (queue->recording && !ompjit_graph_end(queue, &graph, &err))
         ompjit_graph_destroy(graph);
-    if (ompjit_queue_wait(queue, &err))
+    bool well = !ompjit_queue_wait(queue, &err);
+    if (!well)
         ompjit__log(queue->dev->ctx, "destroying a queue: %s", err.text);
+    ompjit__environment_free(queue->dev, &queue->environment, well);
+    free_uses(queue->spare);
     queue->dev->ops->queue_destroy(queue->dev, queue->queue);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
@@ -95,13 +106,49 @@ void ompjit_queue_destroy(ompjit_queue *queue)
 
 /* --------------------------------------------------------------------- uses */
 
+static void end_uses(ompjit__use *uses, bool well)
+{
+    for (; uses; uses = uses->next)
+        ompjit__inflight_end(&uses->inflight, well);
+}
+
 void ompjit__uses_end(ompjit__use *uses, bool well)
 {
-    for (ompjit__use *next; uses; uses = next) {
-        next = uses->next;
-        ompjit__inflight_end(&uses->inflight, well);
-        free(uses);
+    end_uses(uses, well);
+    free_uses(uses);
+}
+
+/* Keeps as many as the next launches may need. */
+static void spare(ompjit_queue *queue, ompjit__use *uses)
+{
+    pthread_mutex_lock(&queue->lock);
+    while (uses && queue->nspare < LOOKED_AT) {
+        ompjit__use *next = uses->next;
+        uses->next = queue->spare;
+        queue->spare = uses;
+        queue->nspare++;
+        uses = next;
     }
+    pthread_mutex_unlock(&queue->lock);
+    free_uses(uses);
+}
+
+/* Under the lock. */
+static ompjit__use *new_use(ompjit_queue *queue)
+{
+    ompjit__use *use = queue->spare;
+    if (!use)
+        return malloc(sizeof *use);
+    queue->spare = use->next;
+    queue->nspare--;
+    return use;
+}
+
+ompjit__sharing ompjit__queue_sharing(ompjit_queue *queue)
+{
+    return (ompjit__sharing){&queue->lock, queue->recording
+                                               ? &queue->recording->environment
+                                               : &queue->environment};
 }
 
 /* Does a launch in the queue already hold all that this one needs? */
@@ -127,7 +174,7 @@ static bool add_use(ompjit_queue *queue, ompjit__inflight inflight)
         ompjit__inflight_end(&inflight, true);
         return true;
     }
-    ompjit__use *use = malloc(sizeof *use);
+    ompjit__use *use = new_use(queue);
     if (!use)
         return false;
     use->inflight = inflight;
@@ -141,6 +188,8 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err)
 {
+    if (!inflight->variant && !inflight->environment.block && !inflight->begin)
+        return OMPJIT_OK;
     pthread_mutex_lock(&queue->lock);
     bool added = add_use(queue, *inflight);
     bool many = !queue->recording && queue->nuses > MOST_USES;
@@ -151,6 +200,15 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
     queue->dev->ops->queue_wait(queue->dev, queue->queue, NULL);
     ompjit__inflight_end(&copy, false);
     return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+}
+
+static void drop_environment(ompjit_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    ompjit__environment environment = queue->environment;
+    queue->environment = (ompjit__environment){0};
+    pthread_mutex_unlock(&queue->lock);
+    ompjit__environment_free(queue->dev, &environment, false);
 }
 
 /* What is added while this waits stays for the next wait. */
@@ -171,7 +229,10 @@ ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
                             "ompjit_queue_wait: the queue is being recorded");
     ompjit_status status =
         queue->dev->ops->queue_wait(queue->dev, queue->queue, err);
-    ompjit__uses_end(uses, !status);
+    end_uses(uses, !status);
+    spare(queue, uses);
+    if (status) /* a kernel may have been left in the middle */
+        drop_environment(queue);
     return status;
 }
 
@@ -288,6 +349,7 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
         return status;
     if (ompjit__records_steps(queue))
         return record_launch(kernel, dev, launch, args, nargs, err);
-    status = ompjit__start(&call, queue->queue, &inflight, err);
+    ompjit__sharing sharing = ompjit__queue_sharing(queue);
+    status = ompjit__start(&call, queue->queue, &sharing, &inflight, err);
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }

@@ -26,6 +26,7 @@ typedef struct ompjit__step {
 
 struct ompjit_graph {
     ompjit_device *dev;
+    ompjit__environment environment; /* that recorded launches share */
     ompjit__graph *graph; /* the device's; NULL: steps */
     ompjit__use *uses;
     ompjit__step *first, **end;
@@ -35,6 +36,9 @@ struct ompjit_queue {
     ompjit_device *dev;
     ompjit__queue *queue;
     pthread_mutex_t lock;    /* of what follows */
+    ompjit__environment environment; /* that its launches share */
+    ompjit__use *spare;      /* a few, for the next */
+    unsigned nspare;
     ompjit__use *uses;
     unsigned nuses;
     ompjit_graph *recording; /* NULL: not */
@@ -60,6 +64,8 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);
 void ompjit__uses_end(ompjit__use *uses, bool well);
+/* What a launch that is put into the queue now shares with others. */
+ompjit__sharing ompjit__queue_sharing(ompjit_queue *queue);
 
 /* True where the queue's work is recorded as steps, by the library. */
 bool ompjit__records_steps(const ompjit_queue *queue);

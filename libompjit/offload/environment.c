@@ -95,6 +95,20 @@ static struct ompjit__environment_block *take(ompjit_device *dev, size_t size)
     return NULL;
 }
 
+bool ompjit__environment_needed(const ompjit__kernel_desc *k)
+{
+    return k->launch_env && k->reduction_size > 0;
+}
+
+static size_t bytes_of_records(const ompjit__kernel_desc *k,
+                               const ompjit__geometry *g)
+{
+    size_t records = (size_t)g->teams[0] * g->teams[1] * g->teams[2];
+    if (records < positive(k->reduction_length))
+        records = positive(k->reduction_length);
+    return records * (size_t)k->reduction_size;
+}
+
 ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       ompjit_device *dev,
                                       const ompjit__geometry *g,
@@ -102,18 +116,35 @@ ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       ompjit_error *err)
 {
     *env = (ompjit__environment){.device = (void *)UINTPTR_MAX};
-    if (!k->launch_env || k->reduction_size <= 0)
+    if (!ompjit__environment_needed(k))
         return OMPJIT_OK;
-    size_t records = (size_t)g->teams[0] * g->teams[1] * g->teams[2];
-    if (records < positive(k->reduction_length))
-        records = positive(k->reduction_length);
-    size_t size = records * (size_t)k->reduction_size;
+    size_t size = bytes_of_records(k, g);
     env->block = take(dev, size);
     ompjit_status status =
         env->block ? OMPJIT_OK : new_block(dev, size, &env->block, err);
     if (!status)
         env->device = env->block->memory;
     return status;
+}
+
+ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
+                                        ompjit_device *dev,
+                                        const ompjit__geometry *g,
+                                        ompjit__environment *shared,
+                                        ompjit__environment *env,
+                                        ompjit_error *err)
+{
+    ompjit__environment larger;
+    *env = (ompjit__environment){.device = shared->device};
+    if (shared->block && shared->block->size >= bytes_of_records(k, g))
+        return OMPJIT_OK;
+    ompjit_status status = ompjit__environment_new(k, dev, g, &larger, err);
+    if (status)
+        return status;
+    env->block = shared->block;
+    *shared = larger;
+    env->device = larger.device;
+    return OMPJIT_OK;
 }
 
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,

@@ -23,6 +23,39 @@ static ompjit_status submit(const ompjit__kernel_desc *k, ompjit_device *dev,
     return dev->ops->launch(dev, f, g, args, n, queue, err);
 }
 
+static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
+                                  const ompjit__geometry *g,
+                                  ompjit__queue *queue,
+                                  ompjit__environment *environment,
+                                  ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    ompjit_status status =
+        ompjit__environment_new(k, call->dev, g, environment, err);
+    return status ? status
+                  : submit(k, call->dev, f, g, call->values,
+                           &environment->device, queue, err);
+}
+
+static ompjit_status submit_sharing(const ompjit__call *call,
+                                    ompjit__function *f,
+                                    const ompjit__geometry *g,
+                                    ompjit__queue *queue,
+                                    const ompjit__sharing *sharing,
+                                    ompjit__environment *environment,
+                                    ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    pthread_mutex_lock(sharing->lock);
+    ompjit_status status = ompjit__environment_share(
+        k, call->dev, g, sharing->environment, environment, err);
+    if (!status)
+        status = submit(k, call->dev, f, g, call->values,
+                        &environment->device, queue, err);
+    pthread_mutex_unlock(sharing->lock);
+    return status;
+}
+
 /* Of launches that end at the same time any one is the last. */
 static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
                      const ompjit__variant *v)
@@ -58,6 +91,7 @@ void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
 }
 
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
+                            const ompjit__sharing *sharing,
                             ompjit__inflight *inflight, ompjit_error *err)
 {
     ompjit_module *mod = call->mod;
@@ -82,11 +116,11 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     if (ranged)
         ompjit__nvtx_push(k->name);
     if (!status)
-        status = ompjit__environment_new(k, call->dev, &g,
-                                         &inflight->environment, err);
-    if (!status)
-        status = submit(k, call->dev, f, &g, call->values,
-                        &inflight->environment.device, queue, err);
+        status = sharing && ompjit__environment_needed(k)
+                     ? submit_sharing(call, f, &g, queue, sharing,
+                                      &inflight->environment, err)
+                     : submit_alone(call, f, &g, queue,
+                                    &inflight->environment, err);
     if (ranged)
         ompjit__nvtx_pop();
     if (status)
@@ -100,7 +134,7 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
                               ompjit_error *err)
 {
     ompjit__inflight inflight;
-    ompjit_status status = ompjit__start(call, queue, &inflight, err);
+    ompjit_status status = ompjit__start(call, queue, NULL, &inflight, err);
     if (!status) {
         if (queue)
             status = call->dev->ops->queue_wait(call->dev, queue, err);

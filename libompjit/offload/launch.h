@@ -63,6 +63,18 @@ ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       const ompjit__geometry *g,
                                       ompjit__environment *env,
                                       ompjit_error *err);
+/* Does the kernel take one? */
+bool ompjit__environment_needed(const ompjit__kernel_desc *k);
+/* The same for a kernel that does, in a queue, whose launches share one: none
+ * begins before the one before it has ended. `shared`, all zero at first, becomes
+ * a larger one where it must, and env->block what it was, which launches in the
+ * queue may still use. */
+ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
+                                        ompjit_device *dev,
+                                        const ompjit__geometry *g,
+                                        ompjit__environment *shared,
+                                        ompjit__environment *env,
+                                        ompjit_error *err);
 /* `ready`: no launch uses it, and the last one that did ended well. */
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
                               bool ready);
@@ -78,9 +90,18 @@ typedef struct ompjit__inflight {
     bool queued;
 } ompjit__inflight;
 
+/* What the launches in one of the application's queues share, and the lock under
+ * which they are put there. */
+typedef struct ompjit__sharing {
+    pthread_mutex_t *lock;
+    ompjit__environment *environment;
+} ompjit__sharing;
+
 /* As ompjit__run, but the launch may go on in `queue` when this returns. The
- * caller ends *inflight when it has waited. */
+ * caller ends *inflight when it has waited. `sharing` NULL: the launch has its
+ * environment for itself. */
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
+                            const ompjit__sharing *sharing,
                             ompjit__inflight *inflight, ompjit_error *err);
 /* `well`: the queue was waited for without an error. */
 void ompjit__inflight_end(ompjit__inflight *inflight, bool well);

@@ -432,7 +432,7 @@ static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
                                 ompjit_error *err)
 {
     ompjit__inflight inflight;
-    ompjit_status st = ompjit__start(call, c->queue, &inflight, err);
+    ompjit_status st = ompjit__start(call, c->queue, NULL, &inflight, err);
     if (st)
         return st;
     st = ompjit__copy_ahead(c, err);
