@@ -297,13 +297,13 @@ typedef enum ompjit_profile_format {
 } ompjit_profile_format;
 
 /* What a context with `profile` did so far: each stage of its compiles, launch,
- * copy and fill, by the host's clock. A launch ends when it was waited for; a bound
- * launch in a queue is only seen to be put there ("submit"), and a copy in a
- * queue likewise. A launch that a GPU records for a graph is none. Of a GPU its
- * own times are there too ("kernel", "transfer", and "graph" for each run of what
- * was recorded, by its last kernel's name), in a trace on a track for each queue:
- * this waits for what they are of. Of more than a million events the trace has
- * the first.
+ * copy and fill, by the host's clock. A launch ends when it was waited for; a
+ * bound launch in a queue is only seen to be put there ("submit"), and a copy
+ * in a queue likewise. A launch that a GPU records for a graph is none. Of a
+ * GPU its own times are there too ("kernel", "transfer", and "graph" for each
+ * run of what was recorded, by its last kernel's name), in a trace on a track
+ * for each queue: this waits for what they are of. Of more than a million
+ * events the trace has the first.
  * `text` ends in NUL, not counted in *size (which may be NULL); free it with
  * ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
  *
@@ -356,6 +356,12 @@ ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,
 ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
                                      const void *device_src, size_t size,
                                      ompjit_error *err);
+
+/* Where host memory lies on the device that a target construct of a module's
+ * function, or omp_target_associate_ptr, has mapped: a pointer for launches,
+ * valid as long as the mapping. NOT_FOUND where nothing has. */
+ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
+                                   void **ptr, ompjit_error *err);
 
 /* ---------------------------------------------------------------- modules */
 
@@ -741,6 +747,19 @@ ompjit_status ompjit_queue_download(ompjit_queue *queue, void *host_dst,
 ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
                                 const void *device_src, size_t size,
                                 ompjit_error *err);
+/* What `target update` does with `size` bytes of the host's memory that are
+ * mapped to the queue's device: they are copied there (`to`) or from there;
+ * host memory as above, but for pointers in it that were attached, which both
+ * sides keep. Nothing is copied where mapped data is the original. The mapping
+ * lasts at least until the queue was waited for, or as long as the graph where
+ * the queue is recorded: data that leaves before that (target exit data) is
+ * neither copied back nor freed then. MAPPING where not all of it is mapped: a
+ * queue allocates nothing, so what a graph uses is entered before it is
+ * recorded and leaves when it was destroyed. */
+ompjit_status ompjit_queue_update_to(ompjit_queue *queue, const void *host,
+                                     size_t size, ompjit_error *err);
+ompjit_status ompjit_queue_update_from(ompjit_queue *queue, void *host,
+                                       size_t size, ompjit_error *err);
 /* Waits first; a failure is only logged. Accepts NULL. */
 void ompjit_queue_destroy(ompjit_queue *queue);
 
@@ -775,11 +794,13 @@ ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
 /* Accepts NULL. */
 void ompjit_event_destroy(ompjit_event *event);
 
-/* Launches and copies that are put into a queue, recorded once and done many
- * times, on a GPU as one CUDA graph. From begin on they are recorded and not
- * done, with the arguments of that moment; copies read host memory each time
- * they are done. No waiting in between; other threads leave the queue alone.
- * UNAVAILABLE where the CUDA driver is older than 11.4. */
+/* Launches, copies and updates that are put into a queue, recorded once and
+ * done many times, on a GPU as one CUDA graph. From begin on they are recorded
+ * and not done, with the arguments of that moment; copies and updates read and
+ * write host memory each time they are done. No waiting in between; other
+ * threads leave the queue alone. Target constructs of a module's functions go
+ * into no queue: they are done at once and not recorded. UNAVAILABLE where the
+ * CUDA driver is older than 11.4. */
 ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err);
 /* Ends the recording, also where it fails. */
 ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
@@ -788,8 +809,8 @@ ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
  * run at a time. */
 ompjit_status ompjit_graph_run(ompjit_graph *graph, ompjit_queue *queue,
                                ompjit_error *err);
-/* After its last run has ended, and before the modules that it runs kernels of.
- * Accepts NULL. */
+/* After its last run has ended, and before the modules whose kernels it runs or
+ * whose variables it updates. Accepts NULL. */
 void ompjit_graph_destroy(ompjit_graph *graph);
 
 /* -------------------------------------------------------------- variants */

@@ -7,8 +7,8 @@
 
 #include "api/queue.h"
 
-/* Launches whose variants and buffers are kept for them; after so many the
- * queue is waited for. */
+/* Launches whose variants and buffers, and updates whose mappings, are kept for
+ * them; after so many the queue is waited for. */
 enum { MOST_USES = 1024, LOOKED_AT = 8 };
 
 static ompjit_status null(const char *who, ompjit_error *err)
@@ -151,13 +151,14 @@ ompjit__sharing ompjit__queue_sharing(ompjit_queue *queue)
                                                : &queue->environment};
 }
 
-/* Does a launch in the queue already hold all that this one needs? */
+/* Does something in the queue already hold all that this needs? */
 static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
 {
     if (inflight->environment.block || inflight->begin)
         return false;
     for (int i = 0; uses && i < LOOKED_AT; uses = uses->next, i++)
-        if (uses->inflight.variant == inflight->variant)
+        if (uses->inflight.variant == inflight->variant &&
+            uses->inflight.mapped == inflight->mapped)
             return true;
     return false;
 }
@@ -283,8 +284,8 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
     return status;
 }
 
-static ompjit_status copy(const char *who, ompjit_queue *queue,
-                          ompjit__step step, ompjit_error *err)
+ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
+                                     ompjit__step step, ompjit_error *err)
 {
     if (!queue || (step.size && (!step.dst || !step.src)))
         return null(who, err);
@@ -300,7 +301,7 @@ ompjit_status ompjit_queue_upload(ompjit_queue *queue, void *device_dst,
 {
     ompjit__step step = {.direction = OMPJIT__COPY_TO, .dst = device_dst,
                          .src = host_src, .size = size};
-    return copy(__func__, queue, step, err);
+    return ompjit__queue_transfer(__func__, queue, step, err);
 }
 
 ompjit_status ompjit_queue_download(ompjit_queue *queue, void *host_dst,
@@ -309,7 +310,7 @@ ompjit_status ompjit_queue_download(ompjit_queue *queue, void *host_dst,
 {
     ompjit__step step = {.direction = OMPJIT__COPY_FROM, .dst = host_dst,
                          .src = device_src, .size = size};
-    return copy(__func__, queue, step, err);
+    return ompjit__queue_transfer(__func__, queue, step, err);
 }
 
 ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
@@ -318,7 +319,7 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
 {
     ompjit__step step = {.direction = OMPJIT__COPY_ON, .dst = device_dst,
                          .src = device_src, .size = size};
-    return copy(__func__, queue, step, err);
+    return ompjit__queue_transfer(__func__, queue, step, err);
 }
 
 static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,

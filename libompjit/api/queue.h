@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Queues of the application and what is recorded from them: queue.c, graph.c,
- * and the launches of kernel.c and bound.c that go into one.
+ * the updates of update.c, and the launches of kernel.c and bound.c that go
+ * into one.
  */
 #ifndef OMPJIT_QUEUE_H
 #define OMPJIT_QUEUE_H
 
 #include "offload/launch.h"
 
-/* What a launch in the queue uses until it has ended. */
+/* What a launch or an update in the queue uses until it has ended. */
 typedef struct ompjit__use {
     struct ompjit__use *next;
     ompjit__inflight inflight;
@@ -58,6 +59,9 @@ ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
  * graph. */
 ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
                                          ompjit_error *err);
+/* Puts a copy into the queue, or into what it records. */
+ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
+                                     ompjit__step step, ompjit_error *err);
 /* Keeps what a launch uses until the queue is waited for; ends it if that
  * cannot be, after waiting here. */
 ompjit_status ompjit__queue_use(ompjit_queue *queue,

@@ -88,6 +88,8 @@ void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
     }
     if (inflight->variant)
         ompjit__variant_release(inflight->mod, inflight->variant);
+    if (inflight->mapped)
+        ompjit__mapped_let_go(inflight->dev, inflight->mapped);
 }
 
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,

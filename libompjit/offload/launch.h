@@ -8,6 +8,7 @@
 
 #include "api/module.h"
 #include "offload/abi.h"
+#include "offload/present.h"
 
 /* One launch of a kernel, as it was asked for. */
 typedef struct ompjit__call {
@@ -79,11 +80,12 @@ ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
                               bool ready);
 
-/* What a launch needs until it has ended. */
+/* What a launch, or an update in a queue, needs until it has ended. */
 typedef struct ompjit__inflight {
     ompjit_module *mod;
     ompjit_device *dev;
     ompjit__variant *variant; /* held; NULL: by somebody else */
+    ompjit__mapped *mapped;   /* held; NULL: a launch         */
     ompjit__environment environment;
     uint64_t begin; /* where launches are timed */
     const char *kernel; /* its name, there */

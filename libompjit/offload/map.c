@@ -66,11 +66,6 @@ size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
     return end > begin ? end - begin : 0;
 }
 
-static bool touches(const ompjit__attached *a, const char *host, size_t size)
-{
-    return a->host < host + size && a->host + a->size > host;
-}
-
 static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
                              char *host, size_t size, ompjit_error *err)
 {
@@ -80,22 +75,10 @@ static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
     ompjit_status st = ompjit__construct_copy_entry(
         c, entry, OMPJIT__COPY_TO, device, host, size, err);
     for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
-        if (touches(a, host, size))
+        if (ompjit__attached_in(a, host, size))
             st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
                                         a->value, a->size, err);
     return st ? st : ompjit__construct_fills(c, entry, err);
-}
-
-/* The first attached pointer in [host, end), or NULL. */
-static const ompjit__attached *next_attached(const ompjit__mapped *entry,
-                                             const char *host, const char *end)
-{
-    const ompjit__attached *first = NULL;
-    for (ompjit__attached *a = entry->attached; a; a = a->next)
-        if (touches(a, host, (size_t)(end - host)) &&
-            (!first || a->host < first->host))
-            first = a;
-    return first;
 }
 
 /* What lies between the attached pointers. */
@@ -105,7 +88,8 @@ static ompjit_status fetch_between(ompjit__construct *c, ompjit__mapped *entry,
     char *end = host + size;
     ompjit_status st = OMPJIT_OK;
     while (host < end && !st) {
-        const ompjit__attached *a = next_attached(entry, host, end);
+        const ompjit__attached *a =
+            ompjit__present_next_attached(entry, host, end);
         char *to = a ? a->host : end;
         if (to > host)
             st = ompjit__gather_fetch(c, entry, host, (size_t)(to - host), err);
@@ -126,7 +110,7 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
         return fetch_between(c, entry, host, size, err);
     ompjit__buf saved = {0};
     for (ompjit__attached *a = entry->attached; a; a = a->next)
-        if (touches(a, host, size))
+        if (ompjit__attached_in(a, host, size))
             ompjit__buf_add(&saved, a->host, a->size);
     if (saved.failed) {
         ompjit__buf_free(&saved);
@@ -138,7 +122,7 @@ static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
         st = ompjit__construct_wait(c, err);
     size_t at = 0;
     for (ompjit__attached *a = entry->attached; a; a = a->next)
-        if (touches(a, host, size)) {
+        if (ompjit__attached_in(a, host, size)) {
             memcpy(a->host, saved.data + at, a->size);
             at += a->size;
         }

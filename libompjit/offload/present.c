@@ -226,6 +226,37 @@ ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
     return a;
 }
 
+const ompjit__attached *ompjit__present_next_attached(
+    const ompjit__mapped *entry, const char *host, const char *end)
+{
+    const ompjit__attached *first = NULL;
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (ompjit__attached_in(a, host, (size_t)(end - host)) &&
+            (!first || a->host < first->host))
+            first = a;
+    return first;
+}
+
+void ompjit__mapped_hold(ompjit__mapped *entry)
+{
+    if (entry->hold != OMPJIT__FOREVER)
+        entry->hold++;
+}
+
+void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry)
+{
+    ompjit_error err;
+    void *memory = NULL;
+    ompjit__present_lock(dev->present);
+    if (entry->hold != OMPJIT__FOREVER)
+        entry->hold--;
+    if (!ompjit__mapped_count(entry))
+        memory = ompjit__present_remove(dev->present, entry);
+    ompjit__present_unlock(dev->present);
+    if (memory && dev->ops->free(dev, memory, &err))
+        ompjit__log(dev->ctx, "the end of a mapping: %s", err.text);
+}
+
 void *ompjit__present_lookup(ompjit_device *dev, const void *host)
 {
     ompjit__mapped *entry;

@@ -2,7 +2,7 @@
  *
  * The present table from inside: shared by present.c, map*.c and the routines
  * that look addresses up. Everything here but lock, new and free wants the
- * table's lock held.
+ * table's lock held, unless it says otherwise.
  */
 #ifndef OMPJIT_OFFLOAD_PRESENT_H
 #define OMPJIT_OFFLOAD_PRESENT_H
@@ -104,9 +104,23 @@ void ompjit__present_each(ompjit__present *table,
 /* Both counts together; OMPJIT__FOREVER if either is that. */
 uint64_t ompjit__mapped_count(const ompjit__mapped *entry);
 
+/* Counts a hold, as the map type modifier does; and takes it back, without the
+ * lock, which frees what nothing else refers to. */
+void ompjit__mapped_hold(ompjit__mapped *entry);
+void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry);
+
 /* The record of the pointer at `host`, or NULL. */
 ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
                                            const void *host);
+/* Whether the pointer, or a part of it, is in [host, host+size). */
+static inline bool ompjit__attached_in(const ompjit__attached *a,
+                                       const char *host, size_t size)
+{
+    return a->host < host + size && a->host + a->size > host;
+}
+/* The first one in [host, end), or NULL. */
+const ompjit__attached *ompjit__present_next_attached(
+    const ompjit__mapped *entry, const char *host, const char *end);
 
 /* "x (file.c:3), 800 bytes at 0x7f00" */
 #define OMPJIT__RANGE_TEXT 256

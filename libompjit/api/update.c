@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Mapped data in queues of the application: `target update`, as copies that a
+ * graph can record. Nothing is entered or left here, since that would allocate;
+ * what is updated stays mapped as long as the queue or the graph uses it.
+ */
+#include "api/queue.h"
+#include "offload/tgt.h"
+
+/* What is copied: it has no attached pointer in it. */
+typedef struct piece {
+    char *host, *device;
+    size_t size;
+} piece;
+
+static ompjit_status null(const char *who, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: an argument is NULL", who);
+}
+
+static ompjit_status absent(const char *who, const ompjit_device *dev,
+                            const void *host, size_t size,
+                            const ompjit__mapped *part, ompjit_error *err)
+{
+    char text[OMPJIT__RANGE_TEXT];
+    ompjit__range_text(text, host, size, NULL);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "%s: %s are %s device %u; map them before that, by "
+                        "target enter data or omp_target_associate_ptr: a "
+                        "queue allocates nothing",
+                        who, text, part ? "only in part on" : "not on",
+                        dev->number);
+}
+
+/* The rest wants the table's lock. What another construct still brings there
+ * comes first; a graph can wait for nothing that is not in it. */
+static ompjit_status after_arrival(ompjit_queue *queue,
+                                   const ompjit__mapped *entry,
+                                   ompjit_error *err)
+{
+    const ompjit__device_ops *ops = queue->dev->ops;
+    ompjit__arrival *arrival = entry->arrival;
+    if (!arrival || atomic_load(&arrival->done))
+        return OMPJIT_OK;
+    return queue->recording
+               ? ops->event_wait(queue->dev, arrival->event, err)
+               : ops->queue_after(queue->dev, queue->queue, arrival->event,
+                                  err);
+}
+
+/* Nothing where the counterpart is the original. */
+static void cut(const ompjit__mapped *entry, char *host, size_t size,
+                ompjit__buf *pieces)
+{
+    char *end = host + size;
+    while (host < end && ompjit__present_device(entry, host) != host) {
+        const ompjit__attached *a =
+            ompjit__present_next_attached(entry, host, end);
+        char *to = a ? a->host : end;
+        if (to > host) {
+            piece p = {host, ompjit__present_device(entry, host),
+                       (size_t)(to - host)};
+            ompjit__buf_add(pieces, &p, sizeof p);
+        }
+        host = a ? a->host + a->size : end;
+    }
+}
+
+static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
+                          size_t size, ompjit__mapped **out,
+                          ompjit__buf *pieces, ompjit_error *err)
+{
+    ompjit__mapped *entry;
+    if (ompjit__present_find(queue->dev->present, host, size, &entry) !=
+        OMPJIT__CONTAINED)
+        return absent(who, queue->dev, host, size, entry, err);
+    ompjit_status status = after_arrival(queue, entry, err);
+    if (status)
+        return status;
+    cut(entry, host, size, pieces);
+    if (pieces->failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    entry->shared = true;
+    ompjit__mapped_hold(entry);
+    *out = entry;
+    return OMPJIT_OK;
+}
+
+/* Whatever comes of the copies, those that there are use the mapping. */
+static ompjit_status put(const char *who, ompjit_queue *queue,
+                         enum ompjit__copy direction,
+                         const ompjit__buf *pieces, ompjit_error *err)
+{
+    const piece *p = (const piece *)pieces->data;
+    ompjit_status status = OMPJIT_OK;
+    for (size_t n = pieces->size / sizeof *p; n && !status; n--, p++) {
+        bool to = direction == OMPJIT__COPY_TO;
+        ompjit__step step = {.direction = direction,
+                             .dst = to ? p->device : p->host,
+                             .src = to ? p->host : p->device,
+                             .size = p->size};
+        status = ompjit__queue_transfer(who, queue, step, err);
+    }
+    return status;
+}
+
+static ompjit_status update(const char *who, ompjit_queue *queue,
+                            enum ompjit__copy direction, char *host,
+                            size_t size, ompjit_error *err)
+{
+    if (!queue || (size && !host))
+        return null(who, err);
+    ompjit_device *dev = queue->dev;
+    ompjit__inflight inflight = {.dev = dev};
+    ompjit__buf pieces = {0};
+    ompjit_status status = ompjit__tgt_globals(dev->ctx->tgt, dev, err);
+    if (status || !size)
+        return status;
+    ompjit__present_lock(dev->present);
+    status = find(who, queue, host, size, &inflight.mapped, &pieces, err);
+    ompjit__present_unlock(dev->present);
+    if (!status) {
+        status = put(who, queue, direction, &pieces, err);
+        ompjit_status used =
+            ompjit__queue_use(queue, &inflight, status ? NULL : err);
+        status = status ? status : used;
+    }
+    ompjit__buf_free(&pieces);
+    return status;
+}
+
+ompjit_status ompjit_queue_update_to(ompjit_queue *queue, const void *host,
+                                     size_t size, ompjit_error *err)
+{
+    return update(__func__, queue, OMPJIT__COPY_TO, (char *)(uintptr_t)host,
+                  size, err);
+}
+
+ompjit_status ompjit_queue_update_from(ompjit_queue *queue, void *host,
+                                       size_t size, ompjit_error *err)
+{
+    return update(__func__, queue, OMPJIT__COPY_FROM, host, size, err);
+}
+
+ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
+                                   void **ptr, ompjit_error *err)
+{
+    if (!dev || !host || !ptr)
+        return null(__func__, err);
+    ompjit_status status = ompjit__tgt_globals(dev->ctx->tgt, dev, err);
+    if (status)
+        return status;
+    void *there = ompjit__present_lookup(dev, host);
+    if (!there)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
+                            "ompjit_device_mapped: nothing at %p is mapped to "
+                            "device %u",
+                            host, dev->number);
+    *ptr = there;
+    return OMPJIT_OK;
+}
