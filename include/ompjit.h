@@ -772,6 +772,16 @@ void ompjit_queue_destroy(ompjit_queue *queue);
  * device; destroyed before the context, whether it has come or not. */
 ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
                                   ompjit_error *err);
+/* An event that is the application's own CUevent, of the device's primary
+ * context, which stays the application's and must live as long. Either side may
+ * record it; one that nobody has recorded has come. UNAVAILABLE on the host
+ * device. */
+ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
+                                 ompjit_event **event, ompjit_error *err);
+/* The event's CUevent, the same as long as the event lives, for the application
+ * to wait for or to record, as one that was adopted; NULL on the host device. */
+ompjit_status ompjit_event_native(ompjit_event *event, void **native,
+                                  ompjit_error *err);
 /* The event comes when all is done that the queue has now. What it stood for
  * before is forgotten. INVALID while the queue is recorded, as after_event is.
  */
@@ -784,7 +794,8 @@ ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err);
 ompjit_status ompjit_event_query(ompjit_event *event, int *done,
                                  ompjit_error *err);
 /* Seconds on the device from one event to another of the same device, to half a
- * microsecond on a GPU. INVALID where either has not come. */
+ * microsecond on a GPU. INVALID where either has not come, DRIVER where an
+ * adopted one was made without timing or nobody has recorded it. */
 ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
                                    double *seconds, ompjit_error *err);
 /* What is put into `queue`, of the same device, from now on comes after the

@@ -237,6 +237,156 @@ static void not_yet(void)
     close_all(&g);
 }
 
+/* What an application with CUDA of its own has. */
+struct own {
+    cu_context context;
+    cu_stream stream;
+    cu_event event, untimed;
+};
+
+static void open_own(struct own *own)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuStreamCreate, cu_stream *, unsigned);
+    DRIVER(cu_result, cuEventCreate, cu_event *, unsigned);
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&own->context, 0) &&
+           !cuCtxSetCurrent(own->context) &&
+           !cuStreamCreate(&own->stream, OMPJIT__CU_STREAM_NON_BLOCKING) &&
+           !cuEventCreate(&own->event, 0) &&
+           !cuEventCreate(&own->untimed, OMPJIT__CU_EVENT_DISABLE_TIMING),
+       "the application has a stream and events");
+}
+
+static void close_own(const struct own *own)
+{
+    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
+    DRIVER(cu_result, cuEventDestroy_v2, cu_event);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    ok(!cuEventDestroy_v2(own->event) && !cuEventDestroy_v2(own->untimed) &&
+           !cuStreamDestroy_v2(own->stream) && !cuDevicePrimaryCtxRelease_v2(0),
+       "they are still the application's");
+}
+
+/* The application's event, recorded by either side. */
+static void adopted(void)
+{
+    DRIVER(cu_result, cuStreamWaitEvent, cu_stream, cu_event, unsigned);
+    DRIVER(cu_result, cuEventRecord, cu_event, cu_stream);
+    DRIVER(cu_result, cuStreamSynchronize, cu_stream);
+    DRIVER(cu_result, cuMemcpyDtoHAsync_v2, void *, uintptr_t, size_t,
+           cu_stream);
+    DRIVER(cu_result, cuMemcpyHtoDAsync_v2, uintptr_t, const void *, size_t,
+           cu_stream);
+    static float seven[N];
+    struct own own;
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_event *event, *untimed;
+    void *same = NULL;
+    int done = 0;
+    double seconds;
+    on_gpu = true;
+    open_own(&own);
+    open_all(&g);
+    ok(!ompjit_event_adopt(g.dev, own.event, &event, &err) &&
+           !ompjit_event_adopt(g.dev, own.untimed, &untimed, &err) &&
+           !ompjit_event_native(event, &same, &err) && same == own.event,
+       "an event of its own is adopted: %s", err.text);
+    ok(!ompjit_event_query(event, &done, &err) && done == 1,
+       "as CUDA has it, one that nobody recorded has come");
+    ok(!grow(&g, g.queue, 0, &err) &&
+           !ompjit_event_record(event, g.queue, &err) &&
+           !cuStreamWaitEvent(own.stream, own.event, 0) &&
+           !cuMemcpyDtoHAsync_v2(out, (uintptr_t)g.p, sizeof out, own.stream) &&
+           !cuStreamSynchronize(own.stream) && out[0] == 1,
+       "the application's stream comes after a queue: %s", err.text);
+    for (int i = 0; i < N; i++)
+        seven[i] = 7;
+    ok(!cuMemcpyHtoDAsync_v2((uintptr_t)g.p, seven, sizeof seven, own.stream) &&
+           !cuEventRecord(own.event, own.stream) &&
+           !ompjit_queue_after_event(g.queue, event, &err) &&
+           !grow(&g, g.queue, 0, &err) &&
+           !ompjit_queue_download(g.queue, out, g.p, sizeof out, &err) &&
+           !ompjit_queue_wait(g.queue, &err) && out[0] == 8,
+       "and a queue after the application's stream: %s", err.text);
+    ok(!ompjit_event_record(untimed, g.queue, &err) &&
+           !ompjit_event_wait(untimed, &err) &&
+           ompjit_event_elapsed(event, untimed, &seconds, &err) ==
+               OMPJIT_ERR_DRIVER,
+       "without a time there is none between");
+    ok_contains(err.text, "cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE",
+                "in CUDA's words");
+    ok(ompjit_event_adopt(g.dev, NULL, &event, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_adopt(NULL, own.event, &event, &err) ==
+               OMPJIT_ERR_INVALID &&
+           ompjit_event_native(NULL, &same, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_event_native(event, NULL, &err) == OMPJIT_ERR_INVALID,
+       "NULL is refused");
+    ompjit_event_destroy(event);
+    ompjit_event_destroy(untimed);
+    close_all(&g);
+    close_own(&own);
+}
+
+/* An event of ours for the application's CUDA. */
+static void lent(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(cu_result, cuEventSynchronize, cu_event);
+    DRIVER(cu_result, cuEventRecord, cu_event, cu_stream);
+    struct own own;
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_event *event;
+    void *handle = NULL, *same = NULL;
+    int done = 0;
+    on_gpu = true;
+    open_own(&own);
+    open_all(&g);
+    ok(!ompjit_event_create(g.dev, &event, &err), "an event");
+    ptxi_driver_fail("cuEventCreate:1:999");
+    ok(ompjit_event_native(event, &handle, &err) == OMPJIT_ERR_DRIVER,
+       "that cannot be made");
+    ok_contains(err.text, "making an event on cuda:0: cuEventCreate",
+                "as the error says");
+    ptxi_driver_fail(NULL);
+    ok(!ompjit_event_native(event, &handle, &err) && handle &&
+           !cuEventRecord(handle, own.stream) &&
+           !ompjit_event_wait(event, &err),
+       "the application records it: %s", err.text);
+    ok(!grow(&g, g.queue, 0, &err) &&
+           !ompjit_event_record(event, g.queue, &err) &&
+           !ompjit_event_native(event, &same, &err) && same == handle,
+       "it stays the same when a queue does");
+    ok(!cuEventSynchronize(handle) && !ompjit_event_query(event, &done, &err) &&
+           done == 1,
+       "and the application waits for it: %s", err.text);
+    ompjit_event_destroy(event);
+    close_all(&g);
+    close_own(&own);
+}
+
+/* Nothing to adopt, and no other software to know of it. */
+static void host_only(void)
+{
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_event *event;
+    void *handle = &g;
+    open_all(&g);
+    ok(ompjit_event_adopt(g.dev, &g, &event, &err) == OMPJIT_ERR_UNAVAILABLE,
+       "no events to adopt");
+    ok_contains(err.text, "device 0 (host) has no events of other software",
+                "the error says so");
+    ok(!ompjit_event_create(g.dev, &event, &err) &&
+           !ompjit_event_native(event, &handle, &err) && !handle,
+       "and none for others");
+    ompjit_event_destroy(event);
+    close_all(&g);
+}
+
 static void faults(void)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
@@ -282,6 +432,11 @@ static const struct scenario scenarios[] = {
     {"async", gpu_all, {"PTXI_STREAM=async"}, CLEAN, ANY_DEVICE},
     {"lazy", gpu_all, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"not yet", not_yet, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"host only", host_only, {NULL}, NULL, EMULATED},
+    {"adopted, sync", adopted, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
+    {"adopted, async", adopted, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"adopted, lazy", adopted, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"lent", lent, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
 };
 

@@ -11,7 +11,7 @@
 struct ompjit_event {
     ompjit_device *dev;
     pthread_mutex_t lock; /* of what follows */
-    bool recorded;
+    bool recorded;        /* or may be, by other software    */
     ompjit__event *event; /* the device's; NULL: it has none */
     uint64_t at;          /* then: the clock                 */
 };
@@ -39,6 +39,48 @@ ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
     return OMPJIT_OK;
 }
 
+ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
+                                 ompjit_event **event, ompjit_error *err)
+{
+    ompjit_event *made;
+    if (!dev || !native || !event)
+        return null(__func__, err);
+    if (!dev->ops->event_adopt)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
+                            "ompjit_event_adopt: device %u (%s) has no events "
+                            "of other software",
+                            dev->number, dev->ops->name);
+    ompjit_status status = ompjit_event_create(dev, &made, err);
+    if (status)
+        return status;
+    status = dev->ops->event_adopt(dev, native, &made->event, err);
+    made->recorded = true;
+    if (status)
+        ompjit_event_destroy(made);
+    else
+        *event = made;
+    return status;
+}
+
+/* Whoever has it may record it. */
+ompjit_status ompjit_event_native(ompjit_event *event, void **native,
+                                  ompjit_error *err)
+{
+    if (!event || !native)
+        return null(__func__, err);
+    ompjit_device *dev = event->dev;
+    ompjit_status status = OMPJIT_OK;
+    void *handle = NULL;
+    pthread_mutex_lock(&event->lock);
+    if (dev->ops->event_native)
+        status = dev->ops->event_native(dev, &event->event, &handle, err);
+    event->recorded |= handle != NULL;
+    pthread_mutex_unlock(&event->lock);
+    if (!status)
+        *native = handle;
+    return status;
+}
+
 void ompjit_event_destroy(ompjit_event *event)
 {
     if (!event)
@@ -55,23 +97,21 @@ ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
     if (!event || !queue)
         return null(__func__, err);
     ompjit_device *dev = event->dev;
-    ompjit__event *made = NULL;
     ompjit_status status = ompjit__queue_check(__func__, queue, dev, err);
     if (!status)
         status = ompjit__queue_not_recorded(__func__, queue, err);
-    if (!status && dev->ops->event_record)
-        status = dev->ops->event_record(dev, queue->queue, true, &made, err);
     if (status)
         return status;
     pthread_mutex_lock(&event->lock);
-    ompjit__event *old = event->event;
-    event->event = made;
-    event->at = ompjit__now();
-    event->recorded = true;
+    if (dev->ops->event_record)
+        status = dev->ops->event_record(dev, queue->queue, true, &event->event,
+                                        err);
+    if (!status) {
+        event->at = ompjit__now();
+        event->recorded = true;
+    }
     pthread_mutex_unlock(&event->lock);
-    if (old)
-        dev->ops->event_destroy(dev, old);
-    return OMPJIT_OK;
+    return status;
 }
 
 /* The device's event, and when it was recorded. */

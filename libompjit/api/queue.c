@@ -268,7 +268,7 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
     if (!queue || !other)
         return null(__func__, err);
     ompjit_device *dev = queue->dev;
-    ompjit__event *event;
+    ompjit__event *event = NULL;
     ompjit_status status = ompjit__queue_check(__func__, other, dev, err);
     if (!status)
         status = ompjit__queue_not_recorded(__func__, queue, err);

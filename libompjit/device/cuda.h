@@ -98,6 +98,7 @@ struct ompjit__kernel_name {
 struct ompjit__event {
     ompjit__event *next; /* of events */
     bool timed;
+    bool foreign;        /* it is the caller's */
     cu_event event;
 };
 
@@ -171,7 +172,8 @@ ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
 void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue);
 ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
                                        ompjit__queue *queue, bool timed,
-                                       ompjit__event **out, ompjit_error *err);
+                                       ompjit__event **event,
+                                       ompjit_error *err);
 ompjit_status ompjit__gpu_event_wait(ompjit_device *dev, ompjit__event *event,
                                      ompjit_error *err);
 ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
@@ -179,6 +181,11 @@ ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
 ompjit_status ompjit__gpu_event_elapsed(ompjit_device *dev,
                                         ompjit__event *from, ompjit__event *to,
                                         double *seconds, ompjit_error *err);
+ompjit_status ompjit__gpu_event_adopt(ompjit_device *dev, void *native,
+                                      ompjit__event **out, ompjit_error *err);
+ompjit_status ompjit__gpu_event_native(ompjit_device *dev,
+                                       ompjit__event **event, void **native,
+                                       ompjit_error *err);
 ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err);
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);

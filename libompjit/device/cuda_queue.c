@@ -252,29 +252,67 @@ static ompjit_status new_event(ompjit__gpu *gpu, bool timed,
     return OMPJIT_OK;
 }
 
+/* One that nobody uses. */
+static ompjit_status make_event(ompjit__gpu *gpu, bool timed,
+                                ompjit__event **out, ompjit_error *err)
+{
+    ompjit__event *event = take_event(gpu, timed);
+    if (!event)
+        return new_event(gpu, timed, out, err);
+    *out = event;
+    return OMPJIT_OK;
+}
+
 ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
                                        ompjit__queue *queue, bool timed,
-                                       ompjit__event **out, ompjit_error *err)
+                                       ompjit__event **event,
+                                       ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
+    ompjit__event *made = NULL;
     ompjit_status status = ompjit__gpu_enter(gpu, err);
     if (status)
         return status;
-    ompjit__event *event = take_event(gpu, timed);
-    if (!event)
-        status = new_event(gpu, timed, &event, err);
+    if (!*event)
+        status = make_event(gpu, timed, &made, err);
     if (!status) {
+        ompjit__event *e = *event ? *event : made;
         ompjit__gpu_call call = {
             OMPJIT_STAGE_API, "cuEventRecord",
-            gpu->cu->cuEventRecord(event->event, queue->stream)};
+            gpu->cu->cuEventRecord(e->event, queue->stream)};
         if (call.code)
             status = ompjit__gpu_fail(gpu, call, err, "recording an event");
     }
     status = ompjit__gpu_leave(gpu, status, err);
+    if (status)
+        ompjit__gpu_event_destroy(dev, made);
+    else if (made)
+        *event = made;
+    return status;
+}
+
+ompjit_status ompjit__gpu_event_adopt(ompjit_device *dev, void *native,
+                                      ompjit__event **out, ompjit_error *err)
+{
+    ompjit__event *event = calloc(1, sizeof *event);
+    if (!event)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    event->foreign = true;
+    event->event = native;
+    *out = event;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__gpu_event_native(ompjit_device *dev,
+                                       ompjit__event **event, void **native,
+                                       ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = OMPJIT_OK;
+    if (!*event && !(status = ompjit__gpu_enter(gpu, err)))
+        status = ompjit__gpu_leave(gpu, make_event(gpu, true, event, err), err);
     if (!status)
-        *out = event;
-    else if (event)
-        ompjit__gpu_event_destroy(dev, event);
+        *native = (*event)->event;
     return status;
 }
 
@@ -293,12 +331,14 @@ ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
-/* Kept for the next; who waits for it already waits for what it was. */
+/* Ours is kept for the next; who waits for it already waits for what it was. */
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event)
 {
     ompjit__gpu *gpu = dev->state;
-    if (!event)
+    if (!event || event->foreign) {
+        free(event);
         return;
+    }
     pthread_mutex_lock(&gpu->lock);
     event->next = gpu->events[event->timed];
     gpu->events[event->timed] = event;

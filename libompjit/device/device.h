@@ -167,10 +167,11 @@ typedef struct ompjit__device_ops {
     ompjit_status (*queue_adopt)(ompjit_device *dev, void *stream,
                                  ompjit__queue **out, ompjit_error *err);
 
-    /* Where the queue is now; `queue` goes on when another's event has come.
-     * All NULL: work is done when a call returns. */
+    /* Where the queue is now, in *event, which is made where it is NULL; `queue`
+     * goes on when another's event has come. All NULL: work is done when a call
+     * returns. */
     ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
-                                  bool timed, ompjit__event **out,
+                                  bool timed, ompjit__event **event,
                                   ompjit_error *err);
     ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
                                  ompjit__event *event, ompjit_error *err);
@@ -183,6 +184,12 @@ typedef struct ompjit__device_ops {
     ompjit_status (*event_elapsed)(ompjit_device *dev, ompjit__event *from,
                                    ompjit__event *to, double *seconds,
                                    ompjit_error *err);
+    /* An event that is other software's and stays so; what *event, which is made
+     * where it is NULL, is to that. NULL: there is no such software. */
+    ompjit_status (*event_adopt)(ompjit_device *dev, void *native,
+                                 ompjit__event **out, ompjit_error *err);
+    ompjit_status (*event_native)(ompjit_device *dev, ompjit__event **event,
+                                  void **native, ompjit_error *err);
 
     /* From begin on launches and copies of this queue are recorded, not done,
      * until end. Then they are done by each graph_run. All NULL: that cannot be
