@@ -367,7 +367,8 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
 
 /* Who compiles CUDA C++ for a GPU. For the host device clang does. */
 typedef enum ompjit_cuda_compiler {
-    OMPJIT_CUDA_COMPILER_AUTO = 0, /* NVRTC where it is there, else clang */
+    OMPJIT_CUDA_COMPILER_AUTO = 0, /* NVRTC where it is there and its PTX is
+                                      not too new for the driver, else clang */
     OMPJIT_CUDA_COMPILER_NVRTC,    /* NVRTC or nobody                     */
     OMPJIT_CUDA_COMPILER_CLANG
 } ompjit_cuda_compiler;
@@ -412,8 +413,10 @@ ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
  * Of the flags clang gets all; NVRTC gets -I -D -U -include -std= -g and
  * -ffast-math. `openmp_version` has no meaning. OMPJIT_ERR_SOURCE carries
  * NVRTC's or clang's diagnostics, with file and line, OMPJIT_ERR_UNAVAILABLE
- * says that neither is there. `options` may be NULL. The module is used and
- * destroyed as any other; it has no functions for ompjit_module_function. */
+ * says that neither is there. It is a launch's error where NVRTC is asked for,
+ * the driver has to compile its PTX, and is older. `options` may be NULL. The
+ * module is used and destroyed as any other; it has no functions for
+ * ompjit_module_function. */
 ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
                                       const ompjit_module_options *options,
                                       ompjit_module **mod, ompjit_error *err);

@@ -152,6 +152,8 @@ typedef struct ompjit__spec {
     uint32_t residents;     /* teams that shall fit on a multiprocessor; 0:
                                free. Needs threads                         */
     uint32_t ncontents;     /* what pointers point to, each by its number  */
+    uint32_t ptx;           /* the newest version that the driver reads, in
+                               tenths; 0: there is no driver to ask        */
     const ompjit_contents *contents;
     uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
                                least, which can be read                    */
@@ -210,6 +212,11 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
                             const ompjit__spec *spec, ompjit__image *out,
                             ompjit_error *err);
 
+/* The newest PTX that CUDA of a release reads, both in tenths; 0: the release
+ * is older than all that are known. */
+unsigned ompjit__ptx_of_cuda(unsigned cuda);
+/* Is there such a GPU architecture, and is this PTX new enough for it? */
+bool ompjit__arch_runs(const char *arch, unsigned ptx);
 /* Checks an architecture's name; TARGET error that lists those there are. */
 ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "api/module.h"
 #include "cache.h"
 
 static const char source[] =
@@ -351,6 +352,38 @@ static void test_gpu(void)
     ompjit_bytes_free(bytes[1]);
 }
 
+/* For a driver that reads no newer PTX than the one that is given as 7.8. */
+static void test_ptx_version(void)
+{
+    static const struct {
+        unsigned newest;
+        const char *text;
+        bool miss;
+    } rows[] = {
+        {0, ".version 7.8\n", true},  {72, ".version 7.2\n", true},
+        {90, ".version 7.8\n", false}, {72, ".version 7.2\n", false},
+    };
+    ompjit_module *mod;
+    ompjit_error err = {0};
+    fresh_folder();
+    ompjit_context *ctx = open_logging(OMPJIT_CACHE_DISK);
+    ok(!ompjit_module_from_c(ctx, source, NULL, &mod, &err), "a module");
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__spec spec = {.ptx = rows[i].newest};
+        ompjit__image image = {0};
+        uint64_t misses = stats_of(ctx).misses;
+        ok(!ompjit__build_cached(ctx, &mod->unit, "sm_75", OMPJIT_FORMAT_PTX,
+                                 &spec, &image, &err) &&
+               strstr(image.bytes.data, rows[i].text),
+           "PTX for drivers up to %u %s", rows[i].newest, err.text);
+        ok((stats_of(ctx).misses > misses) == rows[i].miss, "%s",
+           rows[i].miss ? "is made" : "is found");
+        ompjit__image_free(&image);
+    }
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
 /* ----------------------------------------------------------- many, export */
 
 static void test_export(void)
@@ -495,6 +528,7 @@ int main(void)
     test_damage();
     test_ir();
     test_gpu();
+    test_ptx_version();
     test_export();
     test_processes();
     test_fork();

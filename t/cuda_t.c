@@ -168,9 +168,11 @@ static void target_is(const char *arch, ompjit_assembler assembler,
     ompjit_device_info info;
     char got[32];
     ompjit_format how;
+    uint32_t ptx;
     ctx = context_with("auto", assembler);
     ok(!ompjit_context_device(ctx, 0, &dev, NULL), "there is a GPU");
-    dev->ops->target(dev, got, &how);
+    dev->ops->target(dev, got, &how, &ptx);
+    ok(ptx == 90, "what the driver reads");
     ok_string(got, arch, "architecture");
     ok(how == format, "format");
     ok(!ompjit_device_info_get(dev, &info, NULL), "info");

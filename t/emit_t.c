@@ -14,7 +14,7 @@ static ompjit_status compile(const char *ir, const char *arch,
     struct ir_text t;
     ompjit_status status = ir_text_open(&t, ir, &err);
     if (!status)
-        status = arch ? ompjit__nvptx_machine(arch, 3, &t.tm, &err)
+        status = arch ? ompjit__nvptx_machine(arch, 0, 3, &t.tm, &err)
                       : ompjit__host_machine(3, false, &t.tm, &err);
     if (!status)
         status = ompjit__emit_assembly(t.m, t.tm, NULL, passes, text, &err);

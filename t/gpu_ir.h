@@ -85,7 +85,7 @@ static inline ompjit_status gpu_ptx(const char *ir, const char *arch,
     struct ir_text t;
     ompjit_status s = ir_text_open(&t, ir, err);
     if (!s)
-        s = ompjit__nvptx_machine(arch, 3, &t.tm, err);
+        s = ompjit__nvptx_machine(arch, 0, 3, &t.tm, err);
     if (!s)
         s = ompjit__nvptx_emit(t.m, t.tm, NULL, OMPJIT__PASSES_ALL, ptx, err);
     ir_text_close(&t);

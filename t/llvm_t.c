@@ -280,7 +280,7 @@ static ompjit_status select_it(void *arg, ompjit_error *err)
     ompjit_status s = ompjit__parse_ir(context, arg, strlen(arg), "f", NULL,
                                        &m, err);
     if (!s)
-        s = ompjit__nvptx_machine("sm_80", 3, &tm, err);
+        s = ompjit__nvptx_machine("sm_80", 0, 3, &tm, err);
     return s ? s : ompjit__nvptx_emit(m, tm, NULL, OMPJIT__PASSES_ALL, &ptx, err);
 }
 

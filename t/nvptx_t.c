@@ -31,9 +31,9 @@ static void architectures(void)
                 "and the error lists those there are");
     ok(ompjit__arch_check(NULL, &err) == OMPJIT_ERR_TARGET, "none is unknown");
     LLVMTargetMachineRef tm;
-    ok(ompjit__nvptx_machine("host", 3, &tm, &err) == OMPJIT_ERR_TARGET,
+    ok(ompjit__nvptx_machine("host", 0, 3, &tm, &err) == OMPJIT_ERR_TARGET,
        "the host has no PTX");
-    ok(ompjit__nvptx_machine("sm_9", 3, &tm, &err) == OMPJIT_ERR_TARGET,
+    ok(ompjit__nvptx_machine("sm_9", 0, 3, &tm, &err) == OMPJIT_ERR_TARGET,
        "a prefix is no name");
 }
 
@@ -67,6 +67,79 @@ static const char *const with_debug[] = {
     WITH_DEBUG("LineTablesOnly"),
     WITH_DEBUG("FullDebug"),
 };
+
+static const char needs_73[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "define ptx_kernel void @k(ptr %p, i32 %n) {\n"
+    "  %a = alloca i8, i32 %n\n"
+    "  store volatile ptr %a, ptr %p\n"
+    "  ret void\n"
+    "}\n";
+
+/* For a driver that reads PTX up to `newest`; 0: for any. */
+static ompjit_status ptx_up_to(unsigned newest, const char *ir,
+                               const char *arch, ompjit__buf *ptx,
+                               ompjit_error *err)
+{
+    struct ir_text t;
+    ompjit_status s = ir_text_open(&t, ir, err);
+    if (!s)
+        s = ompjit__nvptx_machine(arch, newest, 3, &t.tm, err);
+    if (!s)
+        s = ompjit__nvptx_emit(t.m, t.tm, NULL, OMPJIT__PASSES_ALL, ptx, err);
+    ir_text_close(&t);
+    return s;
+}
+
+/* The version that stands in the text is the newest that the driver reads,
+ * unless that is more than we give, or less than is needed. */
+static void versions(void)
+{
+    static const struct {
+        unsigned cuda, ptx;
+        const char *arch, *text; /* NULL: an error */
+    } rows[] = {
+        {0, 0, "sm_75", ".version 7.8\n"},
+        {110, 70, "sm_75", ".version 7.0\n"},
+        {110, 70, "sm_80", ".version 7.0\n"},
+        {110, 70, "sm_86", NULL},
+        {112, 72, "sm_86", ".version 7.2\n"},
+        {112, 72, "sm_90", NULL},
+        {115, 75, "sm_75", ".version 7.5\n"},
+        {118, 78, "sm_90", ".version 7.8\n"},
+        {120, 80, "sm_90", ".version 7.8\n"},
+        {126, 85, "sm_100", NULL},
+        {127, 86, "sm_100", ".version 8.6\n"},
+        {128, 87, "sm_120", ".version 8.7\n"},
+        {139, 91, "sm_120", ".version 8.7\n"},
+    };
+    ompjit__buf ir = gpu_ir();
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__buf ptx = {0};
+        ompjit_error err = {0};
+        unsigned newest = ompjit__ptx_of_cuda(rows[i].cuda);
+        ok(newest == rows[i].ptx, "CUDA of %u reads PTX of %u", rows[i].cuda,
+           rows[i].ptx);
+        ompjit_status s = ptx_up_to(newest, ir.data, rows[i].arch, &ptx, &err);
+        ok(s == (rows[i].text ? OMPJIT_OK : OMPJIT_ERR_TARGET), "%s: %s",
+           rows[i].arch, err.text);
+        if (rows[i].text)
+            ok_contains(ptx.data, rows[i].text, "the version");
+        else
+            ok_contains(err.text, ", and the driver reads no newer than",
+                        "the error");
+        ompjit__buf_free(&ptx);
+    }
+    ompjit__buf ptx = {0};
+    ompjit_error err = {0};
+    ok(ptx_up_to(72, needs_73, "sm_75", &ptx, &err) == OMPJIT_ERR_COMPILE,
+       "stack memory of variable size for CUDA 11.2");
+    ok_contains(err.text, "PTX ISA version 7.3", "says what it needs");
+    ok(!ptx_up_to(73, needs_73, "sm_75", &ptx, &err),
+       "for 11.3 it is possible");
+    ompjit__buf_free(&ptx);
+    ompjit__buf_free(&ir);
+}
 
 static const char other_asm[] =
     "target triple = \"nvptx64-nvidia-cuda\"\n"
@@ -454,6 +527,7 @@ int main(void)
 {
     architectures();
     ptx_text();
+    versions();
     bool all = true;
     for (size_t i = 0; i < OMPJIT__COUNT(assemblers); i++) {
         bool there = is_there(i);

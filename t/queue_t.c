@@ -660,12 +660,21 @@ static void timed(void)
 #define MODES(schedule) \
     MODE("sync", schedule), MODE("async", schedule), MODE("lazy", schedule)
 
+/* It refuses what is newer than itself. */
+#define DRIVER_OF(release)                                             \
+    {"driver of " release, gpu_all, {"PTXI_DRIVER_VERSION=" release}, CLEAN, \
+     EMULATED}
+
 static const struct scenario scenarios[] = {
     {"host", work_all, {0}, NULL, EMULATED},
     MODES("SLICE=4"),
     MODES("SLICE=100000"),
     MODES("SEED=1"),
     MODES("SEED=2"),
+    DRIVER_OF("11020"),
+    DRIVER_OF("11050"),
+    DRIVER_OF("12000"),
+    DRIVER_OF("12080"),
     {"real", gpu_all, {0}, CLEAN, ANY_DEVICE},
     {"adopted", adopted, {"PTXI_STREAM=lazy"}, CLEAN, ANY_GPU},
     {"no graphs", no_graphs,

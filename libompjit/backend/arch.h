@@ -12,11 +12,13 @@ typedef struct ompjit__arch {
     unsigned cuda;       /* oldest CUDA toolkit, in tenths            */
     unsigned ptx_needs;  /* oldest PTX version, in tenths; 0: no PTX  */
     unsigned ptx_given;  /* the version LLVM writes                   */
-    const char *feature; /* LLVM's name for that                      */
     const char *triple;  /* of host objects; "": this machine; NULL: GPU */
     const char *cpu;     /* of host objects, LLVM's name              */
 } ompjit__arch;
 
+/* The version of PTX for an architecture where nothing newer than `newest` can
+ * be read; 0: anything can. */
+unsigned ompjit__ptx_version(const ompjit__arch *arch, unsigned newest);
 /* The i-th row; NULL past the last. */
 const ompjit__arch *ompjit__arch_at(size_t i);
 /* The row of that name, TARGET error that lists all names otherwise. */

@@ -64,8 +64,11 @@ ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
 
 /* ------------------------------------------ NVPTX (backend/nvptx.c) */
 
-/* The target machine for sm_NN; the caller disposes. */
-ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
+/* The target machine for sm_NN and a version of PTX that is no newer than `ptx`
+ * (0: any can be read); the caller disposes. TARGET error where the architecture
+ * needs a newer one. */
+ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
+                                    unsigned opt_level,
                                     LLVMTargetMachineRef *out,
                                     ompjit_error *err);
 /* A linked and optimized module to PTX text; g as for ompjit__emit_assembly. */
@@ -150,7 +153,7 @@ ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
 typedef struct ompjit__machine {
     struct ompjit__machine *next; /* among those that nobody uses */
     const ompjit__arch *arch;
-    unsigned opt_level;
+    unsigned ptx, opt_level;
     LLVMTargetMachineRef tm;
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
@@ -158,12 +161,11 @@ typedef struct ompjit__machine {
     ompjit__stock *stock;   /* NULL, or for variants: stock.h             */
 } ompjit__machine;
 
-/* One for an architecture's images, the caller's until it gives it back. One
- * that an error of LLVM's has interrupted is not given back. */
+/* One with the arch, ptx and opt_level of `like`, the caller's until it gives it
+ * back. One that an error of LLVM's has interrupted is not given back. */
 ompjit_status ompjit__machine_take(ompjit_context *ctx,
-                                   const ompjit__arch *arch,
-                                   unsigned opt_level, ompjit__machine **out,
-                                   ompjit_error *err);
+                                   const ompjit__machine *like,
+                                   ompjit__machine **out, ompjit_error *err);
 void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
 /* Reads the runtime for the next build by the machine that was given back last,
  * if that needed it.

@@ -34,6 +34,7 @@
 #include "backend/backend.h"
 #include "backend/count.h"
 #include "backend/cuda_image.h"
+#include "backend/ptx_text.h"
 #include "backend/template.h"
 #include "device/check_abi.h"
 #include "ir/ir.h"
@@ -105,8 +106,11 @@ static ompjit_status take_context(struct build *b, ompjit_error *err)
 
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
-    ompjit_status status = ompjit__machine_take(
-        b->ctx, b->arch, b->unit->opt_level, &b->machine, err);
+    const ompjit__machine like = {.arch = b->arch,
+                                  .ptx = b->spec->ptx,
+                                  .opt_level = b->unit->opt_level};
+    ompjit_status status =
+        ompjit__machine_take(b->ctx, &like, &b->machine, err);
     if (status)
         return status;
     b->tm = b->machine->tm;
@@ -607,6 +611,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     ompjit__image image = {0};
     ompjit__spec spec = {.kernel = t->kernel,
                          .threads = t->alone ? 1 : 0,
+                         .ptx = t->ptx,
                          .import_globals = t->import_globals};
     struct build b = {.ctx = like->ctx,
                       .unit = like->unit,
@@ -668,6 +673,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
                             .arch = (char *)b->arch->name,
+                            .ptx = ompjit__ptx_version(b->arch, b->spec->ptx),
                             .alone = b->spec->threads == 1,
                             .import_globals = b->spec->import_globals};
     const ompjit__template *t;
@@ -722,6 +728,23 @@ static ompjit_status check_undefined(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* What code needs a newer PTX than the architecture does LLVM knows. */
+static ompjit_status emit_ptx(struct build *b, ompjit__generator *generator,
+                              ompjit_error *err)
+{
+    ompjit_error why;
+    unsigned newest = b->spec->ptx;
+    ompjit_status status = ompjit__nvptx_emit(b->m, b->tm, generator, b->passes,
+                                              &b->image->bytes, &why);
+    if (status && newest && newest < b->arch->ptx_given)
+        return ompjit__fail(err, status, why.stage,
+                            "%s; the driver reads PTX up to %u.%u", why.text,
+                            newest / 10, newest % 10);
+    if (status && err)
+        *err = why;
+    return status;
+}
+
 static ompjit_status generate(struct build *b, ompjit_error *err)
 {
     ompjit__generator *generator =
@@ -749,8 +772,7 @@ static ompjit_status generate(struct build *b, ompjit_error *err)
                                      &b->image->bytes, err);
     } else {
         b->image->kind = OMPJIT__IMAGE_PTX;
-        status = ompjit__nvptx_emit(b->m, b->tm, generator, b->passes,
-                                    &b->image->bytes, err);
+        status = emit_ptx(b, generator, err);
     }
     if (!status && b->image->bytes.failed)
         status = ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
@@ -805,8 +827,25 @@ static ompjit_status check_format(const struct build *b, ompjit_error *err)
                                 : "a GPU takes PTX, cubins and optimized IR");
 }
 
+/* NVRTC writes the PTX of its own release, of which an older driver knows
+ * nothing. Assemblers, which come with NVRTC, read it. */
+static ompjit_status check_driver(const struct build *b, ompjit_error *err)
+{
+    unsigned newest = b->spec->ptx;
+    unsigned is = b->image->kind == OMPJIT__IMAGE_PTX
+                      ? ompjit__ptx_text_version(b->image->bytes.data)
+                      : 0;
+    if (!newest || is <= newest)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_ASSEMBLE,
+                        "%s: the driver is too old for this NVRTC: it reads "
+                        "PTX up to %u.%u, not %u.%u", b->unit->name,
+                        newest / 10, newest % 10, is / 10, is % 10);
+}
+
 /* A CUDA source for a GPU: NVRTC's PTX takes the place of the whole pipeline up
- * to the assembler. False: clang's IR is to be used, as any IR is. */
+ * to the assembler, which is run here. False: clang's IR is to be used, as any
+ * IR is. */
 static bool from_cuda(struct build *b, ompjit_status *status,
                       ompjit_error *err)
 {
@@ -824,8 +863,13 @@ static bool from_cuda(struct build *b, ompjit_status *status,
     b->image->environment =
         !*status && strstr(b->image->bytes.data, OMPJIT__DEVICE_ENVIRONMENT);
     b->stage_start = ompjit__now();
+    if (!*status && (*status = assemble(b, err)))
+        return true;
+    if (!*status)
+        *status = check_driver(b, &why);
     if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
         ompjit__buf_free(&b->image->bytes);
+        b->image->environment = false;
         ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name,
                     b->arch->name, why.text);
         return false;
@@ -838,8 +882,9 @@ static bool from_cuda(struct build *b, ompjit_status *status,
 static ompjit_status make_image(struct build *b, ompjit_error *err)
 {
     ompjit_status status;
-    if (!b->unit->cuda || !from_cuda(b, &status, err))
-        status = ompjit__guard(compile, b, OMPJIT_STAGE_CODEGEN, err);
+    if (b->unit->cuda && from_cuda(b, &status, err))
+        return status;
+    status = ompjit__guard(compile, b, OMPJIT_STAGE_CODEGEN, err);
     return status ? status : assemble(b, err);
 }
 

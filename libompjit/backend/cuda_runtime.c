@@ -128,7 +128,7 @@ static ompjit_status make(void *arg, ompjit_error *err)
 {
     struct making *k = arg;
     k->context = ompjit__llvm_context(&k->messages);
-    ompjit_status status = ompjit__nvptx_machine(k->arch, 3, &k->tm, err);
+    ompjit_status status = ompjit__nvptx_machine(k->arch, 0, 3, &k->tm, err);
     if (!status)
         status = read(k, err);
     if (!status)

@@ -10,18 +10,20 @@
 
 #include "backend/backend.h"
 
-static ompjit_status make(const ompjit__arch *arch, unsigned opt_level,
-                          ompjit__machine **out, ompjit_error *err)
+static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
+                          ompjit_error *err)
 {
     ompjit__machine *m = calloc(1, sizeof *m);
     if (!m)
         return ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
-    m->arch = arch;
-    m->opt_level = opt_level;
+    m->arch = like->arch;
+    m->ptx = like->ptx;
+    m->opt_level = like->opt_level;
     ompjit_status status =
-        arch->triple ? ompjit__object_machine(arch, opt_level, &m->tm, err)
-                     : ompjit__nvptx_machine(arch->name, opt_level, &m->tm,
-                                             err);
+        m->arch->triple
+            ? ompjit__object_machine(m->arch, m->opt_level, &m->tm, err)
+            : ompjit__nvptx_machine(m->arch->name, m->ptx, m->opt_level,
+                                    &m->tm, err);
     if (status)
         free(m);
     else
@@ -29,21 +31,27 @@ static ompjit_status make(const ompjit__arch *arch, unsigned opt_level,
     return status;
 }
 
+static bool same(const ompjit__machine *a, const ompjit__machine *b)
+{
+    return a->arch == b->arch && a->opt_level == b->opt_level &&
+           ompjit__ptx_version(a->arch, a->ptx) ==
+               ompjit__ptx_version(b->arch, b->ptx);
+}
+
 ompjit_status ompjit__machine_take(ompjit_context *ctx,
-                                   const ompjit__arch *arch,
-                                   unsigned opt_level, ompjit__machine **out,
-                                   ompjit_error *err)
+                                   const ompjit__machine *like,
+                                   ompjit__machine **out, ompjit_error *err)
 {
     pthread_mutex_lock(&ctx->machines_lock);
     ompjit__machine **at = &ctx->machines;
-    while (*at && ((*at)->arch != arch || (*at)->opt_level != opt_level))
+    while (*at && !same(*at, like))
         at = &(*at)->next;
     ompjit__machine *m = *at;
     if (m)
         *at = m->next;
     pthread_mutex_unlock(&ctx->machines_lock);
     if (!m)
-        return make(arch, opt_level, out, err);
+        return make(like, out, err);
     *out = m;
     return OMPJIT_OK;
 }

@@ -3,6 +3,7 @@
  * A linked and optimized module to PTX text by LLVM's NVPTX back end, with line
  * information where the module has debug information.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include <llvm-c/Core.h>
@@ -19,10 +20,12 @@ static LLVMCodeGenOptLevel level(unsigned opt_level)
     return levels[opt_level < 3 ? opt_level : 3];
 }
 
-ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
+ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
+                                    unsigned opt_level,
                                     LLVMTargetMachineRef *out,
                                     ompjit_error *err)
 {
+    char feature[16];
     const ompjit__arch *row;
     ompjit_status status = ompjit__arch_find(arch, &row, err);
     if (status)
@@ -30,6 +33,14 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
     if (!row->ptx_given)
         return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_CODEGEN,
                             "architecture '%s' has no PTX", arch);
+    unsigned version = ompjit__ptx_version(row, ptx);
+    if (version < row->ptx_needs)
+        return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_CODEGEN,
+                            "%s needs PTX %u.%u, and the driver reads no newer "
+                            "than %u.%u",
+                            arch, row->ptx_needs / 10, row->ptx_needs % 10,
+                            ptx / 10, ptx % 10);
+    snprintf(feature, sizeof feature, "+ptx%u", version);
     ompjit__llvm_init();
     LLVMTargetRef target;
     char *cause = NULL;
@@ -39,7 +50,7 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned opt_level,
         LLVMDisposeMessage(cause);
         return status;
     }
-    *out = LLVMCreateTargetMachine(target, TRIPLE, row->name, row->feature,
+    *out = LLVMCreateTargetMachine(target, TRIPLE, row->name, feature,
                                    level(opt_level), LLVMRelocDefault,
                                    LLVMCodeModelDefault);
     return OMPJIT_OK;

@@ -480,7 +480,7 @@ static const char *behind_header(const char *ptx)
     return p ? next_line(p + 1) : NULL;
 }
 
-static unsigned version_of(const char *ptx)
+unsigned ompjit__ptx_text_version(const char *ptx)
 {
     const char *p = strstr(ptx, ".version ");
     unsigned major = 0, minor = 0;
@@ -529,7 +529,8 @@ ompjit_status ompjit__ptx_join(const char *library, const char *program,
     if (!first || !second)
         return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_LINK,
                             "PTX without a header does not link");
-    bool newer = version_of(library) > version_of(program);
+    bool newer = ompjit__ptx_text_version(library) >
+                 ompjit__ptx_text_version(program);
     ompjit__buf_add(out, newer ? library : program,
                     (size_t)(newer ? first - library : second - program));
     ompjit__buf_add(out, first, strlen(first));

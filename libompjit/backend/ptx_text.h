@@ -29,6 +29,9 @@ bool ompjit__ptx_next(const char *from, ompjit__ptx_entry *out);
 ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
                                    ompjit_error *err);
 
+/* The version of PTX that the text is of, in tenths; 0: it does not say. */
+unsigned ompjit__ptx_text_version(const char *ptx);
+
 /* The names of functions that the text calls and does not define, each followed
  * by a line break. */
 void ompjit__ptx_externs(const char *ptx, ompjit__buf *names);

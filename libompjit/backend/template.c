@@ -49,7 +49,7 @@ static ompjit__template *find(ompjit__templates *all,
 {
     ompjit__template *t = all->first;
     while (t && (strcmp(t->kernel, key->kernel) || strcmp(t->arch, key->arch) ||
-                 t->alone != key->alone ||
+                 t->ptx != key->ptx || t->alone != key->alone ||
                  t->import_globals != key->import_globals))
         t = t->next;
     return t;
@@ -67,6 +67,7 @@ static ompjit_status add(
     t->number = ++numbers;
     t->kernel = ompjit__strdup(key->kernel);
     t->arch = ompjit__strdup(key->arch);
+    t->ptx = key->ptx;
     t->alone = key->alone;
     t->import_globals = key->import_globals;
     ompjit_status status = t->kernel && t->arch

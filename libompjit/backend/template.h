@@ -14,6 +14,7 @@ typedef struct ompjit__template {
     struct ompjit__template *next;
     uint64_t number;     /* no other's in this process           */
     char *kernel, *arch;
+    unsigned ptx;        /* its version                          */
     bool alone;          /* for teams of one thread              */
     bool import_globals;
     bool spmd, plain;    /* the kernel is: struct build          */
@@ -27,8 +28,8 @@ typedef struct ompjit__templates ompjit__templates;
 ompjit__templates *ompjit__templates_new(void);
 void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
 
-/* The template for the key's kernel, arch, alone and import_globals, made by
- * make(arg, template) where it is missing; one thread at a time makes one. It
+/* The template for the key's kernel, arch, ptx, alone and import_globals, made
+ * by make(arg, template) where it is missing; one thread at a time makes one. It
  * lives as long as the unit. */
 ompjit_status ompjit__template_get(
     ompjit__templates *all, const ompjit__template *key,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/arch.h"
 #include "backend/cuda_files.h"
 #include "backend/cuda_image.h"
 #include "cache/cache.h"
@@ -83,6 +84,18 @@ static void add_cuda(ompjit__key *key, const ompjit__unit *unit)
     add_tool(key, "nvrtc", OMPJIT__CUDA_NVRTC);
 }
 
+/* What NVRTC writes may be too new for the driver, whichever that is. */
+static void add_ptx(ompjit__key *key, const ompjit__unit *unit,
+                    const char *arch, const ompjit__spec *spec)
+{
+    const ompjit__arch *row;
+    if (!ompjit__arch_find(arch, &row, NULL))
+        ompjit__buf_printf(&key->text, "ptx %u\n",
+                           ompjit__cuda_by_nvrtc(unit)
+                               ? spec->ptx
+                               : ompjit__ptx_version(row, spec->ptx));
+}
+
 static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
                      const char *arch, ompjit_format format,
                      const ompjit__spec *spec, ompjit__key *key)
@@ -101,6 +114,7 @@ static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
         add_assembler(key, ctx);
     if (strcmp(arch, "host"))
         add_cuda(key, unit);
+    add_ptx(key, unit, arch, spec);
     add_spec(key, spec);
     return ompjit__key_end(key);
 }

@@ -376,10 +376,12 @@ static ompjit_status gpu_info(ompjit_device *dev, ompjit_device_info *info,
 }
 
 /* A cubin runs on its own generation alone, PTX also on later ones. */
-static void gpu_target(ompjit_device *dev, char arch[32], ompjit_format *format)
+static void gpu_target(ompjit_device *dev, char arch[32],
+                       ompjit_format *format, uint32_t *ptx)
 {
     ompjit__gpu *gpu = dev->state;
     memcpy(arch, gpu->info.arch, sizeof gpu->info.arch);
+    *ptx = gpu->facts.ptx;
     bool same = atoi(arch + strlen("sm_")) / 10 == gpu->facts.major;
     *format = same && gpu->ctx->assembler != OMPJIT_ASSEMBLER_DRIVER
                   ? OMPJIT_FORMAT_CUBIN

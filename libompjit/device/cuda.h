@@ -25,6 +25,7 @@ typedef struct ompjit__gpu_facts {
     int cooperative, pools;   /* 1: it can launch so, and has these      */
     int pageable;             /* reads and writes ordinary host memory    */
     int integrated;           /* has no other memory than the host's      */
+    unsigned ptx;             /* newest version that its driver reads     */
 } ompjit__gpu_facts;
 
 enum { OMPJIT__IDLE_QUEUES = 16 };

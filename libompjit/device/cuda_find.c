@@ -71,20 +71,23 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* The newest architecture that the GPU runs. TARGET error if there is none. */
+/* The newest architecture that the GPU runs and the driver compiles for. TARGET
+ * error if there is none. */
 static ompjit_status choose_arch(ompjit__gpu *gpu, ompjit_error *err)
 {
     const int own = gpu->facts.major * 10 + gpu->facts.minor;
     for (int cc = own; cc > 0; cc--) {
         snprintf(gpu->info.arch, sizeof gpu->info.arch, "sm_%d", cc);
-        if (!ompjit__arch_check(gpu->info.arch, NULL))
+        if (ompjit__arch_runs(gpu->info.arch, gpu->facts.ptx))
             return OMPJIT_OK;
     }
     return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API,
-                        "cuda:%u (%s) has compute capability %d.%d, which is "
-                        "older than every architecture that code is made for",
+                        "cuda:%u (%s) has compute capability %d.%d and a "
+                        "driver of CUDA %u.%u, which are older than every "
+                        "architecture that code is made for",
                         gpu->ordinal, gpu->info.name, gpu->facts.major,
-                        gpu->facts.minor);
+                        gpu->facts.minor, gpu->info.driver_version / 1000,
+                        gpu->info.driver_version % 1000 / 10);
 }
 
 static ompjit_status read_info(ompjit__gpu *gpu, ompjit_error *err)
@@ -112,6 +115,8 @@ static ompjit_status read_info(ompjit__gpu *gpu, ompjit_error *err)
     ompjit_status status = read_facts(gpu, err);
     if (status)
         return status;
+    unsigned cuda = (unsigned)(version / 1000 * 10 + version % 1000 / 10);
+    gpu->facts.ptx = ompjit__ptx_of_cuda(cuda);
     info->kind = OMPJIT_DEVICE_CUDA;
     info->memory = bytes;
     info->driver_version = (uint32_t)version;

@@ -120,8 +120,10 @@ typedef struct ompjit__device_ops {
      * given so far, after waiting for that. NULL: the profile knows. */
     void (*settle_times)(ompjit_device *dev);
 
-    /* What build's format the device wants ("host" -> OBJECT). */
-    void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format);
+    /* What build's format the device wants ("host" -> OBJECT), and a spec's
+     * `ptx`. */
+    void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format,
+                   uint32_t *ptx);
 
     /* The device keeps no reference to the image. Where the image imports
      * variables they are `base`'s, which must outlive it; else base is NULL. */

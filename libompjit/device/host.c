@@ -139,9 +139,10 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
 /* ----------------------------------------------------------------- images */
 
 static void host_target(ompjit_device *dev, char arch[32],
-                        ompjit_format *format)
+                        ompjit_format *format, uint32_t *ptx)
 {
     strcpy(arch, "host");
+    *ptx = 0;
     *format = OMPJIT_FORMAT_OBJECT;
 }
 

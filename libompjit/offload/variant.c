@@ -402,7 +402,7 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
         spec.kernel = mod->unit.kernels[key->kernel].symbol;
     char arch[32];
     ompjit_format format;
-    key->dev->ops->target(key->dev, arch, &format);
+    key->dev->ops->target(key->dev, arch, &format, &spec.ptx);
     ompjit__image image = {0};
     ompjit_status status = ompjit__build_cached(mod->ctx, &mod->unit, arch,
                                                 format, &spec, &image, err);
