@@ -725,8 +725,11 @@ void ompjit_bound_destroy(ompjit_bound *bound);
 ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
                                   ompjit_error *err);
 /* A queue on the application's own CUstream of the device's primary context,
- * which stays the application's and must live as long. UNAVAILABLE on the host
- * device. */
+ * which stays the application's and must live as long. While the application
+ * captures it, what is put into the queue becomes part of its graph, as of one
+ * of ompjit_graph_begin: copies read host memory at each run, and the graph is
+ * not run after the queue's end, before which nothing that it uses is freed.
+ * UNAVAILABLE on the host device. */
 ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
                                  ompjit_queue **queue, ompjit_error *err);
 /* The queue's CUstream; NULL on the host device. */

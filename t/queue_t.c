@@ -3,6 +3,7 @@
  * Queues and graphs by the API, on the host device and on ptxi's driver in its
  * three modes and several schedules, with what the driver is asked counted.
  */
+#include "api/queue.h"
 #include "cuda_work.h"
 #include "device/cuda_driver.h"
 #include "ptxi.h"
@@ -452,6 +453,81 @@ static void adopted(void)
        "the stream is still the application's");
 }
 
+/* Many small copies, and a reduction with each. */
+static void other_work(const struct gpu *g, ompjit_queue *queue)
+{
+    static const float other[N] = {77};
+    ompjit_error err = {0};
+    int failed = 0;
+    for (int i = 0; i < 60; i++)
+        failed += ompjit_queue_upload(queue, g->p, other, sizeof other, &err) ||
+                  start_sum(g, queue, &err) || ompjit_queue_wait(queue, &err);
+    ok(!failed, "other work in the queue: %s", err.text);
+}
+
+/* The application's own recording of its stream: reads host memory each time,
+ * and what its launches use nobody else is given. */
+static void captured(void)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuStreamCreate, cu_stream *, unsigned);
+    DRIVER(cu_result, cuStreamSynchronize, cu_stream);
+    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
+    DRIVER(cu_result, cuStreamBeginCapture_v2, cu_stream, unsigned);
+    DRIVER(cu_result, cuStreamEndCapture, cu_stream, cu_graph *);
+    DRIVER(cu_result, cuGraphInstantiateWithFlags, cu_graph_exec *, cu_graph,
+           unsigned long long);
+    DRIVER(cu_result, cuGraphLaunch, cu_graph_exec, cu_stream);
+    DRIVER(cu_result, cuGraphExecDestroy, cu_graph_exec);
+    DRIVER(cu_result, cuGraphDestroy, cu_graph);
+    struct gpu g;
+    cu_context mine;
+    cu_stream stream;
+    cu_graph recorded = NULL;
+    cu_graph_exec exec = NULL;
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    double zero = 0, got = -1;
+    on_gpu = true;
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 0) &&
+           !cuCtxSetCurrent(mine) && !cuStreamCreate(&stream, 1),
+       "the application has a stream");
+    open_all(&g);
+    ok(!ompjit_queue_adopt(g.dev, stream, &queue, &err), "it becomes a queue");
+    other_work(&g, queue);
+    ok(!cuStreamBeginCapture_v2(stream, 2), "it is captured");
+    ok(!ompjit_queue_upload(queue, g.p, in, sizeof in, &err) &&
+           !ompjit_queue_upload(queue, g.t, &zero, sizeof zero, &err) &&
+           !start_scale(&g, queue, 2, &err) && !start_sum(&g, queue, &err) &&
+           !ompjit_queue_download(queue, out, g.p, sizeof out, &err) &&
+           !ompjit_queue_download(queue, &got, g.t, sizeof got, &err),
+       "with copies and launches: %s", err.text);
+    ok(!cuStreamEndCapture(stream, &recorded) &&
+           !cuGraphInstantiateWithFlags(&exec, recorded, 0),
+       "that becomes a graph");
+    other_work(&g, queue);
+    ok(queue->captured && queue->captured->inflight.environment.block,
+       "what its launches use is kept");
+    for (int i = 0; i < N; i++)
+        in[i] = (float)(i + 7);
+    memset(out, 0, sizeof out);
+    ok(!cuGraphLaunch(exec, stream) && !start_sum(&g, queue, &err) &&
+           !cuStreamSynchronize(stream),
+       "which is run");
+    int bad = 0;
+    for (int i = 0; i < N; i++)
+        bad += out[i] != 2 * in[i] + 1;
+    ok(!bad && got == N * (N - 1) + 15.0 * N, "of the host's data of now");
+    ok(!cuGraphExecDestroy(exec) && !cuGraphDestroy(recorded), "and destroyed");
+    ompjit_queue_destroy(queue);
+    close_all(&g);
+    ok(!cuStreamDestroy_v2(stream) && !cuDevicePrimaryCtxRelease_v2(0),
+       "the stream is still the application's");
+}
+
 static void no_graphs(void)
 {
     struct gpu g;
@@ -677,6 +753,10 @@ static const struct scenario scenarios[] = {
     DRIVER_OF("12080"),
     {"real", gpu_all, {0}, CLEAN, ANY_DEVICE},
     {"adopted", adopted, {"PTXI_STREAM=lazy"}, CLEAN, ANY_GPU},
+    {"captured, sync", captured, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
+    {"captured, async", captured, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"captured, lazy", captured, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"captured, timed", captured, {"OMPJIT_PROFILE=1"}, CLEAN, EMULATED},
     {"no graphs", no_graphs,
      {"PTXI_HIDE=cuGraphInstantiateWithFlags,cuMemPoolCreate"}, CLEAN,
      EMULATED},

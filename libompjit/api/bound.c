@@ -241,8 +241,8 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
 }
 
 /* With an environment of its own, which is used until the launch has ended. */
-static ompjit_status start_apart(ompjit_bound *b, ompjit__inflight *inflight,
-                                 ompjit_error *err)
+static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
+                                 ompjit__inflight *inflight, ompjit_error *err)
 {
     const ompjit__call *call = &b->asked->call;
     void *args[b->nargs];
@@ -254,20 +254,22 @@ static ompjit_status start_apart(ompjit_bound *b, ompjit__inflight *inflight,
         return status;
     memcpy(args, b->args, sizeof args);
     args[0] = &inflight->environment.device;
-    status = launch(b, args, NULL, err);
+    status = launch(b, args, queue, err);
     if (status)
         ompjit__inflight_end(inflight, false);
     return status;
 }
 
-/* With the environment that launches in the queue share. */
+/* With the environment that launches in the queue share, if they do. */
 static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
                                    ompjit__inflight *inflight,
                                    ompjit_error *err)
 {
     const ompjit__call *call = &b->asked->call;
-    ompjit__sharing sharing = ompjit__queue_sharing(queue);
+    ompjit__sharing sharing;
     void *args[b->nargs];
+    if (!ompjit__queue_shares(queue, &sharing))
+        return start_apart(b, queue->queue, inflight, err);
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
     memcpy(args, b->args, sizeof args);
     args[0] = &inflight->environment.device;
@@ -286,7 +288,7 @@ static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
 static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
 {
     ompjit__inflight inflight;
-    ompjit_status status = start_apart(b, &inflight, err);
+    ompjit_status status = start_apart(b, NULL, &inflight, err);
     if (!status)
         ompjit__inflight_end(&inflight, true);
     return status;

@@ -60,7 +60,11 @@ ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
     ompjit_status status = ompjit__device_ready(dev, err);
     if (!status)
         status = dev->ops->queue_adopt(dev, stream, &inner, err);
-    return status ? status : wrap(dev, inner, queue, err);
+    if (!status)
+        status = wrap(dev, inner, queue, err);
+    if (!status)
+        (*queue)->adopted = true;
+    return status;
 }
 
 ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
@@ -99,6 +103,7 @@ void ompjit_queue_destroy(ompjit_queue *queue)
         ompjit__log(queue->dev->ctx, "destroying a queue: %s", err.text);
     ompjit__environment_free(queue->dev, &queue->environment, well);
     free_uses(queue->spare);
+    ompjit__uses_end(queue->captured, false);
     queue->dev->ops->queue_destroy(queue->dev, queue->queue);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
@@ -144,13 +149,6 @@ static ompjit__use *new_use(ompjit_queue *queue)
     return use;
 }
 
-ompjit__sharing ompjit__queue_sharing(ompjit_queue *queue)
-{
-    return (ompjit__sharing){&queue->lock, queue->recording
-                                               ? &queue->recording->environment
-                                               : &queue->environment};
-}
-
 /* Does something in the queue already hold all that this needs? */
 static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
 {
@@ -163,13 +161,30 @@ static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
     return false;
 }
 
+static bool is_captured(const ompjit_queue *queue)
+{
+    const ompjit__device_ops *ops = queue->dev->ops;
+    return queue->adopted && ops->queue_captured &&
+           ops->queue_captured(queue->dev, queue->queue);
+}
+
+bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out)
+{
+    *out = (ompjit__sharing){&queue->lock, queue->recording
+                                               ? &queue->recording->environment
+                                               : &queue->environment};
+    return !is_captured(queue);
+}
+
 /* Under the lock. False: out of memory. What is recorded takes no time now, and
  * its use lasts as long as the graph. */
-static bool add_use(ompjit_queue *queue, ompjit__inflight inflight)
+static bool add_use(ompjit_queue *queue, bool captured,
+                    ompjit__inflight inflight)
 {
     ompjit__use **list = queue->recording ? &queue->recording->uses
+                         : captured       ? &queue->captured
                                           : &queue->uses;
-    if (queue->recording)
+    if (list != &queue->uses)
         inflight.begin = 0;
     if (covered(*list, &inflight)) {
         ompjit__inflight_end(&inflight, true);
@@ -181,7 +196,7 @@ static bool add_use(ompjit_queue *queue, ompjit__inflight inflight)
     use->inflight = inflight;
     use->next = *list;
     *list = use;
-    queue->nuses += !queue->recording;
+    queue->nuses += list == &queue->uses;
     return true;
 }
 
@@ -189,11 +204,14 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err)
 {
-    if (!inflight->variant && !inflight->environment.block && !inflight->begin)
+    if (!inflight->variant && !inflight->environment.block &&
+        !inflight->begin && !inflight->mapped)
         return OMPJIT_OK;
+    bool captured = is_captured(queue);
     pthread_mutex_lock(&queue->lock);
-    bool added = add_use(queue, *inflight);
-    bool many = !queue->recording && queue->nuses > MOST_USES;
+    bool added = add_use(queue, captured, *inflight);
+    bool many =
+        !queue->recording && !captured && queue->nuses > MOST_USES;
     pthread_mutex_unlock(&queue->lock);
     if (added)
         return many ? ompjit_queue_wait(queue, err) : OMPJIT_OK;
@@ -344,13 +362,15 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
     ompjit_queue *queue = launch->queue;
     ompjit__call call = {kernel->mod, kernel->index, dev, request, values};
     ompjit__inflight inflight;
+    ompjit__sharing sharing;
     ompjit_status status =
         ompjit__queue_check("ompjit_kernel_launch", queue, dev, err);
     if (status)
         return status;
     if (ompjit__records_steps(queue))
         return record_launch(kernel, dev, launch, args, nargs, err);
-    ompjit__sharing sharing = ompjit__queue_sharing(queue);
-    status = ompjit__start(&call, queue->queue, &sharing, &inflight, err);
+    bool shares = ompjit__queue_shares(queue, &sharing);
+    status = ompjit__start(&call, queue->queue, shares ? &sharing : NULL,
+                           &inflight, err);
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }

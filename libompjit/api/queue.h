@@ -43,6 +43,9 @@ struct ompjit_queue {
     ompjit__use *uses;
     unsigned nuses;
     ompjit_graph *recording; /* NULL: not */
+    bool adopted;            /* set when it is made */
+    ompjit__use *captured;   /* of a graph that the application makes of an
+                                adopted queue: kept to the queue's end */
 };
 
 /* Puts a launch into launch->queue; `values` as ompjit__call has them. */
@@ -62,14 +65,16 @@ ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
 /* Puts a copy into the queue, or into what it records. */
 ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
                                      ompjit__step step, ompjit_error *err);
-/* Keeps what a launch uses until the queue is waited for; ends it if that
- * cannot be, after waiting here. */
+/* Keeps what a launch uses until the queue is waited for, or, where it is
+ * recorded, for as long as it may be done again; ends it if that cannot be, after
+ * waiting here. */
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);
 void ompjit__uses_end(ompjit__use *uses, bool well);
-/* What a launch that is put into the queue now shares with others. */
-ompjit__sharing ompjit__queue_sharing(ompjit_queue *queue);
+/* What a launch that is put into the queue now shares with others; false: with
+ * none, since the application records it. */
+bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out);
 
 /* True where the queue's work is recorded as steps, by the library. */
 bool ompjit__records_steps(const ompjit_queue *queue);

@@ -493,6 +493,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .queue_wait = ompjit__gpu_queue_wait,
     .queue_destroy = ompjit__gpu_queue_destroy,
     .queue_adopt = ompjit__gpu_queue_adopt,
+    .queue_captured = ompjit__gpu_queue_captured,
     .event_record = ompjit__gpu_event_record,
     .queue_after = ompjit__gpu_queue_after,
     .event_destroy = ompjit__gpu_event_destroy,

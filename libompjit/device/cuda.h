@@ -80,7 +80,8 @@ typedef struct ompjit__gpu {
 struct ompjit__queue {
     cu_stream stream;
     unsigned number;          /* no other has had it                 */
-    bool foreign;             /* the stream is the caller's          */
+    bool foreign;             /* the stream is the caller's, who may
+                                 record it too                       */
     bool spoiled;             /* it may still be recording           */
     _Atomic bool recording;   /* between graph_begin and graph_end   */
     ompjit__queue *next;      /* of queues                           */
@@ -234,8 +235,11 @@ void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 
 /* cuda_graph.c */
 /* Whether the queue's stream records what is put into it, for us or for the
- * application, or may do so. Between enter and leave. */
+ * application, or may do so: asks the driver. Between enter and leave. */
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue);
+/* The same, without asking where the stream is ours. */
+bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue);
+bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue);
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err);
 ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,

@@ -76,7 +76,7 @@ ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
                                            ompjit__queue *queue)
 {
     ompjit__gpu_clock *clock = &gpu->clock;
-    if (atomic_load(&queue->recording))
+    if (ompjit__gpu_records(gpu, queue))
         return NULL;
     pthread_mutex_lock(&clock->lock);
     ompjit__gpu_timing *t =

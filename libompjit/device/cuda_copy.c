@@ -127,12 +127,12 @@ static bool is_staged(const ompjit__queue *queue, const void *host)
 }
 
 /* Recorded copies read their source each time they are done. */
-static bool is_small(enum ompjit__copy direction, const void *src, size_t size,
-                     ompjit__queue *queue)
+static bool is_small(const ompjit__gpu *gpu, enum ompjit__copy direction,
+                     const void *src, size_t size, ompjit__queue *queue)
 {
     return queue && direction == OMPJIT__COPY_TO &&
            size <= OMPJIT__SMALL_COPY && !is_staged(queue, src) &&
-           !atomic_load_explicit(&queue->recording, memory_order_relaxed);
+           !ompjit__gpu_records(gpu, queue);
 }
 
 static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
@@ -161,7 +161,7 @@ static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
         return ompjit__gpu_leave(gpu, status, err);
 
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
-    if (is_small(direction, src, size, queue))
+    if (is_small(gpu, direction, src, size, queue))
         copy_small(gpu, (uintptr_t)dst, src, size, q, &call);
     else
         start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size, q,

@@ -36,6 +36,26 @@ bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue)
            status != OMPJIT__CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue)
+{
+    return atomic_load_explicit(&queue->recording, memory_order_relaxed) ||
+           (queue->foreign && ompjit__gpu_capturing(gpu, queue));
+}
+
+bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_error err;
+    if (ompjit__gpu_enter(gpu, &err)) {
+        ompjit__log(gpu->ctx, "%s", err.text);
+        return true; /* perhaps */
+    }
+    bool captured = ompjit__gpu_capturing(gpu, queue);
+    if (ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
+        ompjit__log(gpu->ctx, "%s", err.text);
+    return captured;
+}
+
 /* Where the driver fails to, once more, without a graph: a queue that captures
  * is of no more use. */
 static cu_result end_capture(ompjit__gpu *gpu, ompjit__queue *queue,

@@ -169,6 +169,10 @@ typedef struct ompjit__device_ops {
     ompjit_status (*queue_adopt)(ompjit_device *dev, void *stream,
                                  ompjit__queue **out, ompjit_error *err);
 
+    /* Whether other software records an adopted queue, to do its work again and
+     * again. NULL: none can. */
+    bool (*queue_captured)(ompjit_device *dev, ompjit__queue *queue);
+
     /* Where the queue is now, in *event, which is made where it is NULL; `queue`
      * goes on when another's event has come. All NULL: work is done when a call
      * returns. */
