@@ -81,7 +81,9 @@ typedef enum ompjit_stage {
 #define OMPJIT_ERROR_TEXT 4096
 
 /* Where a failure is described. The caller owns it; needs no initialisation.
- * `text` always ends in NUL and is cut, with "...", where it is too long. */
+ * `text` always ends in NUL and is cut, with "...", where it is too long; of an
+ * assembler's or the driver's words it then ends by saying that all of them went
+ * to the context's log. */
 typedef struct ompjit_error {
     ompjit_status status;
     ompjit_stage stage;

@@ -261,8 +261,16 @@ struct ompjit_context {
     _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];
 };
 
+/* A message of any length. */
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
+/* ompjit__fail for what another tool said: where that is longer than an error
+ * can be, the log gets all of it, and the text ends by saying so. ctx NULL: no
+ * log. */
+ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
+                                  ompjit_status status, ompjit_stage stage,
+                                  const char *format, ...)
+    OMPJIT__PRINTF(5, 6);
 /* A message that was asked for: to the log, or to stderr where there is none. */
 void ompjit__tell(ompjit_context *ctx, const char *message);
 /* Adds now-start to a stage. */

@@ -14,7 +14,9 @@
 struct result {
     ompjit_status status;
     ompjit_error err;
-    unsigned left; /* files in TMPDIR afterwards */
+    unsigned left;   /* files in TMPDIR afterwards */
+    size_t logged;   /* bytes, of the longest message */
+    char ending[64]; /* of it                         */
 };
 
 /* In a process of its own, because libraries are looked for once in each. */
@@ -28,6 +30,11 @@ struct odd {
     ompjit_status status;
     const char *words, *more;
 };
+
+/* 40 kB */
+#define MUCH                                                               \
+    "#!/bin/sh\ni=1000\nwhile [ $i -lt 3000 ]; do echo error $i of many; " \
+    "i=$((i + 1)); done\nexit 1\n"
 
 static const struct odd odd_rows[] = {
     {"no nvJitLink", OMPJIT_ASSEMBLER_NVJITLINK, "none", NULL, "sm_80",
@@ -49,6 +56,9 @@ static const struct odd odd_rows[] = {
      "#!/bin/sh\necho words of the assembler >&2\nexit 3\n", "sm_80",
      OMPJIT_ERR_ASSEMBLE, "fails/bin/ptxas for sm_80:",
      "words of the assembler"},
+    {"a ptxas that says much", OMPJIT_ASSEMBLER_PTXAS, "much", MUCH, "sm_80",
+     OMPJIT_ERR_ASSEMBLE, "much/bin/ptxas for sm_80:\nerror 1000 of many\n",
+     "\n... (cut; the context's log has all "},
     {"a ptxas that is killed", OMPJIT_ASSEMBLER_PTXAS, "killed",
      "#!/bin/sh\nkill -KILL $$\n", "sm_80", OMPJIT_ERR_ASSEMBLE,
      "ended by signal 9", "killed/bin/ptxas"},
@@ -117,10 +127,22 @@ static void set_up(const struct odd *row, const char *folder)
     setenv("TMPDIR", path, 1);
 }
 
+static void keep_longest(void *data, const char *message)
+{
+    struct result *r = data;
+    size_t n = strlen(message), tail = sizeof r->ending - 1;
+    if (n <= r->logged)
+        return;
+    r->logged = n;
+    snprintf(r->ending, sizeof r->ending, "%s",
+             message + (n > tail ? n - tail : 0));
+}
+
 static void child(const struct odd *row, const char *folder, struct result *r)
 {
     ompjit__buf ptx = {0};
-    struct ompjit_context ctx = {.assembler = row->number};
+    struct ompjit_context ctx = {
+        .assembler = row->number, .log = keep_longest, .log_data = r};
     ompjit__image image = {0};
     set_up(row, folder);
     ompjit__buf_printf(&ptx, ".version 7.8\n");
@@ -162,9 +184,29 @@ static void oddities(void)
         ok_contains(r->err.text, row->words, "%s: said so", row->what);
         ok_contains(r->err.text, row->more, "%s: and more", row->what);
         ok(!r->left, "%s: no file is left behind", row->what);
+        bool cut = strstr(r->err.text, "... (cut;");
+        ok(cut ? r->logged > 38000 : !r->logged,
+           "%s: the log has what the error has not: %zu bytes", row->what,
+           r->logged);
+        if (cut)
+            ok_contains(r->ending, "error 2999 of many", "to the end");
     }
     munmap(r, sizeof *r);
     remove_tree(folder);
+}
+
+/* Without a log the error says how to get one. */
+static void no_log(void)
+{
+    static char words[10000];
+    struct ompjit_context ctx = {0};
+    ompjit_error err = {0};
+    memset(words, 'x', sizeof words - 1);
+    ompjit__fail_logged(&ctx, &err, OMPJIT_ERR_ASSEMBLE, OMPJIT_STAGE_ASSEMBLE,
+                        "much: %s", words);
+    ok(strlen(err.text) == OMPJIT_ERROR_TEXT - 1, "an error is full");
+    ok_contains(err.text, "xx\n... (cut; with OMPJIT_LOG=1 stderr gets all "
+                "10005 bytes)", "and says how much there is");
 }
 
 /* With SIGCHLD ignored the exit status is lost; with a spoilt TMPDIR there is
@@ -314,6 +356,7 @@ int main(int argc, char **argv)
     oddities(); /* before a library is loaded here */
     driver(argv[0]);
     surroundings();
+    no_log();
     wheels();
     return done_testing();
 }

@@ -3,7 +3,7 @@
  * The list of devices and the CUDA device, on ptxi's emulated driver.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda.h"
 #include "ptxi.h"
 
 /* ----------------------------------------------------- scenarios: devices */
@@ -318,6 +318,47 @@ static void images(void)
     }
     ompjit__image object = {.kind = OMPJIT__IMAGE_OBJECT};
     ok(work(dev, &object, &err) == OMPJIT_ERR_INVALID, "a host object");
+    ompjit_context_destroy(ctx);
+}
+
+/* As a driver's compiler that has as many words as there is room. */
+static cu_result wordy_load(cu_module *module, const void *image,
+                            unsigned count, unsigned *options, void **values)
+{
+    size_t size = (size_t)values[1];
+    char *log = values[0];
+    memset(log, 'w', size);
+    log[size - 1] = 0;
+    return OMPJIT__CUDA_INVALID_PTX;
+}
+
+static size_t longest; /* message of the log */
+static void take_length(void *data, const char *message)
+{
+    size_t n = strlen(message);
+    longest = n > longest ? n : longest;
+}
+
+static void many_words(void)
+{
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__gpu *gpu = dev->state;
+    const ompjit__cuda *own = gpu->cu;
+    ompjit__cuda wordy = *own;
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    wordy.cuModuleLoadDataEx = wordy_load;
+    gpu->cu = &wordy;
+    ctx->log = take_length;
+    ok(work(dev, &image, &err) == OMPJIT_ERR_DRIVER, "the driver says much");
+    ok_contains(err.text, "CUDA_ERROR_INVALID_PTX (218, a PTX JIT compilation "
+                "failed): www", "the error has the beginning");
+    ok_contains(err.text, "www\n... (cut; the context's log has all 65",
+                "and says where the rest is");
+    ok(longest > 65000, "in the log: %zu bytes", longest);
+    gpu->cu = own;
+    image_drop(&image);
     ompjit_context_destroy(ctx);
 }
 
@@ -768,6 +809,7 @@ static const struct scenario scenarios[] = {
     {"operations", all_operations, {0}, CLEAN, ANY_GPU},
     {"results by dlsym", results, {0}, CLEAN, BY_DLSYM},
     {"images", images, {0}, CLEAN, EMULATED},
+    {"many words", many_words, {0}, CLEAN, EMULATED},
     {"lookups", lookups, {0}, CLEAN, ANY_GPU},
     {"reuse", reuse, {0}, CLEAN, EMULATED},
     {"unfinished", unfinished, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},

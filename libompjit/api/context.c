@@ -268,6 +268,20 @@ ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
     return ompjit__tgt_error(ctx, err);
 }
 
+/* Into `text`, of OMPJIT_ERROR_TEXT bytes; what is longer returns whole, and
+ * is the caller's to free. */
+static char *format_any(char *text, const char *format, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(text, OMPJIT_ERROR_TEXT, format, ap);
+    char *whole = n < OMPJIT_ERROR_TEXT ? NULL : malloc((size_t)n + 1);
+    if (whole)
+        vsnprintf(whole, (size_t)n + 1, format, again);
+    va_end(again);
+    return whole;
+}
+
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
 {
     if (!ctx->log)
@@ -275,9 +289,42 @@ void ompjit__log(ompjit_context *ctx, const char *format, ...)
     char text[OMPJIT_ERROR_TEXT];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
+    char *whole = format_any(text, format, ap);
     va_end(ap);
-    ctx->log(ctx->log_data, text);
+    ctx->log(ctx->log_data, whole ? whole : text);
+    free(whole);
+}
+
+/* The text's end becomes a note of where all of it is. */
+static void mark_cut(bool logged, char *text, size_t size)
+{
+    char note[96];
+    int n = snprintf(note, sizeof note, "\n... (cut; %s all %zu bytes)",
+                     logged ? "the context's log has"
+                            : "with OMPJIT_LOG=1 stderr gets", size);
+    memcpy(text + OMPJIT_ERROR_TEXT - 1 - n, note, (size_t)n + 1);
+}
+
+ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
+                                  ompjit_status status, ompjit_stage stage,
+                                  const char *format, ...)
+{
+    char text[OMPJIT_ERROR_TEXT];
+    va_list ap;
+    va_start(ap, format);
+    char *whole = format_any(text, format, ap);
+    va_end(ap);
+    if (whole) {
+        bool logged = ctx && ctx->log;
+        size_t size = strlen(whole);
+        while (size && whole[size - 1] == '\n')
+            whole[--size] = 0;
+        mark_cut(logged, text, size);
+        if (logged)
+            ctx->log(ctx->log_data, whole);
+        free(whole);
+    }
+    return ompjit__fail(err, status, stage, "%s", text);
 }
 
 void ompjit__tell(ompjit_context *ctx, const char *message)

@@ -30,10 +30,10 @@ ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
     for (size_t i = 0; i < OMPJIT__COUNT(too_old); i++)
         if (strstr(log, too_old[i]))
             status = OMPJIT_ERR_UNAVAILABLE;
-    return ompjit__fail(err, status, OMPJIT_STAGE_ASSEMBLE, "%s for %s%s:\n%s",
-                        assembler, a->arch->name,
-                        status == OMPJIT_ERR_UNAVAILABLE ? " is too old" : "",
-                        log);
+    return ompjit__fail_logged(
+        a->ctx, err, status, OMPJIT_STAGE_ASSEMBLE, "%s for %s%s:\n%s",
+        assembler, a->arch->name,
+        status == OMPJIT_ERR_UNAVAILABLE ? " is too old" : "", log);
 }
 
 /* ------------------------------------------------------------- the driver */
@@ -132,9 +132,9 @@ static ompjit_status run_first(const struct assembler **by,
         ompjit__buf_printf(&causes, "\n%s", why.text);
     }
     if (status == OMPJIT_ERR_UNAVAILABLE)
-        ompjit__fail(err, status, OMPJIT_STAGE_ASSEMBLE,
-                     "no assembler makes a cubin for %s:%s", a->arch->name,
-                     causes.data ? causes.data : "");
+        ompjit__fail_logged(a->ctx, err, status, OMPJIT_STAGE_ASSEMBLE,
+                            "no assembler makes a cubin for %s:%s",
+                            a->arch->name, causes.data ? causes.data : "");
     ompjit__buf_free(&causes);
     return status;
 }
@@ -259,7 +259,7 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err)
 {
-    ompjit__assembly a = {.ptx = ptx};
+    ompjit__assembly a = {.ctx = ctx, .ptx = ptx};
     ompjit_status status = ompjit__arch_find(arch, &a.arch, err);
     if (status)
         return status;

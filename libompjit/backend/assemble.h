@@ -9,13 +9,14 @@
 #include "core.h"
 
 typedef struct ompjit__assembly {
+    ompjit_context *ctx; /* whose log has what an error cannot; NULL: none */
     const ompjit__arch *arch;
     const ompjit__buf *ptx;
     ompjit__buf cubin; /* out; the caller frees, also on failure */
     ompjit__buf log;   /* out, likewise: what was said, verbosely */
 } ompjit__assembly;
 
-/* PTX to cubin. ASSEMBLE error with the assembler's whole log, or UNAVAILABLE
+/* PTX to cubin. ASSEMBLE error with the assembler's log, or UNAVAILABLE
  * where it is not there or too old for the architecture or the PTX. Any thread
  * may call them at any time. */
 ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err);

@@ -30,27 +30,38 @@ struct ompjit__loaded {
 
 /* ----------------------------------------------------------------- images */
 
+enum { JIT_LOG = 1 << 16 }; /* bytes, with the NUL */
+
+/* What the driver's compiler said. It does not say what it left out. */
+static void add_log(char *log, ompjit__buf *text)
+{
+    size_t n = strlen(log);
+    const char *end = n + 2 < JIT_LOG ? "" : "\n... (the driver's log ends)";
+    while (n && log[n - 1] == '\n')
+        log[--n] = 0;
+    if (n)
+        ompjit__buf_printf(text, ": %s%s", log, end);
+}
+
 /* Gives the driver one form of an image. A failure adds its words to `text`,
  * those of the driver's compiler too. */
 static cu_result attempt(ompjit__gpu *gpu, const char *what,
                          const ompjit__buf *code, cu_module *module,
                          ompjit__buf *text)
 {
-    char log[2048] = "";
+    char *log = calloc(1, JIT_LOG);
     unsigned options[] = {OMPJIT__CU_JIT_ERROR_LOG_BUFFER,
                           OMPJIT__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    void *values[] = {log, (void *)(uintptr_t)(JIT_LOG - 1)};
     cu_result r = gpu->cu->cuModuleLoadDataEx(
-        module, code->data, OMPJIT__COUNT(options), options, values);
-    if (!r)
-        return 0;
-    ompjit__buf_printf(text, "%s%s: ", text->size ? "; " : "", what);
-    ompjit__cuda_describe(gpu->cu, "cuModuleLoadDataEx", r, text);
-    log[sizeof log - 1] = 0;
-    for (size_t n = strlen(log); n && log[n - 1] == '\n'; n--)
-        log[n - 1] = 0;
-    if (log[0])
-        ompjit__buf_printf(text, ": %s", log);
+        module, code->data, log ? OMPJIT__COUNT(options) : 0, options, values);
+    if (r) {
+        ompjit__buf_printf(text, "%s%s: ", text->size ? "; " : "", what);
+        ompjit__cuda_describe(gpu->cu, "cuModuleLoadDataEx", r, text);
+        if (log)
+            add_log(log, text);
+    }
+    free(log);
     return r;
 }
 
@@ -71,10 +82,11 @@ static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
     ompjit_status status = OMPJIT_OK;
     if (r) {
         ompjit__gpu_note_lost(gpu, r, "loading an image", &text);
-        status = ompjit__fail(err, ompjit__cuda_status(r), OMPJIT_STAGE_LOAD,
-                              "loading an image for %s on cuda:%u (%s): %s",
-                              image->arch, gpu->ordinal, gpu->info.name,
-                              text.data ? text.data : "out of memory");
+        status = ompjit__fail_logged(
+            gpu->ctx, err, ompjit__cuda_status(r), OMPJIT_STAGE_LOAD,
+            "loading an image for %s on cuda:%u (%s): %s", image->arch,
+            gpu->ordinal, gpu->info.name,
+            text.data ? text.data : "out of memory");
     }
     ompjit__buf_free(&text);
     return status;
