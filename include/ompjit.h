@@ -16,8 +16,10 @@
  *  - Strings and arrays passed in are copied; the caller keeps its own.
  *  - Any thread may call any function on any object, also at the same time as
  *    others, but nobody may use an object while another thread destroys it.
- *  - The library never exits, aborts or prints, and changes neither signal
- *    handlers nor the locale nor the working directory.
+ *  - The library never exits or aborts, and prints only what the environment
+ *    asks for (OMPJIT_LOG, OMPJIT_PROFILE and the like) and what kernels print.
+ *    It changes neither the locale nor the working directory, and of signal
+ *    handlers only those that keep_signals in ompjit_context_options says.
  */
 #ifndef OMPJIT_H
 #define OMPJIT_H
@@ -787,7 +789,8 @@ ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
 ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
                                  ompjit_event **event, ompjit_error *err);
 /* The event's CUevent, the same as long as the event lives, for the application
- * to wait for or to record, as one that was adopted; NULL on the host device. */
+ * to wait for or to record, as one that was adopted is; NULL on the host
+ * device. */
 ompjit_status ompjit_event_native(ompjit_event *event, void **native,
                                   ompjit_error *err);
 /* The event comes when all is done that the queue has now. What it stood for

@@ -173,9 +173,9 @@ typedef struct ompjit__device_ops {
      * again. NULL: none can. */
     bool (*queue_captured)(ompjit_device *dev, ompjit__queue *queue);
 
-    /* Where the queue is now, in *event, which is made where it is NULL; `queue`
-     * goes on when another's event has come. All NULL: work is done when a call
-     * returns. */
+    /* Where the queue is now, in *event, which is made where it is NULL;
+     * `queue` goes on when another's event has come. All NULL: work is done
+     * when a call returns. */
     ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
                                   bool timed, ompjit__event **event,
                                   ompjit_error *err);
@@ -190,8 +190,8 @@ typedef struct ompjit__device_ops {
     ompjit_status (*event_elapsed)(ompjit_device *dev, ompjit__event *from,
                                    ompjit__event *to, double *seconds,
                                    ompjit_error *err);
-    /* An event that is other software's and stays so; what *event, which is made
-     * where it is NULL, is to that. NULL: there is no such software. */
+    /* An event that is other software's and stays so; what *event, which is
+     * made where it is NULL, is to that. NULL: there is no such software. */
     ompjit_status (*event_adopt)(ompjit_device *dev, void *native,
                                  ompjit__event **out, ompjit_error *err);
     ompjit_status (*event_native)(ompjit_device *dev, ompjit__event **event,
