@@ -119,8 +119,41 @@ static void renamed_library(void)
     free(file);
 }
 
+static void sizes(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* ~0: an error */
+    } rows[] = {
+        {NULL, 7},        {"", 7},           {"0", 0},
+        {"64", 64},       {"3K", 3 << 10},   {"64M", 64 << 20},
+        {"2G", 2ull << 30}, {"1T", 1ull << 40},
+        {"16777215T", 0xffffffull << 40},
+        {"64m", ~0ull},   {"64MB", ~0ull},   {"64 M", ~0ull},
+        {"M", ~0ull},     {"-5", ~0ull},     {" 5", ~0ull},
+        {"0x10", ~0ull},  {"1e6", ~0ull},    {"16777216T", ~0ull},
+        {"99999999999999999999", ~0ull},
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit_error err = {0};
+        uint64_t bytes = 7;
+        const char *text = rows[i].text ? rows[i].text : "(unset)";
+        bool bad = rows[i].bytes == ~0ull;
+        if (rows[i].text)
+            setenv("OMPJIT_T_SIZE", rows[i].text, 1);
+        ompjit_status s = ompjit__env_bytes("OMPJIT_T_SIZE", &bytes, &err);
+        ok(s == (bad ? OMPJIT_ERR_INVALID : OMPJIT_OK) &&
+               bytes == (bad ? 7 : rows[i].bytes), "`%s'", text);
+        if (bad) {
+            ok_contains(err.text, text, "the error quotes it");
+            ok_contains(err.text, "OMPJIT_T_SIZE=", "and names the variable");
+        }
+    }
+}
+
 int main(void)
 {
+    sizes();
     errors();
     buffers();
     libraries();

@@ -453,6 +453,10 @@ static const struct {
     {"OMPJIT_CACHE_SIZE", "-5", "OMPJIT_CACHE_SIZE=-5"},
     {"OMPJIT_CACHE_SIZE", "0", "OMPJIT_CACHE_SIZE=0"},
     {"OMPJIT_CACHE_SIZE", "99999999999T", "OMPJIT_CACHE_SIZE=999"},
+    {"OMPJIT_DEVICE_HEAP", "64M", NULL},
+    {"OMPJIT_DEVICE_HEAP", "64 MB", "OMPJIT_DEVICE_HEAP=64 MB"},
+    {"OMPJIT_DEVICE_STACK", "4K", NULL},
+    {"OMPJIT_DEVICE_STACK", "all", "OMPJIT_DEVICE_STACK=all"},
 };
 
 static void check_path(const char *name, const char *value, const char *want)

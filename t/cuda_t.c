@@ -733,7 +733,7 @@ static void limits(void)
     ompjit_context *ctx;
     cu_context primary;
     size_t heap = 0, stack = 0;
-    setenv("OMPJIT_DEVICE_STACK", "20480", 1);
+    setenv("OMPJIT_DEVICE_STACK", "20K", 1);
     ompjit_device *dev = open_gpu(&ctx);
     void *p;
     ok(!ompjit_device_alloc(dev, 1, &p, NULL) &&

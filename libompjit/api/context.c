@@ -128,12 +128,21 @@ static ompjit_status set_check(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
-/* The option, else the variable; 0 where that is no number. */
-static uint64_t bytes(uint64_t option, const char *variable)
+/* The options, else the variables. */
+static ompjit_status set_sizes(ompjit_context *ctx,
+                               const ompjit_context_options *o,
+                               ompjit_error *err)
 {
-    const char *text = getenv(variable);
-    long long n = !option && text ? strtoll(text, NULL, 10) : 0;
-    return option ? option : n > 0 ? (uint64_t)n : 0;
+    ompjit_status status = OMPJIT_OK;
+    ctx->device_heap = o->device_heap;
+    ctx->device_stack = o->device_stack;
+    if (!ctx->device_heap)
+        status =
+            ompjit__env_bytes("OMPJIT_DEVICE_HEAP", &ctx->device_heap, err);
+    if (!status && !ctx->device_stack)
+        status =
+            ompjit__env_bytes("OMPJIT_DEVICE_STACK", &ctx->device_stack, err);
+    return status;
 }
 
 static ompjit_status set_options(ompjit_context *ctx,
@@ -156,8 +165,6 @@ static ompjit_status set_options(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
-    ctx->device_heap = bytes(o->device_heap, "OMPJIT_DEVICE_HEAP");
-    ctx->device_stack = bytes(o->device_stack, "OMPJIT_DEVICE_STACK");
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;
@@ -195,6 +202,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->machines_lock, NULL);
     ompjit_status status = set_options(ctx, o, err);
+    if (!status)
+        status = set_sizes(ctx, o, err);
     if (!status)
         status = set_check(ctx, o, err);
     if (!status)

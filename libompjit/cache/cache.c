@@ -6,7 +6,6 @@
  * anything else than memory is looked at, and one that a fork has left locked
  * in the child is given up after a moment.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,28 +69,18 @@ static ompjit_status read_mode(const ompjit_context_options *o,
                         text);
 }
 
-/* "512M": bytes, or with K, M, G or T behind. */
 static ompjit_status read_limit(const ompjit_context_options *o,
                                 uint64_t *limit, ompjit_error *err)
 {
-    static const char letters[] = "KMGT";
-    const char *text = getenv("OMPJIT_CACHE_SIZE");
     *limit = o->cache_size ? o->cache_size : DEFAULT_LIMIT;
-    if (o->cache_size || !text || !*text)
+    if (o->cache_size)
         return OMPJIT_OK;
-    char *end;
-    errno = 0;
-    uint64_t n = strtoull(text, &end, 10);
-    const char *letter = *end ? strchr(letters, *end) : NULL;
-    unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
-    if (errno || end == text || *text == '-' || !n ||
-        end[letter != NULL] || n > UINT64_MAX >> shift)
+    ompjit_status status = ompjit__env_bytes("OMPJIT_CACHE_SIZE", limit, err);
+    if (!status && !*limit)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "OMPJIT_CACHE_SIZE=%s: not a number of bytes, "
-                            "which may end in K, M, G or T",
-                            text);
-    *limit = n << shift;
-    return OMPJIT_OK;
+                            "OMPJIT_CACHE_SIZE=0: it is OMPJIT_CACHE=0 that "
+                            "switches the cache off");
+    return status;
 }
 
 ompjit_status ompjit__cache_new(ompjit_context *ctx,
