@@ -127,6 +127,14 @@ static void release(struct work *w)
     pthread_join(w->thread, NULL);
 }
 
+static void *release_soon(void *unused)
+{
+    usleep(20000);
+    atomic_store(&halt.released, true);
+    sem_post(&halt.go);
+    return NULL;
+}
+
 static int first[LONG], second[LONG];
 
 static void fill(int *data, int with)
@@ -214,6 +222,31 @@ static void updates(void)
     other_data(dev);
     release(&from);
     ok(!from.status && is_filled(first, 2), "from the device");
+    ok(do_one(ompjit__map_end, dev, first, 0), "and ended");
+    close_device(ctx, dev);
+}
+
+/* An update in the application's queue waits for that, too. */
+static void queue_updates(void)
+{
+    ompjit_device *dev;
+    ompjit_queue *queue = NULL;
+    ompjit_error err = {0};
+    ompjit_context *ctx = open_device(&dev);
+    struct work a = work_on(ompjit__map_begin, dev, TO);
+    fill(first, 1);
+    ok(!ompjit_queue_create(dev, &queue, &err), "a queue");
+    start_halted(&a);
+    pthread_t waker;
+    pthread_create(&waker, NULL, release_soon, NULL);
+    ompjit_status status =
+        ompjit_queue_update_from(queue, first, BYTES, &err);
+    ok(!status && atomic_load(&halt.released), "it waited: %s", err.text);
+    pthread_join(waker, NULL);
+    pthread_join(a.thread, NULL);
+    ok(!ompjit_queue_wait(queue, &err) && is_filled(first, 1),
+       "and has what was copied");
+    ompjit_queue_destroy(queue);
     ok(do_one(ompjit__map_end, dev, first, 0), "and ended");
     close_device(ctx, dev);
 }
@@ -312,6 +345,7 @@ static void allocated(void)
 
 static const struct scenario scenarios[] = {
     MODES("begins", begins), MODES("updates", updates), MODES("ends", ends),
+    MODES("queue updates", queue_updates),
     MODES("ends in vain", ends_in_vain), MODES("fails", fails),
     MODES("allocated", allocated),
 };

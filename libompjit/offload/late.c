@@ -89,12 +89,18 @@ void ompjit__late_sent(ompjit__construct *c)
 
 /* ------------------------------------------------------------ who needs them */
 
-static bool is_unsent(const ompjit__construct *c, const void *host,
-                      uint64_t size)
+static bool is_unsent(ompjit__present *table, const void *host, uint64_t size)
 {
     ompjit__mapped *entry;
-    ompjit__present_find(c->table, host, size, &entry);
+    ompjit__present_find(table, host, size, &entry);
     return entry && entry->arrival && entry->arrival->unsent;
+}
+
+void ompjit__late_wait_at(ompjit__present *table, const void *host,
+                          uint64_t size)
+{
+    while (table->unsent && is_unsent(table, host, size))
+        pthread_cond_wait(&table->sent, &table->lock);
 }
 
 /* Sections that are not contiguous may meet anything. */
@@ -103,9 +109,9 @@ static bool needs_unsent(const ompjit__construct *c, const ompjit__item *it)
     if (ompjit__item_private(it))
         return false;
     return it->type & OMPJIT__MAP_NON_CONTIG ||
-           is_unsent(c, it->begin, (uint64_t)it->size) ||
+           is_unsent(c->table, it->begin, (uint64_t)it->size) ||
            (it->type & (OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_ATTACH) &&
-            is_unsent(c, it->base, OMPJIT__POINTER_SIZE));
+            is_unsent(c->table, it->base, OMPJIT__POINTER_SIZE));
 }
 
 void ompjit__late_wait(ompjit__construct *c)

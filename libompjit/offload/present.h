@@ -30,7 +30,8 @@ typedef struct ompjit__arrival {
     ompjit_device *dev;
     ompjit__event *event;
     unsigned refs;       /* under the table's lock */
-    bool unsent;         /* still to be put into the queue (late.c); likewise */
+    bool unsent;         /* still to be put into the queue: no event yet;
+                            under that lock                                  */
     _Atomic bool done;   /* known to be            */
 } ompjit__arrival;
 
@@ -84,6 +85,11 @@ enum ompjit__found ompjit__present_find(ompjit__present *table,
                                         ompjit__mapped **entry);
 /* The counterpart of `host`, which `entry` was found for. */
 char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
+
+/* Waits until what fills [host, host+size) has been asked for, for which it gives
+ * the lock back: then arrivals there have events. late.c */
+void ompjit__late_wait_at(ompjit__present *table, const void *host,
+                          uint64_t size);
 
 /* Adds a range that overlaps nothing, counts 0. NULL: out of memory. */
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
