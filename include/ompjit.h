@@ -383,7 +383,8 @@ typedef struct ompjit_module_options {
                                  (CUDA: "snippet.cu"). A .cc, .cpp, .cxx or
                                  .C file is C++                           */
     const char *const *flags; /* -I -D -U -include -f... as clang's, each
-                                 its own string; NULL: none               */
+                                 its own string; NULL: none. -g: line
+                                 tables in PTX and cubins                 */
     unsigned nflags;
     unsigned openmp_version;  /* as -fopenmp-version: 45 to 60; 0: 51     */
     unsigned opt_level;       /* 1 to 4 for -O0 to -O3; 0: -O3            */

@@ -340,16 +340,24 @@ static void wrong_options(void)
            ompjit_module_from_cuda(ctx, "", NULL, NULL, &err) ==
                OMPJIT_ERR_INVALID,
        "missing arguments");
-    const char *flags[] = {"-DN=3", "-I", "/nonexistent", "-std=c++20", "-g"};
-    o = (ompjit_module_options)OMPJIT_MODULE_OPTIONS_INIT;
+    ompjit_context_destroy(ctx);
+}
+
+/* `lines` is one of those that ask for them. */
+static void flags(const char *lines)
+{
+    const char *flags[] = {"-DN=3", "-I", "/nonexistent", "-std=c++20", lines};
+    ompjit_context *ctx = host();
+    ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
+    ompjit_module *mod = NULL;
     o.flags = flags;
-    o.nflags = 5;
+    o.nflags = OMPJIT__COUNT(flags);
     ok(!ompjit_module_from_cuda(
            ctx,
            "template <class T> concept any = true;\n"
            "__global__ void k(int *p) { static_assert(N == 3); *p = N; }",
            &o, &mod, &err),
-       "flags: %s", err.text);
+       "flags, %s: %s", lines, err.text);
     void *ptx = NULL;
     size_t size;
     ok(!ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, "sm_90", &ptx, &size, &err),
@@ -479,6 +487,9 @@ int main(void)
     }
     wrong_sources();
     wrong_options();
+    flags("-g");
+    flags("-g1");
+    flags("-gline-tables-only");
     wrong_launches();
     headers_of_cuda();
     return done_testing();

@@ -209,6 +209,28 @@ program flags.c '#include <stdio.h>' '#ifdef GONE' '#error gone' '#endif' \
 succeeds "-I -D -U -include -std=" "$ompjit" run -I "$tmp/inc" -DGONE -UGONE \
     -include answer.h -std=c11 -D N=5 "$tmp/flags.c"
 is "$out" "42 201112 5" "  reach clang"
+for g in -g -gline-tables-only; do
+    succeeds "$g" "$ompjit" compile $g "$tmp/ok.c" -o "$tmp/lines.ptx"
+    like "$(cat "$tmp/lines.ptx")" "^	.loc	[0-9]+ 4 " "  PTX with lines"
+    succeeds "run $g" "$ompjit" run $g "$tmp/ok.c"
+    is "$out" "2 4 6" "  is the same program"
+done
+succeeds "inspect -g" "$ompjit" inspect -g --assembler=driver "$tmp/ok.c"
+succeeds "no -g" "$ompjit" compile "$tmp/ok.c" -o "$tmp/lines.ptx"
+is "$(grep -c "	.loc	" "$tmp/lines.ptx")" 0 "  PTX without lines"
+usage "unknown option -g3" "-g3" "$ompjit" run -g3 "$tmp/ok.c"
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    for options in 2: 3:-g; do # to the driver: 2 for its messages, 1 for lines
+        succeeds "as PTX ${options#*:}" emulated PTXI_TRACE="$tmp/trace" \
+            "$ompjit" run ${options#*:} "$tmp/ok.c"
+        like "$(cat "$tmp/trace")" \
+            "^cuModuleLoadDataEx.* numOptions=${options%%:*}," \
+            "  with ${options%%:*} options for its compiler"
+        rm -f "$tmp/trace"
+    done
+else
+    pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
 printf '#include "inc/answer.h"\nint main(void) { return ANSWER; }\n' \
     >"$tmp/beside.c"
 status_is 42 "a header beside the source, from elsewhere" \

@@ -20,6 +20,7 @@ enum kind {
     FLAG,    /* -IVALUE, -I VALUE: handed to clang in the joined form  */
     PAIR,    /* -include VALUE: handed to clang as two                 */
     JOINED,  /* -fVALUE: handed to clang as it is                      */
+    WORD,    /* -g: likewise, without a value                          */
     IGNORED,
 };
 
@@ -202,6 +203,7 @@ static int store(struct options *o, const struct option *option,
     case LEVEL:
         return read_level(value, field);
     case JOINED:
+    case WORD:
         return add(field, word);
     case FLAG:
         if (value == word + strlen(option->name))

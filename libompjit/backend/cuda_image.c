@@ -28,17 +28,19 @@ static const struct {
     const char *flag, *nvrtc;
     bool value;
 } flags[] = {
-    /* flag         NVRTC's            value */
-    {"-include",    "-include=",       true},
-    {"-isystem",    "-I",              true},
-    {"-iquote",     "-I",              true},
-    {"-I",          "-I",              true},
-    {"-D",          "-D",              true},
-    {"-U",          "-U",              true},
-    {"-std=gnu++",  "-std=c++",        true},
-    {"-std=c++",    "-std=c++",        true},
-    {"-ffast-math", "--use_fast_math", false},
-    {"-g",          "-lineinfo",       false},
+    /* flag               NVRTC's            value */
+    {"-include",          "-include=",       true},
+    {"-isystem",          "-I",              true},
+    {"-iquote",           "-I",              true},
+    {"-I",                "-I",              true},
+    {"-D",                "-D",              true},
+    {"-U",                "-U",              true},
+    {"-std=gnu++",        "-std=c++",        true},
+    {"-std=c++",          "-std=c++",        true},
+    {"-ffast-math",       "--use_fast_math", false},
+    {"-g",                "-lineinfo",       false},
+    {"-g1",               "-lineinfo",       false},
+    {"-gline-tables-only", "-lineinfo",      false},
 };
 
 static bool add_option(ompjit__cuda *cuda, const char *option,

@@ -43,20 +43,30 @@ static void add_log(char *log, ompjit__buf *text)
         ompjit__buf_printf(text, ": %s%s", log, end);
 }
 
-/* Gives the driver one form of an image. A failure adds its words to `text`,
- * those of the driver's compiler too. */
-static cu_result attempt(ompjit__gpu *gpu, const char *what,
-                         const ompjit__buf *code, cu_module *module,
-                         ompjit__buf *text)
+/* Gives the driver one form of an image: what has lines where somebody has asked
+ * for them, which its compiler has to be told. A failure adds its words to
+ * `text`, those of the compiler too. */
+static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
+                         cu_module *module, ompjit__buf *text)
 {
     char *log = calloc(1, JIT_LOG);
-    unsigned options[] = {OMPJIT__CU_JIT_ERROR_LOG_BUFFER,
-                          OMPJIT__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)(JIT_LOG - 1)};
-    cu_result r = gpu->cu->cuModuleLoadDataEx(
-        module, code->data, log ? OMPJIT__COUNT(options) : 0, options, values);
+    unsigned options[3], n = 0;
+    void *values[3];
+    if (log) {
+        options[n] = OMPJIT__CU_JIT_ERROR_LOG_BUFFER;
+        values[n++] = log;
+        options[n] = OMPJIT__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+        values[n++] = (void *)(uintptr_t)(JIT_LOG - 1);
+    }
+    if (!cubin && strstr(code->data, "\t.loc\t")) {
+        options[n] = OMPJIT__CU_JIT_GENERATE_LINE_INFO;
+        values[n++] = (void *)(uintptr_t)1;
+    }
+    cu_result r = gpu->cu->cuModuleLoadDataEx(module, code->data, n, options,
+                                              values);
     if (r) {
-        ompjit__buf_printf(text, "%s%s: ", text->size ? "; " : "", what);
+        ompjit__buf_printf(text, "%s%s: ", text->size ? "; " : "",
+                           cubin ? "cubin" : "PTX");
         ompjit__cuda_describe(gpu->cu, "cuModuleLoadDataEx", r, text);
         if (log)
             add_log(log, text);
@@ -70,11 +80,10 @@ static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
 {
     ompjit__buf text = {0};
     bool cubin = image->kind == OMPJIT__IMAGE_CUBIN;
-    cu_result r =
-        attempt(gpu, cubin ? "cubin" : "PTX", &image->bytes, module, &text);
+    cu_result r = attempt(gpu, cubin, &image->bytes, module, &text);
     if (cubin && image->ptx.size &&
         ompjit__cuda_effect(r) == OMPJIT__CUDA_EFFECT_REFUSED) {
-        r = attempt(gpu, "PTX", &image->ptx, module, &text);
+        r = attempt(gpu, false, &image->ptx, module, &text);
         if (!r)
             ompjit__log(gpu->ctx, "cuda:%u was given PTX for a cubin: %s",
                         gpu->ordinal, text.data ? text.data : "");
