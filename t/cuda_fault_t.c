@@ -2,8 +2,8 @@
  *
  * Every call of every function of the CUDA driver fails once: it is reported,
  * with the function's name and CUDA's words, nothing leaks, the application's
- * own context is current again, and the same work is done rightly afterwards, in
- * the same context or, where its end failed, in the next.
+ * own context is current again, and the same work is done rightly afterwards,
+ * in the same context or, where its end failed, in the next.
  */
 #include "cuda_work.h"
 #include "device/cuda_driver.h"

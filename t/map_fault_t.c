@@ -325,8 +325,8 @@ static void faults(void)
     remove_tree(folder);
 }
 
-/* Leaves data mapped, and behind the scenes memory for reductions and a table of
- * functions that are called through pointers. */
+/* Leaves data mapped, and behind the scenes memory for reductions and a table
+ * of functions that are called through pointers. */
 static const char last_source[] =
     "double a[600];\n"
     "int twice(int i) { return 2 * i; }\n"

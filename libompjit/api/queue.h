@@ -66,8 +66,8 @@ ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
 ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
                                      ompjit__step step, ompjit_error *err);
 /* Keeps what a launch uses until the queue is waited for, or, where it is
- * recorded, for as long as it may be done again; ends it if that cannot be, after
- * waiting here. */
+ * recorded, for as long as it may be done again; ends it if that cannot be,
+ * after waiting here. */
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);

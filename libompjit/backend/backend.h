@@ -65,8 +65,8 @@ ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
 /* ------------------------------------------ NVPTX (backend/nvptx.c) */
 
 /* The target machine for sm_NN and a version of PTX that is no newer than `ptx`
- * (0: any can be read); the caller disposes. TARGET error where the architecture
- * needs a newer one. */
+ * (0: any can be read); the caller disposes. TARGET error where the
+ * architecture needs a newer one. */
 ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
                                     unsigned opt_level,
                                     LLVMTargetMachineRef *out,
@@ -161,8 +161,8 @@ typedef struct ompjit__machine {
     ompjit__stock *stock;   /* NULL, or for variants: stock.h             */
 } ompjit__machine;
 
-/* One with the arch, ptx and opt_level of `like`, the caller's until it gives it
- * back. One that an error of LLVM's has interrupted is not given back. */
+/* One with the arch, ptx and opt_level of `like`, the caller's until it gives
+ * it back. One that an error of LLVM's has interrupted is not given back. */
 ompjit_status ompjit__machine_take(ompjit_context *ctx,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err);

@@ -29,8 +29,8 @@ ompjit__templates *ompjit__templates_new(void);
 void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
 
 /* The template for the key's kernel, arch, ptx, alone and import_globals, made
- * by make(arg, template) where it is missing; one thread at a time makes one. It
- * lives as long as the unit. */
+ * by make(arg, template) where it is missing; one thread at a time makes one.
+ * It lives as long as the unit. */
 ompjit_status ompjit__template_get(
     ompjit__templates *all, const ompjit__template *key,
     ompjit_status (*make)(void *arg, ompjit__template *t, ompjit_error *err),

@@ -56,7 +56,7 @@ ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
 bool ompjit__writable(const void *at, size_t size);
 
 /* Bytes by an environment variable, "512M": K, M, G or T may follow the number.
- * Where it is unset or empty *bytes stays. INVALID where it is anything else. */
+ * Where it is unset or empty *bytes stays. INVALID for anything else. */
 ompjit_status ompjit__env_bytes(const char *variable, uint64_t *bytes,
                                 ompjit_error *err);
 

@@ -43,9 +43,9 @@ static void add_log(char *log, ompjit__buf *text)
         ompjit__buf_printf(text, ": %s%s", log, end);
 }
 
-/* Gives the driver one form of an image: what has lines where somebody has asked
- * for them, which its compiler has to be told. A failure adds its words to
- * `text`, those of the compiler too. */
+/* Gives the driver one form of an image. PTX has lines where somebody asked for
+ * them, of which the driver's compiler has to be told. A failure adds its words
+ * to `text`, those of the compiler too. */
 static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
                          cu_module *module, ompjit__buf *text)
 {
