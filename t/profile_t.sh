@@ -78,15 +78,6 @@ if [ "$devices" = host ]; then
     pass "on a GPU # SKIP PTXI names no emulated libcuda.so.1"
 fi
 
-succeeds "OMPJIT_PROFILE=1" env OMPJIT_PROFILE=1 "$ompjit" run \
-    --device=host "$program"
-like "$(cat "$tmp/stderr")" '^launch .* add$' "  is a table on stderr"
-succeeds "OMPJIT_PROFILE=FILE" env OMPJIT_PROFILE="$tmp/f.json" \
-    "$ompjit" run --device=host "$program"
-is "$(cat "$tmp/stderr")" "" "  says nothing"
-like "$(head -c 100 "$tmp/f.json")" '^\{"displayTimeUnit"' "  and is a trace"
-
-# Contexts that are destroyed tell it themselves.
 succeeds "OMPJIT_PROFILE=1 of an application" env OMPJIT_DEVICE=host \
     OMPJIT_PROFILE=1 "$builddir/examples/saxpy_api" 3000
 like "$(cat "$tmp/stderr")" '^(launch|queued) .* saxpy$' "  is told in the end"

@@ -111,6 +111,22 @@ profiled() {
     else
         pass "  nesting # SKIP no JSON::PP for perl"
     fi
+
+    OMPJIT_PROFILE=1
+    export OMPJIT_PROFILE
+    succeeds "$device: OMPJIT_PROFILE=1" on $device
+    like "$(cat "$tmp/stderr")" '^(launch|queued) +12 .* add$' \
+        "  is a table on stderr"
+    OMPJIT_PROFILE=$tmp/$device.json
+    succeeds "$device: OMPJIT_PROFILE=FILE" on $device
+    unset OMPJIT_PROFILE
+    is "$(cat "$tmp/stderr")" "" "  says nothing"
+    like "$(head -c 100 "$tmp/$device.json")" '^\{"displayTimeUnit"' \
+        "  and is a trace"
+    if [ "$device" = cuda ]; then
+        like "$(cat "$tmp/$device.json")" '"cat": "kernel"' "  of the GPU"
+    fi
+
     NVTX_INJECTION64_PATH=$builddir/t/.libs/fake_nvtx.so \
         FAKE_NVTX_LOG=$tmp/nvtx
     export NVTX_INJECTION64_PATH FAKE_NVTX_LOG

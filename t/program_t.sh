@@ -12,8 +12,8 @@
 # Each gets the name of its device as an argument.
 #
 # On the host device with data shared and copied, with one thread a team and
-# many, and as PTX, in four schedules, where PTXI names an emulated
-# libcuda.so.1.
+# many, and as PTX, in four schedules and three kinds of streams, where PTXI
+# names an emulated libcuda.so.1.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
 
@@ -39,7 +39,8 @@ on_host() {
 }
 
 as_ptx() {
-    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 PTXI_SEED=2; do
+    for schedule in PTXI_SLICE=4 "PTXI_SLICE=100000 PTXI_STREAM=lazy" \
+        "PTXI_SEED=1 PTXI_STREAM=sync" "PTXI_SEED=2 PTXI_STREAM=lazy"; do
         # shellcheck disable=SC2086
         prints "${expect_cuda:-$expect}" "$name: PTX, $schedule" timeout 120 \
             env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
