@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * gpu [ROUNDS [SCALE]]: what the library costs on a GPU beside the bare CUDA
- * driver, turn by turn: launches, constructs with present data, a triad against
- * a copy, specialized kernels against generic ones, compiling. SCALE divides
- * the sizes and repeats, for an emulated driver. Times are of the host's clock.
+ * driver, turn by turn: launches, a triad against a copy, specialized kernels
+ * against generic ones; and constructs with present data, whose peer is
+ * construct.c, and compiling. SCALE divides the sizes and repeats, for an
+ * emulated driver. Times are of the host's clock.
  */
-#include <dlfcn.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/driver.h"
 
 static const char source[] =
     "void empty(int *p)\n"
@@ -16,21 +16,6 @@ static const char source[] =
     "    #pragma omp target teams distribute parallel for is_device_ptr(p)\n"
     "    for (int i = 0; i < 32; i++)\n"
     "        p[i] = i;\n"
-    "}\n"
-    "void two(float *x, float *y)\n"
-    "{\n"
-    "    #pragma omp target teams distribute parallel for num_teams(1) \\\n"
-    "        thread_limit(32) map(to : x[:256]) map(tofrom : y[:256])\n"
-    "    for (int i = 0; i < 32; i++)\n"
-    "        y[i] += x[i];\n"
-    "}\n"
-    "void enter(float *x, float *y)\n"
-    "{\n"
-    "    #pragma omp target enter data map(to : x[:256], y[:256])\n"
-    "}\n"
-    "void leave(float *x, float *y)\n"
-    "{\n"
-    "    #pragma omp target exit data map(delete : x[:256], y[:256])\n"
     "}\n"
     "void triad(double *a, double *b, double *c, double s, long n)\n"
     "{\n"
@@ -53,61 +38,12 @@ static const char source[] =
     "            }\n"
     "}\n";
 
-static struct {
-    void *library;
-    int (*launch)(void *f, unsigned, unsigned, unsigned, unsigned, unsigned,
-                  unsigned, unsigned shared, void *stream, void **params,
-                  void **extra);
-    int (*retain)(void **context, int device);
-    int (*release)(int device);
-    int (*set_current)(void *context);
-    int (*load)(void **module, const void *image);
-    int (*function)(void **f, void *module, const char *name);
-    int (*wait)(void *stream);
-    int (*copy)(unsigned long long dst, unsigned long long src, size_t size,
-                void *stream);
-} cu;
-
 static ompjit_context *ctx;
 static ompjit_device *dev;
 static ompjit_module *mod;
 static ompjit_queue *queue;
 static void *stream;
 static int rounds = 7, scale = 1;
-
-static void open_driver(void)
-{
-    const struct {
-        void *at;
-        const char *name;
-    } rows[] = {
-        {&cu.launch, "cuLaunchKernel"},
-        {&cu.retain, "cuDevicePrimaryCtxRetain"},
-        {&cu.release, "cuDevicePrimaryCtxRelease_v2"},
-        {&cu.set_current, "cuCtxSetCurrent"},
-        {&cu.load, "cuModuleLoadData"},
-        {&cu.function, "cuModuleGetFunction"},
-        {&cu.wait, "cuStreamSynchronize"},
-        {&cu.copy, "cuMemcpyDtoDAsync_v2"},
-    };
-    cu.library = dlopen("libcuda.so.1", RTLD_NOW);
-    for (size_t i = 0; cu.library && i < sizeof rows / sizeof *rows; i++) {
-        void *f = dlsym(cu.library, rows[i].name);
-        if (!f) {
-            fprintf(stderr, "libcuda.so.1 has no %s\n", rows[i].name);
-            exit(1);
-        }
-        memcpy(rows[i].at, &f, sizeof f);
-    }
-}
-
-static void must(int code, const char *what)
-{
-    if (!code)
-        return;
-    fprintf(stderr, "%s: CUDA error %d\n", what, code);
-    exit(1);
-}
 
 static ompjit_kernel *kernel(const char *name)
 {
@@ -195,20 +131,20 @@ static void launches(const ompjit_device_info *info)
 
 typedef void arrays_fn(float *, float *);
 
-static arrays_fn *function(const char *name)
+static arrays_fn *function(ompjit_module *arrays, const char *name)
 {
     void (*fn)(void);
-    try(ompjit_module_function(mod, name, &fn, &err));
+    try(ompjit_module_function(arrays, name, &fn, &err));
     return (arrays_fn *)fn;
 }
 
-static void constructs(void)
+static void constructs(ompjit_module *arrays)
 {
     enum { REPEATS = 1000 };
     static float x[256], y[256];
     int n = REPEATS / scale;
-    arrays_fn *two = function("two");
-    function("enter")(x, y);
+    arrays_fn *two = function(arrays, "two");
+    function(arrays, "enter")(x, y);
     two(x, y);
     for (int r = 0; r < rounds; r++) {
         double start = now();
@@ -217,7 +153,7 @@ static void constructs(void)
         sample("construct", "two arrays, present", "ours",
                (now() - start) / n * 1e6, "us");
     }
-    function("leave")(x, y);
+    function(arrays, "leave")(x, y);
     try(ompjit_context_failure(ctx, &err));
     for (int r = 0; r < rounds; r++) {
         double start = now();
@@ -319,20 +255,20 @@ int main(int argc, char **argv)
     try(ompjit_context_device(ctx, 0, &dev, &err));
     try(ompjit_device_info_get(dev, &info, &err));
     try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
+    ompjit_module *arrays = module_of(ctx, "two_arrays.c");
     if (info.kind == OMPJIT_DEVICE_HOST) /* only the source was wanted */
         return 0;
     open_driver();
-    if (dlsym(cu.library, "ptxi_driver_calls"))
-        fprintf(stderr, "an emulated driver: the times mean nothing\n");
     must(cu.retain(&primary, 0), "cuDevicePrimaryCtxRetain");
     must(cu.set_current(primary), "cuCtxSetCurrent");
     try(ompjit_queue_create(dev, &queue, &err));
     try(ompjit_queue_stream(queue, &stream, &err));
     launches(&info);
-    constructs();
+    constructs(arrays);
     triad();
     specialized();
     ompjit_queue_destroy(queue);
+    ompjit_module_destroy(arrays);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     must(cu.release(0), "cuDevicePrimaryCtxRelease");

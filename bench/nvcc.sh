@@ -17,17 +17,7 @@ trap 'rm -rf "$work"' EXIT
 
 note() { printf 'bench: %s\n' "$*" >&2; }
 
-# write_known FORM TEAMS THREADS [NAME=VALUE]...: what the CUDA sources include.
-write_known() {
-    loop='for (int i = from; i < to; i += step)'
-    [ "$1" = stride ] || loop='if (int i = from; i < to)'
-    printf '#define EACH(i, from, to, step) %s\n' "$loop"
-    printf '#define TEAMS %s\n#define THREADS %s\n' "$2" "$3"
-    shift 3
-    for constant; do
-        printf '#define %s %s\n' "${constant%%=*}" "${constant#*=}"
-    done
-}
+. "$srcdir/bench/nvcc_known.sh"
 figures() { # OPERATION FILE.ptx
     sh "$srcdir/bench/figures.sh" --loop "$@"
 }

@@ -37,7 +37,7 @@ END {
         printf "  %-32s %10.4g", part[2], ours
         if (row in peer) {
             other = median(row FS peer[row])
-            printf " %10.4g %8.2f  %s, peer: %s\n", other, ours / other,
+            printf " %10.4g %8.3f  %s, peer: %s\n", other, ours / other,
                 unit[row], peer[row]
             printf ", \"peer\": \"%s\", \"theirs\": %.6g, \"ratio\": %.4g",
                 peer[row], other, ours / other >json

@@ -98,6 +98,18 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     for group in launch construct bandwidth compile products; do
         like "$(cat "$tmp/results/bench.txt")" "^$group" "  measures $group"
     done
+    b_out=$(cat "$tmp/results/bench.txt")
+    like "$b_out" "^left out: constructs by LLVM's libomptarget: no clang here$" \
+        "  and says what has no peer"
+    if [ -e "$b/t/gpu/nvcc/version" ]; then
+        is "$(printf '%s\n' "$b_out" | grep -c 'us, peer: nvcc$')" 9 \
+            "  has each specialized kernel beside nvcc's"
+        # 3, for 2, times x
+        sed -i s/0f40000000/0f40400000/ "$b/t/gpu/nvcc/small/saxpy.ptx"
+    else
+        like "$b_out" "^left out: specialized kernels beside nvcc's: no nvcc" \
+            "  and that no nvcc was there"
+    fi
     for json in tests bench; do
         if command -v python3 >/dev/null; then
             succeeds "  $json.json is JSON" \
@@ -110,6 +122,23 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
             "\"name\": \"$name\", \"passed\": [1-9][0-9]*, \"failed\": 0" \
             "  $name is in tests.json"
     done
+    # With the host plugin of this machine's clang, if it has one.
+    host=-fopenmp-targets=$(uname -m)-pc-linux-gnu
+    wrong=$(env -i PATH=/usr/bin:/bin HOME="$tmp" LD_LIBRARY_PATH="$tmp" \
+        GPU_SIZES=small ROUNDS=1 PEER_CLANG="$(command -v "$CLANG")" \
+        PEER_FLAGS="$host" "$b/run" bench "$tmp/wrong")
+    status=$?
+    if [ -e "$b/t/gpu/nvcc/version" ]; then
+        is $status 1 "results that are not nvcc's fail"
+        like "$wrong" "^FAILED bench_nvcc: saxpy: our results are not nvcc's$" \
+            "  and are named"
+    fi
+    if printf '%s\n' "$wrong" | grep -q '^left out.*libomptarget'; then
+        pass "constructs beside libomptarget's # SKIP no plugin for the host"
+    else
+        is "$(printf '%s\n' "$wrong" | grep -c 'us, peer: libomptarget$')" 2 \
+            "constructs are beside libomptarget's"
+    fi
     echo 'exit 1' >"$b/t/gpu/programs.sh"
     bare LD_LIBRARY_PATH="$tmp" GPU_SIZES=small GPU_LIMIT=300 "$b/run" tests \
         "$tmp/failed" >"$tmp/said" 2>&1

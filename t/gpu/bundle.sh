@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 name=ompjit-gpu
 b=$work/$name
 mkdir -p "$b/lib" "$b/recorded" "$b/t/gpu" "$b/t/.libs" "$b/t/data" "$b/examples" \
-    "$b/bench"
+    "$b/bench/nvcc"
 
 # What libtool keeps behind its wrappers.
 program() { # FROM TO
@@ -57,8 +57,9 @@ cp t/data/math.c t/data/output.c t/data/device_numbers.c t/data/kernels.cu \
     t/data/profiled.c \
     "$b/t/data/"
 cp examples/*.c examples/*.h "$b/examples/"
-cp bench/report.awk "$b/bench/"
-cp -r "$builddir/t/gpu/kernels" "$b/t/gpu/"
+cp bench/report.awk bench/two_arrays.c bench/construct.c "$b/bench/"
+cp bench/nvcc/cases bench/nvcc/small bench/nvcc/*.c "$b/bench/nvcc/"
+cp -r "$builddir/t/gpu/kernels" "$builddir/t/gpu/nvcc" "$b/t/gpu/"
 git rev-parse --short HEAD >"$b/commit" 2>/dev/null || echo unknown >"$b/commit"
 
 # Each program hands its sources to the stand-in, which asks the real clang.
