@@ -98,6 +98,12 @@ profiled() {
     is "$out" 4800 "  of a program that is right"
     if perl -MJSON::PP -e 1 2>/dev/null; then
         said=$(perl "$tmp/check.pl" <"$tmp/trace.json" 2>&1)
+        # On a busy machine the base may be read late: twice more then.
+        for _ in 1 2; do
+            case $said in *'outside of its launches'*) ;; *) break ;; esac
+            on $device --profile="$tmp/trace.json" >"$tmp/again" 2>&1
+            said=$(perl "$tmp/check.pl" <"$tmp/trace.json" 2>&1)
+        done
         like "$said" '^OK ' "  is JSON with nested spans: $said"
         like "$said" '(launch|queued)=16' "  with each launch"
         like "$said" 'copy=[1-9]' "  copies"
