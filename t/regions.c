@@ -2,7 +2,8 @@
  *
  * regions FILE.c FLAG FOLDER ARCH...: each target region of a file, alone, as
  * PTX for each architecture, in FOLDER/NAME_lLINE.ARCH.ptx. FLAG is clang's.
- * REGIONS_WITHOUT in the environment is a name to leave out.
+ * REGIONS_WITHOUT in the environment is a name to leave out, REGIONS_ONLY all
+ * that are wanted, with a space before and after each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,16 @@ static void build(ompjit_context *ctx, const ompjit_module *mod,
     ompjit__image_free(&image);
 }
 
+static bool wanted(const char *name)
+{
+    const char *without = getenv("REGIONS_WITHOUT");
+    const char *only = getenv("REGIONS_ONLY");
+    char word[256];
+    snprintf(word, sizeof word, " %s ", name);
+    return !(without && !strcmp(name, without)) &&
+           (!only || strstr(only, word));
+}
+
 int main(int argc, char **argv)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
@@ -83,11 +94,9 @@ int main(int argc, char **argv)
     try(ompjit_context_create(&options, &ctx, &err), argv[1], "context");
     try(ompjit_module_from_c(ctx, read_all(argv[1]), &module, &mod, &err),
         argv[1], "source");
-    const char *without = getenv("REGIONS_WITHOUT");
     for (unsigned i = 0; i < mod->unit.nkernels; i++) {
         const ompjit__kernel_desc *k = &mod->unit.kernels[i];
-        for (int a = 4; a < argc && !(without && !strcmp(k->name, without));
-             a++)
+        for (int a = 4; a < argc && wanted(k->name); a++)
             build(ctx, mod, k, argv[a], argv[3]);
     }
     ompjit_module_destroy(mod);

@@ -37,12 +37,18 @@ retarget() {
         /^\.version/s/[0-9.]*\$/$version/" "$1" >"$3"
 }
 
+# unnumbered FILE: without the numbers of calls, which each code generator counts
+# for itself.
+unnumbered() { sed 's|// callseq.*||; s/prototype_[0-9]*/prototype/g' "$1"; }
+
 # differ FILE.ptx: the file, where its leader's text is another.
 differ() {
     arch=${1%.ptx}
     arch=${arch##*.}
     retarget "${1%."$arch".ptx}.$(family "$arch").ptx" "$arch" "$tmp/same"
-    cmp -s "$1" "$tmp/same" || basename "$1"
+    unnumbered "$tmp/same" >"$tmp/leader"
+    unnumbered "$1" | cmp -s - "$tmp/leader" ||
+        echo " $(basename "$1")"
 }
 
 # assemble FILE.ARCH.ptx: the bytes that its functions spill; text where it fails.
@@ -160,6 +166,28 @@ runtime_kernels() {
     is "$spilled" "" "  assembled, spills only where the peer's does"
     like "$assembled" '^[1-9]' "  $assembled cubins"
     is $((assembled % 7)) 0 "  of seven architectures each"
+    followers "$1"
+}
+
+# followers FILE: a few of its small regions also for the architectures that are
+# not their family's first: one_region takes for granted that these have its
+# text.
+followers() {
+    names=$(cd "$tmp/regions" && wc -c ./*.sm_90.ptx | sort -n |
+        awk '$1 < 30000 && NR % 2 && NR < 8 { print $2 }' |
+        sed 's|^./||; s|_l[0-9]*[.]sm_90[.]ptx$||' | tr '\n' ' ')
+    others='' compared=0
+    for arch in $archs; do
+        [ "$(family "$arch")" != "$arch" ] || continue
+        REGIONS_ONLY=" $names" "$builddir/t/regions" "$1" "-I$srcdir/t" \
+            "$tmp/regions" "$arch" 2>"$tmp/stderr" || others="$others no $arch"
+        for ptx in "$tmp"/regions/*."$arch".ptx; do
+            others=$others$(differ "$ptx")
+            compared=$((compared + 1))
+        done
+    done
+    is "$others" "" "  families have one text of ${names% }"
+    like "$compared" '^[1-9][0-9]*$' "  in $compared texts"
 }
 
 is "$(peer rt_stack sm_80), $(peer rt_stack sm_86)" "yes, no" \
