@@ -220,10 +220,10 @@ for file in examples/saxpy.c examples/dot.c examples/jacobi.c \
 done
 for file in "$srcdir"/t/programs/*.c* "$srcdir"/t/data/*.c; do
     file=${file#"$srcdir/"}
+    # shellcheck disable=SC2086 # one argument each
     case $file in
     t/data/host_only.c) ;; # calls what only host code can, which is told
     t/programs/detach.c | t/data/math.c) kernels "$file" sm_75 sm_90 ;;
-    # shellcheck disable=SC2086
     *) kernels "$file" $archs ;;
     esac
 done
