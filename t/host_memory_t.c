@@ -120,7 +120,8 @@ static void fails(void)
 }
 
 static const struct scenario scenarios[] = {
-    {"sync", uses, {"PTXI_STREAM=sync", "OMPJIT_THREADS=64"}, CLEAN, ANY_GPU},
+    {"sync", uses, {"PTXI_STREAM=sync", "OMPJIT_THREADS=64"}, CLEAN,
+     ANY_DEVICE},
     {"async", uses, {"PTXI_STREAM=async", "OMPJIT_THREADS=64"}, CLEAN,
      EMULATED},
     {"lazy", uses, {"PTXI_STREAM=lazy", "OMPJIT_THREADS=64"}, CLEAN, EMULATED},

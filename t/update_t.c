@@ -377,7 +377,7 @@ static const struct scenario scenarios[] = {
     {"sync", gpu_all, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
     {"async", gpu_all, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"lazy", gpu_all, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
-    {"real", gpu_all, {0}, CLEAN, ANY_GPU},
+    {"real", gpu_all, {0}, CLEAN, ANY_DEVICE},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
 };
 
