@@ -4,6 +4,7 @@
  * that stay on the device, with the plate's size compiled in.
  */
 #include "api.h"
+#include "plate.h"
 
 static const char source[] =
     "void sweep(long n, float *old, float *new)\n"
@@ -47,32 +48,12 @@ static void run(ompjit_context *ctx, long n, long sweeps, float *a)
     ompjit_module_destroy(mod);
 }
 
-/* Inner points that are not between their neighbours' extremes, or edges that
- * changed: what no number of sweeps can bring about. */
-static long impossible(long n, const float *a)
-{
-    long wrong = 0;
-    for (long i = 0; i < n; i++)
-        for (long j = 0; j < n; j++) {
-            float value = a[i * n + j];
-            if (i == 0)
-                wrong += value != 100;
-            else if (i == n - 1 || j == 0 || j == n - 1)
-                wrong += value != 0;
-            else
-                wrong += value < 0 || value > 100 || value > a[(i - 1) * n + j];
-        }
-    return wrong;
-}
-
 int main(int argc, char **argv)
 {
     long n = size_argument(argc, argv, 1, 512);
     long sweeps = size_argument(argc, argv, 2, 50);
-    float *a = must(calloc(n * n, sizeof *a));
+    float *a = new_plate(n);
     ompjit_context *ctx;
-    for (long j = 0; j < n; j++)
-        a[j] = 100;
     try(ompjit_context_create(NULL, &ctx, &err));
     run(ctx, n, sweeps, a);
     int status = report("jacobi", impossible(n, a), a, n * n * sizeof *a);

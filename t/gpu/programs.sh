@@ -20,7 +20,10 @@ size_of() {
 
 apis_of() {
     echo "${1}_api"
-    if [ "$1" = matmul ]; then echo matmul_cuda_api; fi
+    case $1 in
+    jacobi) echo jacobi_graph_api ;;
+    matmul) echo matmul_cuda_api ;;
+    esac
 }
 
 checksum() { printf '%s\n' "$1" | grep checksum; }
