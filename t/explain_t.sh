@@ -211,6 +211,56 @@ if [ -r "${PTXI-}/libcuda.so.1" ]; then
         "$ompjit" tune "$tmp/saxpy.c" >"$tmp/out" 2>"$tmp/err"
     is "$(cat "$tmp/out")" "1 379 -5" "tuned as PTX"
     like "$(cat "$tmp/err")" '^saxpy:3 +64 ' "geometries of threads and teams"
+    # Whether a generic kernel has a main thread on a GPU is known when it has
+    # been compiled once; where it has none, threads are folded from then on.
+    cat >"$tmp/rows.c" <<'END'
+#include <stdio.h>
+enum { N = 40 };
+static int a[N][N], total;
+static void add(int n)
+{
+#pragma omp target teams distribute map(tofrom : a)
+    for (int i = 0; i < n; i++) {
+        int row = i;
+#pragma omp parallel for
+        for (int j = 0; j < n; j++)
+            a[row][j] += i + j;
+    }
+}
+static void count(int n)
+{
+#pragma omp target map(tofrom : a, total)
+    for (int i = 0; i < n; i++) {
+        total += i;
+        if (n > N)
+            printf("too many\n");
+#pragma omp parallel for
+        for (int j = 0; j < n; j++)
+            a[0][j] += total;
+    }
+}
+int main(void)
+{
+    long wrong = 0;
+    for (int k = 0; k < 4; k++)
+        add(N);
+    for (int k = 0; k < 4; k++)
+        count(1);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            wrong += a[i][j] != 4 * (i + j);
+    printf("%ld wrong\n", wrong);
+}
+END
+    succeeds "generic kernels as PTX" emulated OMPJIT_SPECIALIZE=now \
+        OMPJIT_THREADS=64 "$ompjit" run --explain "$tmp/rows.c"
+    is "$out" "0 wrong" "  are right"
+    explained=$(cat "$tmp/stderr")
+    is "$(echo "$explained" | sed -n '/^add:/,/^count:/p' |
+        grep -c 'specialized, .* teams, 64 threads')" 1 \
+        "  threads are folded where no thread is the main one"
+    is "$(echo "$explained" | sed -n '/^count:/,$p' | grep -c ' threads')" 0 \
+        "  and not where one is"
 else
     pass "types as PTX # SKIP no emulated driver in PTXI"
 fi

@@ -25,6 +25,7 @@ struct ompjit_kernel {
     unsigned index;
     uint64_t eligible;             /* parameters that can be folded */
     _Atomic uint64_t contents;     /* pointers whose contents shall be */
+    _Atomic bool made_spmd;        /* generic, but not to GPUs: seen so */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
     struct ompjit__tuning *_Atomic tuning; /* offload/tune.h        */
     atomic_flag last_lock;

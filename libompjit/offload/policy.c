@@ -100,11 +100,13 @@ static uint64_t aligned_pointers(const ompjit__call *call)
 }
 
 /* Whether openmp-opt leaves a generic kernel its main thread, and with it how
- * many threads a GPU's team has, is known when it is compiled. */
+ * many threads a GPU's team has, is known when it has been compiled once. */
 static bool threads_known(const ompjit__call *call)
 {
     return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
-           call->mod->unit.kernels[call->index].mode != OMPJIT_MODE_GENERIC;
+           call->mod->unit.kernels[call->index].mode != OMPJIT_MODE_GENERIC ||
+           atomic_load_explicit(&call->mod->kernels[call->index].made_spmd,
+                                memory_order_relaxed);
 }
 
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
