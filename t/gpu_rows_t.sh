@@ -36,7 +36,7 @@ like "$out" '2 of 2 runs passed, 0 failed' "  are two runs"
 fails '0 of 2 runs passed, 2 failed' "a launch that fails" \
     env PTXI_FAIL=cuLaunchKernel:1:999 sh "$rows"
 fails '0 of 2 runs passed, 2 failed' "a stream that leaks" \
-    env PTXI_FAIL=cuStreamDestroy_v2:1:999 sh "$rows"
+    env PTXI_FAIL=cuStreamDestroy_v2:1:999,cuStreamDestroy_v2:2:999 sh "$rows"
 fails '1 of 2 runs passed, 1 failed' "a row that is nowhere" \
     env ROWS='saxpy nowhere' sh "$rows"
 fails 'nothing to run' "no row at all" env ROWS= sh "$rows"
