@@ -266,6 +266,22 @@ static void ends(void)
     close_device(ctx, dev);
 }
 
+/* What only holds a mapping, as a graph does, is not what an end takes back. */
+static void held(void)
+{
+    const int64_t hold = (int64_t)OMPJIT__MAP_HOLD;
+    ompjit_device *dev;
+    ompjit_context *ctx = open_device(&dev);
+    fill(first, 1);
+    ok(do_one(ompjit__map_begin, dev, first, TO | hold), "data that is held");
+    fill(first, 0);
+    ok(do_one(ompjit__map_end, dev, first, FROM) && is_filled(first, 0),
+       "an end that does not hold it copies nothing");
+    ok(do_one(ompjit__map_end, dev, first, FROM | hold) && is_filled(first, 1),
+       "the one that does copies it");
+    close_device(ctx, dev);
+}
+
 /* Somebody else maps what is just being copied back, and changes it. */
 static void ends_in_vain(void)
 {
@@ -345,7 +361,7 @@ static void allocated(void)
 
 static const struct scenario scenarios[] = {
     MODES("begins", begins), MODES("updates", updates), MODES("ends", ends),
-    MODES("queue updates", queue_updates),
+    MODES("queue updates", queue_updates), MODES("held", held),
     MODES("ends in vain", ends_in_vain), MODES("fails", fails),
     MODES("allocated", allocated),
 };

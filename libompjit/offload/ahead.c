@@ -163,7 +163,7 @@ static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
         ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &e) !=
             OMPJIT__CONTAINED)
         return OMPJIT_OK;
-    if (ompjit__mapped_count(e) == 1) {
+    if (ompjit__mapped_count(e) == 1 && *ompjit__item_counter(e, it) == 1) {
         e->construct = c->number;
         e->shared = false;
     }

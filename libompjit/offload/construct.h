@@ -89,6 +89,13 @@ static inline bool ompjit__item_private(const ompjit__item *it)
     return it->type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE);
 }
 
+/* Which of the entry's counts the item changes. */
+static inline uint64_t *ompjit__item_counter(ompjit__mapped *entry,
+                                             const ompjit__item *it)
+{
+    return it->type & OMPJIT__MAP_HOLD ? &entry->hold : &entry->dynamic;
+}
+
 /* An entry that the construct fills when it begins. */
 static inline bool ompjit__copies_in(const ompjit__construct *c,
                                      const ompjit__item *it)

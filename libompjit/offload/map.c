@@ -6,9 +6,9 @@
  *   begin:  find or allocate all -> copy all -> attach all
  *   end:    take all counts -> copy all -> free all
  *
- * A table's lock is held for the whole of either, but given back for long copies
- * (late.c): another thread that finds storage present comes after what fills
- * it. Nothing is
+ * A table's lock is held for the whole of either, but given back for long
+ * copies (late.c): another thread that finds storage present comes after what
+ * fills it. Nothing is
  * copied where an address is its own counterpart: on a device that shares
  * memory, and where a construct borrows the original.
  */
@@ -235,14 +235,9 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     return OMPJIT_OK;
 }
 
-static uint64_t *counter(ompjit__mapped *entry, const ompjit__item *it)
-{
-    return it->type & OMPJIT__MAP_HOLD ? &entry->hold : &entry->dynamic;
-}
-
 static void count_up(ompjit__mapped *entry, const ompjit__item *it)
 {
-    uint64_t *n = counter(entry, it);
+    uint64_t *n = ompjit__item_counter(entry, it);
     if (*n != OMPJIT__FOREVER)
         ++*n;
 }
@@ -325,7 +320,7 @@ static void discard(ompjit__construct *c, ompjit__mapped *entry)
 static void undo_count(ompjit__construct *c, const ompjit__item *it,
                        ompjit__mapped *entry)
 {
-    uint64_t *n = counter(entry, it);
+    uint64_t *n = ompjit__item_counter(entry, it);
     if (*n != OMPJIT__FOREVER)
         --*n;
     if (ompjit__is_new(c, entry) && !ompjit__mapped_count(entry))
@@ -447,7 +442,7 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
 static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
                            bool all)
 {
-    uint64_t *n = counter(entry, it);
+    uint64_t *n = ompjit__item_counter(entry, it);
     if (*n == OMPJIT__FOREVER || !*n)
         return 0;
     uint64_t taken = all ? *n : 1;
@@ -498,9 +493,9 @@ static void untake(ompjit__construct *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         const ompjit__item *it = &c->items[i];
         if (it->taken)
-            *counter(it->entry, it) += it->taken;
+            *ompjit__item_counter(it->entry, it) += it->taken;
         if (it->pointer_taken)
-            *counter(it->pointer, it) += it->pointer_taken;
+            *ompjit__item_counter(it->pointer, it) += it->pointer_taken;
     }
 }
 
