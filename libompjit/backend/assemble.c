@@ -64,8 +64,8 @@ static const struct assembler {
 
 /* ------------------------------------------------------------ the log read */
 
-static ompjit__usage *find_usage(ompjit__usage *usage, unsigned n,
-                                 const char *name, size_t length)
+ompjit__usage *ompjit__usage_find(ompjit__usage *usage, unsigned n,
+                                  const char *name, size_t length)
 {
     for (unsigned i = 0; i < n; i++)
         if (strlen(usage[i].symbol) == length &&
@@ -84,7 +84,7 @@ static void read_spills(const char *log, ompjit__usage *usage, unsigned n)
     while (log && (log = strstr(log, words))) {
         log += sizeof words - 1;
         size_t length = strcspn(log, "\n");
-        ompjit__usage *u = find_usage(usage, n, log, length);
+        ompjit__usage *u = ompjit__usage_find(usage, n, log, length);
         const char *frame = log + length;
         const char *end = *frame ? strchr(frame + 1, '\n') : NULL;
         const char *stores = strstr(frame, "stack frame, ");
@@ -210,8 +210,8 @@ static bool helped(const ompjit__image *image, const ompjit__image *roomy,
     bool all = true;
     for (unsigned i = 0; i < image->nusage; i++) {
         const char *symbol = image->usage[i].symbol;
-        const ompjit__usage *u = find_usage(roomy->usage, roomy->nusage,
-                                            symbol, strlen(symbol));
+        const ompjit__usage *u = ompjit__usage_find(
+            roomy->usage, roomy->nusage, symbol, strlen(symbol));
         if (teams[i] && (!u || u->res.spill_stores)) {
             teams[i] = 0;
             all = false;

@@ -27,6 +27,11 @@ ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
                                       const char *assembler,
                                       ompjit_error *err);
 
+/* The kernel of that name, which need not end in a NUL; NULL: there is none.
+ * backend/assemble.c */
+ompjit__usage *ompjit__usage_find(ompjit__usage *usage, unsigned n,
+                                  const char *name, size_t length);
+
 /* How many teams of a kernel a multiprocessor must have room for where the
  * assembler need not spill: half of those that now fit, or 0 where nothing is
  * spilled or to be traded. backend/roomier.c */
@@ -34,6 +39,6 @@ uint32_t ompjit__roomier_teams(const char *arch, const ompjit_resources *use);
 /* Appends the PTX where each kernel says so that has its number in teams[i], of
  * `n` as in `usage`, and asks for nothing of that kind itself. False: there is
  * none, or no memory. */
-bool ompjit__roomier(const char *ptx, const ompjit__usage *usage,
+bool ompjit__roomier(const char *ptx, ompjit__usage *usage,
                      const uint32_t *teams, unsigned n, ompjit__buf *out);
 #endif

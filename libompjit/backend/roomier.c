@@ -46,17 +46,7 @@ static bool any(const uint32_t *teams, unsigned n)
     return i < n;
 }
 
-static uint32_t find(const ompjit__usage *usage, const uint32_t *teams,
-                     unsigned n, ompjit__span name)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (strlen(usage[i].symbol) == name.size &&
-            !memcmp(usage[i].symbol, name.at, name.size))
-            return teams[i];
-    return 0;
-}
-
-bool ompjit__roomier(const char *ptx, const ompjit__usage *usage,
+bool ompjit__roomier(const char *ptx, ompjit__usage *usage,
                      const uint32_t *teams, unsigned n, ompjit__buf *out)
 {
     ompjit__ptx_entry e;
@@ -65,7 +55,9 @@ bool ompjit__roomier(const char *ptx, const ompjit__usage *usage,
     if (!any(teams, n))
         return false;
     while (ompjit__ptx_next(done, &e)) {
-        uint32_t least = is_free(&e) ? find(usage, teams, n, e.name) : 0;
+        ompjit__usage *u =
+            ompjit__usage_find(usage, n, e.name.at, e.name.size);
+        uint32_t least = u && is_free(&e) ? teams[u - usage] : 0;
         ompjit__buf_add(out, done, (size_t)(e.directives.at - done));
         if (least)
             ompjit__buf_printf(out, "\n.minnctapersm %u", least);
