@@ -82,8 +82,8 @@ ompjit_status ompjit__load_library(const char *what, const char *const *paths,
                                    const ompjit__symbol *symbols, size_t n,
                                    void *table, ompjit_error *err);
 /* The path of a library that is in the process already, by the beginning of its
- * file's or its own name; NULL: none. dlopen would look for it everywhere first: a hundred
- * system calls. Valid as long as the library is loaded. */
+ * file's or its own name; NULL: none. dlopen would look for it everywhere first:
+ * a hundred system calls. Valid as long as the library is loaded. */
 const char *ompjit__library_here(const char *name);
 /* True where dlopen would not find a library, unless by a path that is written
  * in a binary. It takes a dozen system calls, not a hundred. */
