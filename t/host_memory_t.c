@@ -115,7 +115,9 @@ static void fails(void)
         ok(!dev->ops->free_host(dev, p, managed, &err), "then freed");
         ok(dev->ops->free_host(dev, p, managed, &err) == OMPJIT_ERR_INVALID,
            "not twice: %s", err.text);
+        ok(!dev->ops->alloc_host(dev, 64, managed, &p, &err), "one is left");
     }
+    ptxi_driver_fail("cuMemFree_v2:1:1,cuMemFreeHost:1:1");
     ompjit_context_destroy(ctx);
 }
 

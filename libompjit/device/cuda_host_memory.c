@@ -16,6 +16,16 @@ static ompjit__gpu_call give_back(ompjit__gpu *gpu, void *block, bool managed)
     return call;
 }
 
+/* Where nobody can be told. */
+static void drop(ompjit__gpu *gpu, void *block, bool managed)
+{
+    static const char doing[] = "freeing memory of host and GPU";
+    if (managed)
+        OMPJIT__GPU_DESTROY(gpu, cuMemFree, (uintptr_t)block, doing);
+    else
+        OMPJIT__GPU_DESTROY(gpu, cuMemFreeHost, block, doing);
+}
+
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                      bool managed, void **ptr,
                                      ompjit_error *err)
@@ -41,7 +51,7 @@ ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                   "allocating %zu bytes of %s memory", size,
                                   managed ? "managed" : "page-locked");
     } else if (!ompjit__gpu_remember(gpu, &gpu->host_blocks[managed], block)) {
-        give_back(gpu, block, managed);
+        drop(gpu, block, managed);
         status = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     }
     status = ompjit__gpu_leave(gpu, status, err);
@@ -78,12 +88,8 @@ static void close_tree(ompjit__gpu *gpu, bool managed, bool driver)
     void **tree = &gpu->host_blocks[managed];
     while (*tree) {
         void *block = *(void **)*tree;
-        ompjit__gpu_call call = {.code = OMPJIT_OK};
         if (driver)
-            call = give_back(gpu, block, managed);
-        if (call.code)
-            ompjit__gpu_log(gpu, call.function, call.code,
-                            "freeing memory of host and GPU");
+            drop(gpu, block, managed);
         ompjit__gpu_forget(gpu, tree, block);
     }
 }
