@@ -99,4 +99,14 @@ static inline ompjit_module *module_of(ompjit_context *ctx, const char *name)
     free(text);
     return mod;
 }
+
+/* Seconds of one of n runs that are put into the queue and waited for. */
+static inline double queued(ompjit_queue *queue, ompjit_bound *b, int n)
+{
+    double start = now();
+    for (int i = 0; i < n; i++)
+        try(ompjit_bound_start(b, queue, &err));
+    try(ompjit_queue_wait(queue, &err));
+    return (now() - start) / n;
+}
 #endif

@@ -65,16 +65,6 @@ static ompjit_bound *bind(const char *name, ompjit_specialize how,
     return b;
 }
 
-/* Seconds of one of n runs that are put into the queue and waited for. */
-static double queued(ompjit_bound *b, int n)
-{
-    double start = now();
-    for (int i = 0; i < n; i++)
-        try(ompjit_bound_start(b, queue, &err));
-    try(ompjit_queue_wait(queue, &err));
-    return (now() - start) / n;
-}
-
 /* ---------------------------------------------------------------- launches */
 
 /* The same kernel, loaded by the application itself. */
@@ -102,7 +92,7 @@ static void launches(const ompjit_device_info *info)
     ompjit_bound *b = bind("empty", OMPJIT_SPECIALIZE_OFF, 1, 32, args, 1);
     void *f = bare_function("empty", info), *params[] = {&environment, &p};
     for (int r = 0; r < rounds; r++) {
-        sample("launch", "in a queue", "ours", queued(b, n) * 1e6, "us");
+        sample("launch", "in a queue", "ours", queued(queue, b, n) * 1e6, "us");
         double start = now();
         for (int i = 0; i < n; i++)
             must(cu.launch(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL),
@@ -184,9 +174,9 @@ static void triad(void)
     unsigned teams = (unsigned)((n + 127) / 128);
     ompjit_bound *b =
         bind("triad", OMPJIT_SPECIALIZE_NOW, teams, 128, args, 5);
-    queued(b, 1);
+    queued(queue, b, 1);
     for (int r = 0; r < rounds; r++) {
-        double seconds = queued(b, repeats);
+        double seconds = queued(queue, b, repeats);
         sample("bandwidth", "triad", "ours", 3.0 * size / seconds / 1e9,
                "GB/s");
         double start = now();
@@ -226,13 +216,13 @@ static void specialized(void)
     ompjit_bound *generic =
         bind("products", OMPJIT_SPECIALIZE_OFF, teams, 128, args, 5);
     int repeats = REPEATS / scale + 1;
-    queued(special, 1);
-    queued(generic, 1);
+    queued(queue, special, 1);
+    queued(queue, generic, 1);
     for (int r = 0; r < rounds; r++) {
         sample("products of 4 x 4", "specialized", "ours",
-               queued(special, repeats) * 1e3, "ms");
+               queued(queue, special, repeats) * 1e3, "ms");
         sample("products of 4 x 4", "specialized", "generic",
-               queued(generic, repeats) * 1e3, "ms");
+               queued(queue, generic, repeats) * 1e3, "ms");
     }
     ompjit_bound_destroy(special);
     ompjit_bound_destroy(generic);

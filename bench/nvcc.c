@@ -224,15 +224,6 @@ static void compare(const struct work *w, const struct sides *s, unsigned i)
 
 /* ------------------------------------------------------------------ times */
 
-static double ours(ompjit_bound *b, int n)
-{
-    double start = now();
-    for (int i = 0; i < n; i++)
-        try(ompjit_bound_start(b, queue, &err));
-    try(ompjit_queue_wait(queue, &err));
-    return (now() - start) / n;
-}
-
 static double theirs(const struct work *w, void *f, struct sides *s, int n)
 {
     void *params[MOST];
@@ -282,7 +273,8 @@ static void run(const struct work *w, const char *arch)
     if (!n)
         n = 1 + (int)(20e-3 / theirs(w, f, &s, 1));
     for (int r = 0; r < rounds; r++) {
-        sample("specialized", w->name, "ours", ours(b, n) * 1e6, "us");
+        sample("specialized", w->name, "ours", queued(queue, b, n) * 1e6,
+               "us");
         sample("specialized", w->name, "nvcc", theirs(w, f, &s, n) * 1e6,
                "us");
     }

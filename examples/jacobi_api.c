@@ -6,18 +6,6 @@
 #include "api.h"
 #include "plate.h"
 
-static const char source[] =
-    "void sweep(long n, float *old, float *new)\n"
-    "{\n"
-    "    #pragma omp target teams distribute parallel for collapse(2) \\\n"
-    "        is_device_ptr(old, new)\n"
-    "    for (long i = 1; i < n - 1; i++)\n"
-    "        for (long j = 1; j < n - 1; j++)\n"
-    "            new[i * n + j] =\n"
-    "                (old[(i - 1) * n + j] + old[(i + 1) * n + j] +\n"
-    "                 old[i * n + j - 1] + old[i * n + j + 1]) / 4;\n"
-    "}\n";
-
 static void run(ompjit_context *ctx, long n, long sweeps, float *a)
 {
     ompjit_module *mod;
@@ -25,7 +13,7 @@ static void run(ompjit_context *ctx, long n, long sweeps, float *a)
     ompjit_device *dev;
     size_t size = n * n * sizeof *a;
     try(ompjit_context_device(ctx, 0, &dev, &err));
-    try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
+    try(ompjit_module_from_c(ctx, SWEEP_SOURCE, NULL, &mod, &err));
     try(ompjit_module_kernel(mod, "sweep", &kernel, &err));
 
     void *plates[] = {device_copy(dev, a, size), device_copy(dev, a, size)};

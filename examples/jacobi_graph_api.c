@@ -16,16 +16,7 @@ static const char source[] =
     "{\n"
     "    #pragma omp target exit data map(from : a[:n * n], b[:n * n])\n"
     "}\n"
-    "void sweep(long n, float *old, float *new)\n"
-    "{\n"
-    "    #pragma omp target teams distribute parallel for collapse(2) \\\n"
-    "        is_device_ptr(old, new)\n"
-    "    for (long i = 1; i < n - 1; i++)\n"
-    "        for (long j = 1; j < n - 1; j++)\n"
-    "            new[i * n + j] =\n"
-    "                (old[(i - 1) * n + j] + old[(i + 1) * n + j] +\n"
-    "                 old[i * n + j - 1] + old[i * n + j + 1]) / 4;\n"
-    "}\n";
+    SWEEP_SOURCE;
 
 typedef void plates_function(long n, float *a, float *b);
 

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The plate of the jacobi examples of the API: its upper edge is hot.
+ * The plate of the jacobi examples of the API, whose upper edge is hot, and the
+ * kernel that lets the heat spread.
  */
 #ifndef EXAMPLES_PLATE_H
 #define EXAMPLES_PLATE_H
 
 #include "check.h"
+
+#define SWEEP_SOURCE                                                           \
+    "void sweep(long n, float *old, float *new)\n"                             \
+    "{\n"                                                                      \
+    "    #pragma omp target teams distribute parallel for collapse(2) \\\n"    \
+    "        is_device_ptr(old, new)\n"                                        \
+    "    for (long i = 1; i < n - 1; i++)\n"                                   \
+    "        for (long j = 1; j < n - 1; j++)\n"                               \
+    "            new[i * n + j] =\n"                                           \
+    "                (old[(i - 1) * n + j] + old[(i + 1) * n + j] +\n"         \
+    "                 old[i * n + j - 1] + old[i * n + j + 1]) / 4;\n"         \
+    "}\n"
 
 static inline float *new_plate(long n)
 {
