@@ -182,13 +182,7 @@ static void open_context(ompjit_context **ctx, ompjit_module **mod)
 
 static program_fn *program(ompjit_module *mod, const char *name)
 {
-    ompjit_error err = {0};
-    void (*fn)(void) = NULL;
-    if (ompjit_module_function(mod, name, &fn, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return (program_fn *)fn;
+    return (program_fn *)program_function(mod, name);
 }
 
 static void close_program(ompjit_context *ctx, ompjit_module *mod)

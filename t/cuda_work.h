@@ -53,6 +53,19 @@ static inline ompjit_context *context(const char *devices)
     return context_with(devices, OMPJIT_ASSEMBLER_AUTO);
 }
 
+/* A function of a program's, or the end of the test. */
+static inline void (*program_function(ompjit_module *mod,
+                                      const char *name))(void)
+{
+    ompjit_error err = {0};
+    void (*fn)(void) = NULL;
+    if (ompjit_module_function(mod, name, &fn, &err)) {
+        printf("Bail out! %s\n", err.text);
+        exit(1);
+    }
+    return fn;
+}
+
 /* An image of a cubin, of PTX, or of a cubin with the PTX it came from. */
 static inline ompjit__image image_of(const char *cubin, const char *ptx)
 {

@@ -176,13 +176,7 @@ static ompjit_context *open_program(ompjit_module **mod)
 
 static int call(ompjit_module *mod, const char *name)
 {
-    ompjit_error err = {0};
-    void (*fn)(void) = NULL;
-    if (ompjit_module_function(mod, name, &fn, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return ((program_fn *)fn)();
+    return ((program_fn *)program_function(mod, name))();
 }
 
 static void run_step(ompjit_module *mod, size_t i)

@@ -52,13 +52,7 @@ static void count(void *data, const char *line)
 
 static int call(ompjit_module *mod, const char *name)
 {
-    ompjit_error err = {0};
-    void (*fn)(void) = NULL;
-    if (ompjit_module_function(mod, name, &fn, &err)) {
-        printf("Bail out! %s\n", err.text);
-        exit(1);
-    }
-    return ((int (*)(void))fn)();
+    return ((int (*)(void))program_function(mod, name))();
 }
 
 static void uses(void)

@@ -418,25 +418,37 @@ static void gpu_all(void)
 /* ------------------------------------------------------ the surroundings */
 
 /* The application's stream, in the primary context that it holds itself. */
-static void adopted(void)
+static cu_stream own_stream(unsigned flags)
 {
     DRIVER(cu_result, cuInit, unsigned);
     DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
-    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
     DRIVER(cu_result, cuCtxSetCurrent, cu_context);
     DRIVER(cu_result, cuStreamCreate, cu_stream *, unsigned);
-    DRIVER(cu_result, cuStreamSynchronize, cu_stream);
-    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
-    struct gpu g;
     cu_context mine;
-    cu_stream stream;
+    cu_stream stream = NULL;
+    on_gpu = true;
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 0) &&
+           !cuCtxSetCurrent(mine) && !cuStreamCreate(&stream, flags),
+       "the application has a stream");
+    return stream;
+}
+
+static void end_own_stream(cu_stream stream)
+{
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
+    ok(!cuStreamDestroy_v2(stream) && !cuDevicePrimaryCtxRelease_v2(0),
+       "the stream is still the application's");
+}
+
+static void adopted(void)
+{
+    DRIVER(cu_result, cuStreamSynchronize, cu_stream);
+    struct gpu g;
     ompjit_error err = {0};
     ompjit_queue *queue;
     void *same = NULL;
-    on_gpu = true;
-    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 0) &&
-           !cuCtxSetCurrent(mine) && !cuStreamCreate(&stream, 0),
-       "the application has a stream");
+    cu_stream stream = own_stream(0);
     open_all(&g);
     ok(!ompjit_queue_adopt(g.dev, stream, &queue, &err) &&
            !ompjit_queue_stream(queue, &same, &err) && same == stream,
@@ -449,8 +461,7 @@ static void adopted(void)
     ok(!wrong(two_three, 1), "with the right results");
     ompjit_queue_destroy(queue);
     close_all(&g);
-    ok(!cuStreamDestroy_v2(stream) && !cuDevicePrimaryCtxRelease_v2(0),
-       "the stream is still the application's");
+    end_own_stream(stream);
 }
 
 /* Many small copies, and a reduction with each. */
@@ -469,13 +480,7 @@ static void other_work(const struct gpu *g, ompjit_queue *queue)
  * and what its launches use nobody else is given. */
 static void captured(void)
 {
-    DRIVER(cu_result, cuInit, unsigned);
-    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
-    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
-    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
-    DRIVER(cu_result, cuStreamCreate, cu_stream *, unsigned);
     DRIVER(cu_result, cuStreamSynchronize, cu_stream);
-    DRIVER(cu_result, cuStreamDestroy_v2, cu_stream);
     DRIVER(cu_result, cuStreamBeginCapture_v2, cu_stream, unsigned);
     DRIVER(cu_result, cuStreamEndCapture, cu_stream, cu_graph *);
     DRIVER(cu_result, cuGraphInstantiateWithFlags, cu_graph_exec *, cu_graph,
@@ -484,17 +489,12 @@ static void captured(void)
     DRIVER(cu_result, cuGraphExecDestroy, cu_graph_exec);
     DRIVER(cu_result, cuGraphDestroy, cu_graph);
     struct gpu g;
-    cu_context mine;
-    cu_stream stream;
     cu_graph recorded = NULL;
     cu_graph_exec exec = NULL;
     ompjit_error err = {0};
     ompjit_queue *queue;
     double zero = 0, got = -1;
-    on_gpu = true;
-    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&mine, 0) &&
-           !cuCtxSetCurrent(mine) && !cuStreamCreate(&stream, 1),
-       "the application has a stream");
+    cu_stream stream = own_stream(1);
     open_all(&g);
     ok(!ompjit_queue_adopt(g.dev, stream, &queue, &err), "it becomes a queue");
     other_work(&g, queue);
@@ -524,8 +524,7 @@ static void captured(void)
     ok(!cuGraphExecDestroy(exec) && !cuGraphDestroy(recorded), "and destroyed");
     ompjit_queue_destroy(queue);
     close_all(&g);
-    ok(!cuStreamDestroy_v2(stream) && !cuDevicePrimaryCtxRelease_v2(0),
-       "the stream is still the application's");
+    end_own_stream(stream);
 }
 
 static void no_graphs(void)
