@@ -24,6 +24,10 @@ static struct {
     int (*wait)(void *stream);
     int (*copy)(unsigned long long dst, unsigned long long src, size_t size,
                 void *stream);
+    int (*upload)(unsigned long long dst, const void *src, size_t size,
+                  void *stream);
+    int (*download)(void *dst, unsigned long long src, size_t size,
+                    void *stream);
 } cu;
 
 static inline void open_driver(void)
@@ -40,6 +44,8 @@ static inline void open_driver(void)
         {&cu.function, "cuModuleGetFunction"},
         {&cu.wait, "cuStreamSynchronize"},
         {&cu.copy, "cuMemcpyDtoDAsync_v2"},
+        {&cu.upload, "cuMemcpyHtoDAsync_v2"},
+        {&cu.download, "cuMemcpyDtoHAsync_v2"},
     };
     cu.library = dlopen("libcuda.so.1", RTLD_NOW);
     for (size_t i = 0; cu.library && i < sizeof rows / sizeof *rows; i++) {

@@ -238,6 +238,8 @@ struct ompjit_context {
     ompjit_specialize specialize; /* never DEFAULT                         */
     unsigned sightings;        /* AUTO: launches before a variant is built */
     uint64_t device_heap, device_stack; /* bytes; 0: the driver's choice    */
+    size_t staging;            /* bytes that one long copy of pageable memory
+                                  goes through; 0: the driver's            */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     bool explain;              /* ompjit_context_options                   */
     bool tune;

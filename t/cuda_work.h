@@ -91,10 +91,12 @@ static const ompjit__geometry one_team = {{1, 1, 1}, {TEAM, 1, 1}, 0, false};
 /* Copies in a queue may still read and write these after a failure. */
 static float x[N], y[N], z[N], again[N];
 static uint32_t ids[TEAM];
+/* Long enough to go through page-locked memory in three pieces. */
+static unsigned char far_to[160 << 10], far_from[160 << 10];
 
 /* What a run holds, so that a failure anywhere lets go of it all. */
 struct run {
-    void *dx, *dy, *dz;
+    void *dx, *dy, *dz, *far;
     void *pooled;          /* in queue */
     void *common[2];       /* page-locked and managed */
     ompjit__loaded *loaded;
@@ -138,6 +140,17 @@ static inline ompjit_status launch_shared(ompjit_device *dev, struct run *run,
     return ompjit_device_download(dev, ids, run->dz, sizeof ids, err);
 }
 
+static inline ompjit_status go_far(ompjit_device *dev, struct run *run,
+                                   ompjit_error *err)
+{
+    const ompjit__device_ops *ops = dev->ops;
+    TRY(ompjit_device_alloc(dev, sizeof far_to, &run->far, err));
+    TRY(ops->copy(dev, OMPJIT__COPY_TO, run->far, far_to, sizeof far_to,
+                  run->queue, err));
+    return ops->copy(dev, OMPJIT__COPY_FROM, far_from, run->far,
+                     sizeof far_from, run->queue, err);
+}
+
 /* x goes to pooled memory in two pieces, by a recorded copy to dy, and from
  * there by another queue to `again`. */
 static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
@@ -147,6 +160,7 @@ static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
     const size_t half = sizeof x / 2;
     bool done;
     double seconds;
+    TRY(go_far(dev, run, err));
     TRY(ops->event_record(dev, run->queue, true, &run->begin, err));
     TRY(ops->alloc_queued(dev, sizeof x, run->queue, &run->pooled, err));
     TRY(ops->copy(dev, OMPJIT__COPY_TO, run->pooled, x, half, run->queue, err));
@@ -212,6 +226,9 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
         y[i] = 1;
         z[i] = again[i] = 0;
     }
+    for (size_t i = 0; i < sizeof far_to; i++)
+        far_to[i] = (unsigned char)(i % 255);
+    memset(far_from, 0, sizeof far_from);
     memset(ids, 0, sizeof ids);
     ompjit_status status = compute(dev, &run, image, err);
     dev->ops->queue_destroy(dev, run.queue);
@@ -221,8 +238,8 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
     dev->ops->event_destroy(dev, run.end);
     dev->ops->graph_destroy(dev, run.graph);
     dev->ops->unload(dev, run.loaded);
-    void *blocks[] = {run.dx, run.dy, run.dz, run.pooled};
-    for (int i = 0; i < 4; i++) {
+    void *blocks[] = {run.dx, run.dy, run.dz, run.far, run.pooled};
+    for (int i = 0; i < 5; i++) {
         ompjit_error ignored;
         ompjit_status freed =
             ompjit_device_free(dev, blocks[i], status ? &ignored : err);
@@ -247,7 +264,7 @@ static inline bool results_right(void)
     for (uint32_t i = 0; i < TEAM; i++)
         if (ids[i] != i)
             return false;
-    return true;
+    return !memcmp(far_from, far_to, sizeof far_to);
 }
 
 static inline ompjit_device *open_gpu(ompjit_context **ctx)

@@ -128,6 +128,20 @@ static ompjit_status set_check(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+static ompjit_status set_staging(ompjit_context *ctx, ompjit_error *err)
+{
+    enum { LEAST = 128 << 10, USUAL = 2 << 20, MOST = 1 << 30 };
+    static const char variable[] = "OMPJIT_STAGING";
+    uint64_t bytes = USUAL;
+    ompjit_status status = ompjit__env_bytes(variable, &bytes, err);
+    if (!status && ((bytes && bytes < LEAST) || bytes > MOST))
+        status = ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                              "%s=%s: 0, or 128K to 1G", variable,
+                              getenv(variable));
+    ctx->staging = bytes;
+    return status;
+}
+
 /* The options, else the variables. */
 static ompjit_status set_sizes(ompjit_context *ctx,
                                const ompjit_context_options *o,
@@ -142,7 +156,7 @@ static ompjit_status set_sizes(ompjit_context *ctx,
     if (!status && !ctx->device_stack)
         status =
             ompjit__env_bytes("OMPJIT_DEVICE_STACK", &ctx->device_stack, err);
-    return status;
+    return status ? status : set_staging(ctx, err);
 }
 
 static ompjit_status set_options(ompjit_context *ctx,

@@ -458,6 +458,7 @@ static void gpu_close(ompjit_device *dev)
     ompjit__gpu_drop_images(gpu, driver);
     close_blocks(gpu, driver);
     ompjit__gpu_close_host_memory(gpu, driver);
+    ompjit__gpu_close_pipes(gpu, driver);
     ompjit__gpu_close_queues(gpu, driver);
     if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);

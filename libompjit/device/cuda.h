@@ -24,6 +24,8 @@ typedef struct ompjit__gpu_facts {
     int shared_optin;         /* and with                                */
     int cooperative, pools;   /* 1: it can launch so, and has these      */
     int pageable;             /* reads and writes ordinary host memory    */
+    int host_tables;          /* does so by the host's page tables: copies
+                                 need no page-locked memory            */
     int integrated;           /* has no other memory than the host's      */
     unsigned ptx;             /* newest version that its driver reads     */
 } ompjit__gpu_facts;
@@ -31,6 +33,7 @@ typedef struct ompjit__gpu_facts {
 enum { OMPJIT__IDLE_QUEUES = 16 };
 
 typedef struct ompjit__gpu_timing ompjit__gpu_timing; /* of one operation */
+typedef struct ompjit__gpu_pipe ompjit__gpu_pipe;     /* cuda_staging.c   */
 
 /* Device times, where the context is profiled: cuda_clock.c */
 typedef struct ompjit__gpu_clock {
@@ -66,6 +69,7 @@ typedef struct ompjit__gpu {
     ompjit__queue *queues;   /* every queue there is                      */
     unsigned nqueues;        /* ever made                                 */
     ompjit__queue *more_idle; /* for which `idle` had no room             */
+    ompjit__gpu_pipe *pipes; /* that nobody uses                          */
     ompjit__event *events[2]; /* that nobody uses: without and with time  */
     ompjit__graph *graphs;   /* every graph there is                      */
     ompjit__loaded *loaded;  /* every image there is                      */
@@ -201,6 +205,20 @@ ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
 ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     ompjit_device *from, const void *src,
                                     size_t size, ompjit_error *err);
+
+/* cuda_staging.c, between enter and leave: whether the copy is one of pageable
+ * memory that goes through page-locked memory; not where the driver fails, which
+ * *call says then. */
+bool ompjit__gpu_pipes(const ompjit__gpu *gpu, enum ompjit__copy direction,
+                       const void *host, size_t size, ompjit__queue *queue,
+                       ompjit__gpu_call *call);
+/* Such a copy: host memory has been read, or written, when it returns. After a
+ * failure nothing is under way. */
+void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
+                           uintptr_t dst, uintptr_t src, size_t size,
+                           ompjit__queue *queue, ompjit__gpu_call *call);
+void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
+
 /* cuda_host_memory.c */
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                      bool managed, void **ptr,

@@ -4,7 +4,7 @@
  * copies may return before the data has arrived, and order nothing with the
  * streams in which kernels run. Small pieces of pageable memory are put into
  * page-locked memory of the queue first; from elsewhere the driver would wait
- * for the stream before it reads them.
+ * for the stream before it reads them. Long ones are cuda_staging.c's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,9 +130,34 @@ static bool is_staged(const ompjit__queue *queue, const void *host)
 static bool is_small(const ompjit__gpu *gpu, enum ompjit__copy direction,
                      const void *src, size_t size, ompjit__queue *queue)
 {
-    return queue && direction == OMPJIT__COPY_TO &&
-           size <= OMPJIT__SMALL_COPY && !is_staged(queue, src) &&
-           !ompjit__gpu_records(gpu, queue);
+    return direction == OMPJIT__COPY_TO && size <= OMPJIT__SMALL_COPY &&
+           !is_staged(queue, src) && !ompjit__gpu_records(gpu, queue);
+}
+
+/* Through page-locked memory, by the thread. */
+static void copy_long(ompjit__gpu *gpu, enum ompjit__copy direction,
+                      uintptr_t dst, uintptr_t src, size_t size,
+                      ompjit__queue *queue, ompjit__gpu_call *call)
+{
+    ompjit__gpu_timing *timing = time_start(gpu, queue);
+    ompjit__gpu_pipe_copy(gpu, direction, dst, src, size, queue, call);
+    time_end(gpu, queue, timing, ompjit__copy_names[direction], size,
+             !call->code);
+}
+
+static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
+                         void *dst, const void *src, size_t size,
+                         bool queued, ompjit__queue *queue,
+                         ompjit__gpu_call *call)
+{
+    const void *host = direction == OMPJIT__COPY_TO ? src : dst;
+    uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+    if (queued && is_small(gpu, direction, src, size, queue))
+        copy_small(gpu, to, src, size, queue, call);
+    else if (ompjit__gpu_pipes(gpu, direction, host, size, queue, call))
+        copy_long(gpu, direction, to, from, size, queue, call);
+    else if (!call->code)
+        start_copy(gpu, direction, to, from, size, queue, call);
 }
 
 static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
@@ -161,20 +186,19 @@ static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
         return ompjit__gpu_leave(gpu, status, err);
 
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
-    if (is_small(gpu, direction, src, size, queue))
-        copy_small(gpu, (uintptr_t)dst, src, size, q, &call);
-    else
-        start_copy(gpu, direction, (uintptr_t)dst, (uintptr_t)src, size, q,
-                   &call);
+    copy_somehow(gpu, direction, dst, src, size, queue != NULL, q, &call);
     if (!queue) {
         wait_alone(gpu, q, &call);
         ompjit__gpu_give_back(gpu, q);
     }
     if (call.code) {
         char ends[96];
+        const char *kernel = queue ? atomic_load(&queue->kernel) : NULL;
         snprintf(ends, sizeof ends, ends_format[direction], src, dst);
-        status = ompjit__gpu_fail(gpu, call, err, "copying %zu bytes from %s",
-                                  size, ends);
+        status = ompjit__gpu_fail(gpu, call, err,
+                                  "copying %zu bytes from %s%s%s%s", size, ends,
+                                  kernel ? ", behind kernel " : "",
+                                  kernel ? kernel : "", kernel ? "," : "");
     }
     return ompjit__gpu_leave(gpu, status, err);
 }

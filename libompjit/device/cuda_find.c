@@ -56,6 +56,7 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
         FACT(cooperative, COOPERATIVE_LAUNCH),
         FACT(pools, MEMORY_POOLS_SUPPORTED),
         FACT(pageable, PAGEABLE_MEMORY_ACCESS),
+        FACT(host_tables, PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
         FACT(integrated, INTEGRATED),
     };
 #undef FACT

@@ -31,6 +31,8 @@ typedef struct ompjit__geometry {
 
 /* A copy to the device of so many bytes has read them when it returns. */
 enum { OMPJIT__SMALL_COPY = 4096 };
+/* One of pageable memory of more may hold up the thread until it is done. */
+enum { OMPJIT__LONG_COPY = 64 << 10 };
 /* What `stage` gives at most. */
 enum { OMPJIT__MOST_STAGED = 32 << 10 };
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Long copies of pageable memory: they come through page-locked memory in
+ * pieces, whatever their length and however far the device lags, which is
+ * counted in the driver's calls; page-locked memory and recorded copies do not.
+ */
+#include "cuda_work.h"
+#include "device/cuda_driver.h"
+#include "ptxi.h"
+
+enum { KB = 1024, MOST = 5 * 1024 * KB + 12, HALF = 1024 * KB };
+
+static unsigned char from_host[MOST], to_host[MOST];
+
+static void fill(unsigned char *p, size_t size, unsigned seed)
+{
+    for (size_t i = 0; i < size; i++)
+        p[i] = (unsigned char)((i * 31 + i / 256 + seed) % 251);
+}
+
+static bool is_filled(const unsigned char *p, size_t size, unsigned seed)
+{
+    for (size_t i = 0; i < size; i++)
+        if (p[i] != (unsigned char)((i * 31 + i / 256 + seed) % 251))
+            return false;
+    return true;
+}
+
+static int copies(const char *direction)
+{
+    DRIVER(int, ptxi_driver_calls, const char *);
+    return emulated() ? ptxi_driver_calls(direction) : 0;
+}
+
+static void count_anew(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    ptxi_driver_fail(NULL);
+}
+
+/* There and back in a queue, by copies in `pieces`. The source is no more what
+ * it was when the queue comes to it: it has been read. */
+static bool goes_round(ompjit_device *dev, ompjit_queue *queue, void *at,
+                       size_t size, int pieces)
+{
+    ompjit_error err = {0};
+    if (emulated())
+        count_anew();
+    fill(from_host, size, 7);
+    memset(to_host, 0, size);
+    if (ompjit_queue_upload(queue, at, from_host, size, &err))
+        return false;
+    if (pieces > 1)
+        memset(from_host, 0, size);
+    if (ompjit_queue_download(queue, to_host, at, size, &err) ||
+        ompjit_queue_wait(queue, &err))
+        return false;
+    int to = copies("cuMemcpyHtoDAsync_v2");
+    int from = copies("cuMemcpyDtoHAsync_v2");
+    if (emulated() && (to != pieces || from != pieces)) {
+        printf("# %zu bytes: %d copies there, %d back\n", size, to, from);
+        return false;
+    }
+    return is_filled(to_host, size, 7);
+}
+
+static void lengths(void)
+{
+    static const struct {
+        size_t size;
+        int pieces;
+    } rows[] = {
+        {64 * KB, 1},       {64 * KB + 1, 2},  {128 * KB, 2}, {128 * KB + 4, 3},
+        {300 * KB + 3, 4},  {4 * HALF, 4},     {4 * HALF + 1, 5}, {MOST, 6},
+    };
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_queue *queue = NULL;
+    void *at = NULL;
+    ompjit_device *dev = open_gpu(&ctx);
+    ok(!ompjit_queue_create(dev, &queue, &err) &&
+           !ompjit_device_alloc(dev, MOST, &at, &err),
+       "a queue and memory: %s", err.text);
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        ok(goes_round(dev, queue, at, rows[i].size, rows[i].pieces),
+           "%zu bytes in %d pieces", rows[i].size, rows[i].pieces);
+    fill(from_host, MOST, 9);
+    ok(!ompjit_device_upload(dev, at, from_host, MOST, &err) &&
+           !ompjit_device_download(dev, to_host, at, MOST, &err) &&
+           is_filled(to_host, MOST, 9),
+       "without a queue");
+    ompjit_device_free(dev, at, &err);
+    ompjit_queue_destroy(queue);
+    ompjit_context_destroy(ctx);
+}
+
+/* By the driver's own copies: the pieces' memory is switched off. */
+static void off(void)
+{
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_queue *queue = NULL;
+    void *at = NULL;
+    ompjit_device *dev = open_gpu(&ctx);
+    ok(!ompjit_queue_create(dev, &queue, &err) &&
+           !ompjit_device_alloc(dev, MOST, &at, &err) &&
+           goes_round(dev, queue, at, MOST, 1),
+       "one copy: %s", err.text);
+    ompjit_device_free(dev, at, &err);
+    ompjit_queue_destroy(queue);
+    ompjit_context_destroy(ctx);
+}
+
+/* Page-locked memory is copied from where it is, when the queue comes to it. */
+static void page_locked(void)
+{
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_queue *queue = NULL;
+    void *at = NULL, *locked = NULL;
+    ompjit_device *dev = open_gpu(&ctx);
+    if (!ok(!ompjit_queue_create(dev, &queue, &err) &&
+                !ompjit_device_alloc(dev, MOST, &at, &err) &&
+                !dev->ops->alloc_host(dev, MOST, false, &locked, &err),
+            "page-locked memory: %s", err.text))
+        return;
+    count_anew();
+    fill(locked, MOST, 3);
+    ok(!ompjit_queue_upload(queue, at, locked, MOST, &err) &&
+           !ompjit_queue_wait(queue, &err),
+       "from there: %s", err.text);
+    memset(locked, 0, MOST);
+    ok(!ompjit_queue_download(queue, locked, at, MOST, &err) &&
+           !ompjit_queue_wait(queue, &err) && is_filled(locked, MOST, 3),
+       "and there: %s", err.text);
+    ok(copies("cuMemcpyHtoDAsync_v2") == 1 &&
+           copies("cuMemcpyDtoHAsync_v2") == 1,
+       "by a copy each");
+    dev->ops->free_host(dev, locked, false, &err);
+    ompjit_device_free(dev, at, &err);
+    ompjit_queue_destroy(queue);
+    ompjit_context_destroy(ctx);
+}
+
+/* A recorded copy reads its source each time. */
+static void recorded(void)
+{
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit_queue *queue = NULL;
+    ompjit_graph *graph = NULL;
+    void *at = NULL;
+    bool right = true;
+    ompjit_device *dev = open_gpu(&ctx);
+    ok(!ompjit_queue_create(dev, &queue, &err) &&
+           !ompjit_device_alloc(dev, MOST, &at, &err) &&
+           !ompjit_graph_begin(queue, &err) &&
+           !ompjit_queue_upload(queue, at, from_host, MOST, &err) &&
+           !ompjit_queue_download(queue, to_host, at, MOST, &err) &&
+           !ompjit_graph_end(queue, &graph, &err),
+       "copies are recorded: %s", err.text);
+    for (unsigned seed = 1; graph && seed < 3; seed++) {
+        fill(from_host, MOST, seed);
+        right &= !ompjit_graph_run(graph, queue, &err) &&
+                 !ompjit_queue_wait(queue, &err) &&
+                 is_filled(to_host, MOST, seed);
+    }
+    ok(graph && right, "and done again with other data: %s", err.text);
+    ompjit_graph_destroy(graph);
+    ompjit_device_free(dev, at, &err);
+    ompjit_queue_destroy(queue);
+    ompjit_context_destroy(ctx);
+}
+
+/* ----------------------------------------------------------------- threads */
+
+enum { THREADS = 4, ROUNDS = 6, EACH = 700 * KB };
+
+struct copier {
+    ompjit_device *dev;
+    unsigned seed;
+    bool right;
+    pthread_t thread;
+};
+
+static void *copy_often(void *arg)
+{
+    struct copier *c = arg;
+    ompjit_error err;
+    void *at = NULL;
+    unsigned char *p = malloc(EACH);
+    c->right = p && !ompjit_device_alloc(c->dev, EACH, &at, &err);
+    for (unsigned i = 0; i < ROUNDS && c->right; i++) {
+        fill(p, EACH, c->seed + i);
+        c->right = !ompjit_device_upload(c->dev, at, p, EACH, &err);
+        memset(p, 0, EACH);
+        c->right = c->right &&
+                   !ompjit_device_download(c->dev, p, at, EACH, &err) &&
+                   is_filled(p, EACH, c->seed + i);
+    }
+    ompjit_device_free(c->dev, at, &err);
+    free(p);
+    return NULL;
+}
+
+static void threads(void)
+{
+    DRIVER(long, ptxi_driver_live, const char *);
+    ompjit_context *ctx;
+    struct copier all[THREADS];
+    bool right = true;
+    ompjit_device *dev = open_gpu(&ctx);
+    for (unsigned i = 0; i < THREADS; i++) {
+        all[i] = (struct copier){.dev = dev, .seed = 20 * i};
+        pthread_create(&all[i].thread, NULL, copy_often, &all[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(all[i].thread, NULL);
+        right &= all[i].right;
+    }
+    ok(right, "%d threads copy at once", THREADS);
+    long locked = ptxi_driver_live("host allocations");
+    ok(locked >= 1 && locked <= THREADS,
+       "with no more page-locked memory than threads: %ld", locked);
+    ompjit_context_destroy(ctx);
+}
+
+/* ---------------------------------------------------------------- failures */
+
+/* What waits for a kernel that fails says which. */
+static void behind_failure(void)
+{
+    ompjit_context *ctx;
+    ompjit_error err = {0};
+    ompjit__loaded *loaded = NULL;
+    ompjit__function *fails = NULL;
+    ompjit__queue *queue = NULL;
+    void *at = NULL;
+    ompjit_device *dev = open_gpu(&ctx);
+    ompjit__image image = image_of(NULL, ptx_kernels);
+    const ompjit__device_ops *ops = dev->ops;
+    ok(!ompjit_device_alloc(dev, MOST, &at, &err) &&
+           !ops->load(dev, &image, NULL, &loaded, &err) &&
+           !ops->function(dev, loaded, "fails", &fails, &err) &&
+           !ops->queue_create(dev, &queue, &err) &&
+           !ops->launch(dev, fails, &one_team, NULL, 0, queue, &err),
+       "a kernel that traps: %s", err.text);
+    ok(ops->copy(dev, OMPJIT__COPY_FROM, to_host, at, MOST, queue, &err) ==
+           OMPJIT_ERR_DEVICE,
+       "a copy behind it fails");
+    ok_contains(err.text, "behind kernel fails, on cuda:0: cuEventSynchronize",
+                "and says so");
+    ops->queue_destroy(dev, queue);
+    image_drop(&image);
+    ompjit_context_destroy(ctx);
+}
+
+static void settings(void)
+{
+    static const char *const bad[] = {"100", "64K", "2G", "-1", "much"};
+    ompjit_context *ctx = NULL;
+    ompjit_error err = {0};
+    for (size_t i = 0; i < OMPJIT__COUNT(bad); i++) {
+        setenv("OMPJIT_STAGING", bad[i], 1);
+        ok(ompjit_context_create(NULL, &ctx, &err) == OMPJIT_ERR_INVALID &&
+               strstr(err.text, "OMPJIT_STAGING=") && strstr(err.text, bad[i]),
+           "%s", err.text);
+    }
+    unsetenv("OMPJIT_STAGING");
+}
+
+static const struct scenario scenarios[] = {
+    {"lengths, sync", lengths, {"PTXI_STREAM=sync"}, CLEAN, ANY_GPU},
+    {"lengths, async", lengths, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"lengths, lazy", lengths, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"off", off, {"OMPJIT_STAGING=0"}, CLEAN, EMULATED},
+    {"page-locked memory", page_locked, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"recorded", recorded, {"PTXI_STREAM=async"}, CLEAN, ANY_GPU},
+    {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"behind a failure", behind_failure, {"PTXI_STREAM=lazy"}, NULL, EMULATED},
+    {"settings", settings, {NULL}, NULL, EMULATED},
+};
+
+int main(int argc, char **argv)
+{
+    return run_scenarios(argc, argv, scenarios, OMPJIT__COUNT(scenarios));
+}
