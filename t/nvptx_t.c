@@ -487,11 +487,11 @@ static void nvrtc(void)
     static const char *const options[] = {"-DF=2.0f", "--std=c++17"};
     ompjit__buf ptx = {0};
     ompjit_error err = {0};
-    ok(ompjit__nvrtc_compile(source, "k.cu", "host", NULL, 0, &ptx, &err) ==
-           OMPJIT_ERR_TARGET,
+    ok(ompjit__nvrtc_compile(NULL, source, "k.cu", "host", NULL, 0, &ptx,
+                             &err) == OMPJIT_ERR_TARGET,
        "NVRTC does not compile for the host");
-    ompjit_status s = ompjit__nvrtc_compile(source, "k.cu", "sm_90", options, 2,
-                                            &ptx, &err);
+    ompjit_status s = ompjit__nvrtc_compile(NULL, source, "k.cu", "sm_90",
+                                            options, 2, &ptx, &err);
     if (s == OMPJIT_ERR_UNAVAILABLE) {
         ok_contains(err.text, "NVRTC not found:", "no NVRTC, and said so");
         printf("# skipped: no NVRTC on this machine\n");
@@ -501,7 +501,7 @@ static void nvrtc(void)
     ok_contains(ptx.data, ".visible .entry k(", "with its kernel");
     ok_contains(ptx.data, ".target sm_90", "for its architecture");
     ompjit__buf_free(&ptx);
-    ok(ompjit__nvrtc_compile(source, "k.cu", "sm_90", NULL, 0, &ptx, &err) ==
+    ok(ompjit__nvrtc_compile(NULL, source, "k.cu", "sm_90", NULL, 0, &ptx, &err) ==
            OMPJIT_ERR_SOURCE && !ptx.size,
        "an undefined name is an error");
     ok_contains(err.text, "k.cu(1): error: identifier \"F\" is undefined",

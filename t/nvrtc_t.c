@@ -325,6 +325,76 @@ static void wrong_sources(void)
     ompjit_context_destroy(ctx);
 }
 
+/* ---------------------------------------------------------- long complaints */
+
+static unsigned long_logs, logs_to_the_end;
+
+static void count_long(void *data, const char *message)
+{
+    if (strlen(message) < OMPJIT_ERROR_TEXT)
+        return;
+    long_logs++;
+    logs_to_the_end += strstr(message, "nowhere_to_be_found") != NULL;
+}
+
+/* More warnings than an error has room for, and then `end`; the caller's to
+ * free. */
+static char *behind_warnings(const char *end)
+{
+    ompjit__buf text = {0};
+    for (int i = 0; i < 90; i++)
+        ompjit__buf_printf(&text, "#warning number %d of many warnings, all of "
+                                  "which are alike\n", i);
+    ompjit__buf_printf(&text, "%s", end);
+    return text.data;
+}
+
+static bool is_cut(ompjit_status status)
+{
+    return status == OMPJIT_ERR_SOURCE &&
+           strstr(err.text, "... (cut; the context's log has all ");
+}
+
+/* What an error has no room for goes to the log, once. */
+static void long_complaints(void)
+{
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx = NULL;
+    ompjit_module *mod;
+    char *source = behind_warnings("int x = nowhere_to_be_found;\n");
+    options.devices = "host";
+    options.log = count_long;
+    ompjit_context_create(&options, &ctx, NULL);
+    ok(is_cut(ompjit_module_from_c(ctx, source, NULL, &mod, &err)) &&
+           long_logs == 1 && logs_to_the_end == 1,
+       "clang, C");
+    ok(is_cut(module_of(ctx, source, OMPJIT_CUDA_COMPILER_CLANG, &mod)) &&
+           long_logs == 2 && logs_to_the_end == 2,
+       "clang, CUDA");
+    if (nvrtc_is_there()) /* what it says, what clang says, and both, cut */
+        ok(is_cut(module_of(ctx, source, OMPJIT_CUDA_COMPILER_NVRTC, &mod)) &&
+               long_logs == 5 && logs_to_the_end == 4,
+           "NVRTC");
+    free(source);
+    ompjit_context_destroy(ctx);
+}
+
+/* That a source calls functions which are defined elsewhere is seen also behind
+ * more warnings than an error has room for. */
+static void external_behind_warnings(void)
+{
+    ompjit_context *ctx = host();
+    ompjit_module *mod = NULL;
+    char *source =
+        behind_warnings("extern \"C\" __global__ void k(int *p) {"
+                        " p[0] = omp_get_num_threads(); }\n");
+    ok(!module_of(ctx, source, OMPJIT_CUDA_COMPILER_NVRTC, &mod),
+       "a source with many warnings that calls the runtime: %s", err.text);
+    free(source);
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
 static void wrong_options(void)
 {
     ompjit_context *ctx = host();
@@ -486,6 +556,9 @@ int main(void)
         printf("# skipped: no NVRTC on this machine\n");
     }
     wrong_sources();
+    long_complaints();
+    if (nvrtc_is_there())
+        external_behind_warnings();
     wrong_options();
     flags("-g");
     flags("-g1");

@@ -58,6 +58,10 @@ usage "did you mean source-ir" "a mistyped stage" \
 usage "needs a file" "a binary dump to the terminal" \
     "$ompjit" run --dump=cubin "$tmp/ok.c"
 usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.c
+for made in x.ptx x.cubin x.o; do
+    usage "neither source text nor IR" "$made is no input" \
+        "$ompjit" inspect --arch=sm_90 "$made"
+done
 usage "belongs to device IR" "--host-ir with C" \
     "$ompjit" run --host-ir=x.ll "$tmp/ok.c"
 

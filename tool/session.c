@@ -319,8 +319,20 @@ static const char *source_name(const struct options *o)
     return strcmp(o->file, "-") ? o->file : "stdin.c";
 }
 
+/* What compilers make, this one too. */
+static bool is_output(const char *path)
+{
+    return ends_in(path, ".ptx") || ends_in(path, ".cubin") ||
+           ends_in(path, ".o");
+}
+
 static int check_sources(const struct options *o)
 {
+    if (is_output(o->file)) {
+        complain("%s: neither source text nor IR (.ll, .bc); kernels cannot be "
+                 "made from it", o->file);
+        return EXIT_USAGE;
+    }
     if (!is_ir(o->file)) {
         if (!o->host_ir)
             return EXIT_OK;

@@ -133,33 +133,18 @@ void ompjit__cuda_free(ompjit__cuda *cuda)
 
 /* --------------------------------------------------------------- compiling */
 
-/* NVRTC wants to be told that functions are defined elsewhere, and makes worse
- * code then: only a source that needs it is compiled so. */
-static ompjit_status compile(const ompjit__cuda *cuda, const char *arch,
-                             ompjit__buf *ptx, ompjit_error *err)
+static ompjit_status compile(ompjit_context *ctx, const ompjit__cuda *cuda,
+                             const char *arch, ompjit__buf *ptx,
+                             ompjit_error *err)
 {
     ompjit__buf text = {0};
-    ompjit_error why;
     ompjit__table_header(&text);
     ompjit__buf_printf(&text, "#line 1 \"%s\"\n%s", cuda->name, cuda->source);
-    if (text.failed)
-        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    const char **options = calloc(cuda->noptions + 1, sizeof *options);
-    for (unsigned i = 0; options && i < cuda->noptions; i++)
-        options[i] = cuda->options[i];
     ompjit_status status =
-        options ? ompjit__nvrtc_compile(text.data, cuda->name, arch, options,
-                                        cuda->noptions, ptx, &why)
-                : ompjit__no_memory(&why, OMPJIT_STAGE_FRONTEND);
-    if (status == OMPJIT_ERR_SOURCE &&
-        strstr(why.text, "External calls are not supported")) {
-        options[cuda->noptions] = "-rdc=true";
-        status = ompjit__nvrtc_compile(text.data, cuda->name, arch, options,
-                                       cuda->noptions + 1, ptx, &why);
-    }
-    if (status && err)
-        *err = why;
-    free(options);
+        text.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                    : ompjit__nvrtc_compile(ctx, text.data, cuda->name, arch,
+                                            (const char *const *)cuda->options,
+                                            cuda->noptions, ptx, err);
     ompjit__buf_free(&text);
     return status;
 }
@@ -213,15 +198,16 @@ static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
     return status;
 }
 
-static ompjit_status make(ompjit__cuda *cuda, const char *arch,
-                          struct ompjit__cuda_made **out, ompjit_error *err)
+static ompjit_status make(ompjit_context *ctx, ompjit__cuda *cuda,
+                          const char *arch, struct ompjit__cuda_made **out,
+                          ompjit_error *err)
 {
     struct ompjit__cuda_made *made = calloc(1, sizeof *made);
     if (!made || !(made->arch = ompjit__strdup(arch))) {
         free(made);
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }
-    ompjit_status status = compile(cuda, arch, &made->ptx, err);
+    ompjit_status status = compile(ctx, cuda, arch, &made->ptx, err);
     if (!status)
         status = link_runtime(arch, &made->ptx, err);
     if (!status && made->ptx.failed)
@@ -238,8 +224,9 @@ static ompjit_status make(ompjit__cuda *cuda, const char *arch,
 }
 
 /* The PTX for `arch`, which lives as long as the unit. */
-static ompjit_status get(ompjit__cuda *cuda, const char *arch,
-                         const char **ptx, ompjit_error *err)
+static ompjit_status get(ompjit_context *ctx, ompjit__cuda *cuda,
+                         const char *arch, const char **ptx,
+                         ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
     pthread_mutex_lock(&cuda->lock);
@@ -247,7 +234,7 @@ static ompjit_status get(ompjit__cuda *cuda, const char *arch,
     while (made && strcmp(made->arch, arch))
         made = made->next;
     if (!made)
-        status = make(cuda, arch, &made, err);
+        status = make(ctx, cuda, arch, &made, err);
     pthread_mutex_unlock(&cuda->lock);
     if (!status)
         *ptx = made->ptx.data;
@@ -257,8 +244,8 @@ static ompjit_status get(ompjit__cuda *cuda, const char *arch,
 /* ------------------------------------------------------ for the front end */
 
 /* For the newest architecture that NVRTC knows: its PTX tells most. */
-static ompjit_status get_newest(ompjit__cuda *cuda, const char **ptx,
-                                ompjit_error *err)
+static ompjit_status get_newest(ompjit_context *ctx, ompjit__cuda *cuda,
+                                const char **ptx, ompjit_error *err)
 {
     unsigned version;
     const char *arch = "sm_75";
@@ -270,20 +257,22 @@ static ompjit_status get_newest(ompjit__cuda *cuda, const char **ptx,
         if (row->ptx_given && row->cuda <= version)
             arch = row->name;
     }
-    return get(cuda, arch, ptx, err);
+    return get(ctx, cuda, arch, ptx, err);
 }
 
-ompjit_status ompjit__cuda_check(ompjit__cuda *cuda, ompjit_error *err)
+ompjit_status ompjit__cuda_check(ompjit_context *ctx, ompjit__cuda *cuda,
+                                 ompjit_error *err)
 {
     const char *ptx;
-    return get_newest(cuda, &ptx, err);
+    return get_newest(ctx, cuda, &ptx, err);
 }
 
-ompjit_status ompjit__cuda_kernels_of(ompjit__cuda *cuda, const char *clang,
-                                    ompjit__unit *out, ompjit_error *err)
+ompjit_status ompjit__cuda_kernels_of(ompjit_context *ctx, ompjit__cuda *cuda,
+                                      const char *clang, ompjit__unit *out,
+                                      ompjit_error *err)
 {
     const char *ptx;
-    ompjit_status status = get_newest(cuda, &ptx, err);
+    ompjit_status status = get_newest(ctx, cuda, &ptx, err);
     if (status)
         return status;
     ompjit__unit unit = {.name = ompjit__strdup(cuda->name)};
@@ -322,7 +311,7 @@ ompjit_status ompjit__cuda_ptx(ompjit_context *ctx, const ompjit__unit *unit,
 {
     const char *generic;
     uint64_t start = ompjit__now();
-    ompjit_status status = get(unit->cuda, arch, &generic, err);
+    ompjit_status status = get(ctx, unit->cuda, arch, &generic, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (status)
         return status;

@@ -30,11 +30,13 @@ void ompjit__cuda_free(ompjit__cuda *cuda); /* accepts NULL */
 
 /* Whether NVRTC takes the source: SOURCE error with its log, UNAVAILABLE where
  * there is no NVRTC. */
-ompjit_status ompjit__cuda_check(ompjit__cuda *cuda, ompjit_error *err);
+ompjit_status ompjit__cuda_check(ompjit_context *ctx, ompjit__cuda *cuda,
+                                 ompjit_error *err);
 /* Likewise; makes a unit without IR, whose kernels are those of the PTX.
  * `clang` is why there is no IR. */
-ompjit_status ompjit__cuda_kernels_of(ompjit__cuda *cuda, const char *clang,
-                                    ompjit__unit *out, ompjit_error *err);
+ompjit_status ompjit__cuda_kernels_of(ompjit_context *ctx, ompjit__cuda *cuda,
+                                      const char *clang, ompjit__unit *out,
+                                      ompjit_error *err);
 /* The error of whoever needs the IR of a unit that has none. */
 ompjit_status ompjit__cuda_no_ir(const ompjit__cuda *cuda, ompjit_error *err);
 

@@ -60,26 +60,30 @@ static void load(void)
     library.version = (unsigned)(major * 10 + minor);
 }
 
-static ompjit_status failed(program p, int result, const char *name,
-                            ompjit_error *err)
+/* What NVRTC wrote, the caller's to free; NULL: nothing, or no memory. */
+static char *log_of(program p)
 {
-    const struct api *api = &library.api;
     size_t size = 0;
     char *log = NULL;
-    if (p && !api->log_size(p, &size) && size)
+    if (p && !library.api.log_size(p, &size) && size)
         log = calloc(1, size + 1);
     if (log)
-        api->log(p, log);
-    ompjit_status status = ompjit__fail(
-        err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND, "NVRTC, %s: %s\n%s",
-        name, api->error_string(result), log ? log : "");
-    free(log);
-    return status;
+        library.api.log(p, log);
+    return log;
+}
+
+static ompjit_status failed(ompjit_context *ctx, const char *name, int result,
+                            const char *log, ompjit_error *err)
+{
+    return ompjit__fail_logged(ctx, err, OMPJIT_ERR_SOURCE,
+                               OMPJIT_STAGE_FRONTEND, "NVRTC, %s: %s\n%s", name,
+                               library.api.error_string(result),
+                               log ? log : "");
 }
 
 /* The size counts a final NUL. */
-static ompjit_status take_ptx(program p, const char *name, ompjit__buf *ptx,
-                              ompjit_error *err)
+static ompjit_status take_ptx(ompjit_context *ctx, program p, const char *name,
+                              ompjit__buf *ptx, ompjit_error *err)
 {
     size_t size = 0;
     int result = library.api.ptx_size(p, &size);
@@ -92,19 +96,29 @@ static ompjit_status take_ptx(program p, const char *name, ompjit__buf *ptx,
     free(data);
     if (!memory)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    return result ? failed(p, result, name, err) : OMPJIT_OK;
+    return result ? failed(ctx, name, result, NULL, err) : OMPJIT_OK;
 }
 
-static ompjit_status compile(const char *source, const char *name,
-                             const char *const *options, unsigned n,
-                             ompjit__buf *ptx, ompjit_error *err)
+/* One try. Where `external` is not NULL, and the source fails since it calls
+ * functions that are defined elsewhere, that is said there and nowhere else. */
+static ompjit_status compile(ompjit_context *ctx, const char *source,
+                             const char *name, const char *const *options,
+                             unsigned n, bool *external, ompjit__buf *ptx,
+                             ompjit_error *err)
 {
     program p = NULL;
+    ompjit_status status = OMPJIT_ERR_SOURCE;
     int result = library.api.create(&p, source, name, 0, NULL, NULL);
     if (!result)
         result = library.api.compile(p, (int)n, options);
-    ompjit_status status = result ? failed(p, result, name, err)
-                                  : take_ptx(p, name, ptx, err);
+    char *log = result ? log_of(p) : NULL;
+    if (!result)
+        status = take_ptx(ctx, p, name, ptx, err);
+    else if (external && log && strstr(log, "External calls are not supported"))
+        *external = true;
+    else
+        status = failed(ctx, name, result, log, err);
+    free(log);
     if (p)
         library.api.destroy(&p);
     return status;
@@ -119,8 +133,31 @@ ompjit_status ompjit__nvrtc_version(unsigned *version, ompjit_error *err)
     return library.status;
 }
 
-ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
-                                    const char *arch,
+/* NVRTC wants to be told that functions are defined elsewhere, and makes worse
+ * code then: only a source that needs it is compiled so. */
+static ompjit_status compile_somehow(ompjit_context *ctx, const char *source,
+                                     const char *name, const char *target,
+                                     const char *const *options, unsigned n,
+                                     ompjit__buf *ptx, ompjit_error *err)
+{
+    bool external = false;
+    const char **all = malloc((n + 2) * sizeof *all);
+    if (!all)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    all[0] = target;
+    for (unsigned i = 0; i < n; i++)
+        all[i + 1] = options[i];
+    all[n + 1] = "-rdc=true";
+    ompjit_status status =
+        compile(ctx, source, name, all, n + 1, &external, ptx, err);
+    if (external)
+        status = compile(ctx, source, name, all, n + 2, NULL, ptx, err);
+    free(all);
+    return status;
+}
+
+ompjit_status ompjit__nvrtc_compile(ompjit_context *ctx, const char *source,
+                                    const char *name, const char *arch,
                                     const char *const *options, unsigned n,
                                     ompjit__buf *ptx, ompjit_error *err)
 {
@@ -140,16 +177,9 @@ ompjit_status ompjit__nvrtc_compile(const char *source, const char *name,
                             "NVRTC %u.%u is too old for %s", version / 10,
                             version % 10, arch);
     char *target = ompjit__format("-arch=compute_%s", arch + strlen("sm_"));
-    const char **all = malloc((n + 1) * sizeof *all);
-    if (target && all) {
-        all[0] = target;
-        for (unsigned i = 0; i < n; i++)
-            all[i + 1] = options[i];
-        status = compile(source, name, all, n + 1, ptx, err);
-    } else {
-        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    }
-    free(all);
+    if (!target)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    status = compile_somehow(ctx, source, name, target, options, n, ptx, err);
     free(target);
     return status;
 }

@@ -251,6 +251,7 @@ struct run {
     char *key; /* of its pair */
     bool eager; /* start the next pair during this compile */
     bool cuda;  /* no host half                            */
+    bool last;  /* no other pair is tried after this one   */
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
     ompjit__early early;
@@ -388,13 +389,15 @@ static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
 static ompjit_status verdict(struct run *run, ompjit_error *err)
 {
     const ompjit__talk *host = &run->host, *device = &run->device;
+    ompjit_context *log = run->last ? run->ctx : NULL;
     ompjit_status status;
     if (run->cuda)
-        status = ompjit__diagnose(run->name, "device", device, NULL, err);
+        status =
+            ompjit__diagnose(log, run->name, "device", device, NULL, err);
     else if (host->exit.how != OMPJIT__END_RUNNING)
-        status = ompjit__diagnose(run->name, "host", host, NULL, err);
+        status = ompjit__diagnose(log, run->name, "host", host, NULL, err);
     else
-        status = ompjit__diagnose(run->name, "device", device,
+        status = ompjit__diagnose(log, run->name, "device", device,
                                   host->complete ? &host->diag : NULL, err);
     ompjit_status version = check_version(run->f, err);
     return version ? version : status;
@@ -447,6 +450,7 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
             return status;
         ompjit__buf_free(&run->guess);
     }
+    run->last = true;
     ompjit_status status =
         pair_start(run->command, run->f->time_limit, false, &pair, err);
     return status ? status : run_in(run, &pair, err);

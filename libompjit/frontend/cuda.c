@@ -57,7 +57,7 @@ static ompjit_status by_nvrtc(ompjit_context *ctx, ompjit__cuda *cuda,
     ompjit_error nvrtc;
     uint64_t start = ompjit__now();
     ompjit_status status =
-        ompjit__cuda_kernels_of(cuda, clang->text, out, &nvrtc);
+        ompjit__cuda_kernels_of(ctx, cuda, clang->text, out, &nvrtc);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (!status) {
         out->opt_level = opt_level ? opt_level - 1 : 3;
@@ -71,9 +71,9 @@ static ompjit_status by_nvrtc(ompjit_context *ctx, ompjit__cuda *cuda,
             *err = *clang;
         return clang->status;
     }
-    return ompjit__fail(err, status, OMPJIT_STAGE_FRONTEND,
-                        "%s\nclang, for the host device: %s", nvrtc.text,
-                        clang->text);
+    return ompjit__fail_logged(ctx, err, status, OMPJIT_STAGE_FRONTEND,
+                               "%s\nclang, for the host device: %s", nvrtc.text,
+                               clang->text);
 }
 
 static ompjit_status compile(ompjit_context *ctx, ompjit__cuda *cuda,
@@ -84,7 +84,7 @@ static ompjit_status compile(ompjit_context *ctx, ompjit__cuda *cuda,
     ompjit_status status =
         by_clang(ctx, cuda->source, options, out, &clang);
     if (!status && cuda->compiler == OMPJIT_CUDA_COMPILER_NVRTC) {
-        status = ompjit__cuda_check(cuda, err);
+        status = ompjit__cuda_check(ctx, cuda, err);
         if (status)
             ompjit__unit_free(out);
         return status;

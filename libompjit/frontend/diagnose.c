@@ -168,8 +168,8 @@ static ompjit_status crashed(const char *name, const char *half,
     return status;
 }
 
-ompjit_status ompjit__diagnose(const char *name, const char *half,
-                               const ompjit__talk *talk,
+ompjit_status ompjit__diagnose(ompjit_context *ctx, const char *name,
+                               const char *half, const ompjit__talk *talk,
                                const ompjit__buf *known, ompjit_error *err)
 {
     enum { EXIT_CRASH = 70 };
@@ -182,9 +182,9 @@ ompjit_status ompjit__diagnose(const char *name, const char *half,
     ompjit__buf text = {0};
     ompjit__diagnostics_add(&text, &talk->diag, known);
     trim(&text);
-    ompjit_status status = ompjit__fail(err, OMPJIT_ERR_SOURCE,
-                                        OMPJIT_STAGE_FRONTEND, "%s",
-                                        text.size ? text.data : "");
+    ompjit_status status = ompjit__fail_logged(
+        ctx, err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND, "%s",
+        text.size ? text.data : "");
     ompjit__buf_free(&text);
     return status;
 }

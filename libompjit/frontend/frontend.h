@@ -196,9 +196,10 @@ void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules);
 void ompjit__diagnostics_add(ompjit__buf *out, const ompjit__buf *text,
                              const ompjit__buf *known);
 /* The error of a half that ended without bitcode. `known` are the other half's
- * diagnostics, or NULL. */
-ompjit_status ompjit__diagnose(const char *name, const char *half,
-                               const ompjit__talk *talk,
+ * diagnostics, or NULL; ctx's log gets what an error has no room for, or, where
+ * it is NULL, nobody. */
+ompjit_status ompjit__diagnose(ompjit_context *ctx, const char *name,
+                               const char *half, const ompjit__talk *talk,
                                const ompjit__buf *known, ompjit_error *err);
 
 /* ------------------------------------------------------------ IR to unit */
