@@ -10,6 +10,9 @@ case $(uname -m) in x86_64) ;; *) skip_all "a bundle is for x86-64" ;; esac
 if [ -n "${SANITIZER_REPORTS-}" ]; then
     skip_all "a bundle with sanitizers would need their libraries"
 fi
+if grep -q '^LLVM_LIBS = .*-lLLVM-[0-9]' "$builddir/Makefile"; then
+    skip_all "all of LLVM, as a shared library, is too large for a bundle"
+fi
 succeeds "make gpu-bundle" make -s -C "$builddir" gpu-bundle \
     GPU_BUNDLE=t/gpu/test.tar.gz
 bundle=$builddir/t/gpu/test.tar.gz
