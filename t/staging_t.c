@@ -5,7 +5,7 @@
  * counted in the driver's calls; page-locked memory and recorded copies do not.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda.h"
 #include "ptxi.h"
 
 enum { KB = 1024, MOST = 5 * 1024 * KB + 12, HALF = 1024 * KB };
@@ -26,6 +26,34 @@ static bool is_filled(const unsigned char *p, size_t size, unsigned seed)
     return true;
 }
 
+/* A device, a queue, and MOST bytes there. */
+struct place {
+    ompjit_context *ctx;
+    ompjit_device *dev;
+    ompjit_queue *queue;
+    void *at;
+    ompjit_error err;
+};
+
+static struct place open_place(void)
+{
+    struct place p = {0};
+    p.dev = open_gpu(&p.ctx);
+    if (ompjit_queue_create(p.dev, &p.queue, &p.err) ||
+        ompjit_device_alloc(p.dev, MOST, &p.at, &p.err)) {
+        printf("Bail out! %s\n", p.err.text);
+        exit(1);
+    }
+    return p;
+}
+
+static void close_place(struct place *p)
+{
+    ompjit_device_free(p->dev, p->at, &p->err);
+    ompjit_queue_destroy(p->queue);
+    ompjit_context_destroy(p->ctx);
+}
+
 static int copies(const char *direction)
 {
     DRIVER(int, ptxi_driver_calls, const char *);
@@ -40,20 +68,18 @@ static void count_anew(void)
 
 /* There and back in a queue, by copies in `pieces`. The source is no more what
  * it was when the queue comes to it: it has been read. */
-static bool goes_round(ompjit_device *dev, ompjit_queue *queue, void *at,
-                       size_t size, int pieces)
+static bool goes_round(struct place *p, size_t size, int pieces)
 {
-    ompjit_error err = {0};
     if (emulated())
         count_anew();
     fill(from_host, size, 7);
     memset(to_host, 0, size);
-    if (ompjit_queue_upload(queue, at, from_host, size, &err))
+    if (ompjit_queue_upload(p->queue, p->at, from_host, size, &p->err))
         return false;
     if (pieces > 1)
         memset(from_host, 0, size);
-    if (ompjit_queue_download(queue, to_host, at, size, &err) ||
-        ompjit_queue_wait(queue, &err))
+    if (ompjit_queue_download(p->queue, to_host, p->at, size, &p->err) ||
+        ompjit_queue_wait(p->queue, &p->err))
         return false;
     int to = copies("cuMemcpyHtoDAsync_v2");
     int from = copies("cuMemcpyDtoHAsync_v2");
@@ -73,103 +99,71 @@ static void lengths(void)
         {64 * KB, 1},       {64 * KB + 1, 2},  {128 * KB, 2}, {128 * KB + 4, 3},
         {300 * KB + 3, 4},  {4 * HALF, 4},     {4 * HALF + 1, 5}, {MOST, 6},
     };
-    ompjit_context *ctx;
-    ompjit_error err = {0};
-    ompjit_queue *queue = NULL;
-    void *at = NULL;
-    ompjit_device *dev = open_gpu(&ctx);
-    ok(!ompjit_queue_create(dev, &queue, &err) &&
-           !ompjit_device_alloc(dev, MOST, &at, &err),
-       "a queue and memory: %s", err.text);
+    struct place p = open_place();
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        ok(goes_round(dev, queue, at, rows[i].size, rows[i].pieces),
-           "%zu bytes in %d pieces", rows[i].size, rows[i].pieces);
+        ok(goes_round(&p, rows[i].size, rows[i].pieces),
+           "%zu bytes in %d pieces: %s", rows[i].size, rows[i].pieces,
+           p.err.text);
     fill(from_host, MOST, 9);
-    ok(!ompjit_device_upload(dev, at, from_host, MOST, &err) &&
-           !ompjit_device_download(dev, to_host, at, MOST, &err) &&
+    ok(!ompjit_device_upload(p.dev, p.at, from_host, MOST, &p.err) &&
+           !ompjit_device_download(p.dev, to_host, p.at, MOST, &p.err) &&
            is_filled(to_host, MOST, 9),
        "without a queue");
-    ompjit_device_free(dev, at, &err);
-    ompjit_queue_destroy(queue);
-    ompjit_context_destroy(ctx);
+    close_place(&p);
 }
 
 /* By the driver's own copies: the pieces' memory is switched off. */
 static void off(void)
 {
-    ompjit_context *ctx;
-    ompjit_error err = {0};
-    ompjit_queue *queue = NULL;
-    void *at = NULL;
-    ompjit_device *dev = open_gpu(&ctx);
-    ok(!ompjit_queue_create(dev, &queue, &err) &&
-           !ompjit_device_alloc(dev, MOST, &at, &err) &&
-           goes_round(dev, queue, at, MOST, 1),
-       "one copy: %s", err.text);
-    ompjit_device_free(dev, at, &err);
-    ompjit_queue_destroy(queue);
-    ompjit_context_destroy(ctx);
+    struct place p = open_place();
+    ok(goes_round(&p, MOST, 1), "one copy: %s", p.err.text);
+    close_place(&p);
 }
 
 /* Page-locked memory is copied from where it is, when the queue comes to it. */
 static void page_locked(void)
 {
-    ompjit_context *ctx;
-    ompjit_error err = {0};
-    ompjit_queue *queue = NULL;
-    void *at = NULL, *locked = NULL;
-    ompjit_device *dev = open_gpu(&ctx);
-    if (!ok(!ompjit_queue_create(dev, &queue, &err) &&
-                !ompjit_device_alloc(dev, MOST, &at, &err) &&
-                !dev->ops->alloc_host(dev, MOST, false, &locked, &err),
-            "page-locked memory: %s", err.text))
+    struct place p = open_place();
+    void *locked = NULL;
+    if (!ok(!p.dev->ops->alloc_host(p.dev, MOST, false, &locked, &p.err),
+            "page-locked memory: %s", p.err.text))
         return;
     count_anew();
     fill(locked, MOST, 3);
-    ok(!ompjit_queue_upload(queue, at, locked, MOST, &err) &&
-           !ompjit_queue_wait(queue, &err),
-       "from there: %s", err.text);
+    ok(!ompjit_queue_upload(p.queue, p.at, locked, MOST, &p.err) &&
+           !ompjit_queue_wait(p.queue, &p.err),
+       "from there: %s", p.err.text);
     memset(locked, 0, MOST);
-    ok(!ompjit_queue_download(queue, locked, at, MOST, &err) &&
-           !ompjit_queue_wait(queue, &err) && is_filled(locked, MOST, 3),
-       "and there: %s", err.text);
+    ok(!ompjit_queue_download(p.queue, locked, p.at, MOST, &p.err) &&
+           !ompjit_queue_wait(p.queue, &p.err) && is_filled(locked, MOST, 3),
+       "and there: %s", p.err.text);
     ok(copies("cuMemcpyHtoDAsync_v2") == 1 &&
            copies("cuMemcpyDtoHAsync_v2") == 1,
        "by a copy each");
-    dev->ops->free_host(dev, locked, false, &err);
-    ompjit_device_free(dev, at, &err);
-    ompjit_queue_destroy(queue);
-    ompjit_context_destroy(ctx);
+    p.dev->ops->free_host(p.dev, locked, false, &p.err);
+    close_place(&p);
 }
 
 /* A recorded copy reads its source each time. */
 static void recorded(void)
 {
-    ompjit_context *ctx;
-    ompjit_error err = {0};
-    ompjit_queue *queue = NULL;
+    struct place p = open_place();
     ompjit_graph *graph = NULL;
-    void *at = NULL;
     bool right = true;
-    ompjit_device *dev = open_gpu(&ctx);
-    ok(!ompjit_queue_create(dev, &queue, &err) &&
-           !ompjit_device_alloc(dev, MOST, &at, &err) &&
-           !ompjit_graph_begin(queue, &err) &&
-           !ompjit_queue_upload(queue, at, from_host, MOST, &err) &&
-           !ompjit_queue_download(queue, to_host, at, MOST, &err) &&
-           !ompjit_graph_end(queue, &graph, &err),
-       "copies are recorded: %s", err.text);
+    ok(!ompjit_graph_begin(p.queue, &p.err) &&
+           !ompjit_queue_upload(p.queue, p.at, from_host, MOST, &p.err) &&
+           !ompjit_queue_download(p.queue, to_host, p.at, MOST, &p.err) &&
+           !ompjit_graph_end(p.queue, &graph, &p.err),
+       "copies are recorded: %s", p.err.text);
     for (unsigned seed = 1; graph && seed < 3; seed++) {
         fill(from_host, MOST, seed);
-        right &= !ompjit_graph_run(graph, queue, &err) &&
-                 !ompjit_queue_wait(queue, &err) &&
+        right &= !ompjit_graph_run(graph, p.queue, &p.err) &&
+                 !ompjit_queue_wait(p.queue, &p.err) &&
                  is_filled(to_host, MOST, seed);
     }
-    ok(graph && right, "and done again with other data: %s", err.text);
+    ok(graph && right, "and done again with other data: %s", p.err.text);
     ompjit_graph_destroy(graph);
-    ompjit_device_free(dev, at, &err);
-    ompjit_queue_destroy(queue);
-    ompjit_context_destroy(ctx);
+    close_place(&p);
 }
 
 /* ----------------------------------------------------------------- threads */
@@ -225,6 +219,39 @@ static void threads(void)
     ompjit_context_destroy(ctx);
 }
 
+/* Where so many copies are under way, the driver does the next alone. */
+static void most(void)
+{
+    enum { MOST_PIPES = 16 };
+    struct place p = open_place();
+    ompjit__gpu *gpu = p.dev->state;
+    ompjit__queue *queue = NULL;
+    ompjit__gpu_pipe *pipes[MOST_PIPES + 1];
+    ompjit__gpu_call call = {0};
+    int n = 0;
+    ok(!p.dev->ops->queue_create(p.dev, &queue, &p.err) &&
+           !ompjit__gpu_enter(gpu, &p.err),
+       "a queue: %s", p.err.text);
+    do
+        pipes[n] = ompjit__gpu_pipe_for(gpu, OMPJIT__COPY_TO, from_host, MOST,
+                                        queue, &call);
+    while (pipes[n] && n++ < MOST_PIPES);
+    ok(n == MOST_PIPES && !call.code, "%d copies at once", n);
+    ok(!p.dev->ops->copy(p.dev, OMPJIT__COPY_TO, p.at, from_host, MOST, queue,
+                         &p.err) &&
+           copies("cuMemcpyHtoDAsync_v2") == 1,
+       "and another one by the driver");
+    while (n--)
+        ompjit__gpu_pipe_copy(gpu, pipes[n], OMPJIT__COPY_TO,
+                              (uintptr_t)p.at, (uintptr_t)from_host, MOST,
+                              queue, &call);
+    ok(!call.code && !ompjit__gpu_leave(gpu, OMPJIT_OK, &p.err),
+       "all are done");
+    ok(goes_round(&p, MOST, 6), "and the next goes through there again");
+    p.dev->ops->queue_destroy(p.dev, queue);
+    close_place(&p);
+}
+
 /* ---------------------------------------------------------------- failures */
 
 /* What waits for a kernel that fails says which. */
@@ -277,6 +304,7 @@ static const struct scenario scenarios[] = {
     {"page-locked memory", page_locked, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"recorded", recorded, {"PTXI_STREAM=async"}, CLEAN, ANY_GPU},
     {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
+    {"most", most, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"behind a failure", behind_failure, {"PTXI_STREAM=lazy"}, NULL, EMULATED},
     {"settings", settings, {NULL}, NULL, EMULATED},
 };

@@ -69,7 +69,8 @@ typedef struct ompjit__gpu {
     ompjit__queue *queues;   /* every queue there is                      */
     unsigned nqueues;        /* ever made                                 */
     ompjit__queue *more_idle; /* for which `idle` had no room             */
-    ompjit__gpu_pipe *pipes; /* that nobody uses                          */
+    ompjit__gpu_pipe *pipes;  /* that nobody uses                         */
+    unsigned npipes;          /* all there are                            */
     ompjit__event *events[2]; /* that nobody uses: without and with time  */
     ompjit__graph *graphs;   /* every graph there is                      */
     ompjit__loaded *loaded;  /* every image there is                      */
@@ -206,17 +207,20 @@ ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
                                     ompjit_device *from, const void *src,
                                     size_t size, ompjit_error *err);
 
-/* cuda_staging.c, between enter and leave: whether the copy is one of pageable
- * memory that goes through page-locked memory; not where the driver fails, which
- * *call says then. */
-bool ompjit__gpu_pipes(const ompjit__gpu *gpu, enum ompjit__copy direction,
-                       const void *host, size_t size, ompjit__queue *queue,
-                       ompjit__gpu_call *call);
-/* Such a copy: host memory has been read, or written, when it returns. After a
- * failure nothing is under way. */
-void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
-                           uintptr_t dst, uintptr_t src, size_t size,
-                           ompjit__queue *queue, ompjit__gpu_call *call);
+/* cuda_staging.c, between enter and leave: page-locked memory for a copy that
+ * goes through such. NULL: the driver does it alone, or has failed at this, which
+ * *call says. */
+ompjit__gpu_pipe *ompjit__gpu_pipe_for(ompjit__gpu *gpu,
+                                       enum ompjit__copy direction,
+                                       const void *host, size_t size,
+                                       ompjit__queue *queue,
+                                       ompjit__gpu_call *call);
+/* That copy, which takes the memory back: host memory has been read, or written,
+ * when it returns. After a failure nothing is under way. */
+void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
+                           enum ompjit__copy direction, uintptr_t dst,
+                           uintptr_t src, size_t size, ompjit__queue *queue,
+                           ompjit__gpu_call *call);
 void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
 
 /* cuda_host_memory.c */

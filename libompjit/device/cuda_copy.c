@@ -135,12 +135,13 @@ static bool is_small(const ompjit__gpu *gpu, enum ompjit__copy direction,
 }
 
 /* Through page-locked memory, by the thread. */
-static void copy_long(ompjit__gpu *gpu, enum ompjit__copy direction,
-                      uintptr_t dst, uintptr_t src, size_t size,
-                      ompjit__queue *queue, ompjit__gpu_call *call)
+static void copy_long(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
+                      enum ompjit__copy direction, uintptr_t dst,
+                      uintptr_t src, size_t size, ompjit__queue *queue,
+                      ompjit__gpu_call *call)
 {
     ompjit__gpu_timing *timing = time_start(gpu, queue);
-    ompjit__gpu_pipe_copy(gpu, direction, dst, src, size, queue, call);
+    ompjit__gpu_pipe_copy(gpu, pipe, direction, dst, src, size, queue, call);
     time_end(gpu, queue, timing, ompjit__copy_names[direction], size,
              !call->code);
 }
@@ -152,10 +153,14 @@ static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
 {
     const void *host = direction == OMPJIT__COPY_TO ? src : dst;
     uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
-    if (queued && is_small(gpu, direction, src, size, queue))
+    if (queued && is_small(gpu, direction, src, size, queue)) {
         copy_small(gpu, to, src, size, queue, call);
-    else if (ompjit__gpu_pipes(gpu, direction, host, size, queue, call))
-        copy_long(gpu, direction, to, from, size, queue, call);
+        return;
+    }
+    ompjit__gpu_pipe *pipe =
+        ompjit__gpu_pipe_for(gpu, direction, host, size, queue, call);
+    if (pipe)
+        copy_long(gpu, pipe, direction, to, from, size, queue, call);
     else if (!call->code)
         start_copy(gpu, direction, to, from, size, queue, call);
 }

@@ -15,6 +15,10 @@
 /* Two, so that one is on its way and the other with the thread. */
 enum { HALVES = 2, LEAST_PIECE = 64 << 10 };
 
+/* Page-locked memory is the whole machine's: threads that find so many at work
+ * leave their copies to the driver. */
+enum { MOST_PIPES = 16 };
+
 /* The page-locked memory of one copy at a time. */
 struct ompjit__gpu_pipe {
     ompjit__gpu_pipe *next;
@@ -62,14 +66,22 @@ static ompjit__gpu_pipe *new_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
     return NULL;
 }
 
+/* NULL: all that there may be are used, or one could not be made. */
 static ompjit__gpu_pipe *take_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     pthread_mutex_lock(&gpu->lock);
     ompjit__gpu_pipe *pipe = gpu->pipes;
+    bool more = !pipe && gpu->npipes < MOST_PIPES;
     if (pipe)
         gpu->pipes = pipe->next;
+    gpu->npipes += more;
     pthread_mutex_unlock(&gpu->lock);
-    return pipe ? pipe : new_pipe(gpu, call);
+    if (!more || (pipe = new_pipe(gpu, call)))
+        return pipe;
+    pthread_mutex_lock(&gpu->lock);
+    gpu->npipes--;
+    pthread_mutex_unlock(&gpu->lock);
+    return NULL;
 }
 
 static void give_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe)
@@ -196,15 +208,11 @@ static size_t piece_of(const ompjit__gpu_pipe *pipe, size_t size)
 
 /* -------------------------------------------------------------- operation */
 
-bool ompjit__gpu_pipes(const ompjit__gpu *gpu, enum ompjit__copy direction,
-                       const void *host, size_t size, ompjit__queue *queue,
-                       ompjit__gpu_call *call)
+/* Page-locked and managed memory is known to the driver, other memory not. */
+static bool is_pageable(const ompjit__gpu *gpu, const void *host,
+                        ompjit__gpu_call *call)
 {
     unsigned type = 0;
-    if (direction == OMPJIT__COPY_ON || size <= OMPJIT__LONG_COPY ||
-        !gpu->ctx->staging || gpu->facts.host_tables ||
-        ompjit__gpu_records(gpu, queue))
-        return false;
     cu_result r = gpu->cu->cuPointerGetAttribute(
         &type, OMPJIT__CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)host);
     if (r == OMPJIT__CUDA_INVALID_VALUE)
@@ -214,13 +222,24 @@ bool ompjit__gpu_pipes(const ompjit__gpu *gpu, enum ompjit__copy direction,
     return !r && !type;
 }
 
-void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
-                           uintptr_t dst, uintptr_t src, size_t size,
-                           ompjit__queue *queue, ompjit__gpu_call *call)
+ompjit__gpu_pipe *ompjit__gpu_pipe_for(ompjit__gpu *gpu,
+                                       enum ompjit__copy direction,
+                                       const void *host, size_t size,
+                                       ompjit__queue *queue,
+                                       ompjit__gpu_call *call)
 {
-    ompjit__gpu_pipe *pipe = take_pipe(gpu, call);
-    if (!pipe)
-        return;
+    if (direction == OMPJIT__COPY_ON || size <= OMPJIT__LONG_COPY ||
+        !gpu->ctx->staging || gpu->facts.host_tables ||
+        ompjit__gpu_records(gpu, queue) || !is_pageable(gpu, host, call))
+        return NULL;
+    return take_pipe(gpu, call);
+}
+
+void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
+                           enum ompjit__copy direction, uintptr_t dst,
+                           uintptr_t src, size_t size, ompjit__queue *queue,
+                           ompjit__gpu_call *call)
+{
     through t = {gpu, pipe, queue->stream, piece_of(pipe, size), call};
     if (direction == OMPJIT__COPY_TO)
         copy_to(&t, dst, (const char *)src, size);
