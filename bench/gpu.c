@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * gpu [ROUNDS [SCALE]]: what the library costs on a GPU beside the bare CUDA
- * driver, turn by turn: launches, a triad against a copy, long copies of pageable
- * memory, specialized kernels against generic ones; and constructs with present data, whose peer is
- * construct.c, and compiling. SCALE divides the sizes and repeats, for an
- * emulated driver. Times are of the host's clock.
+ * driver, turn by turn: launches, a triad against a copy, long copies of
+ * pageable memory, specialized kernels against generic ones; and constructs
+ * with present data, whose peer is construct.c, and compiling. SCALE divides the
+ * sizes and repeats, for an emulated driver. Times are of the host's clock.
  */
 #include <string.h>
 

@@ -747,10 +747,10 @@ ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err);
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err);
 /* Copies `size` bytes. Host memory stays as it is until the queue was waited
- * for. Of more than 64 KB of pageable memory the calling thread makes pieces that
- * go through page-locked memory, which it waits for, `download` also for what is
- * in the queue before it; page-locked memory is copied without waiting. `copy`
- * is within the device. */
+ * for. Page-locked memory is copied without waiting. More than 64 KB of pageable
+ * memory goes through page-locked memory in pieces: the calling thread waits for
+ * these, and, where it downloads, for all that is in the queue before them.
+ * `copy` is within the device. */
 ompjit_status ompjit_queue_upload(ompjit_queue *queue, void *device_dst,
                                   const void *host_src, size_t size,
                                   ompjit_error *err);
