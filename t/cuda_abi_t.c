@@ -47,6 +47,12 @@ int main(void)
            offsetof(CUmemPoolProps, maxSize) ==
                offsetof(ompjit__cuda_pool_properties, max_size),
        "layout of CUmemPoolProps");
+    ok(sizeof(CUmemAccessDesc) == sizeof(ompjit__cuda_pool_access) &&
+           offsetof(CUmemAccessDesc, location.id) ==
+               offsetof(ompjit__cuda_pool_access, location.id) &&
+           offsetof(CUmemAccessDesc, flags) ==
+               offsetof(ompjit__cuda_pool_access, flags),
+       "layout of CUmemAccessDesc");
     return done_testing();
 }
 #else

@@ -106,10 +106,13 @@ static void faults(void)
     {#name, #name suffix},
 #include "device/cuda_driver.def"
     };
-    /* Only where something else failed, and when the driver is loaded. */
+    /* Only where something else failed, when the driver is loaded, and between
+     * GPUs (t/cuda_t.c). */
     static const char *const elsewhere[] = {
         "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress",
-        "cuCtxSetCurrent", "cuStreamIsCapturing", "cuMemPoolTrimTo", NULL};
+        "cuCtxSetCurrent", "cuStreamIsCapturing", "cuMemPoolTrimTo",
+        "cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuMemPoolSetAccess",
+        NULL};
     cu_context own = own_context();
     for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
         const char *name = functions[i][0];

@@ -671,6 +671,26 @@ static void copied_by_driver(void)
 {
     DRIVER(int, ptxi_driver_calls, const char *);
     ok(ptxi_driver_calls("cuMemcpyPeerAsync"), "by the driver");
+    ok(ptxi_driver_calls("cuCtxEnablePeerAccess") == 1 &&
+           ptxi_driver_calls("cuMemPoolSetAccess") == 1,
+       "straight");
+}
+
+/* x by way of the second GPU's memory to the first's, and back. */
+static bool goes_by_peer(ompjit_device *const devs[2])
+{
+    ompjit_error err = {0};
+    void *from = NULL, *to = NULL;
+    memset(y, 0, sizeof y);
+    bool right =
+        !ompjit_device_alloc(devs[1], sizeof x, &from, &err) &&
+        !ompjit_device_upload(devs[1], from, x, sizeof x, &err) &&
+        !ompjit_device_alloc(devs[0], sizeof x, &to, &err) &&
+        !devs[0]->ops->copy_peer(devs[0], to, devs[1], from, sizeof x, &err) &&
+        !ompjit_device_download(devs[0], y, to, sizeof x, &err) &&
+        !memcmp(x, y, sizeof x);
+    return !ompjit_device_free(devs[1], from, &err) &&
+           !ompjit_device_free(devs[0], to, &err) && right;
 }
 
 /* From one GPU to another, each of which has the image for itself. */
@@ -680,24 +700,69 @@ static void two_gpus(void)
     ompjit_error err = {0};
     ompjit_device *devs[2] = {open_gpu(&ctx)};
     ompjit__image image = image_of(NULL, ptx_kernels);
-    void *from, *to;
     ok(!ompjit_context_device(ctx, 1, &devs[1], &err), "two GPUs");
     ok(!work(devs[1], &image, &err) && results_right(), "work on the second");
     if (emulated())
         made_one_context();
-    ok(!ompjit_device_alloc(devs[1], sizeof x, &from, &err) &&
-           !ompjit_device_upload(devs[1], from, x, sizeof x, &err) &&
-           !ompjit_device_alloc(devs[0], sizeof x, &to, &err) &&
-           !devs[0]->ops->copy_peer(devs[0], to, devs[1], from, sizeof x,
-                                    &err) &&
-           !ompjit_device_download(devs[0], y, to, sizeof x, &err),
-       "a copy from one to the other");
-    ok(!memcmp(x, y, sizeof x), "is right");
+    ok(goes_by_peer(devs), "a copy from one to the other");
     if (emulated())
         copied_by_driver();
     ok(!work(devs[0], &image, &err) && results_right(), "work on the first");
     image_drop(&image);
     ompjit_context_destroy(ctx);
+}
+
+static void fill_x(void)
+{
+    for (int i = 0; i < N; i++)
+        x[i] = (float)i;
+}
+
+/* Copies need nothing of what makes them faster, and ask for it once. */
+static void slow_peers(void)
+{
+    DRIVER(cu_result, ptxi_driver_fail, const char *);
+    DRIVER(int, ptxi_driver_calls, const char *);
+    static const char *const functions[] = {
+        "cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuMemPoolSetAccess"};
+    fill_x();
+    for (size_t i = 0; i < OMPJIT__COUNT(functions); i++) {
+        ompjit_context *ctx;
+        char spec[64];
+        ompjit_device *devs[2] = {open_gpu(&ctx)};
+        ompjit_context_device(ctx, 1, &devs[1], NULL);
+        snprintf(spec, sizeof spec, "%s:1:999", functions[i]);
+        ptxi_driver_fail(spec);
+        ok(goes_by_peer(devs), "%s fails: the copy does not", functions[i]);
+        ok_contains(logged, functions[i], "and the log knows");
+        ok(goes_by_peer(devs) && ptxi_driver_calls(functions[i]) == 1,
+           "it is not tried again");
+        ompjit_context_destroy(ctx);
+    }
+}
+
+/* The application has made them so itself. */
+static void peers_before(void)
+{
+    DRIVER(cu_result, cuInit, unsigned);
+    DRIVER(cu_result, cuDevicePrimaryCtxRetain, cu_context *, cu_device);
+    DRIVER(cu_result, cuDevicePrimaryCtxRelease_v2, cu_device);
+    DRIVER(cu_result, cuCtxSetCurrent, cu_context);
+    DRIVER(cu_result, cuCtxEnablePeerAccess, cu_context, unsigned);
+    ompjit_context *ctx;
+    cu_context own[2];
+    fill_x();
+    ok(!cuInit(0) && !cuDevicePrimaryCtxRetain(&own[0], 0) &&
+           !cuDevicePrimaryCtxRetain(&own[1], 1) && !cuCtxSetCurrent(own[0]) &&
+           !cuCtxEnablePeerAccess(own[1], 0) && !cuCtxSetCurrent(NULL),
+       "the application lets GPUs read each other's memory");
+    ompjit_device *devs[2] = {open_gpu(&ctx)};
+    ompjit_context_device(ctx, 1, &devs[1], NULL);
+    ok(goes_by_peer(devs) && !logged[0], "a copy, of which nothing is said: %s",
+       logged);
+    ompjit_context_destroy(ctx);
+    ok(!cuDevicePrimaryCtxRelease_v2(0) && !cuDevicePrimaryCtxRelease_v2(1),
+       "the contexts are the application's still");
 }
 
 /* Memory that the pool keeps is given back where it is missing. */
@@ -824,6 +889,8 @@ static const struct scenario scenarios[] = {
     {"threads", threads, {"PTXI_STREAM=async"}, CLEAN, ANY_GPU},
     {"threads, lazy", threads, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"two GPUs", two_gpus, {"PTXI_DEVICES=2"}, CLEAN, TWO_GPUS},
+    {"slow peers", slow_peers, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
+    {"peers before", peers_before, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
     {"trimmed pool", trimmed, {0}, CLEAN, EMULATED},
     {"no pools", no_pools, {"PTXI_HIDE=cuMemPoolCreate"}, CLEAN, EMULATED},
     {"limits", limits, {0}, CLEAN, ANY_GPU},

@@ -259,7 +259,7 @@ static cu_pool make_pool(ompjit__gpu *gpu)
     return pool;
 }
 
-static cu_pool pool_of(ompjit__gpu *gpu)
+cu_pool ompjit__gpu_pool(ompjit__gpu *gpu)
 {
     pthread_mutex_lock(&gpu->lock);
     bool tried = gpu->pool_tried;
@@ -305,7 +305,7 @@ static ompjit_status gpu_alloc_queued(ompjit_device *dev, size_t size,
     if (status)
         return status;
     cu_pointer block = 0;
-    cu_pool pool = queue ? pool_of(gpu) : NULL;
+    cu_pool pool = queue ? ompjit__gpu_pool(gpu) : NULL;
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
     call.function = pool ? "cuMemAllocFromPoolAsync" : "cuMemAlloc";
     call.code = pool ? gpu->cu->cuMemAllocFromPoolAsync(
@@ -348,7 +348,7 @@ static ompjit_status gpu_free_queued(ompjit_device *dev, void *ptr,
                               ptr, gpu->ordinal);
         return ompjit__gpu_leave(gpu, status, err);
     }
-    bool pooled = queue && pool_of(gpu);
+    bool pooled = queue && ompjit__gpu_pool(gpu);
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
     call.function = pooled ? "cuMemFreeAsync" : "cuMemFree";
     call.code = pooled ? gpu->cu->cuMemFreeAsync(block, queue->stream)

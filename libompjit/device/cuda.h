@@ -60,6 +60,7 @@ typedef struct ompjit__gpu {
     const volatile unsigned char *own_page; /* 1 in this process, 0 in a child;
                                                NULL: compare pid           */
     _Atomic(cu_context) context; /* the primary one; NULL: not yet retained */
+    _Atomic uint64_t peers; /* GPUs by ordinal whose memory it was to read  */
     _Atomic(ompjit__queue *) idle[OMPJIT__IDLE_QUEUES]; /* used by nobody   */
     ompjit__gpu_clock clock;
 
@@ -222,6 +223,14 @@ void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
                            uintptr_t src, size_t size, ompjit__queue *queue,
                            ompjit__gpu_call *call);
 void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
+
+/* cuda_peer.c: makes the other's memory readable to the GPU, if it can be, where
+ * that was not tried yet. Failures are logged. Both have their contexts; between
+ * enter and leave of `gpu`. */
+void ompjit__gpu_open_peer(ompjit__gpu *gpu, ompjit__gpu *other);
+/* The pool of the GPU's memory, made by the first call; NULL: there is none.
+ * cuda.c */
+cu_pool ompjit__gpu_pool(ompjit__gpu *gpu);
 
 /* cuda_host_memory.c */
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,

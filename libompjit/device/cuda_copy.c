@@ -260,6 +260,7 @@ static ompjit_status copy_peer(ompjit__gpu *gpu, void *dst,
         return status;
     if ((status = ompjit__gpu_borrow(gpu, &q, err)))
         return ompjit__gpu_leave(gpu, status, err);
+    ompjit__gpu_open_peer(gpu, other);
     ompjit__gpu_timing *timing = time_start(gpu, q);
     ompjit__gpu_call call = {
         OMPJIT_STAGE_MAP, "cuMemcpyPeerAsync",

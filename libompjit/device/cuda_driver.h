@@ -35,6 +35,16 @@ typedef struct ompjit__cuda_pool_properties {
     unsigned char reserved[56];
 } ompjit__cuda_pool_properties;
 
+/* CUmemAccessDesc. */
+struct CUmemAccessDesc_st;
+typedef struct ompjit__cuda_pool_access {
+    struct {
+        unsigned type;
+        int id;
+    } location;
+    unsigned flags;
+} ompjit__cuda_pool_access;
+
 enum {
 #define CU_NUMBER(name, value) OMPJIT__CU_##name = value,
 #include "device/cuda_driver.def"
