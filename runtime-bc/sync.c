@@ -11,9 +11,12 @@
  * had. */
 static SHARED uint32_t arrived, phase;
 
+/* Any phase is good to begin with, but LLVM takes what nobody stores for
+ * undefined, and a loop that waits for it to change for one that never ends. */
 EXPORT void ompjit_barrier_init(void)
 {
     arrived = 0;
+    phase = 0;
 }
 
 static void warps_barrier(uint32_t warps)

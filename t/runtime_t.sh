@@ -48,6 +48,18 @@ for threads in 1 64; do
     is "$out" right "  is right"
 done
 # LLVM 22's Attributor takes the fields of such an argument for undefined.
-is "$("$LLVM_BINDIR/llvm-dis" "$builddir/runtime-bc/ompjit_rt_nvptx64.bc" -o - |
-    grep -c byval)" 0 "the runtime passes no structure by value"
+"$LLVM_BINDIR/llvm-dis" "$builddir/runtime-bc/ompjit_rt_nvptx64.bc" \
+    -o "$tmp/runtime.ll"
+is "$(grep -c byval "$tmp/runtime.ll")" 0 \
+    "the runtime passes no structure by value"
+# And what a team's variable is loaded from that no plain store has set: atomic
+# additions are none to it.
+awk '/^@[^ ]* = .*addrspace\(3\)/ { variable[$1] }
+    { for (v in variable) if (index($0, v) && match($0, v "[ ,)]") && !/^@/) {
+        if (/ load /) loaded[v]
+        if (/^ *store /) stored[v]
+    } }
+    END { for (v in loaded) if (!(v in stored)) print v }' "$tmp/runtime.ll" \
+    >"$tmp/never"
+is "$(cat "$tmp/never")" "" "the runtime stores all of a team that it loads"
 done_testing
