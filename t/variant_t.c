@@ -229,6 +229,73 @@ static void racing(unsigned cap)
 
 /* -------------------------------------------------------- prepared launches */
 
+/* What is compiled in beside values stays so; arrays are copied. */
+static void assumptions(void)
+{
+    enum { OTHER = 8 };
+    static ALIGNED double from[N + OTHER], to[N + OTHER];
+    ompjit_bound *b = NULL;
+    ompjit_queue *queue = NULL;
+    ompjit_graph *graph = NULL;
+    ompjit_launch l = OMPJIT_LAUNCH_INIT;
+    ompjit_kernel_info info;
+    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = OTHER}},
+                         {"a", OMPJIT_ARG_F64, {.f64 = 2}},
+                         {"x", OMPJIT_ARG_POINTER, {.p = from}},
+                         {"y", OMPJIT_ARG_POINTER, {.p = to}}};
+    ompjit_kernel_info_get(axpy, &info);
+    for (int i = 0; i < N; i++)
+        from[i] = i;
+    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    ompjit_arg y = args[3], x = args[2];
+    ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "bound");
+    y.value.p = to + 1;
+    ok(ompjit_bound_set(b, 0, &y, &err) == OMPJIT_ERR_ARGUMENT,
+       "an aligned pointer stays aligned: %s", err.text);
+    y.value.p = to + OTHER;
+    ok(!ompjit_bound_set(b, 0, &y, &err) && !ompjit_bound_run(b, &err) &&
+           to[OTHER + 3] == 6 && !to[3],
+       "to another aligned place it goes");
+    ompjit_bound_destroy(b);
+
+    uint32_t of_x = 0;
+    for (uint32_t i = 0; i < info.nparams; i++) {
+        ompjit_param_info p;
+        if (!ompjit_kernel_param(axpy, i, &p, &err) && !strcmp(p.name, "x"))
+            of_x = i;
+    }
+    ompjit_contents contents = {of_x, OTHER * sizeof *from, from};
+    l.ncontents = 1;
+    l.contents = &contents;
+    ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "with contents");
+    ok(!ompjit_bound_set(b, 0, &x, &err), "the same pointer is no change");
+    x.value.p = from + OTHER;
+    ok(ompjit_bound_set(b, 0, &x, &err) == OMPJIT_ERR_ARGUMENT,
+       "what another has is not compiled in: %s", err.text);
+    ompjit_bound_destroy(b);
+
+    uint64_t *sizes = calloc(info.nparams, sizeof *sizes);
+    sizes[of_x] = sizeof from;
+    l.ncontents = 0;
+    l.sizes = sizes;
+    l.nsizes = info.nparams;
+    ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "with sizes");
+    uint64_t builds = stats().builds;
+    sizes[of_x] = 1 << 30;
+    ok(!ompjit_queue_create(dev, &queue, &err) &&
+           !ompjit_graph_begin(queue, &err) &&
+           !ompjit_bound_start(b, queue, &err) &&
+           !ompjit_graph_end(queue, &graph, &err) &&
+           stats().builds == builds,
+       "a recording goes by the sizes that were passed: %s", err.text);
+    free(sizes);
+    to[3] = 0;
+    ok(!ompjit_graph_run(graph, NULL, &err) && to[3] == 6, "and runs");
+    ompjit_graph_destroy(graph);
+    ompjit_queue_destroy(queue);
+    ompjit_bound_destroy(b);
+}
+
 static void bound(void)
 {
     double x[N], y[N], t = 0;
@@ -265,6 +332,7 @@ static void bound(void)
        "a pointer can");
     ompjit_bound_destroy(b);
     ompjit_bound_destroy(NULL);
+    assumptions();
 
     for (int i = 0; i < N; i++)
         x[i] = i;

@@ -147,6 +147,17 @@ static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
+/* What the caller passed may be gone later; the variant has its own. */
+static void keep_arrays(ompjit_bound *b)
+{
+    const ompjit__variant_key *key = ompjit__variant_key_of(b->variant);
+    ompjit__request *request = &b->asked->request;
+    request->ncontents = key->ncontents;
+    request->contents = key->contents;
+    request->sized = key->sized;
+    request->sizes = key->sizes;
+}
+
 static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
 {
     const ompjit__call *call = &b->asked->call;
@@ -155,6 +166,8 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
     key_of(b->asked, &key);
     ompjit_status status =
         ompjit__variant_get(call->mod, &key, 0, &b->variant, err);
+    if (!status)
+        keep_arrays(b);
     if (!status)
         status = ompjit__variant_function(call->mod, b->variant, call->index,
                                           &b->function, err);
@@ -202,8 +215,6 @@ ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
         bound->asked, sizeof *a + k->nparams * sizeof a->values[0]);
     if (!a)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    a->request.ncontents = 0; /* these are the caller's, and may be gone */
-    a->request.contents = NULL;
     a->call.request = &a->request;
     a->call.values = a->values;
     return bind(a, out, err);
@@ -370,6 +381,21 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }
 
+/* What the variant takes for granted of parameter i, where `value` would change
+ * that; else NULL. */
+static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
+{
+    const ompjit__variant_key *key = ompjit__variant_key_of(b->variant);
+    if (i < 64 && key->aligned >> i & 1 && value % OMPJIT__ALIGNMENT)
+        return "that a multiple of 64 is passed for";
+    if (value == b->asked->values[i])
+        return NULL;
+    for (uint32_t j = 0; j < key->ncontents; j++)
+        if (key->contents[j].param == i)
+            return "what is behind";
+    return i < 64 && key->literal_mask >> i & 1 ? "the value of" : NULL;
+}
+
 ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
                                const ompjit_arg *arg, ompjit_error *err)
 {
@@ -388,11 +414,11 @@ ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
         &call->mod->kernels[call->index], arg, &i, &value, err);
     if (status)
         return status;
-    uint64_t folded = ompjit__variant_key_of(b->variant)->literal_mask;
-    if (i < 64 && folded >> i & 1 && value != b->asked->values[i])
+    const char *what = fixed(b, i, value);
+    if (what)
         return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
-                            "kernel %s: %s is compiled into the bound launch",
-                            k->name, k->params[i].name);
+                            "kernel %s: %s %s is compiled into the bound launch",
+                            k->name, what, k->params[i].name);
     b->asked->values[i] = value;
     return OMPJIT_OK;
 }
