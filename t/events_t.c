@@ -368,6 +368,43 @@ static void lent(void)
     close_own(&own);
 }
 
+/* An event for the application is none that somebody has recorded before. */
+static void lent_anew(void)
+{
+    static char from[4096];
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_event *old[2], *event = NULL, *other = NULL;
+    void *handle = NULL, *at = NULL;
+    double seconds;
+    int done = 0;
+    on_gpu = true;
+    open_all(&g);
+    ok(!ompjit_event_create(g.dev, &old[0], &err) &&
+           !ompjit_event_create(g.dev, &old[1], &err) &&
+           !ompjit_device_alloc(g.dev, sizeof from, &at, &err) &&
+           !ompjit_queue_upload(g.queue, at, from, sizeof from, &err) &&
+           !ompjit_event_record(old[0], g.queue, &err) &&
+           !ompjit_event_record(old[1], g.queue, &err),
+       "two events are recorded: %s", err.text);
+    ompjit_event_destroy(old[0]);
+    ompjit_event_destroy(old[1]);
+    ok(!ompjit_event_create(g.dev, &event, &err) &&
+           !ompjit_event_native(event, &handle, &err) &&
+           !ompjit_event_query(event, &done, &err) && done == 1,
+       "one that nobody has recorded has come: %s", err.text);
+    ok(!ompjit_event_create(g.dev, &other, &err) &&
+           !ompjit_event_native(other, &handle, &err) &&
+           !ompjit_queue_wait(g.queue, &err) &&
+           ompjit_event_elapsed(event, other, &seconds, &err) ==
+               OMPJIT_ERR_DRIVER,
+       "and two have no time between them");
+    ompjit_event_destroy(event);
+    ompjit_event_destroy(other);
+    ok(!ompjit_device_free(g.dev, at, &err), "done");
+    close_all(&g);
+}
+
 /* Nothing to adopt, and no other software to know of it. */
 static void host_only(void)
 {
@@ -437,6 +474,7 @@ static const struct scenario scenarios[] = {
     {"adopted, async", adopted, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
     {"adopted, lazy", adopted, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"lent", lent, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
+    {"lent anew", lent_anew, {"PTXI_STREAM=lazy"}, CLEAN, EMULATED},
     {"faults", faults, {"PTXI_STREAM=async"}, CLEAN, EMULATED},
 };
 

@@ -309,8 +309,8 @@ ompjit_status ompjit__gpu_event_native(ompjit_device *dev,
 {
     ompjit__gpu *gpu = dev->state;
     ompjit_status status = OMPJIT_OK;
-    if (!*event && !(status = ompjit__gpu_enter(gpu, err)))
-        status = ompjit__gpu_leave(gpu, make_event(gpu, true, event, err), err);
+    if (!*event && !(status = ompjit__gpu_enter(gpu, err))) /* never recorded */
+        status = ompjit__gpu_leave(gpu, new_event(gpu, true, event, err), err);
     if (!status)
         *native = (*event)->event;
     return status;
