@@ -510,13 +510,47 @@ static void mappers(bool shares)
 
 /* ------------------------------------------------------------------- update */
 
+/* As clang 22 emits a stride's dimensions; the last is the element. */
+typedef struct {
+    uint64_t offset, count, stride;
+} dim;
+
+/* Clang does not say where a member with strides is: it begins where all does
+ * that is updated of the structure, if nothing else does. */
+static void in_structures(ompjit_device *dev)
+{
+    static struct {
+        int before, many[20], after;
+    } s;
+    static const dim d[] = {{2, 3, 8}, {0, 1, 4}};
+    int64_t strided = FROM | (int64_t)OMPJIT__MAP_NON_CONTIG | MEMBER(0);
+    ompjit_error err = {0};
+    one(dev, ompjit__map_begin, &s, sizeof s, NONE, NULL);
+    int *there = ompjit__present_lookup(dev, s.many);
+    for (int i = 0; i < 20; i++)
+        there[i] = 1;
+    arrays a = {0};
+    add(&a, &s, &s.many[2], 5 * sizeof(int), NONE);
+    add(&a, &s, (void *)d, 2, strided);
+    add(&a, &s, &s.after, sizeof s.after, FROM | MEMBER(0));
+    int n = 0;
+    ok(!ompjit__map_update(dev, &a.m, &err), "of a structure: %s", err.text);
+    for (int i = 0; i < 20; i++)
+        n += s.many[i];
+    ok(n == 3 && s.many[2] && s.many[4] && s.many[6], "with its stride");
+    arrays b = {0};
+    add(&b, &s, &s.before, sizeof s, NONE);
+    add(&b, &s, &s.before, sizeof s.before, FROM | MEMBER(0));
+    add(&b, &s, (void *)d, 2, strided);
+    ok(ompjit__map_update(dev, &b.m, &err) == OMPJIT_ERR_MAPPING,
+       "beside what begins before it");
+    ok_contains(err.text, "does not tell where it begins", "it is an error");
+    one(dev, ompjit__map_end, &s, sizeof s, NONE, NULL);
+}
+
 static void sections(void)
 {
-    typedef struct {
-        uint64_t offset, count, stride;
-    } dim;
     static double x[100]; /* [10][10] */
-    /* As clang 22 emits them; the last is the element. */
     static const struct {
         const char *name;
         int n, copies;
@@ -556,6 +590,7 @@ static void sections(void)
     add(&a, x, x, 17, FROM | (int64_t)OMPJIT__MAP_NON_CONTIG);
     ok(ompjit__map_update(dev, &a.m, &err) == OMPJIT_ERR_MAPPING,
        "17 dimensions are too many");
+    in_structures(dev);
     one(dev, ompjit__map_end, x, sizeof x, NONE, NULL);
     ok(!fake_delete(dev), "nothing leaked");
 }

@@ -28,6 +28,13 @@ static bool logged(const ompjit__construct *c, const ompjit__attached *a)
     return l != NULL;
 }
 
+/* What the device's copy of a pointer is, whose host value is `base`. */
+static char *value_of(const char *base, const char *begin, char *device_begin)
+{
+    return (char *)((uintptr_t)device_begin -
+                    ((uintptr_t)begin - (uintptr_t)base));
+}
+
 /* Makes the device's copy of the pointer at host address `at` point to where
  * the device has `begin`; `base` is the host pointer's value. */
 static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
@@ -36,8 +43,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
                             ompjit_error *err)
 {
     char *device = ompjit__present_device(pointer, at);
-    char *value = (char *)((uintptr_t)device_begin -
-                           ((uintptr_t)begin - (uintptr_t)base));
+    char *value = value_of(base, begin, device_begin);
     if (device == at)
         return OMPJIT_OK;
     ompjit__attached *a = ompjit__present_attached(pointer, at);
@@ -138,4 +144,78 @@ ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
                         it->base, it->begin, it->device, err);
     }
     return st;
+}
+
+/* ------------------------------------------------------------------ users */
+
+/* Found anew each time: what the construct maps others may delete. */
+static ompjit__attached *attached_of(const ompjit__construct *c,
+                                     const ompjit__item *it)
+{
+    const char *at = it->pointer_at ? it->pointer_at : it->base;
+    ompjit__mapped *pointer;
+    if (ompjit__item_private(it) ||
+        !(it->type & (OMPJIT__MAP_ATTACH | OMPJIT__MAP_PTR_AND_OBJ)) ||
+        ompjit__present_find(c->table, at, OMPJIT__POINTER_SIZE, &pointer) !=
+            OMPJIT__CONTAINED)
+        return NULL;
+    return ompjit__present_attached(pointer, at);
+}
+
+void ompjit__attach_use(ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ompjit__attached *a = attached_of(c, &c->items[i]);
+        c->items[i].uses = a != NULL;
+        if (a)
+            a->users++;
+    }
+}
+
+void ompjit__attach_unuse(ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (!c->items[i].uses)
+            continue;
+        ompjit__attached *a = attached_of(c, &c->items[i]);
+        c->items[i].uses = false;
+        if (a && a->users && !--a->users)
+            pthread_cond_broadcast(&c->table->sent);
+    }
+}
+
+/* Would the item make a pointer that a kernel goes by point elsewhere? */
+static bool redirects(const ompjit__construct *c, const ompjit__item *it)
+{
+    const ompjit__attached *a = attached_of(c, it);
+    bool attach = it->type & OMPJIT__MAP_ATTACH;
+    ompjit__mapped *pointee;
+    char *base;
+    if (!a || !a->users)
+        return false;
+    uint64_t size = attach ? 1 : (uint64_t)it->size;
+    if (ompjit__present_find(c->table, it->begin, size, &pointee) !=
+        OMPJIT__CONTAINED)
+        return true;
+    if (attach && !(it->type & OMPJIT__MAP_ALWAYS))
+        return false;
+    memcpy(&base, it->base, sizeof base);
+    char *value = value_of(base, it->begin,
+                           ompjit__present_device(pointee, it->begin));
+    return memcmp(a->value, &value, sizeof value) != 0;
+}
+
+bool ompjit__attach_wait(ompjit__construct *c)
+{
+    bool waited = false;
+    for (size_t i = 0; i < c->n;) {
+        if (redirects(c, &c->items[i])) {
+            pthread_cond_wait(&c->table->sent, &c->table->lock);
+            waited = true;
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    return waited;
 }

@@ -26,6 +26,7 @@ typedef struct ompjit__item {
     bool combined;           /* the next item is a member of this           */
     bool counted, pointer_counted; /* begin added to a count                */
     bool ahead;              /* copied to the host behind the kernel        */
+    bool uses;               /* is among its pointer's users                */
 } ompjit__item;
 
 #define OMPJIT__FEW_ITEMS 16
@@ -197,6 +198,23 @@ bool ompjit__item_came(const ompjit__construct *c, const ompjit__item *it);
 size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
                          char **host);
 
+/* strided.c: where a section with strides is. `n` dimensions of pieces, each of
+ * `piece` bytes without gaps; the first begins at `begin`. MAPPING where that
+ * cannot be told. */
+enum { OMPJIT__MOST_DIMENSIONS = 16 };
+typedef struct ompjit__dimension {
+    uint64_t offset, count, stride; /* in strides or elements; bytes */
+} ompjit__dimension;
+typedef struct ompjit__strided {
+    char *begin;
+    uint64_t piece;
+    unsigned n;
+    ompjit__dimension dimensions[OMPJIT__MOST_DIMENSIONS];
+} ompjit__strided;
+ompjit_status ompjit__strided_read(const ompjit__construct *c,
+                                   const ompjit__item *it,
+                                   ompjit__strided *out, ompjit_error *err);
+
 /* What another construct copies into the entry comes before what this one does
  * next. For this and the next two the lock is held. */
 ompjit_status ompjit__construct_after(ompjit__construct *c,
@@ -230,6 +248,13 @@ void ompjit__construct_borrow(ompjit__construct *c);
 ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err);
 void ompjit__attach_keep(ompjit__construct *c);
 void ompjit__attach_undo(ompjit__construct *c);
+/* From now on until unuse a kernel may go by the construct's pointers, and nobody
+ * makes them point elsewhere: who wants to, which threads do that map different
+ * parts of what one pointer points to, waits for it before anything is done. True:
+ * it did, and the lock was given back meanwhile. The lock is held. */
+void ompjit__attach_use(ompjit__construct *c);
+void ompjit__attach_unuse(ompjit__construct *c);
+bool ompjit__attach_wait(ompjit__construct *c);
 
 /* Enters, copies, attaches; all or nothing. The lock is held, but given back
  * first where somebody else's copies are to be waited for. */

@@ -345,7 +345,9 @@ static void undo(ompjit__construct *c)
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
-    ompjit__late_wait(c);
+    do
+        ompjit__late_wait(c);
+    while (ompjit__attach_wait(c));
     c->number = ++c->table->constructs;
     for (size_t i = 0; i < c->n && !st; i++)
         if (!ompjit__item_private(&c->items[i]) &&
@@ -554,6 +556,8 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     ompjit_status st = OMPJIT_OK;
     size_t done = 0;
     ompjit__late_wait(c);
+    if (entered)
+        ompjit__attach_unuse(c);
     for (; done < c->n && !st; done++) {
         ompjit__item *it = &c->items[done];
         if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH) {
@@ -624,14 +628,8 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     return st;
 }
 
-/* One dimension of a strided section, as clang passes it: `offset` in units
- * of `stride`, `stride` in bytes. The last dimension is the element. */
-typedef struct dimension {
-    uint64_t offset, count, stride;
-} dimension;
-
 static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
-                                    const dimension *d, unsigned n,
+                                    const ompjit__dimension *d, unsigned n,
                                     ompjit_error *err)
 {
     if (!n)
@@ -646,30 +644,15 @@ static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
     return st;
 }
 
-/* A section a[2:4][1:3:2]. Inner dimensions without gaps become one piece.
- * Clang 18 to 22 count the lower bound in strides, not in elements, which is
- * wrong where a stride is given; in the innermost dimension, whose elements'
- * size is known, it is put right. */
 static ompjit_status update_section(ompjit__construct *c,
                                     const ompjit__item *it, ompjit_error *err)
 {
-    unsigned n = (unsigned)it->size;
-    dimension d[16];
-    if (it->size < 1 || it->size > (int64_t)OMPJIT__COUNT(d))
-        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                            "target update of a section with %" PRId64
-                            " dimensions; 1 to %zu are possible", it->size,
-                            OMPJIT__COUNT(d));
-    memcpy(d, it->begin, n * sizeof *d);
-    uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
-    for (unsigned i = 0; i < n; i++)
-        offset += d[i].offset * (i + 2 == n ? element : d[i].stride);
-    while (n > 1 && d[n - 2].stride == element)
-        element *= d[--n - 1].count;
+    ompjit__strided s;
     ompjit__item piece = *it;
-    piece.begin = it->base + offset;
-    piece.size = (int64_t)element;
-    return update_strided(c, &piece, d, n - 1, err);
+    ompjit_status st = ompjit__strided_read(c, it, &s, err);
+    piece.begin = s.begin;
+    piece.size = (int64_t)s.piece;
+    return st ? st : update_strided(c, &piece, s.dimensions, s.n, err);
 }
 
 ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,

@@ -273,8 +273,10 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
     ompjit__present_lock(c->table);
     ompjit_status st = ompjit__construct_begin(c, err);
     bool begun = !st;
-    if (begun)
+    if (begun) {
+        ompjit__attach_use(c);
         st = make_arguments(a, c, err);
+    }
     st = ompjit__construct_commit(c, begun, st, err);
     ompjit__present_unlock(c->table);
     return st;

@@ -20,6 +20,7 @@ typedef struct ompjit__attached {
     struct ompjit__mapped *owner;      /* whose record it is             */
     char *host, *device;   /* the pointer's two addresses                */
     uint32_t size;         /* 8, or that of a Fortran descriptor         */
+    uint32_t users;        /* kernels under way that may go by it        */
     unsigned char value[]; /* what the device has there: `size` bytes    */
 } ompjit__attached;
 
@@ -62,7 +63,8 @@ typedef struct ompjit__mapped {
 
 struct ompjit__present {
     pthread_mutex_t lock;
-    pthread_cond_t sent;   /* one of the arrivals that are unsent        */
+    pthread_cond_t sent;   /* one of the arrivals that are unsent, or a
+                              pointer's last user has gone               */
     unsigned unsent;       /* how many                                   */
     ompjit__mapped *root;
     size_t count;

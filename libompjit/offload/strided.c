@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Sections with strides in a target update, a[2:4][1:3:2], as clang passes them:
+ * a base, and for each dimension where it begins, how many there are, and how far
+ * they are from each other. Two things clang does not say are found here.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "offload/construct.h"
+
+/* Clang 18 to 22 count the lower bound in strides, not in elements, which is
+ * wrong where a stride is given; in the innermost dimension, whose elements' size
+ * is known, it is put right. The last dimension is the element. */
+static uint64_t offset_of(const ompjit__dimension *d, unsigned n)
+{
+    uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
+    for (unsigned i = 0; i < n; i++)
+        offset += d[i].offset * (i + 2 == n ? element : d[i].stride);
+    return offset;
+}
+
+/* Of a structure's member the base is the structure, whose entry begins at the
+ * first thing that is updated: where that is no other member, it is this section.
+ * NULL: it may be another. */
+static char *begin_in_structure(const ompjit__construct *c,
+                                const ompjit__item *it)
+{
+    uint64_t owner = it->type & OMPJIT__MAP_MEMBER_OF;
+    char *begin = NULL;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].index == ompjit__map_parent(it->type) &&
+            !c->items[i].component)
+            begin = c->items[i].begin;
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *other = &c->items[i];
+        bool member = other != it &&
+                      (other->type & OMPJIT__MAP_MEMBER_OF) == owner;
+        if (member && (other->type & OMPJIT__MAP_NON_CONTIG ||
+                       other->begin == begin))
+            return NULL;
+    }
+    return begin;
+}
+
+static ompjit_status begin_of(const ompjit__construct *c,
+                              const ompjit__item *it, uint64_t offset,
+                              char **out, ompjit_error *err)
+{
+    if (it->type & OMPJIT__MAP_PTR_AND_OBJ) { /* the base is the pointer */
+        memcpy(out, it->base, OMPJIT__POINTER_SIZE);
+        *out += offset;
+    } else if (!(it->type & OMPJIT__MAP_MEMBER_OF)) {
+        *out = it->base + offset;
+    } else if (!(*out = begin_in_structure(c, it))) {
+        char text[OMPJIT__RANGE_TEXT];
+        ompjit__range_text(text, it->base, 0, it->name);
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "target update of a section with a stride in a "
+                            "structure, %s, beside other members: the compiler "
+                            "does not tell where it begins. A directive of "
+                            "its own does",
+                            text);
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__strided_read(const ompjit__construct *c,
+                                   const ompjit__item *it,
+                                   ompjit__strided *out, ompjit_error *err)
+{
+    ompjit__dimension *d = out->dimensions;
+    unsigned n = (unsigned)it->size;
+    out->begin = NULL;
+    out->piece = 0;
+    if (it->size < 1 || it->size > OMPJIT__MOST_DIMENSIONS)
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "target update of a section with %" PRId64
+                            " dimensions; 1 to %d are possible", it->size,
+                            OMPJIT__MOST_DIMENSIONS);
+    memcpy(d, it->begin, n * sizeof *d);
+    ompjit_status st = begin_of(c, it, offset_of(d, n), &out->begin, err);
+    out->piece = d[n - 1].count * d[n - 1].stride;
+    while (n > 1 && d[n - 2].stride == out->piece)
+        out->piece *= d[--n - 1].count;
+    out->n = n - 1;
+    return st;
+}
