@@ -279,6 +279,9 @@ typedef struct ompjit_context_options {
  * its modules; its devices end with it. */
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **ctx, ompjit_error *err);
+/* A process may exit with contexts that are not destroyed: exit waits for the
+ * variant that is being built in the background (10 seconds at most) and begins
+ * no other. */
 void ompjit_context_destroy(ompjit_context *ctx);
 
 /* The first failure of a target construct since the last call, as on_failure

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Variants of kernels on the host device: policies, prepared launches, the
- * bound on their number, builds by several threads, the background, fork.
+ * bound on their number, builds by several threads, the background, fork,
+ * the end of the process.
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -376,8 +377,164 @@ static void forked(void)
     close_module();
 }
 
+/* ------------------------------------------------------------------- exit */
+
+/* Nothing is destroyed before the process ends, and a build is under way. What
+ * a child finds at its end is its status. */
+static int unrest;
+
+/* A handler: is nothing built any more? */
+static void look(void)
+{
+    unsigned long long builds = stats().builds;
+    usleep(200000);
+    unrest |= stats().builds != builds;
+}
+
+static void look_last(void)
+{
+    look();
+    for (int i = 0; i < 3; i++) /* where no thread is left */
+        unrest |= !launch(OMPJIT_SPECIALIZE_AUTO, 4, 0);
+    unrest |= !launch(OMPJIT_SPECIALIZE_NOW, 5, 100);
+}
+
+static void finish(void)
+{
+    _exit(unrest);
+}
+
+static void begin_build(void)
+{
+    atexit(look_last);
+    open_module(0);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 2, 0);
+    usleep(1000);
+}
+
+static void exit_main(void)
+{
+    begin_build();
+    atexit(look); /* called before what the library has set */
+    exit(1);
+}
+
+static void *call_exit(void *unused)
+{
+    (void)unused;
+    exit(1);
+}
+
+static void exit_thread(void)
+{
+    pthread_t thread;
+    begin_build();
+    pthread_create(&thread, NULL, call_exit, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void *destroy(void *unused)
+{
+    close_module();
+    return unused;
+}
+
+static void exit_destroying(void)
+{
+    pthread_t thread;
+    open_module(0);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 2, 0);
+    pthread_create(&thread, NULL, destroy, NULL);
+    exit(1);
+}
+
+static pthread_t main_thread;
+
+static void put(void *data, const unsigned char key[32], const void *bytes,
+                size_t size)
+{
+    (void)data, (void)key, (void)bytes, (void)size;
+    if (!pthread_equal(main_thread, pthread_self()))
+        exit(1);
+}
+
+static void exit_job(void)
+{
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    main_thread = pthread_self();
+    options.devices = "host";
+    options.cache = OMPJIT_CACHE_MEMORY;
+    options.cache_put = put;
+    if (ompjit_context_create(&options, &ctx, &err) ||
+        ompjit_context_device(ctx, 0, &dev, &err) ||
+        ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
+        ompjit_module_kernel(mod, "axpy", &axpy, &err))
+        _exit(2);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 2, 0);
+    sleep(30);
+    _exit(3);
+}
+
+/* Not the end of the process. */
+static void *go_on(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 6, 0);
+    for (int i = 0; i < 300 && is_ready(6) != 1; i++)
+        usleep(10000);
+    _exit(is_ready(6) != 1);
+}
+
+static void main_ends(void)
+{
+    pthread_t thread;
+    open_module(0);
+    for (int i = 0; i < 3; i++)
+        launch(OMPJIT_SPECIALIZE_AUTO, 2, 0);
+    pthread_create(&thread, NULL, go_on, NULL);
+    pthread_exit(NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} ends[] = {
+    {"exit while a variant is built", exit_main},
+    {"from another thread", exit_thread},
+    {"while another thread destroys the context", exit_destroying},
+    {"from what builds the variant", exit_job},
+    {"the main thread ends alone: the background goes on", main_ends},
+};
+
+static void exits(void)
+{
+    if (!may_fork()) {
+        ok(1, "exits # SKIP ThreadSanitizer's own locks");
+        return;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60);
+            atexit(finish); /* the last that is called */
+            ends[i].run();
+            _exit(9);
+        }
+        int status = -1;
+        waitpid(pid, &status, 0);
+        ok(status == 0, "%s: wait status %x", ends[i].name, (unsigned)status);
+    }
+}
+
 int main(void)
 {
+    exits(); /* while the process has no handlers of the library */
     policies();
     limits();
     bad_requests();
