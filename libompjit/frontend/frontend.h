@@ -231,6 +231,8 @@ ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
 /* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err);
+/* What clang gets wrong in the functions of reductions. reduction.c */
+ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 /* upgrade.c calls it for the function that starts a kernel. */

@@ -347,7 +347,9 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
         status = check_kernels(m, init, name, err);
     if (!status && uses_openmp(m))
         status = check_flags(m, name, err);
-    return status ? status : lengthen_all(m, err);
+    if (!status)
+        status = lengthen_all(m, err);
+    return status ? status : ompjit__mend_reductions(m, err);
 }
 
 /* What clang 22 made here of CUDA calls the runtime by a header of ours. */
