@@ -138,7 +138,7 @@ static void *SHARED of_team;
 EXPORT NOINLINE void *ompjit_alloc_of_team(size_t size)
 {
     if (plat_tid() == 0 && !(of_team = malloc(size ? size : 1)))
-        plat_fail("out of device memory for a lastprivate variable");
+        plat_fail("out of device memory for a variable of a team");
     plat_barrier();
     void *p = of_team;
     plat_barrier(); /* the next one is stored only then */
@@ -150,4 +150,44 @@ EXPORT NOINLINE void ompjit_free_of_team(void *p, size_t size)
     plat_barrier();
     if (plat_tid() == 0)
         free(p);
+}
+
+/* Likewise one for all threads of the region that the caller is in, for the
+ * buffer of a scan (libompjit/ir/scan.c). A thread that is alone has its own.
+ */
+EXPORT NOINLINE void *ompjit_alloc_of_region(size_t size)
+{
+    void *p;
+    if (threads_here() == 1) {
+        if (!(p = malloc(size)))
+            plat_fail("out of device memory for the buffer of a scan");
+        return p;
+    }
+    if (plat_tid() == 0 && !(of_team = malloc(size)))
+        plat_fail("out of device memory for the buffer of a scan");
+    barrier_here();
+    p = of_team;
+    barrier_here();
+    return p;
+}
+
+EXPORT NOINLINE void ompjit_free_of_region(void *p, size_t size)
+{
+    bool alone = threads_here() == 1;
+    if (!alone)
+        barrier_here();
+    if (alone || plat_tid() == 0)
+        free(p);
+}
+
+/* Of the region's threads one makes a scan's passes; all wait for it. */
+EXPORT NOINLINE bool ompjit_scan_begin(void)
+{
+    return threads_here() == 1 || plat_tid() == 0;
+}
+
+EXPORT NOINLINE void ompjit_scan_end(void)
+{
+    if (threads_here() != 1)
+        barrier_here();
 }

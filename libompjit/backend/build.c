@@ -185,6 +185,7 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status)
         ompjit__translate_calls(b->m, b->unit);
     ompjit__share_lastprivate(b->m);
+    ompjit__share_scans(b->m);
     if (!status && (b->host || !b->unit->stays_generic))
         status = ompjit__share_globals(b->m, b->host, b->spec, b->image,
                                        err);

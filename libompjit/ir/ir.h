@@ -33,6 +33,13 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
 /* Gives each team one copy of what clang copies from its last iteration, where
  * in SPMD mode each thread had one. ir/last.c */
 void ompjit__share_lastprivate(LLVMModuleRef m);
+/* Whether only kernels in SPMD mode run the function's code, and outside of
+ * parallel regions. ir/last.c */
+bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
+
+/* Gives the threads that share a scan one buffer for it, and leaves out its
+ * passes over a single element. Of what clang has not optimized. ir/scan.c */
+void ompjit__share_scans(LLVMModuleRef m);
 
 /* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
  * and stores. ir/local.cc */

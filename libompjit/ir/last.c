@@ -115,6 +115,11 @@ static bool is_spmd(LLVMModuleRef m, LLVMValueRef f, unsigned depth)
     return LLVMGetFirstUse(f) != NULL;
 }
 
+bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f)
+{
+    return is_spmd(m, f, CALLERS);
+}
+
 /* What calls one function calls another of the same type, which the runtime
  * has. */
 static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
@@ -152,7 +157,7 @@ static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
                                               : MOST + 1;
         if (n <= MOST)
             share(m, call, n);
-        else if (is_spmd(m, f, CALLERS))
+        else if (ompjit__runs_spmd(m, f))
             share_allocated(m, call);
     }
 }
@@ -186,7 +191,7 @@ static void share_in(LLVMModuleRef m, struct way way)
 {
     LLVMBasicBlockRef copies = LLVMGetSuccessor(way.branch, way.successor);
     share_copied(m, copies);
-    if (is_spmd(m, LLVMGetBasicBlockParent(copies), CALLERS))
+    if (ompjit__runs_spmd(m, LLVMGetBasicBlockParent(copies)))
         go_alone(m, way);
 }
 
