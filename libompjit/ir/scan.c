@@ -35,6 +35,7 @@ struct scan {
     LLVMModuleRef m;
     LLVMValueRef log2, passes; /* log2(n), n' */
     LLVMBasicBlockRef start, outer, inner, exit;
+    bool found;     /* its buffer                                 */
     bool of_region; /* the buffer is of the region's own function */
 };
 
@@ -323,8 +324,9 @@ static LLVMValueRef stored_at(LLVMValueRef pointers, uint64_t place)
 }
 
 /* The array that the region is given there by those who start it. */
-static void share_argument(LLVMModuleRef m, LLVMValueRef region, unsigned k)
+static void share_argument(struct scan *s, LLVMValueRef region, unsigned k)
 {
+    LLVMModuleRef m = s->m;
     for (LLVMUseRef u = LLVMGetFirstUse(region), next; u; u = next) {
         LLVMValueRef start = LLVMGetUser(u);
         next = LLVMGetNextUse(u);
@@ -338,6 +340,7 @@ static void share_argument(LLVMModuleRef m, LLVMValueRef region, unsigned k)
         bool of_team = array && slot_of(array) && ompjit__runs_spmd(m, f);
         if (!array)
             continue;
+        s->found = true;
         store_last(m, array, of_team ? TEAM : ALONE);
         if (of_team)
             share(m, array, "ompjit_alloc_of_team", "ompjit_free_of_team");
@@ -364,7 +367,7 @@ static void share_element(struct scan *s, LLVMValueRef element)
     while (LLVMIsAGetElementPtrInst(array))
         array = LLVMGetOperand(array, 0);
     if (slot_of(array)) {
-        s->of_region = true;
+        s->found = s->of_region = true;
         store_last(s->m, array, REGION_THREADS);
         share(s->m, array, "ompjit_alloc_of_region", "ompjit_free_of_region");
         return;
@@ -374,7 +377,7 @@ static void share_element(struct scan *s, LLVMValueRef element)
                              : NULL;
     for (unsigned k = 0; given && k < LLVMCountParams(f); k++)
         if (LLVMGetParam(f, k) == given)
-            share_argument(s->m, f, k);
+            share_argument(s, f, k);
 }
 
 static void share_buffers(struct scan *s)
@@ -400,8 +403,10 @@ void ompjit__share_scans(LLVMModuleRef m)
         struct scan s = {.m = m};
         if (!LLVMIsACallInst(LLVMGetUser(u)) || !find(&s, LLVMGetUser(u)))
             continue;
-        clamp_count(&s);
         share_buffers(&s);
+        if (!s.found)
+            continue;
+        clamp_count(&s);
         guard(&s);
     }
 }
