@@ -719,10 +719,10 @@ ompjit_status ompjit_bound_run(ompjit_bound *bound, ompjit_error *err);
 ompjit_status ompjit_bound_start(ompjit_bound *bound, ompjit_queue *queue,
                                  ompjit_error *err);
 /* Changes parameter `i`, or the one that arg names. ARGUMENT error where its
- * value is folded, or what it points to, or that it is a multiple of 64, which
- * pointers of specialized launches are where they were when it was bound; what
- * the caller promised by `sizes` holds for the new pointer, too. Not while
- * another thread runs it. */
+ * value is folded, or what it points to; what the caller promised by `noalias`
+ * and `sizes` holds for a new pointer, too. Where the variant counts on a
+ * multiple of 64 (OMPJIT_FOLD_ALIGNMENT) and gets another pointer, one that does
+ * not is compiled. Not while another thread runs it. */
 ompjit_status ompjit_bound_set(ompjit_bound *bound, unsigned i,
                                const ompjit_arg *arg, ompjit_error *err);
 void ompjit_bound_destroy(ompjit_bound *bound);

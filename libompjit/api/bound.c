@@ -122,36 +122,41 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 
 /* ------------------------------------------------------ prepared launches */
 
-struct ompjit_bound {
+/* What is chosen for the arguments. */
+struct choice {
     ompjit__prepared *prepared; /* the device's own way, or NULL */
     struct asked *asked;
     ompjit__variant *variant;
     ompjit__function *function;
     ompjit__environment environment;
-    atomic_flag busy; /* the environment is in use */
     unsigned nargs;
-    void **args;      /* of the ABI: addresses of values */
+    void **args; /* of the ABI: addresses of values, and in the bound launch */
+};
+
+struct ompjit_bound {
+    struct choice now;
+    atomic_flag busy; /* the environment is in use */
 };
 
 /* The ABI's arguments, the environment's before the kernel's own. */
 static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
                                ompjit_error *err)
 {
-    b->args = calloc(k->nparams + 1, sizeof *b->args);
-    if (!b->args)
+    b->now.args = calloc(k->nparams + 1, sizeof *b->now.args);
+    if (!b->now.args)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (k->launch_env)
-        b->args[b->nargs++] = &b->environment.device;
+        b->now.args[b->now.nargs++] = &b->now.environment.device;
     for (unsigned i = 0; i < k->nparams; i++)
-        b->args[b->nargs++] = &b->asked->values[i];
+        b->now.args[b->now.nargs++] = &b->now.asked->values[i];
     return OMPJIT_OK;
 }
 
 /* What the caller passed may be gone later; the variant has its own. */
 static void keep_arrays(ompjit_bound *b)
 {
-    const ompjit__variant_key *key = ompjit__variant_key_of(b->variant);
-    ompjit__request *request = &b->asked->request;
+    const ompjit__variant_key *key = ompjit__variant_key_of(b->now.variant);
+    ompjit__request *request = &b->now.asked->request;
     request->ncontents = key->ncontents;
     request->contents = key->contents;
     request->sized = key->sized;
@@ -160,31 +165,33 @@ static void keep_arrays(ompjit_bound *b)
 
 static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
 {
-    const ompjit__call *call = &b->asked->call;
+    struct choice *c = &b->now;
+    const ompjit__call *call = &c->asked->call;
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    ompjit__geometry *geometry = &c->asked->geometry;
     ompjit__variant_key key;
-    key_of(b->asked, &key);
+    key_of(c->asked, &key);
     ompjit_status status =
-        ompjit__variant_get(call->mod, &key, 0, &b->variant, err);
+        ompjit__variant_get(call->mod, &key, 0, &c->variant, err);
     if (!status)
         keep_arrays(b);
     if (!status)
-        status = ompjit__variant_function(call->mod, b->variant, call->index,
-                                          &b->function, err);
+        status = ompjit__variant_function(call->mod, c->variant, call->index,
+                                          &c->function, err);
     if (!status)
-        ompjit__settle_geometry(call, b->function,
-                                ompjit__variant_mode(b->variant, call->index),
-                                &b->asked->geometry);
+        ompjit__settle_geometry(call, c->function,
+                                ompjit__variant_mode(c->variant, call->index),
+                                geometry);
     if (!status)
-        status = ompjit__environment_new(k, call->dev, &b->asked->geometry,
-                                         &b->environment, err);
+        status = ompjit__environment_new(k, call->dev, geometry,
+                                         &c->environment, err);
     if (!status)
         status = make_args(b, k, err);
-    if (status || b->environment.block || !call->dev->ops->prepare ||
+    if (status || c->environment.block || !call->dev->ops->prepare ||
         call->mod->ctx->watched) /* then each launch is looked at */
         return status;
-    return call->dev->ops->prepare(call->dev, b->function, &b->asked->geometry,
-                                   b->args, &b->prepared, err);
+    return call->dev->ops->prepare(call->dev, c->function, geometry, c->args,
+                                   &c->prepared, err);
 }
 
 /* Takes `a`, also on failure. */
@@ -196,7 +203,7 @@ static ompjit_status bind(struct asked *a, ompjit_bound **out,
         free(a);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
-    b->asked = a;
+    b->now.asked = a;
     atomic_flag_clear(&b->busy);
     ompjit_status status = choose(b, err);
     if (status)
@@ -206,18 +213,25 @@ static ompjit_status bind(struct asked *a, ompjit_bound **out,
     return status;
 }
 
+/* What was asked, once more; NULL: no memory. */
+static struct asked *asked_again(const ompjit_bound *bound)
+{
+    const ompjit__call *call = &bound->now.asked->call;
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    struct asked *a = ompjit__memdup(
+        bound->now.asked, sizeof *a + k->nparams * sizeof a->values[0]);
+    if (a) {
+        a->call.request = &a->request;
+        a->call.values = a->values;
+    }
+    return a;
+}
+
 ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
                                  ompjit_error *err)
 {
-    const ompjit__call *call = &bound->asked->call;
-    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
-    struct asked *a = ompjit__memdup(
-        bound->asked, sizeof *a + k->nparams * sizeof a->values[0]);
-    if (!a)
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    a->call.request = &a->request;
-    a->call.values = a->values;
-    return bind(a, out, err);
+    struct asked *a = asked_again(bound);
+    return a ? bind(a, out, err) : ompjit__no_memory(err, OMPJIT_STAGE_API);
 }
 
 ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
@@ -239,12 +253,12 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
 static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
                             ompjit_error *err)
 {
-    ompjit_device *dev = b->asked->call.dev;
-    const char *name = ompjit__call_name(&b->asked->call);
+    ompjit_device *dev = b->now.asked->call.dev;
+    const char *name = ompjit__call_name(&b->now.asked->call);
     uint64_t begin = ompjit__span_begin(dev->ctx, name);
-    ompjit_status status = dev->ops->launch(dev, b->function,
-                                            &b->asked->geometry, args,
-                                            b->nargs, queue, err);
+    ompjit_status status = dev->ops->launch(dev, b->now.function,
+                                            &b->now.asked->geometry, args,
+                                            b->now.nargs, queue, err);
     ompjit__span_end(dev->ctx, queue ? OMPJIT__SPAN_SUBMIT
                                      : OMPJIT__SPAN_LAUNCH,
                      name, begin, 0);
@@ -255,15 +269,15 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
 static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
                                  ompjit__inflight *inflight, ompjit_error *err)
 {
-    const ompjit__call *call = &b->asked->call;
-    void *args[b->nargs];
+    const ompjit__call *call = &b->now.asked->call;
+    void *args[b->now.nargs];
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
     ompjit_status status = ompjit__environment_new(
-        &call->mod->unit.kernels[call->index], call->dev, &b->asked->geometry,
-        &inflight->environment, err);
+        &call->mod->unit.kernels[call->index], call->dev,
+        &b->now.asked->geometry, &inflight->environment, err);
     if (status)
         return status;
-    memcpy(args, b->args, sizeof args);
+    memcpy(args, b->now.args, sizeof args);
     args[0] = &inflight->environment.device;
     status = launch(b, args, queue, err);
     if (status)
@@ -276,18 +290,19 @@ static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
                                    ompjit__inflight *inflight,
                                    ompjit_error *err)
 {
-    const ompjit__call *call = &b->asked->call;
+    const ompjit__call *call = &b->now.asked->call;
     ompjit__sharing sharing;
-    void *args[b->nargs];
+    void *args[b->now.nargs];
     if (!ompjit__queue_shares(queue, &sharing))
         return start_apart(b, queue->queue, inflight, err);
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
-    memcpy(args, b->args, sizeof args);
+    memcpy(args, b->now.args, sizeof args);
     args[0] = &inflight->environment.device;
     pthread_mutex_lock(sharing.lock);
     ompjit_status status = ompjit__environment_share(
-        &call->mod->unit.kernels[call->index], call->dev, &b->asked->geometry,
-        sharing.environment, &inflight->environment, err);
+        &call->mod->unit.kernels[call->index], call->dev,
+        &b->now.asked->geometry, sharing.environment, &inflight->environment,
+        err);
     if (!status)
         status = launch(b, args, queue->queue, err);
     pthread_mutex_unlock(sharing.lock);
@@ -311,7 +326,7 @@ static ompjit_status run_counted(ompjit_bound *b, ompjit_error *err)
 {
     if (atomic_flag_test_and_set_explicit(&b->busy, memory_order_acquire))
         return run_apart(b, err);
-    ompjit_status status = launch(b, b->args, NULL, err);
+    ompjit_status status = launch(b, b->now.args, NULL, err);
     if (!status)
         atomic_flag_clear_explicit(&b->busy, memory_order_release);
     return status;
@@ -322,11 +337,11 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     if (!b)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_bound_run: no bound launch");
-    if (b->prepared)
-        return b->prepared->run(b->prepared, err);
-    if (b->environment.block)
+    if (b->now.prepared)
+        return b->now.prepared->run(b->now.prepared, err);
+    if (b->now.environment.block)
         return run_counted(b, err);
-    return launch(b, b->args, NULL, err);
+    return launch(b, b->now.args, NULL, err);
 }
 
 static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
@@ -340,11 +355,11 @@ static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
 static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
                            ompjit__inflight *inflight, ompjit_error *err)
 {
-    const ompjit__call *call = &b->asked->call;
-    if (b->environment.block)
+    const ompjit__call *call = &b->now.asked->call;
+    if (b->now.environment.block)
         return start_sharing(b, queue, inflight, err);
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
-    return launch(b, b->args, queue->queue, err);
+    return launch(b, b->now.args, queue->queue, err);
 }
 
 /* The graph outlives the bound launch, and runs its variant. */
@@ -357,8 +372,8 @@ static ompjit_status record(ompjit_bound *b, ompjit_queue *queue,
     ompjit_status status = start(b, queue, &inflight, err);
     if (status)
         return status;
-    ompjit__variant_hold(b->variant);
-    inflight.variant = b->variant;
+    ompjit__variant_hold(b->now.variant);
+    inflight.variant = b->now.variant;
     return ompjit__queue_use(queue, &inflight, err);
 }
 
@@ -370,30 +385,65 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
                             "ompjit_bound_start: no bound launch");
     ompjit__inflight inflight;
     ompjit_status status =
-        ompjit__queue_check(__func__, queue, b->asked->call.dev, err);
+        ompjit__queue_check(__func__, queue, b->now.asked->call.dev, err);
     if (status)
         return status;
     if (queue->recording)
         return record(b, queue, err);
-    if (!b->environment.block)
-        return launch(b, b->args, queue->queue, err);
+    if (!b->now.environment.block)
+        return launch(b, b->now.args, queue->queue, err);
     status = start_sharing(b, queue, &inflight, err);
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }
 
-/* What the variant takes for granted of parameter i, where `value` would change
- * that; else NULL. */
+/* What the variant has of parameter i that `value` would change; else NULL. */
 static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
 {
-    const ompjit__variant_key *key = ompjit__variant_key_of(b->variant);
-    if (i < 64 && key->aligned >> i & 1 && value % OMPJIT__ALIGNMENT)
-        return "that a multiple of 64 is passed for";
-    if (value == b->asked->values[i])
+    const ompjit__variant_key *key = ompjit__variant_key_of(b->now.variant);
+    if (value == b->now.asked->values[i])
         return NULL;
     for (uint32_t j = 0; j < key->ncontents; j++)
         if (key->contents[j].param == i)
-            return "what is behind";
-    return i < 64 && key->literal_mask >> i & 1 ? "the value of" : NULL;
+            return "what is behind ";
+    return i < 64 && key->literal_mask >> i & 1 ? "" : NULL;
+}
+
+static void drop(struct choice *c, bool well)
+{
+    ompjit__environment_free(c->asked->call.dev, &c->environment, well);
+    if (c->variant)
+        ompjit__variant_release(c->asked->call.mod, c->variant);
+    free(c->prepared);
+    free(c->args);
+    free(c->asked);
+}
+
+/* Another variant for that value, which may have to be built. */
+static ompjit_status choose_again(ompjit_bound *b, unsigned i, uint64_t value,
+                                  ompjit_error *err)
+{
+    struct choice before = b->now;
+    struct asked *a = asked_again(b);
+    if (!a)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    a->values[i] = value;
+    b->now = (struct choice){.asked = a};
+    ompjit_status status = choose(b, err);
+    if (status) {
+        drop(&b->now, true);
+        b->now = before;
+    } else {
+        drop(&before, !atomic_flag_test_and_set(&b->busy));
+        atomic_flag_clear(&b->busy);
+    }
+    return status;
+}
+
+/* Does the variant count on a pointer that is more aligned? */
+static bool is_too_odd(const ompjit_bound *b, unsigned i, uint64_t value)
+{
+    uint64_t aligned = ompjit__variant_key_of(b->now.variant)->aligned;
+    return i < 64 && aligned >> i & 1 && value % OMPJIT__ALIGNMENT;
 }
 
 ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
@@ -403,7 +453,7 @@ ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_bound_set: a bound launch and an argument "
                             "are needed");
-    const ompjit__call *call = &b->asked->call;
+    const ompjit__call *call = &b->now.asked->call;
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
     if (!arg->name && i >= k->nparams)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
@@ -417,9 +467,11 @@ ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
     const char *what = fixed(b, i, value);
     if (what)
         return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
-                            "kernel %s: %s %s is compiled into the bound launch",
+                            "kernel %s: %s%s is compiled into the bound launch",
                             k->name, what, k->params[i].name);
-    b->asked->values[i] = value;
+    if (is_too_odd(b, i, value))
+        return choose_again(b, i, value, err);
+    b->now.asked->values[i] = value;
     return OMPJIT_OK;
 }
 
@@ -427,12 +479,6 @@ void ompjit_bound_destroy(ompjit_bound *b)
 {
     if (!b)
         return;
-    ompjit__environment_free(b->asked->call.dev, &b->environment,
-                             !atomic_flag_test_and_set(&b->busy));
-    if (b->variant)
-        ompjit__variant_release(b->asked->call.mod, b->variant);
-    free(b->prepared);
-    free(b->args);
-    free(b->asked);
+    drop(&b->now, !atomic_flag_test_and_set(&b->busy));
     free(b);
 }
