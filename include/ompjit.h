@@ -281,7 +281,9 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **ctx, ompjit_error *err);
 /* A process may exit with contexts that are not destroyed: exit waits for the
  * variant that is being built in the background (10 seconds at most) and begins
- * no other. */
+ * no other. A program should destroy its contexts all the same where a thread
+ * other than the main one calls exit: of a process's very first compile exit may
+ * be too late to wait. */
 void ompjit_context_destroy(ompjit_context *ctx);
 
 /* The first failure of a target construct since the last call, as on_failure

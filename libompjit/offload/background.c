@@ -4,12 +4,12 @@
  * such thread any more; the queue starts anew there, without the parent's jobs.
  *
  * At the end of the process nobody may be in LLVM, or in the driver, while
- * their static objects are destroyed. exit runs first the destructors of the thread
- * that called it, then all handlers, the latest first. A handler of ours alone
- * would come too late: LLVM makes some of its objects when it first compiles,
- * which may be in a job where all else came from the cache. So the main thread
- * has a destructor, which does not run when it calls pthread_exit; a handler is
- * for exit from other threads and for dlclose.
+ * their static objects are destroyed. exit runs first the destructors of the
+ * thread that called it, then all handlers, the latest first. A handler of ours
+ * alone would come too late: LLVM makes some of its objects when it first
+ * compiles, which may be in a job where all else came from the cache. So the main
+ * thread has a destructor, which does not run when it calls pthread_exit; a
+ * handler is for exit from other threads and for dlclose.
  */
 #include <pthread.h>
 #include <signal.h>

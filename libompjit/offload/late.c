@@ -3,8 +3,8 @@
  * Long copies of a construct are put off until it has done with the table, whose
  * lock is given back for as long as it takes to ask for them: of pageable memory
  * all has been read or written when the device's copy returns, and meanwhile
- * others could not even look at theirs. Who needs what they fill waits until they have been asked for, and
- * then comes after them as after any arrival.
+ * others could not even look at theirs. Who needs what they fill waits until they
+ * have been asked for, and then comes after them as after any arrival.
  */
 #include "offload/construct.h"
 
@@ -27,7 +27,8 @@ static bool attaches(const ompjit__construct *c)
 static bool is_late(const ompjit__construct *c, const ompjit__mapped *entry,
                     size_t size)
 {
-    return size > OMPJIT__LONG_COPY && c->queue && !entry->attached && !attaches(c);
+    return size > OMPJIT__LONG_COPY && c->queue && !entry->attached &&
+           !attaches(c);
 }
 
 ompjit_status ompjit__construct_copy_entry(ompjit__construct *c,

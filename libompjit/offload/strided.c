@@ -20,27 +20,48 @@ static uint64_t offset_of(const ompjit__dimension *d, unsigned n)
     return offset;
 }
 
+/* The entry of all that is updated of the structure that the item is in. */
+static const ompjit__item *owner_of(const ompjit__construct *c,
+                                    const ompjit__item *it)
+{
+    size_t i = 0;
+    while (i < c->n && (c->items[i].index != ompjit__map_parent(it->type) ||
+                        c->items[i].component))
+        i++;
+    return i < c->n ? &c->items[i] : NULL;
+}
+
 /* Of a structure's member the base is the structure, whose entry begins at the
  * first thing that is updated: where that is no other member, it is this section.
  * NULL: it may be another. */
 static char *begin_in_structure(const ompjit__construct *c,
                                 const ompjit__item *it)
 {
-    uint64_t owner = it->type & OMPJIT__MAP_MEMBER_OF;
-    char *begin = NULL;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->items[i].index == ompjit__map_parent(it->type) &&
-            !c->items[i].component)
-            begin = c->items[i].begin;
-    for (size_t i = 0; i < c->n; i++) {
+    const ompjit__item *owner = owner_of(c, it);
+    for (size_t i = 0; owner && i < c->n; i++) {
         const ompjit__item *other = &c->items[i];
-        bool member = other != it &&
-                      (other->type & OMPJIT__MAP_MEMBER_OF) == owner;
-        if (member && (other->type & OMPJIT__MAP_NON_CONTIG ||
-                       other->begin == begin))
+        bool pointer = other->type & OMPJIT__MAP_PTR_AND_OBJ;
+        if (other != it && ((other->type ^ it->type) &
+                            OMPJIT__MAP_MEMBER_OF) == 0 &&
+            (other->type & OMPJIT__MAP_NON_CONTIG ||
+             (pointer ? other->base : other->begin) == owner->begin))
             return NULL;
     }
-    return begin;
+    return owner ? owner->begin : NULL;
+}
+
+static ompjit_status unknown_begin(const ompjit__construct *c,
+                                   const ompjit__item *it, ompjit_error *err)
+{
+    const ompjit__item *owner = owner_of(c, it);
+    char text[OMPJIT__RANGE_TEXT];
+    ompjit__range_text(text, owner ? owner->begin : it->base,
+                       owner ? (uint64_t)owner->size : 0, it->name);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "target update of %s: where a section with a stride "
+                        "is in a structure the compiler tells only if the "
+                        "directive updates no other member of it",
+                        text);
 }
 
 static ompjit_status begin_of(const ompjit__construct *c,
@@ -53,14 +74,7 @@ static ompjit_status begin_of(const ompjit__construct *c,
     } else if (!(it->type & OMPJIT__MAP_MEMBER_OF)) {
         *out = it->base + offset;
     } else if (!(*out = begin_in_structure(c, it))) {
-        char text[OMPJIT__RANGE_TEXT];
-        ompjit__range_text(text, it->base, 0, it->name);
-        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                            "target update of a section with a stride in a "
-                            "structure, %s, beside other members: the compiler "
-                            "does not tell where it begins. A directive of "
-                            "its own does",
-                            text);
+        return unknown_begin(c, it, err);
     }
     return OMPJIT_OK;
 }
