@@ -16,7 +16,8 @@
  *  - Strings and arrays passed in are copied; the caller keeps its own.
  *  - Any thread may call any function on any object, also at the same time as
  *    others, but nobody may use an object while another thread destroys it.
- *  - The library never exits or aborts, and prints only what the environment
+ *  - The library never aborts, exits only where after_failure in
+ *    ompjit_context_options says so, and prints only what the environment
  *    asks for (OMPJIT_LOG, OMPJIT_PROFILE and the like) and what kernels print.
  *    It changes neither the locale nor the working directory, and of signal
  *    handlers only those that keep_signals in ompjit_context_options says.
@@ -46,7 +47,7 @@ typedef enum ompjit_status {
     OMPJIT_ERR_NO_MEMORY = -2,   /* host or device memory ran out           */
     OMPJIT_ERR_SOURCE = -3,      /* source that does not compile            */
     OMPJIT_ERR_IR = -4,          /* IR that does not parse, verify or fit   */
-    OMPJIT_ERR_ABI = -5,         /* a runtime function of the wrong type    */
+    OMPJIT_ERR_ABI = -5,         /* a use of the runtime against its ABI    */
     OMPJIT_ERR_NOT_FOUND = -6,   /* no such kernel, function, row or device */
     OMPJIT_ERR_ARGUMENT = -7,    /* kernel arguments that do not fit        */
     OMPJIT_ERR_GEOMETRY = -8,    /* a launch the kernel or device can't do  */
@@ -57,10 +58,12 @@ typedef enum ompjit_status {
     OMPJIT_ERR_UNAVAILABLE = -13,/* a tool or library that is not there     */
     OMPJIT_ERR_DRIVER = -14,     /* the CUDA driver refused                 */
     OMPJIT_ERR_MAPPING = -15,    /* data mapping that cannot be done        */
-    OMPJIT_ERR_DEVICE = -16,     /* the kernel failed while running         */
+    OMPJIT_ERR_DEVICE = -16,     /* the kernel, or a constructor of the host's
+                                    half, failed while running              */
     OMPJIT_ERR_TIMEOUT = -17,    /* a time limit passed                     */
     OMPJIT_ERR_IO = -18,         /* a file that cannot be read or written   */
-    OMPJIT_ERR_INTERNAL = -19    /* a defect of this library                */
+    OMPJIT_ERR_INTERNAL = -19,   /* a defect of this library                */
+    OMPJIT_ERR_ABORTED = -20     /* a launch that was aborted               */
 } ompjit_status;
 
 /* Where in the pipeline something happened. */
@@ -144,9 +147,27 @@ typedef enum ompjit_specialize {
 
 /* Told of a target construct that failed inside a function of
  * ompjit_module_function, which has no way to return an error. Any thread may
- * call it. It may end the process or jump out; if it returns, the function goes
- * on with the construct's host version. */
+ * call it. It may end the process or jump out; if it returns, after_failure says
+ * what follows. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
+
+/* What follows a target construct that failed inside such a function, when
+ * on_failure, if there is one, has returned. */
+typedef enum ompjit_after_failure {
+    OMPJIT_AFTER_FAILURE_DEFAULT = 0, /* END where OMP_TARGET_OFFLOAD is
+                                         mandatory and there is no on_failure;
+                                         else KEEP                          */
+    OMPJIT_AFTER_FAILURE_KEEP, /* the failure is kept for
+                                  ompjit_context_failure, and the function goes
+                                  on. A target region whose kernel has begun is
+                                  over; one whose kernel could not begin runs
+                                  on the host instead, unless the device was
+                                  lost to a kernel before or
+                                  OMP_TARGET_OFFLOAD is mandatory           */
+    OMPJIT_AFTER_FAILURE_END   /* the error's text goes to stderr, and the
+                                  process exits with status 1, without exit
+                                  handlers                                  */
+} ompjit_after_failure;
 
 /* What a checked kernel did wrong. */
 typedef enum ompjit_check_kind {
@@ -259,18 +280,24 @@ typedef struct ompjit_context_options {
                                 (see "tuning" below); 0: only where
                                 OMPJIT_TUNE=1                              */
     int keep_signals;        /* not 0: a kernel's fault on the host device is
-                                the process's. Else, unless OMPJIT_SIGNALS=0,
-                                handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL
-                                are installed when the first kernel is loaded
-                                there, and removed with the context; what is
-                                not a kernel's fault goes to the handler that
-                                was there before                           */
+                                the process's, and no launch there can be
+                                aborted or limited in time. Else, unless
+                                OMPJIT_SIGNALS=0, handlers of SIGSEGV, SIGBUS,
+                                SIGFPE, SIGILL, SIGTRAP and SIGABRT are
+                                installed when the first kernel is loaded
+                                there, and removed with the context, and also
+                                while constructors and destructors of a module
+                                run; what is not a kernel's fault goes to the
+                                handler that was there before. These signals
+                                are unblocked in the threads that run kernels */
     uint64_t device_heap;    /* bytes that malloc in kernels has on each GPU;
                                 0: OMPJIT_DEVICE_HEAP, else the driver's
                                 choice. Of the GPU's primary context, which
                                 the application may share                  */
     uint64_t device_stack;   /* bytes of stack of each GPU thread; 0:
                                 OMPJIT_DEVICE_STACK, else the driver's     */
+    ompjit_after_failure after_failure;
+    uint32_t run_limit_ms;   /* of launches that do not say                */
 } ompjit_context_options;
 #define OMPJIT_CONTEXT_OPTIONS_INIT { .size = sizeof(ompjit_context_options) }
 
@@ -286,8 +313,9 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
  * be too late to wait. */
 void ompjit_context_destroy(ompjit_context *ctx);
 
-/* The first failure of a target construct since the last call, as on_failure
- * gets it: returns its status, fills *err, and forgets it. OMPJIT_OK: none. */
+/* The first failure of a target construct in a module's functions since the last
+ * call, as on_failure gets it: returns its status, fills *err, and forgets it.
+ * OMPJIT_OK: none. */
 ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err);
 
 /* Nanoseconds that each stage took in this context so far, all threads
@@ -433,7 +461,9 @@ ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
 
 /* Device IR as clang 18 to 22 makes it for nvptx64 from OpenMP target regions:
  * text (ends in NUL not needed) or bitcode. It is upgraded to LLVM 22's
- * dialect, verified, and its runtime functions are checked. `host` may hold
+ * dialect, verified, and its kernels, the runtime functions in it and what is
+ * handed to them are checked: IR and ABI errors name all that is wrong, each
+ * with the source line, or the instruction or global of the IR. `host` may hold
  * the host's half of the same program, or be NULL with size 0. */
 ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
                                     size_t device_size, const void *host,
@@ -668,6 +698,10 @@ typedef struct ompjit_launch {
                                  read also where the source would not; 0: not
                                  known. Regions that map their own data find
                                  that out by themselves                    */
+    uint32_t run_limit_ms;    /* milliseconds that the kernel may run on the
+                                 host device, where it is then stopped: the
+                                 launch fails as TIMEOUT. 0: the context's,
+                                 else any time. No effect on a GPU         */
 } ompjit_launch;
 #define OMPJIT_LAUNCH_INIT { .size = sizeof(ompjit_launch) }
 
@@ -687,6 +721,15 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
                                    ompjit_error *err);
+
+/* Ends the launches of the kernel, or all on the device, that run now on the host
+ * device, bound ones and those of target regions too: they fail as ABORTED.
+ * Returns at once; the launches return as soon as the kernel's code is to go on,
+ * after a function of the C library that it has called. May be called from a
+ * signal handler, with err NULL. UNAVAILABLE where keep_signals or another
+ * handler of SIGSEGV forbids it, and for a GPU, whose launches cannot be ended. */
+ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err);
+ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err);
 
 /* Has the variant that such a launch would run compiled and loaded in the
  * background (where `specialize` says AUTO or NOW, the one for these values;

@@ -48,9 +48,14 @@ typedef struct ompjit__kernel_desc {
     uint32_t teams;      /* a launch gets unless it asks; 0: any number.
                             A region without a teams construct has 1       */
     bool parallel;       /* has parallel regions and no teams construct    */
-    uint32_t num_threads; /* that such a kernel's num_threads clauses ask for
-                            at most; 0: it has none; OMPJIT__ANY_THREADS:
-                            they are not all constants                     */
+    bool free_region;    /* has parallel regions without num_threads       */
+    bool observes_threads; /* can get other results from a team of one
+                            thread than from others (frontend/observe.c)   */
+    uint32_t num_threads; /* that num_threads clauses ask for at most; 0: it
+                            has none; OMPJIT__ANY_THREADS: they are not all
+                            constants                                      */
+    uint32_t thread_limit; /* threads that a team gets by the construct's
+                            clauses; 0: none, or what only a launch knows  */
     ompjit__param *params;
     unsigned nparams;
     bool cuda;           /* of a CUDA source: a launch says its geometry   */
@@ -245,6 +250,7 @@ struct ompjit_context {
     bool tune;
     char *record;              /* NULL: none                               */
     bool keeps_signals; /* the library installs no signal handler */
+    uint32_t run_limit_ms; /* of launches that do not say; 0: any time */
     ompjit_log_fn *log;
     void *log_data;
 

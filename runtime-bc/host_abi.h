@@ -12,6 +12,7 @@
 #ifndef OMPJIT_HOST_ABI_H
 #define OMPJIT_HOST_ABI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,16 @@ void ompjit_host_trap(const char *message) __attribute__((noreturn));
 void ompjit_host_assert_failed(const char *expression, const char *file,
                                uint32_t line, const char *function)
     __attribute__((noreturn));
+
+/* Who holds a lock: the mark of the launch, in a word's upper bits, and the
+ * device thread's number in the lower OMPJIT_HOST_LOCK_THREAD_BITS; not 0. Both
+ * and a count of OMPJIT_HOST_LOCK_NEST_BITS fit in 64 bits. */
+#define OMPJIT_HOST_LOCK_THREAD_BITS 20
+#define OMPJIT_HOST_LOCK_NEST_BITS 20
+uint64_t ompjit_host_lock_holder(void) __attribute__((const));
+
+/* Has the launch with that mark failed? Nobody will drop what it holds. */
+bool ompjit_host_lock_lost(uint32_t mark);
 
 /* malloc, for kernels under that name: clang keeps variables there that other
  * threads may see, so recursion comes by here, and must not overflow the stack

@@ -113,6 +113,14 @@ INLINE void plat_fence_team(void) { __nvvm_membar_cta(); }
 INLINE void plat_fence_device(void) { __nvvm_membar_gl(); }
 INLINE void plat_fence_system(void) { __nvvm_membar_sys(); }
 INLINE void plat_yield(void) {}
+/* Who holds a lock, `thread` being its number in the launch. A kernel that fails
+ * is the last in its context, so that no lock outlives its holder's launch, and
+ * which launch has it does not matter. */
+#define PLAT_NEST_BITS 16
+#define PLAT_THREAD_BITS 0
+INLINE uint64_t plat_lock_holder(uint64_t thread) { return thread + 1; }
+INLINE uint32_t plat_lock_mark(void) { return 1; }
+INLINE bool plat_lock_lost(uint32_t mark) { return false; }
 INLINE uint64_t plat_nanoseconds(void)
 {
     return __nvvm_read_ptx_sreg_globaltimer();
@@ -246,6 +254,20 @@ INLINE void plat_fence_team(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void plat_fence_device(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void plat_fence_system(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void plat_yield(void) { ompjit_host_yield(); }
+#define PLAT_NEST_BITS OMPJIT_HOST_LOCK_NEST_BITS
+#define PLAT_THREAD_BITS OMPJIT_HOST_LOCK_THREAD_BITS
+INLINE uint64_t plat_lock_holder(uint64_t thread)
+{
+    return ompjit_host_lock_holder();
+}
+INLINE uint32_t plat_lock_mark(void)
+{
+    return (uint32_t)(ompjit_host_lock_holder() >> PLAT_THREAD_BITS);
+}
+INLINE bool plat_lock_lost(uint32_t mark)
+{
+    return ompjit_host_lock_lost(mark);
+}
 INLINE uint64_t plat_nanoseconds(void) { return ompjit_host_clock(); }
 INLINE double plat_wtime(void) { return ompjit_host_wtime(); }
 INLINE int32_t plat_vprintf(const char *format, void *args)

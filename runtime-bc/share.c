@@ -119,6 +119,12 @@ EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
     return p;
 }
 
+/* Of a function that may call itself (libompjit/ir/recursive_locals.cc). */
+EXPORT NOINLINE void *ompjit_alloc_recursive(size_t size)
+{
+    return __kmpc_alloc_shared(size);
+}
+
 EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
 {
     unsigned char *begin = (unsigned char *)arena;

@@ -135,12 +135,18 @@ INLINE bool locks_matter(void)
 {
     return ompjit_fold_threads != 1 || ompjit_fold_teams != 1;
 }
+INLINE bool lock_swap(uint32_t *lock, uint32_t *from)
+{
+    return __scoped_atomic_compare_exchange_n(
+        lock, from, plat_lock_mark(), false, __ATOMIC_ACQUIRE,
+        __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+/* A lock that a launch held when it failed is open. */
 INLINE bool lock_try(uint32_t *lock)
 {
-    uint32_t open = 0;
-    return __scoped_atomic_compare_exchange_n(
-        lock, &open, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED,
-        __MEMORY_SCOPE_DEVICE);
+    uint32_t holder = 0;
+    return lock_swap(lock, &holder) ||
+           (plat_lock_lost(holder) && lock_swap(lock, &holder));
 }
 INLINE void lock_take(uint32_t *lock)
 {
@@ -193,9 +199,9 @@ EXPORT int32_t omp_test_lock(void *lock)
     return lock_try(lock);
 }
 
-/* omp_nest_lock_t is such a word, too: who holds it, from bit 16, and how
- * often. Only its holder finds its own number there. */
-enum { NEST_BITS = 16 };
+/* omp_nest_lock_t is such a word, too: who holds it, and in the lower bits how
+ * often. Only its holder finds itself there. */
+enum { NEST_BITS = PLAT_NEST_BITS };
 
 EXPORT void omp_init_nest_lock(void *lock)
 {
@@ -208,10 +214,15 @@ EXPORT void omp_init_nest_lock_with_hint(void *lock, int32_t hint)
 EXPORT void omp_destroy_nest_lock(void *lock)
 {
 }
+INLINE bool nest_lost(uint64_t word)
+{
+    return plat_lock_lost((uint32_t)(word >> NEST_BITS >> PLAT_THREAD_BITS));
+}
 EXPORT int32_t omp_test_nest_lock(void *lock)
 {
-    uint64_t *word = lock, none = 0;
-    uint64_t me = (uint64_t)plat_team() * plat_ntid() + plat_tid() + 1;
+    uint64_t *word = lock;
+    uint64_t me =
+        plat_lock_holder((uint64_t)plat_team() * plat_ntid() + plat_tid());
     uint64_t now = __scoped_atomic_load_n(word, __ATOMIC_RELAXED,
                                           __MEMORY_SCOPE_DEVICE);
     if (now >> NEST_BITS == me) {
@@ -219,8 +230,10 @@ EXPORT int32_t omp_test_nest_lock(void *lock)
                                 __MEMORY_SCOPE_DEVICE);
         return (int32_t)((now + 1) & ((1 << NEST_BITS) - 1));
     }
+    if (now && !nest_lost(now))
+        return 0;
     return __scoped_atomic_compare_exchange_n(
-        word, &none, me << NEST_BITS | 1, false, __ATOMIC_ACQUIRE,
+        word, &now, me << NEST_BITS | 1, false, __ATOMIC_ACQUIRE,
         __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 EXPORT void omp_set_nest_lock(void *lock)

@@ -477,20 +477,23 @@ static void geometry(void)
         ompjit__geometry g;
         const char *words;
     } rows[] = {
-        {"bounded", {{1, 1, 1}, {64, 1, 1}, 0, 0}, NULL},
-        {"bounded", {{1, 1, 1}, {8, 8, 1}, 0, 0}, NULL},
-        {"bounded", {{1, 1, 1}, {65, 1, 1}, 0, 0}, "at most 64 can run"},
-        {"bounded", {{1, 1, 1}, {8, 8, 2}, 0, 0}, "128 threads in a team"},
-        {"fails", {{1, 1, 1}, {1025, 1, 1}, 0, 0},
+        {"bounded", {{1, 1, 1}, {64, 1, 1}, 0, 0, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {8, 8, 1}, 0, 0, 0}, NULL},
+        {"bounded", {{1, 1, 1}, {65, 1, 1}, 0, 0, 0}, "at most 64 can run"},
+        {"bounded", {{1, 1, 1}, {8, 8, 2}, 0, 0, 0}, "128 threads in a team"},
+        {"fails", {{1, 1, 1}, {1025, 1, 1}, 0, 0, 0},
          "fails on cuda:0: 1025 threads in dimension x, where 1 to 1024"},
-        {"fails", {{1, 1, 1}, {1, 1, 65}, 0, 0}, "dimension z, where 1 to 64"},
-        {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0, 0}, "67108864 threads"},
-        {"fails", {{1, 65536, 1}, {1, 1, 1}, 0, 0}, "65536 teams in dimension y"},
-        {"fails", {{1u << 31, 1, 1}, {1, 1, 1}, 0, 0}, "2147483648 teams"},
-        {"fails", {{0, 1, 1}, {1, 1, 1}, 0, 0}, "0 teams in dimension x"},
-        {"fails", {{1, 1, 1}, {1, 0, 1}, 0, 0}, "0 threads in dimension y"},
-        {"fails", {{1, 1, 1}, {1, 1, 1}, 232449, 0}, "232449 dynamic bytes"},
-        {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX, 0}, "a team can have 232448"},
+        {"fails", {{1, 1, 1}, {1, 1, 65}, 0, 0, 0},
+         "dimension z, where 1 to 64"},
+        {"fails", {{1, 1, 1}, {1024, 1024, 64}, 0, 0, 0}, "67108864 threads"},
+        {"fails", {{1, 65536, 1}, {1, 1, 1}, 0, 0, 0},
+         "65536 teams in dimension y"},
+        {"fails", {{1u << 31, 1, 1}, {1, 1, 1}, 0, 0, 0}, "2147483648 teams"},
+        {"fails", {{0, 1, 1}, {1, 1, 1}, 0, 0, 0}, "0 teams in dimension x"},
+        {"fails", {{1, 1, 1}, {1, 0, 1}, 0, 0, 0}, "0 threads in dimension y"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, 232449, 0, 0}, "232449 dynamic bytes"},
+        {"fails", {{1, 1, 1}, {1, 1, 1}, UINT32_MAX, 0, 0},
+         "a team can have 232448"},
     };
     ompjit_context *ctx;
     ompjit_device *dev = open_gpu(&ctx);

@@ -86,7 +86,8 @@ static inline void image_drop(ompjit__image *image)
 }
 
 enum { N = 200, TEAM = 64, BIG = 60 * 1024 };
-static const ompjit__geometry one_team = {{1, 1, 1}, {TEAM, 1, 1}, 0, false};
+static const ompjit__geometry one_team = {.teams = {1, 1, 1},
+                                         .threads = {TEAM, 1, 1}};
 
 /* Copies in a queue may still read and write these after a failure. */
 static float x[N], y[N], z[N], again[N];
@@ -116,7 +117,7 @@ static inline ompjit_status launch_saxpy(ompjit_device *dev, struct run *run,
                                   ompjit_error *err)
 {
     const ompjit__geometry g = {
-        {(N + TEAM - 1) / TEAM, 1, 1}, {TEAM, 1, 1}, 0, false};
+        .teams = {(N + TEAM - 1) / TEAM, 1, 1}, .threads = {TEAM, 1, 1}};
     ompjit__function *f;
     float a = 2;
     uint32_t n = N;

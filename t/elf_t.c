@@ -28,7 +28,9 @@ static void *find(void *data, const char *name)
 {
     return !strcmp(name, "outside")    ? (void *)&outside
            : !strcmp(name, "far_away") ? (void *)far_away
-                                       : NULL;
+           /* No frame is unwound here. */
+           : !strcmp(name, "__gxx_personality_v0") ? (void *)far_away
+                                                   : NULL;
 }
 
 #define FLAGS                                                                  \
@@ -65,6 +67,16 @@ static const struct {
                   " %e = fmul double %d, 1.3e1\n"
                   " %r = fptosi double %e to i32\n ret i32 %r }",
      39},
+    {"functions with and without a handler of exceptions",
+     "define internal i32 @h(i32 %x) noinline uwtable {\n"
+     " %r = call i32 @far_away(i32 %x)\n ret i32 %r }\n"
+     "declare i32 @far_away(i32)\ndeclare i32 @__gxx_personality_v0(...)\n"
+     "define i32 @f(i32 %x) uwtable personality ptr @__gxx_personality_v0 {\n"
+     " %r = invoke i32 @h(i32 %x) to label %good unwind label %bad\n"
+     "good:\n ret i32 %r\n"
+     "bad:\n %e = landingpad { ptr, i32 } cleanup\n ret i32 0 }\n"
+     "define i32 @k(i32 %x) uwtable { %r = call i32 @h(i32 %x)\n ret i32 %r }",
+     103},
     {"something undefined", "declare i32 @nowhere(i32)\n"
                             "define i32 @f(i32 %x) { "
                             "%r = call i32 @nowhere(i32 %x)\n ret i32 %r }",
@@ -129,11 +141,56 @@ static void test_damage(void)
     ompjit__buf_free(&object);
 }
 
+/* Frames of one function, as LLVM writes them: a common record, and one that
+ * says that 16 bytes of code lie 256 bytes behind its own place. */
+static const unsigned char frames[] = {
+    20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b,
+    0,  0, 0, 0, 0, 0, 0,
+    16, 0, 0, 0, 28, 0, 0, 0, 0, 1, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
+    0,  0, 0, 0};
+enum { PLACE = 32, CODE = PLACE + 256, CODE_END = CODE + 16 };
+
+static const struct {
+    const char *what;
+    unsigned at, value; /* a byte of the frames, and what it is instead */
+    bool sound;
+} frame_rows[] = {
+    {"frames of one function", 0, 20, true},
+    {"a code alignment of 4", 12, 4, true},
+    {"a record beyond the end", 24, 200, false},
+    {"an empty common record", 0, 4, false},
+    {"letters that do not end", 11, 'S', false},
+    {"an unknown letter", 10, 'Q', false},
+    {"no letters", 9, 0, false},
+    {"an unknown version", 8, 4, false},
+    {"an encoding that LLVM does not use", 16, 0x03, false},
+    {"a function without its common record", 28, 24, false},
+    {"code in front of the section's", 35, 0x80, false},
+    {"code behind it", 33, 2, false},
+    {"too much code", 36, 17, false},
+};
+
+static void test_frames(void)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(frame_rows); i++) {
+        unsigned char copy[sizeof frames];
+        memcpy(copy, frames, sizeof copy);
+        copy[frame_rows[i].at] = (unsigned char)frame_rows[i].value;
+        ompjit__range code = {(uintptr_t)copy + CODE,
+                              (uintptr_t)copy + CODE_END};
+        ok(ompjit__elf_frames_sound(copy, sizeof copy, &code) ==
+               frame_rows[i].sound,
+           "%s: %s", frame_rows[i].what,
+           frame_rows[i].sound ? "read" : "refused");
+    }
+}
+
 int main(void)
 {
     if (!ompjit__elf_machine)
         skip_all("ORC links everything on this processor");
     test_rows();
+    test_frames();
     test_damage();
     return done_testing();
 }

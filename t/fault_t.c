@@ -86,7 +86,8 @@ const char *__lsan_default_suppressions(void)
 }
 
 static ompjit_error err;
-static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+                              SIGABRT};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 struct session {

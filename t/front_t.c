@@ -241,6 +241,30 @@ static const ompjit__global_desc *global_named(const ompjit__unit *unit,
     return NULL;
 }
 
+/* glibc 2.41 declares such a type in <stdio.h>, as does no glibc before. */
+static void test_host_types(ompjit_context *ctx)
+{
+    static const char *const names[] = {"types.c", "types.cc"};
+    for (int i = 0; i < 2; i++) {
+        ompjit__unit unit = {0};
+        ok(!compile(ctx,
+                    "typedef _Complex float c128 "
+                    "__attribute__((__mode__(__TC__)));\n"
+                    "c128 host_only(c128);\n"
+                    "#ifdef __CUDA_ARCH__\n"
+                    "#error this IR runs on the CPU too\n"
+                    "#endif\n"
+                    "void f(int *x) {\n"
+                    "#pragma omp target map(x[0:1])\n"
+                    "  x[0] = 1;\n"
+                    "}\n",
+                    names[i], &unit),
+           "%s: a type that the device lacks is declared: %s", names[i],
+           err.text);
+        ompjit__unit_free(&unit);
+    }
+}
+
 static void test_globals(ompjit_context *ctx)
 {
     static const char source[] =
@@ -823,32 +847,74 @@ static int die(void)
     return 0;
 }
 
+/* A zombie of a container's first process is dead enough. */
+static bool lives(pid_t pid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    bool read = f && fgets(text, sizeof text, f);
+    if (f)
+        fclose(f);
+    return read && !strstr(text, ") Z ");
+}
+
+static int living(const pid_t *pids, int n)
+{
+    int alive = n;
+    for (int i = 0; i < 500 && alive; i++) {
+        nap(10);
+        alive = 0;
+        for (int k = 0; k < n; k++)
+            alive += lives(pids[k]);
+    }
+    return alive;
+}
+
+static void *kill_process(void *pids)
+{
+    while (access(pids, R_OK))
+        nap(10);
+    nap(100); /* the script has written all of it */
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* Is killed while its clang hangs, whatever thread has started that. */
+static int die_waiting(void)
+{
+    pthread_t thread;
+    ompjit__unit unit;
+    ompjit_context *ctx = context_new(
+        fake_clang("hanging", "22.1.8",
+                   "sleep 1000 & echo $$ $! >\"$0.pids\"; wait"), 60);
+    pthread_create(&thread, NULL, kill_process,
+                   ompjit__strdup(file("hanging.pids")));
+    compile(ctx, saxpy, "a.c", &unit);
+    return 0;
+}
+
 static void test_death(void)
 {
     pid_t pids[2] = {0};
+    int hanging[2] = {0};
     if (pipe(orphan_pipe))
         return;
     ok(in_child(die) == 0 &&
            read(orphan_pipe[0], pids, sizeof pids) == sizeof pids,
        "a process ends and leaves a pair waiting");
-    int alive = 2;
-    for (int i = 0; i < 500 && alive; i++) {
-        nap(10);
-        /* A zombie of a container's first process is dead enough. */
-        alive = 0;
-        for (int k = 0; k < 2; k++) {
-            char path[64], text[512] = "";
-            snprintf(path, sizeof path, "/proc/%d/stat", (int)pids[k]);
-            FILE *f = fopen(path, "r");
-            if (f && fgets(text, sizeof text, f) && !strstr(text, ") Z "))
-                alive++;
-            if (f)
-                fclose(f);
-        }
-    }
-    ok(!alive, "the pair ends too");
+    ok(!living(pids, 2), "the pair ends too");
     close(orphan_pipe[0]);
     close(orphan_pipe[1]);
+    in_child(die_waiting);
+    FILE *f = fopen(file("hanging.pids"), "r");
+    ok(f && fscanf(f, "%d %d", &hanging[0], &hanging[1]) == 2,
+       "a process is killed while clang hangs");
+    if (f)
+        fclose(f);
+    pids[0] = hanging[0];
+    pids[1] = hanging[1];
+    ok(pids[1] && !living(pids, 2), "clang and what it started end too");
 }
 
 static void test_fork(void)
@@ -926,6 +992,7 @@ int main(void)
     test_c(ctx);
     test_cxx(ctx);
     test_math(ctx);
+    test_host_types(ctx);
     test_globals(ctx);
     test_diagnostics(ctx);
     test_warnings(ctx);

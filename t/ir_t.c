@@ -93,8 +93,11 @@ static void check_v18_device(const ompjit__unit *unit)
     char *text = text_of(&unit->device_bc);
     ok_contains(text,
                 "call void @__kmpc_parallel_60(ptr @1, i32 %1, i32 1, i32 -1, "
-                "i32 -1, ptr @outlined, ptr null, ptr %args, i64 1, i32 0) #",
+                "i32 -1, ptr @outlined, ptr @outlined_wrapper, ptr %args, i64 1, i32 "
+                "0) #",
                 "18: parallel_51 has become parallel_60, not strict");
+    ok_contains(text, "call void @__kmpc_get_shared_variables(ptr ",
+                "18: and has the workers' function, as the mode is generic");
     ok(count_words(text, "__kmpc_parallel_51") == 0, "18: no parallel_51");
     ok_contains(text, "ptx_kernel void @__omp_offloading_10_ab_add_l2",
                 "18: nvvm.annotations have become ptx_kernel");
@@ -167,7 +170,7 @@ static void check_v21(const ompjit__unit *unit)
     ok_contains(text, "distribute_static_loop_4u(ptr @1, ptr @body, ptr %a, "
                       "i32 %n, i32 0, i8 0)",
                 "21: distribute_static_loop");
-    ok_contains(text, "distribute_for_static_loop_8u(ptr @1, ptr @body, "
+    ok_contains(text, "distribute_for_static_loop_8u(ptr @1, ptr @body64, "
                       "ptr %a, i64 %n64, i64 0, i64 0, i64 0, i8 0)",
                 "21: distribute_for_static_loop");
     ok(k && k->line == 7 && k->mode == OMPJIT_MODE_SPMD,
@@ -249,8 +252,8 @@ static const struct refused {
                "i32 128, i32 0, i32 0, i32 0, i32 0 }, ptr @1, ptr "
                "@__omp_offloading_10_ab__ZN2ns4loopIfEEvPT_i_l7_1_dynamic_"
                "environment }",
-     "external constant %struct.KernelEnvironmentTy", OMPJIT_ERR_IR,
-     "does not start with its own constant"},
+     "external constant %struct.KernelEnvironmentTy", OMPJIT_ERR_ABI,
+     "_kernel_environment has no value; it has to be"},
     {"v21.ll", "declare i32 @__kmpc_target_init(ptr, ptr)",
      "define i32 @__kmpc_target_init(ptr, ptr) { ret i32 -1 }", OMPJIT_ERR_IR,
      "has a device runtime linked in"},
@@ -274,6 +277,59 @@ static const struct refused {
      OMPJIT_ERR_IR, "value doesn't match function result type"},
     {"v21.ll", "%struct.DynamicEnvironmentTy zeroinitializer", "i16 0",
      OMPJIT_OK, ""},
+    {"v21.ll", "{ i8 0, i8 0, i8 6, i32", "{ i8 0, i8 0, i8 7, i32",
+     OMPJIT_ERR_ABI,
+     "_environment has the unknown mode 7; it has to be (its third field is "
+     "the mode: 1 generic, 2 SPMD, 3 generic made SPMD, 6 SPMD without a loop)"
+     "\n    @__omp_offloading_10_ab__ZN2ns4loopIfEEvPT_i_l7_1_kernel_"
+     "environment = weak_odr protected constant { { i8, i8, i8, i32, i32, i32, "
+     "i32, i32, i32 }, ptr, ptr } { { i8, i8, i8, i32, i32, i32, i32, i32, i32 "
+     "} { i8 0, i8 0, i8 2, i32 1, i32 128, i32 0, i32 0, i32 0, i32 0 }, ptr "
+     "@1, ptr @__omp_offloading_10_ab__ZN2ns4loopIfEEvPT_i_l7_1_dynamic_"
+     "environment }"},
+    {"v21.ll", "{ i8 0, i8 0, i8 6, i32", "{ i8 0, i8 0, i8 0, i32",
+     OMPJIT_ERR_ABI, "has the unknown mode 0"},
+    {"v21.ll", "ConfigurationEnvironmentTy = type { i8, i8, i8, i32, i32, i32, "
+               "i32, i32, i32 }",
+     "ConfigurationEnvironmentTy = type { i8, i8, i8, i32, i32, i32, i32, i32, "
+     "i64 }",
+     OMPJIT_ERR_IR, "does not parse"},
+    {"v21.ll", "i32 0 }, ptr @1, ptr @__omp_off",
+     "i32 undef }, ptr @1, ptr @__omp_off", OMPJIT_ERR_ABI,
+     "has no number as its field 8"},
+    {"v21.ll", "i32 0, i32 0 }, ptr @1, ptr @__omp_off",
+     "i32 -1, i32 0 }, ptr @1, ptr @__omp_off", OMPJIT_ERR_ABI,
+     "says that a reduction across teams takes no room"},
+    {"v21.ll", "@__kmpc_target_init(ptr @__omp_offloading_10_ab__ZN2ns4loopIfEEv"
+               "PT_i_l7_1_kernel_environment, ptr %dyn_ptr)",
+     "@__kmpc_target_init(ptr @1, ptr %dyn_ptr)", OMPJIT_ERR_IR,
+     "does not start with its own constant"},
+    {"v21.ll", "_environment, ptr %dyn_ptr)", "_environment, ptr null)",
+     OMPJIT_ERR_ABI,
+     "does not hand on its parameter 0, which is the launch environment"},
+    {"v21.ll", "_environment, ptr %dyn_ptr)", "_environment, ptr %a)",
+     OMPJIT_ERR_ABI, "does not hand on its parameter 0"},
+    {"v21.ll", "ptr noundef %a, i32", "ptr byval(i32) %a, i32", OMPJIT_ERR_ABI,
+     "parameter 1 is byval; a launch passes pointers"},
+    {"v21.ll", "_for_static_loop_4u(ptr @1, ptr @body,",
+     "_for_static_loop_4u(ptr @1, ptr @body64,", OMPJIT_ERR_ABI,
+     "call void @__kmpc_for_static_loop_4u(ptr @1, ptr @body64, ptr %a, i32 "
+     "%n, i32 0, i32 0): __kmpc_for_static_loop_4u calls @body64, its argument "
+     "1, as void (i32, ptr); the module has void (i64, ptr)"},
+    {"v21.ll", "_for_static_loop_4u(ptr @1, ptr @body,",
+     "_for_static_loop_4u(ptr @1, ptr @1,", OMPJIT_ERR_ABI,
+     "argument 1 of __kmpc_for_static_loop_4u is no function"},
+    {"v21.ll", "_for_static_loop_4u(ptr @1, ptr @body,",
+     "_for_static_loop_4u(ptr @1, ptr null,", OMPJIT_ERR_ABI,
+     "argument 1 of __kmpc_for_static_loop_4u is no function"},
+    {"v21.ll", "_for_static_loop_4u(ptr @1, ptr @body,",
+     "_for_static_loop_4u(ptr @1, ptr %a,", OMPJIT_OK, ""},
+    {"v18.ll", "ptr %args, i64 1)", "ptr %args, i64 2)", OMPJIT_ERR_ABI,
+     "argument 8 of __kmpc_parallel_51 says that there are 2 arguments"},
+    {"v18.ll", "ptr %args, i64 1)", "ptr %args, i64 0)", OMPJIT_ERR_ABI,
+     "as void (ptr, ptr); the module has void (ptr, ptr, ptr)"},
+    {"v18.ll", "ptr @outlined, ptr null", "ptr @outlined, ptr %a",
+     OMPJIT_ERR_ABI, "argument 6 of __kmpc_parallel_51 is no function"},
     {"v22-bare.ll", "i16 %k", "[2 x i16] %k", OMPJIT_ERR_IR,
      "neither a pointer nor a number of at most 64 bits: k"},
     {"v18.ll", "i32 noundef", "i32*", OMPJIT_OK, ""},
@@ -312,6 +368,45 @@ static void test_refused(void)
         free(text);
         ompjit__buf_free(&good);
     }
+}
+
+/* Changes that are independent of each other: each is in the error. */
+static void test_all_at_once(void)
+{
+    static const struct {
+        const char *from, *to, *words;
+    } rows[] = {
+        {"i8 0, i8 0, i8 6, i32", "i8 0, i8 0, i8 7, i32", "unknown mode 7"},
+        {"_environment, ptr %dyn_ptr)", "_environment, ptr null)",
+         "does not hand on its parameter 0"},
+        {"!\"openmp-device\"", "!\"openmp-xevice\"",
+         "lacks the module flag \"openmp-device\""},
+        {"_for_static_loop_4u(ptr @1, ptr @body,",
+         "_for_static_loop_4u(ptr @1, ptr @body64,", "calls @body64"},
+        {"declare void @__kmpc_target_deinit()",
+         "declare void @__kmpc_target_deinit()\n"
+         "declare void @__kmpc_barrier(ptr)",
+         "1 runtime function is of the wrong type"},
+        {"nounwind \"kernel\"", "nounwind",
+         "lacks the function attribute \"kernel\""},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    ompjit__buf good = load("v21.ll");
+    char *text = ompjit__strdup(good.data);
+    ompjit__unit unit;
+    for (size_t i = 0; i < ROWS; i++) {
+        char *next = replace(text, rows[i].from, rows[i].to);
+        free(text);
+        text = next;
+    }
+    ok(ompjit__frontend_ir(ctx, text, strlen(text), NULL, 0, NULL, &unit,
+                           &err) == OMPJIT_ERR_ABI,
+       "several faults");
+    ok_contains(err.text, "device half of module has 6 faults:\n", "counted");
+    for (size_t i = 0; i < ROWS; i++)
+        ok_contains(err.text, rows[i].words, "fault %zu", i);
+    free(text);
+    ompjit__buf_free(&good);
 }
 
 static void test_not_ir(void)
@@ -415,6 +510,7 @@ int main(void)
     test_v21();
     test_bare();
     test_refused();
+    test_all_at_once();
     test_not_ir();
     test_names();
     test_complete();

@@ -164,8 +164,14 @@ static void code_of_box(void)
     l.threads = 4;
     open_work(&w, "host", OMPJIT_CUDA_COMPILER_AUTO);
     ompjit_module_kernel(w.mod, "stencil", &k, &err);
-    ok(!ompjit_kernel_code(k, "sm_90", &l, NULL, 0, &line, &err),
-       "code of a launch in one dimension");
+    ompjit_status status =
+        ompjit_kernel_code(k, "sm_90", &l, NULL, 0, &line, &err);
+    if (status == OMPJIT_ERR_UNAVAILABLE) {
+        ok(true, "code of launches # SKIP no assembler here makes cubins");
+        close_work(&w);
+        return;
+    }
+    ok(!status, "code of a launch in one dimension");
     l.threads_y = 4;
     ok(!ompjit_kernel_code(k, "sm_90", &l, NULL, 0, &box, &err) &&
            box.instructions > line.instructions,

@@ -85,27 +85,41 @@ fails_with 'cannot write /nonexistent/x' "a file that cannot be written" \
     sh -c 'OMPJIT_LOG=1 OMPJIT_DEVICE=host OMPJIT_PROFILE=/nonexistent/x \
         "$1" 3000 && exit 1' sh "$builddir/examples/saxpy_api"
 
-# --sass needs CUDA's tools: one of our own shows what it is asked.
-mkdir "$tmp/bin"
-printf '#!/bin/sh\necho "disassembled $1, $(head -c 4 "$2" | tail -c 3)"\n' \
-    >"$tmp/bin/nvdisasm"
-chmod +x "$tmp/bin/nvdisasm"
+# --sass needs CUDA's programs: ones of our own show what they are asked.
+program() { # FILE TEXT: a shell script
+    mkdir -p "$(dirname "$1")"
+    printf '#!/bin/sh\n%s\n' "$2" >"$1"
+    chmod +x "$1"
+}
+sass() { # NAME=VALUE...
+    env "$@" "$ompjit" inspect --sass "$srcdir/examples/saxpy.c"
+}
+shows='echo "disassembled $1, $(head -c 4 "$2" | tail -c 3)"'
 if "$ompjit" compile "$srcdir/examples/saxpy.c" -o "$tmp/x.cubin" 2>/dev/null
 then
-    succeeds "inspect --sass" env PATH="$tmp/bin:$PATH" "$ompjit" inspect \
-        --sass "$srcdir/examples/saxpy.c"
-    like "$out" '^disassembled -c, ELF$' "  shows the disassembly of a cubin"
+    # An assembler of ours, too, where no toolkit may be found.
+    program "$tmp/wheels/nvidia/cu13/bin/ptxas" "for a; do
+        [ \"\${last-}\" != -o ] || cp '$tmp/x.cubin' \"\$a\"
+        last=\$a
+    done"
+    alone="OMPJIT_CUDA_HOME=/nonexistent OMPJIT_ASSEMBLER=ptxas"
+    alone="$alone OMPJIT_CUDA_WHEELS=$tmp/wheels"
+    fails_with 'nvdisasm or cuobjdump: on PATH.* nvidia-cuda-nvdisasm of PyPI' \
+        "inspect --sass without a disassembler" sass $alone
+    program "$tmp/wheels/nvidia/cu13/bin/nvdisasm" "$shows"
+    succeeds "  with PyPI's" sass $alone
+    like "$out" '^disassembled -c, ELF$' "  which gets a cubin"
     like "$out" 'occupancy   [0-9]+ teams of 128 threads .*limited by' \
         "  and the occupancy"
-    printf '#!/bin/sh\nexit 3\n' >"$tmp/bin/nvdisasm"
-    fails_with 'ended with status 3' "  a disassembler that fails" \
-        env PATH="$tmp/bin:$PATH" "$ompjit" inspect --sass \
-        "$srcdir/examples/saxpy.c"
-    if ! command -v nvdisasm >/dev/null && ! command -v cuobjdump >/dev/null
-    then
-        fails_with 'needs nvdisasm or cuobjdump' "  none" "$ompjit" inspect \
-            --sass "$srcdir/examples/saxpy.c"
-    fi
+    program "$tmp/home/bin/cuobjdump" "$shows"
+    program "$tmp/home/bin/nvdisasm" 'exit 3'
+    fails_with "$tmp/home/bin/nvdisasm ended with status 3" \
+        "  with a toolkit's, which fails" sass CUDA_HOME="$tmp/home"
+    rm "$tmp/home/bin/nvdisasm" "$tmp/wheels/nvidia/cu13/bin/nvdisasm"
+    succeeds "  with cuobjdump" sass $alone OMPJIT_CUDA_HOME="$tmp/home"
+    like "$out" '^disassembled -sass, ELF$' "  as that wants to be asked"
+    program "$tmp/bin/nvdisasm" "$shows"
+    succeeds "  with PATH's" sass PATH="$tmp/bin:$PATH"
     succeeds "inspect --threads" "$ompjit" inspect --threads=64 --arch=sm_80 \
         "$srcdir/examples/saxpy.c"
     like "$out" 'occupancy   32 teams of 64 threads .*, 64 of 64 warps \(100%\)' \

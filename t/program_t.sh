@@ -8,11 +8,13 @@
 #   // options: -fopenmp-version=51
 #   // expect: 5 6
 #   // expect cuda: 5 7
+#   // one module: why it is not specialized as PTX, which makes several
+#   // needs: libdevice
 #
 # Each gets the name of its device as an argument.
 #
-# On the host device with data shared and copied, with one thread a team and
-# many, and as PTX, in four schedules and three kinds of streams, where PTXI
+# On the host device with data shared and copied, specialized, with one thread
+# a team and many, and as PTX, specialized and in four schedules and three kinds of streams, where PTXI
 # names an emulated libcuda.so.1.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
@@ -34,17 +36,26 @@ on_host() {
             run -q --device=host --host-memory=$memory $options "$program" host
     done
     # shellcheck disable=SC2086
+    prints "$expect" "$name: specialized" timeout 120 \
+        env OMPJIT_SPECIALIZE=now "$ompjit" run -q --device=host $options \
+        "$program" host
+    # shellcheck disable=SC2086
     prints "$expect" "$name: 4 teams of 40 threads" timeout 120 "$ompjit" \
         run -q --device=host --teams=4 --threads=40 $options "$program" host
 }
 
 as_ptx() {
+    specialized=
+    reason=$(says "$program" "one module")
+    if [ -n "$reason" ]; then pass "$name: PTX, specialized # SKIP $reason"
+    else specialized="PTXI_SLICE=100000;OMPJIT_SPECIALIZE=now"; fi
     for schedule in PTXI_SLICE=4 "PTXI_SLICE=100000 PTXI_STREAM=lazy" \
+        $specialized \
         "PTXI_SEED=1 PTXI_STREAM=sync" "PTXI_SEED=2 PTXI_STREAM=lazy"; do
         # shellcheck disable=SC2086
         prints "${expect_cuda:-$expect}" "$name: PTX, $schedule" timeout 120 \
             env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
-            PTXI_LOG="$tmp/ptxi.log" $schedule "$ompjit" run -q --device=cuda \
+            PTXI_LOG="$tmp/ptxi.log" $(echo "$schedule" | tr ';' ' ') "$ompjit" run -q --device=cuda \
             --teams=4 --threads=32 $options "$program" cuda
     done
 }
@@ -55,7 +66,12 @@ for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     expect=$(says "$program" expect)
     expect_cuda=$(says "$program" "expect cuda")
     on_host
-    if [ -e "${PTXI:-}/libcuda.so.1" ]; then as_ptx; fi
+    [ -e "${PTXI:-}/libcuda.so.1" ] || continue
+    if [ "$(says "$program" needs)" = libdevice ] && ! has_libdevice; then
+        skip "$name: PTX" "no libdevice, which is CUDA's"
+    else
+        as_ptx
+    fi
 done
 
 # One warp of workers and less than one, whole warps and not, more than the

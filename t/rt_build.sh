@@ -19,8 +19,9 @@ rt_compile() {
     $CLANG -cc1 -triple "$rt_host_triple" $rt_flags \
         -fopenmp-targets=nvptx64-nvidia-cuda "$1" -o "$2.host" &&
     $CLANG -cc1 -triple nvptx64-nvidia-cuda -aux-triple "$rt_host_triple" \
-        $rt_flags -fopenmp-is-target-device -fopenmp-host-ir-file-path \
-        "$2.host" -target-cpu sm_90 -target-feature +ptx78 "$1" -o "$2"
+        $rt_flags -fopenmp-is-target-device -fcuda-is-device \
+        -fopenmp-host-ir-file-path "$2.host" -target-cpu sm_90 \
+        -target-feature +ptx78 "$1" -o "$2"
 }
 
 # rt_compile_kernels OUT.bc: all test kernels in one module.

@@ -74,6 +74,16 @@ void ompjit_host_assert_failed(const char *expression, const char *file,
     ompjit_host_trap(expression);
 }
 
+/* One launch, whose teams run one after the other. */
+uint64_t ompjit_host_lock_holder(void)
+{
+    return UINT64_C(1) << OMPJIT_HOST_LOCK_THREAD_BITS | (team.current + 1);
+}
+bool ompjit_host_lock_lost(uint32_t mark)
+{
+    return false;
+}
+
 static unsigned alive(void)
 {
     unsigned n = 0;

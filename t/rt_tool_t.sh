@@ -36,6 +36,10 @@ devices="host"
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then devices="host cuda"; fi
 for device in $devices; do
     for options in -O0 -O3 "-O3 -ffast-math"; do
+        if [ $device = cuda ] && ! has_libdevice; then
+            skip "cuda: mathematics, $options" "no libdevice, which is CUDA's"
+            continue
+        fi
         # shellcheck disable=SC2086
         succeeds "$device: mathematics, $options" \
             on $device $options "$data/math.c"

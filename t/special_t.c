@@ -66,7 +66,7 @@ static void has(const char *arch, ompjit_format format,
     free(text);
 }
 
-static void targets(const char *how)
+static void targets(const char *how, bool templated)
 {
     uint64_t values[64] = {0};
     double a = 7.25;
@@ -96,8 +96,9 @@ static void targets(const char *how)
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 1,
         "host, pointers that may alias");
     spec.noalias = bit("x") | bit("y") | bit("z");
-    has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
-        "host, pointers that do not");
+    if (templated)
+        has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
+            "host, pointers that do not");
     spec.teams = 1; /* which begins at the arrays' */
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
     spec.aligned = bit("x");
@@ -484,13 +485,13 @@ int main(void)
         return 1;
     }
     axpby = &mod->unit.kernels[kernel->index];
-    targets("from a template");
+    targets("from a template", true);
     straight(true);
     templates();
     products();
     ompjit__templates_free(mod->unit.templates);
     mod->unit.templates = NULL;
-    targets("from the unit itself");
+    targets("from the unit itself", false);
     straight(false);
     no_vectors();
     variables();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # TAP for shell tests. Source it; then: is, like, succeeds, fails_with, emulated,
-# done_testing.
+# has_libdevice, skip, lacks, done_testing.
 # What a failure is about goes to standard error, which prove shows.
 # $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
 # folder of the test's own that is removed at the end.
@@ -46,6 +46,22 @@ fails_with() {
 emulated() {
     env LD_LIBRARY_PATH="$PTXI" OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver \
         OMP_TARGET_OFFLOAD=mandatory "$@"
+}
+# has_libdevice: kernels for GPUs can call all of <math.h> here.
+has_libdevice() {
+    printf '%s\n' '#include <math.h>' 'void f(double *x) {' \
+        '_Pragma("omp target map(x[:1])") x[0] = acos(x[0]); }' >"$tmp/acos.c"
+    "$ompjit" compile "$tmp/acos.c" -o "$tmp/acos.ptx" 2>/dev/null
+}
+skip() { pass "$1 # SKIP $2"; }
+# lacks PROGRAM WHAT: it is not there, and the tests of WHAT are skipped. Where
+# OMPJIT_TEST_NEEDS names it, as in CI, that is a failure.
+lacks() {
+    ! command -v "$1" >/dev/null 2>&1 || return 1
+    case " ${OMPJIT_TEST_NEEDS-} " in
+    *" $1 "*) fail "$2: no $1, which OMPJIT_TEST_NEEDS names" ;;
+    *) skip "$2" "no $1" ;;
+    esac
 }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 done_testing() { echo "1..$tap_count"; exit $tap_failed; }

@@ -3,12 +3,14 @@
  * ompjit inspect: the kernels of a file, what they take, and what they use on
  * an architecture.
  */
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/cuda_files.h"
 #include "tool/tool.h"
 
 static const char *const modes[] = {"bare", "generic", "SPMD",
@@ -121,11 +123,46 @@ static int show_kernel(const struct options *o, ompjit_kernel *kernel,
     return status;
 }
 
-/* The machine's own disassembly of the module, by the first of CUDA's tools
- * that is there. */
+/* Runs `program OPTION FILE` and waits for it: its exit status, or -1. */
+static int run_program(char *program, char *option, char *file)
+{
+    char *argv[] = {program, option, file, NULL};
+    pid_t pid;
+    int ended;
+    fflush(stdout);
+    if (posix_spawn(&pid, program, NULL, NULL, argv, environ) ||
+        waitpid(pid, &ended, 0) != pid || !WIFEXITED(ended))
+        return -1;
+    return WEXITSTATUS(ended);
+}
+
+/* Prints the disassembly of a cubin, by the first of CUDA's two programs that
+ * is there. */
+static int disassemble(char *cubin)
+{
+    char option[] = "-c", other_option[] = "-sass", *with = option;
+    char *program = ompjit__cuda_find(OMPJIT__CUDA_NVDISASM, X_OK);
+    if (!program) {
+        program = ompjit__cuda_find(OMPJIT__CUDA_CUOBJDUMP, X_OK);
+        with = other_option;
+    }
+    if (!program) {
+        complain("--sass needs CUDA's nvdisasm or cuobjdump: on PATH, in a "
+                 "toolkit that CUDA_HOME names, or the package "
+                 "nvidia-cuda-nvdisasm of PyPI in a folder of "
+                 "OMPJIT_CUDA_WHEELS");
+        return EXIT_FAILED;
+    }
+    int code = run_program(program, with, cubin);
+    if (code)
+        complain("--sass: %s ended with status %d", program, code);
+    free(program);
+    return code ? EXIT_FAILED : EXIT_OK;
+}
+
 static int show_sass(ompjit_module *mod, const char *arch)
 {
-    char path[] = "/tmp/ompjit-XXXXXX", command[256];
+    char path[] = "/tmp/ompjit-XXXXXX";
     void *cubin;
     size_t size;
     ompjit_error err;
@@ -138,23 +175,8 @@ static int show_sass(ompjit_module *mod, const char *arch)
         unlink(path);
         return failed(&err);
     }
-    if (!write_output(path, cubin, size)) {
-        enum { NO_SUCH_COMMAND = 127 };
-        fflush(stdout);
-        snprintf(command, sizeof command,
-                 "if command -v nvdisasm >/dev/null; then exec nvdisasm -c %s; "
-                 "elif command -v cuobjdump >/dev/null; "
-                 "then exec cuobjdump -sass %s; else exit 127; fi",
-                 path, path);
-        int ended = system(command);
-        int code = WIFEXITED(ended) ? WEXITSTATUS(ended) : EXIT_FAILED;
-        if (code == NO_SUCH_COMMAND)
-            complain("--sass needs nvdisasm or cuobjdump of the CUDA toolkit "
-                     "on PATH");
-        else if (code)
-            complain("--sass: the disassembler ended with status %d", code);
-        status = code ? EXIT_FAILED : EXIT_OK;
-    }
+    if (!write_output(path, cubin, size))
+        status = disassemble(path);
     unlink(path);
     ompjit_bytes_free(cubin);
     return status;

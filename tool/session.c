@@ -191,6 +191,7 @@ static int open_context(const struct options *o, const char *devices,
     options.devices = devices;
     options.clang = o->clang;
     options.time_limit = o->time_limit;
+    options.run_limit_ms = o->run_limit * 1000;
     options.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.on_failure = end_program;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The ompjit command: what its files share. The tool is a user of ompjit.h and
- * of nothing else of the library.
+ * The ompjit command: what its files share. The tool is a user of ompjit.h; of
+ * the library's internals it uses the table of runtime functions (table.c) and
+ * the search for CUDA's programs (inspect.c).
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H
@@ -39,7 +40,7 @@ struct options {
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler;
     const char *output, *emit, *fold, *record, *warm, *profile;
-    unsigned teams, threads, residents, time_limit, openmp_version;
+    unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents;
     struct list flags;      /* for clang                                    */

@@ -179,6 +179,7 @@ static ompjit_status set_options(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     ctx->sightings = o->sightings ? o->sightings : 3;
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
+    ctx->run_limit_ms = o->run_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->log = o->log;
     ctx->log_data = o->log_data;
@@ -229,8 +230,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         ompjit_context_destroy(ctx);
         return status;
     }
-    if (o->on_failure)
-        ompjit__tgt_on_fatal(ctx, o->on_failure, o->on_failure_data);
+    ompjit__tgt_on_fatal(ctx, o->on_failure, o->on_failure_data,
+                         o->after_failure);
     *out = ctx;
     return OMPJIT_OK;
 }

@@ -459,6 +459,7 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
     for (uint32_t i = 0; i < launch->nsizes; i++)
         r->sized |= (uint64_t)(launch->sizes[i] != 0) << i;
     r->limit_ms = launch->limit_ms;
+    r->run_limit_ms = launch->run_limit_ms;
     r->cooperative = launch->cooperative;
     r->residents = launch->residents;
     r->ncontents = launch->ncontents;
@@ -500,6 +501,43 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                     values, err);
     return ompjit__run(kernel->mod, kernel->index, dev, &request, values, nargs,
                        NULL, err);
+}
+
+/* On each device that can; of several the first that cannot. Only what a signal
+ * handler may call, too. */
+static ompjit_status abort_on(ompjit_device *const *devices, unsigned n,
+                              const char *symbol, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    unsigned able = 0;
+    for (unsigned i = 0; i < n && !status; i++) {
+        able += devices[i]->ops->abort != NULL;
+        if (devices[i]->ops->abort)
+            status = devices[i]->ops->abort(devices[i], symbol, err);
+    }
+    if (status || able || !n)
+        return status;
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LAUNCH,
+                        "only launches on the host device can be aborted");
+}
+
+ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err)
+{
+    if (!kernel)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_abort: a kernel is needed");
+    const ompjit_context *ctx = kernel->mod->ctx;
+    bool known = atomic_load(&ctx->devices_known);
+    return abort_on(ctx->devices, known ? ctx->ndevices : 0,
+                    desc(kernel)->symbol, err);
+}
+
+ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err)
+{
+    if (!dev)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_device_abort: a device is needed");
+    return abort_on(&dev, 1, NULL, err);
 }
 
 ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,

@@ -182,6 +182,8 @@ static ompjit_status instrument(struct build *b, ompjit_error *err)
 static ompjit_status lower(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
+    if (!status && b->spec->kernel)
+        ompjit__note_acquires(LLVMGetNamedFunction(b->m, b->spec->kernel));
     if (!status)
         ompjit__translate_calls(b->m, b->unit);
     ompjit__share_lastprivate(b->m);
@@ -194,7 +196,10 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
                                        b->unit->chunk_is_default, err);
     if (!status && b->host && b->ctx->check)
         status = instrument(b, err);
+    else if (!status && b->host)
+        ompjit__heap_to_stack(b->m);
     if (!status && !b->host) {
+        ompjit__keep_recursive_locals(b->m);
         ompjit__bound_threads(b->m, b->unit);
         ompjit__stride_loops(b->m);
     }
@@ -293,23 +298,29 @@ static void keep_kernel_apart(struct build *b)
             b->context, LLVMGetEnumAttributeKindForName("noinline", 8), 0));
 }
 
-/* Where there may be other ways to what pointers point to, nothing is said of
- * aliases and contents. A build without a template, at -O0, makes nothing of it:
- * and its code, which is not simplified, would always look like that. */
+/* Without a template the code is not simplified: whether the kernel finds
+ * pointers in memory cannot be told, and LLVM makes nothing of aliases. */
+static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
+{
+    const ompjit__spec *spec = b->spec;
+    LLVMValueRef f = LLVMGetNamedFunction(b->m, k->symbol);
+    if (!b->templated || !(spec->noalias || spec->ncontents) ||
+        ompjit__follows_pointers(b->m, k))
+        return;
+    if (!ompjit__acquires(f))
+        ompjit__fold_contents(b->m, k, spec, b->host);
+    ompjit__separate_sections(f, spec->noalias, k->launch_env);
+}
+
 static void say_of_pointers(struct build *b)
 {
-    ompjit__spec said = *b->spec;
     const ompjit__kernel_desc *k = b->unit->kernels;
     const ompjit__kernel_desc *end = k + b->unit->nkernels;
-    while (said.kernel && k < end && strcmp(k->symbol, said.kernel))
+    while (b->spec->kernel && k < end && strcmp(k->symbol, b->spec->kernel))
         k++;
-    bool one = said.kernel && k < end;
-    if (one && b->templated && (said.noalias || said.ncontents) &&
-        ompjit__follows_pointers(b->m, k))
-        said.noalias = said.ncontents = 0;
-    if (one)
-        ompjit__fold_contents(b->m, k, &said, b->host);
-    ompjit__annotate(b->m, b->unit, &said);
+    if (b->spec->kernel && k < end)
+        say_of_sections(b, k);
+    ompjit__annotate(b->m, b->unit, b->spec);
 }
 
 static ompjit_status fold(struct build *b, ompjit_error *err)
@@ -417,11 +428,14 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
         status = ompjit__run_passes(b->m, b->tm, CLEAN, OMPJIT_STAGE_OPTIMIZE,
                                     err);
         ompjit__hand_over_values(b->m);
+        ompjit__widen_memory_effects(b->m);
         if (!status)
             status = ompjit__run_passes(b->m, b->tm, "openmp-opt",
                                         OMPJIT_STAGE_OPTIMIZE, err);
+        ompjit__order_guarded_regions(b->m);
         ompjit__keep_generic(b->m, b->unit);
     }
+    ompjit__widen_memory_effects(b->m);
     if (!status)
         status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
                                     err);
@@ -463,9 +477,11 @@ static ompjit_status drop_barriers(struct build *b, ompjit_error *err)
     if (ompjit__instruction_count(b->m) > MUCH)
         return OMPJIT_OK;
     ompjit__add_openmp_flags(b->m);
+    ompjit__widen_memory_effects(b->m);
     ompjit_status status =
         ompjit__run_passes(b->m, b->tm, "openmp-opt,function(simplifycfg)",
                            OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__forget_stack_accesses(b->m);
     ompjit__drop_openmp_flags(b->m);
     return status;
 }
@@ -495,10 +511,10 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     ompjit__buf_free(&passes);
     if (!status && !b->host && !b->plain && b->unit->opt_level)
         status = run_openmp_opt(b, err);
-    if (!b->host)
-        ompjit__forget_stack_arguments(b->m);
-    if (!b->host)
+    if (!b->host) {
+        ompjit__forget_stack_accesses(b->m);
         ompjit__drop_openmp_flags(b->m);
+    }
     if (!b->host && !b->is_template)
         drop_added(b->m);
     if (!status)
@@ -556,8 +572,10 @@ static ompjit_status optimize(struct build *b, ompjit_error *err)
     ompjit_status status = b->passes == OMPJIT__PASSES_LEAN
                                ? run_lean(b, err)
                                : run_pipeline(b, err);
-    if (!status && b->host)
+    if (!status && b->host) {
+        ompjit__yield_in_wait_loops(b->m);
         status = ompjit__host_finish(b->m, err);
+    }
     if (!status && !b->host)
         status = settle_modes(b, err);
     done(b, OMPJIT_STAGE_OPTIMIZE);

@@ -85,9 +85,15 @@ static void add_installed(struct list *list, enum ompjit__cuda_file kind)
     globfree(&found);
 }
 
+static bool is_program(enum ompjit__cuda_file kind)
+{
+    return kind == OMPJIT__CUDA_PTXAS || kind == OMPJIT__CUDA_NVDISASM ||
+           kind == OMPJIT__CUDA_CUOBJDUMP;
+}
+
 static void add_system(struct list *list, enum ompjit__cuda_file kind)
 {
-    if (kind == OMPJIT__CUDA_PTXAS) {
+    if (is_program(kind)) {
         add_folders(list, kind, SYSTEM, "PATH");
         return;
     }

@@ -13,6 +13,8 @@ enum ompjit__cuda_file {
     OMPJIT__CUDA_PTXAS,
     OMPJIT__CUDA_LIBDEVICE,
     OMPJIT__CUDA_HEADER, /* one of those that CUDA sources include */
+    OMPJIT__CUDA_NVDISASM,
+    OMPJIT__CUDA_CUOBJDUMP,
     OMPJIT__CUDA_DRIVER
 };
 

@@ -296,10 +296,19 @@ static bool relocate_all(const struct link *l)
 
 /* libgcc takes a whole section of frames; LLVM's libunwind, which has the
  * function below, wants them one by one: ORC knows how. */
+static bool can_register_frames(const struct link *l)
+{
+    const ompjit__elf *out = l->out;
+    ompjit__range code = {(uintptr_t)out->memory,
+                          (uintptr_t)out->memory + out->size};
+    return ompjit__elf_frames_sound(out->frames, l->frames->sh_size, &code) &&
+           !dlsym(RTLD_DEFAULT, "__unw_add_dynamic_fde");
+}
+
 static bool finish(const struct link *l)
 {
     ompjit__elf *out = l->out;
-    if (out->frames && dlsym(RTLD_DEFAULT, "__unw_add_dynamic_fde")) {
+    if (out->frames && !can_register_frames(l)) {
         out->frames = NULL;
         return false;
     }
@@ -355,6 +364,13 @@ void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name)
         if (!strcmp(elf->symbols[i].name, name))
             return elf->symbols[i].address;
     return NULL;
+}
+
+void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
+                        uintptr_t *end)
+{
+    *begin = (uintptr_t)elf->memory;
+    *end = *begin + elf->start[VARIABLES];
 }
 
 void ompjit__elf_free(ompjit__elf *elf)

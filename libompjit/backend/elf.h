@@ -21,7 +21,20 @@ ompjit__elf *ompjit__elf_link(const void *object, size_t size,
                               ompjit__elf_find *find, void *data);
 /* A global symbol that the object defines; NULL: it does not. */
 void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name);
+/* Whole pages, all that can be executed of it. */
+void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
+                        uintptr_t *end);
 void ompjit__elf_free(ompjit__elf *elf);
+
+/* ------------------------------------------------------ elf_frames.c */
+
+typedef struct ompjit__range {
+    uintptr_t begin, end;
+} ompjit__range;
+
+/* Whether libgcc can read those frames, and all are of code in that range. */
+bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
+                              const ompjit__range *code);
 
 /* -------------------------------------------- one file per architecture */
 

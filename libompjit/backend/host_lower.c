@@ -193,6 +193,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
         }
     }
     ompjit__block_loops(m, chunk_is_default);
+    ompjit__drop_turns(m);
     no_main_warp(m);
     return OMPJIT_OK;
 }

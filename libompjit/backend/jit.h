@@ -36,6 +36,11 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err);
 
+/* The pages of all that can be executed of an image that has its code at
+ * `address`; false where nobody knows them. */
+bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,
+                        uintptr_t *begin, uintptr_t *end);
+
 /* Of an object whose `symbol` was linked at `address`: where the section that
  * has it lies. False where the object has no such symbol. */
 bool ompjit__object_code(const void *object, size_t size, const char *symbol,

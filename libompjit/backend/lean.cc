@@ -37,6 +37,8 @@
 extern "C" LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m,
                                             LLVMTargetMachineRef tm,
                                             bool host);
+extern "C" void ompjit__widen_memory_effects(LLVMModuleRef m); // ir/ir.h is C
+extern "C" void ompjit__forget_stack_accesses(LLVMModuleRef m);
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 #define LATE_CFG                                                               \
@@ -226,8 +228,11 @@ struct DropBarriers : llvm::PassInfoMixin<DropBarriers> {
             if (f.getCallingConv() == llvm::CallingConv::PTX_Kernel &&
                 !f.isDeclaration())
                 drop_at_ends(f);
-        if (llvm::any_of(m, is_of_interest))
+        if (llvm::any_of(m, is_of_interest)) {
+            ompjit__widen_memory_effects(llvm::wrap(&m));
             llvm::OpenMPOptPass().run(m, analyses);
+            ompjit__forget_stack_accesses(llvm::wrap(&m));
+        }
         return llvm::PreservedAnalyses::none();
     }
 };

@@ -143,7 +143,8 @@ ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
             err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
             "the kernels call %s, which on a GPU come from libdevice: no "
             "libdevice.10.bc found (it is part of every CUDA toolkit; set "
-            "CUDA_HOME, or install the wheel nvidia-cuda-nvcc)",
+            "CUDA_HOME, or unpack PyPI's nvidia-nvvm in a folder of "
+            "OMPJIT_CUDA_WHEELS)",
             needed.data);
     free(path);
     ompjit__buf_free(&needed);

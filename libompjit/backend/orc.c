@@ -325,6 +325,20 @@ static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,
+                        uintptr_t *begin, uintptr_t *end)
+{
+    uintptr_t from, to;
+    if (!jit->plain)
+        return false;
+    ompjit__elf_extent(jit->plain, &from, &to);
+    if (address < from || address >= to)
+        return false;
+    *begin = from;
+    *end = to;
+    return true;
+}
+
 static ompjit_status no_symbol(const ompjit__jit *jit, const char *name,
                                ompjit_error *err)
 {

@@ -47,6 +47,21 @@ char *ompjit__strdup(const char *s);
 void *ompjit__memdup(const void *data, size_t size);
 char *ompjit__format(const char *format, ...) OMPJIT__PRINTF(1, 2);
 
+/* What is wrong with one input, to be reported at once. Zero-initialised:
+ * nothing. */
+typedef struct ompjit__findings {
+    ompjit_status status; /* of the first                                   */
+    unsigned n, left_out; /* all, and those that an error has no room for   */
+    ompjit__buf list;
+} ompjit__findings;
+
+/* Adds one, a text without the input's name. */
+void ompjit__finding(ompjit__findings *f, ompjit_status status,
+                     const char *format, ...) OMPJIT__PRINTF(3, 4);
+/* The error that names them all, or OK where there are none; frees the list. */
+ompjit_status ompjit__findings_end(ompjit__findings *f, const char *name,
+                                   ompjit_stage stage, ompjit_error *err);
+
 /* Reads a whole file. IO error naming file and cause. */
 ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
                                 ompjit_error *err);

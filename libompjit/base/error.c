@@ -31,6 +31,7 @@ static const struct {
     {OMPJIT_ERR_TIMEOUT, "time limit passed"},
     {OMPJIT_ERR_IO, "input or output failed"},
     {OMPJIT_ERR_INTERNAL, "internal error"},
+    {OMPJIT_ERR_ABORTED, "aborted"},
 };
 
 static const char *const stage_names[OMPJIT_STAGE_COUNT] = {

@@ -17,6 +17,7 @@ static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
         k->line,        k->mode,      k->launch_env,     k->min_threads,
         k->max_threads, k->min_teams, k->max_teams,      k->reduction_size,
         k->reduction_length, k->teams, k->parallel, k->num_threads,
+        k->thread_limit, k->free_region, k->observes_threads,
         k->cuda,        k->openmp,    k->nparams,
     };
     ompjit__pack_string(out, k->symbol);
@@ -48,6 +49,9 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
     k->teams = (uint32_t)ompjit__read_number(r);
     k->parallel = ompjit__read_number(r);
     k->num_threads = (uint32_t)ompjit__read_number(r);
+    k->thread_limit = (uint32_t)ompjit__read_number(r);
+    k->free_region = ompjit__read_number(r);
+    k->observes_threads = ompjit__read_number(r);
     k->cuda = ompjit__read_number(r);
     k->openmp = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);

@@ -132,6 +132,7 @@ static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
     ompjit_device_info info;
     if (dev->ops->multiprocessors) {
         limits->multiprocessors = dev->ops->multiprocessors(dev);
+        limits->most_threads = dev->ops->most_team_threads;
         limits->parallelism = limits->multiprocessors;
         return OMPJIT_OK;
     }
@@ -162,8 +163,7 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
     limits->threads = env_number("OMPJIT_THREADS");
     if (!limits->threads)
         limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
-    if (!limits->threads && dev->ctx->check)
-        limits->threads = CHECKED_THREADS;
+    limits->fewest_threads = dev->ctx->check ? CHECKED_THREADS : 0;
     return OMPJIT_OK;
 }
 

@@ -26,6 +26,8 @@ typedef struct ompjit__prepared {
 typedef struct ompjit__geometry {
     uint32_t teams[3], threads[3]; /* at least 1 each */
     uint32_t dynamic_shared;       /* bytes           */
+    uint32_t limit_ms;             /* that the launch may take, where it can be
+                                      stopped; 0: any time */
     bool cooperative;              /* all teams run at the same time */
 } ompjit__geometry;
 
@@ -68,6 +70,9 @@ typedef struct ompjit__device_ops {
 
     /* info's `multiprocessors`, where it can be had for less. NULL: it cannot. */
     uint32_t (*multiprocessors)(ompjit_device *dev);
+
+    /* info's `max_threads`, where it is known beforehand; else 0. */
+    uint32_t most_team_threads;
 
     /* How many threads of a team would run at the same time in a launch of one
      * team that the calling thread makes now. NULL: as many as there are. */
@@ -146,13 +151,20 @@ typedef struct ompjit__device_ops {
     uint32_t (*most_threads)(const ompjit__function *function);
 
     /* args[i] points at the value of the kernel's i-th ABI parameter, as
-     * cuLaunchKernel's kernelParams. GEOMETRY error where the device cannot. */
+     * cuLaunchKernel's kernelParams. GEOMETRY error where the device cannot;
+     * one of ompjit__kernel_ran where the kernel has begun and failed. */
     ompjit_status (*launch)(ompjit_device *dev, ompjit__function *function,
                             const ompjit__geometry *geometry, void **args,
                             unsigned nargs, ompjit__queue *queue,
                             ompjit_error *err);
 
-    /* The same without a queue, as often as *out is run, by several threads at
+    /* Ends what runs now, of the function whose `symbol` was given at that very
+     * address, or (NULL) of any: it fails as ABORTED. Called from signal
+     * handlers too. NULL: nothing can be ended. */
+    ompjit_status (*abort)(ompjit_device *dev, const char *symbol,
+                           ompjit_error *err);
+
+    /* As launch without a queue, as often as *out is run, by several threads at
      * once; function, geometry and args outlive it. NULL in *out: `launch` is
      * as good. NULL operation: always. */
     ompjit_status (*prepare)(ompjit_device *dev, ompjit__function *function,
@@ -215,6 +227,14 @@ typedef struct ompjit__device_ops {
                             ompjit__native *out, ompjit_error *err);
 } ompjit__device_ops;
 
+/* Is that failure of `launch` one of a kernel that may have begun? DRIVER is a
+ * code of the driver's that nobody knows. */
+static inline bool ompjit__kernel_ran(ompjit_status status)
+{
+    return status == OMPJIT_ERR_DEVICE || status == OMPJIT_ERR_DRIVER ||
+           status == OMPJIT_ERR_TIMEOUT || status == OMPJIT_ERR_ABORTED;
+}
+
 /* What a launch needs to know of a device to choose a geometry. */
 typedef struct ompjit__device_limits {
     ompjit_device_kind kind;
@@ -224,6 +244,7 @@ typedef struct ompjit__device_limits {
     uint32_t teams, threads; /* the user's defaults (OMPJIT_TEAMS, else
                                 OMP_NUM_TEAMS; OMPJIT_THREADS, else
                                 OMP_TEAMS_THREAD_LIMIT); 0: none */
+    uint32_t fewest_threads; /* of a team, where nobody says more; 0: 1 */
 } ompjit__device_limits;
 
 enum { OMPJIT__ENVIRONMENTS = 8 };

@@ -22,12 +22,36 @@ void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
 
 /* f(arg) on this stack, with the way back in *save while it runs: 0 when it has
  * returned. leave, from inside of f, ends it there and then: call returns 1. As
- * setjmp and longjmp, but for what they do besides. */
+ * setjmp and longjmp, but for what they do besides. A C++ exception of f does not
+ * get out of it: personality, which the unwinder asks, says that nobody catches
+ * it, and std::terminate is called. */
 int ompjit__fiber_call(void (*f)(void **), void **arg, void **save);
 void ompjit__fiber_leave(void *save) __attribute__((noreturn));
+int ompjit__fiber_personality(int version, int actions, uint64_t origin,
+                              void *exception, void *context)
+    __attribute__((visibility("hidden")));
+
+/* What the functions that stand for setjmp leave in a jmp_buf, which is larger:
+ * where to go on, and, by ompjit__jump_mark (host_libc.c), for whom. */
+typedef struct ompjit__jump {
+    uintptr_t sp, pc;
+    uint64_t registers[20];
+    const void *thread;
+    uint64_t launch;
+    uint32_t team;
+} ompjit__jump;
+
+int ompjit__jump_mark(ompjit__jump *jump)
+    __attribute__((visibility("hidden")));
+void ompjit__jump_to(const ompjit__jump *jump, int value)
+    __attribute__((noreturn));
 
 /* In a loop that waits for another processor. */
 void ompjit__fiber_relax(void);
+
+/* After a function was left in its middle: puts right what the ABI says of the
+ * processor's state between functions. */
+void ompjit__fiber_clean(void);
 
 /* A signal handler's `context` (ucontext_t): where the thread was and its
  * stack pointer; the address that a function without a frame would return to,
@@ -38,6 +62,8 @@ typedef struct ompjit__place {
 
 void ompjit__context_place(const void *context, ompjit__place *out);
 uintptr_t ompjit__context_caller(const void *context);
+/* Did the signal come while the thread was on its alternate signal stack? */
+bool ompjit__context_on_signal_stack(const void *context);
 /* The thread goes on with f(), which must not return, on the stack below
  * `sp`. */
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp);

@@ -4,6 +4,7 @@
  * CPU is here and in its row of base/cpu.def.
  */
 #if defined(__aarch64__)
+#include <signal.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -72,6 +73,8 @@ __asm__(".pushsection .text\n"
         ".type ompjit__fiber_call, @function\n"
         "ompjit__fiber_call:\n"
         ".cfi_startproc\n"
+        ".hidden ompjit__fiber_personality\n"
+        ".cfi_personality 0x1b, ompjit__fiber_personality\n"
         "hint #34\n"
         "sub sp, sp, #160\n"
         ".cfi_adjust_cfa_offset 160\n"
@@ -105,6 +108,60 @@ __asm__(".pushsection .text\n"
         ".size ompjit__fiber_leave, .-ompjit__fiber_leave\n"
         ".popsection\n");
 
+/* ompjit_host_setjmp(x0: ompjit__jump *); ompjit__jump_to(x0: jump, w1: value).
+ */
+__asm__(".pushsection .text\n"
+        ".globl ompjit_host_setjmp\n"
+        ".hidden ompjit_host_setjmp\n"
+        ".type ompjit_host_setjmp, @function\n"
+        ".globl ompjit_host_sigsetjmp\n"
+        ".hidden ompjit_host_sigsetjmp\n"
+        ".type ompjit_host_sigsetjmp, @function\n"
+        "ompjit_host_setjmp:\n"
+        "ompjit_host_sigsetjmp:\n"
+        ".cfi_startproc\n"
+        "hint #34\n"
+        "mov x9, sp\n"
+        "stp x9, x30, [x0, #0]\n"
+        "stp x19, x20, [x0, #16]\n"
+        "stp x21, x22, [x0, #32]\n"
+        "stp x23, x24, [x0, #48]\n"
+        "stp x25, x26, [x0, #64]\n"
+        "stp x27, x28, [x0, #80]\n"
+        "str x29, [x0, #96]\n"
+        "stp d8, d9, [x0, #104]\n"
+        "stp d10, d11, [x0, #120]\n"
+        "stp d12, d13, [x0, #136]\n"
+        "stp d14, d15, [x0, #152]\n"
+        ".hidden ompjit__jump_mark\n"
+        "b ompjit__jump_mark\n"
+        ".cfi_endproc\n"
+        ".size ompjit_host_setjmp, .-ompjit_host_setjmp\n"
+        ".size ompjit_host_sigsetjmp, .-ompjit_host_sigsetjmp\n"
+        ".globl ompjit__jump_to\n"
+        ".hidden ompjit__jump_to\n"
+        ".type ompjit__jump_to, @function\n"
+        "ompjit__jump_to:\n"
+        ".cfi_startproc\n"
+        "hint #34\n"
+        "ldp x9, x30, [x0, #0]\n"
+        "ldp x19, x20, [x0, #16]\n"
+        "ldp x21, x22, [x0, #32]\n"
+        "ldp x23, x24, [x0, #48]\n"
+        "ldp x25, x26, [x0, #64]\n"
+        "ldp x27, x28, [x0, #80]\n"
+        "ldr x29, [x0, #96]\n"
+        "ldp d8, d9, [x0, #104]\n"
+        "ldp d10, d11, [x0, #120]\n"
+        "ldp d12, d13, [x0, #136]\n"
+        "ldp d14, d15, [x0, #152]\n"
+        "mov sp, x9\n"
+        "mov w0, w1\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size ompjit__jump_to, .-ompjit__jump_to\n"
+        ".popsection\n");
+
 void ompjit__fiber_start(void) __attribute__((visibility("hidden")));
 
 /* Loaded by the switch; x19 and x20 carry function and argument, and x29 = 0 is
@@ -128,6 +185,10 @@ void ompjit__fiber_relax(void)
     __asm__ volatile("isb" ::: "memory");
 }
 
+void ompjit__fiber_clean(void)
+{
+}
+
 /* ------------------------------------------------------- signal contexts */
 
 void ompjit__context_place(const void *context, ompjit__place *out)
@@ -140,6 +201,11 @@ uintptr_t ompjit__context_caller(const void *context)
 {
     enum { LR = 30 };
     return ((const ucontext_t *)context)->uc_mcontext.regs[LR];
+}
+
+bool ompjit__context_on_signal_stack(const void *context)
+{
+    return ((const ucontext_t *)context)->uc_stack.ss_flags & SS_ONSTACK;
 }
 
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)

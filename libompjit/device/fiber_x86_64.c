@@ -4,6 +4,7 @@
  * this CPU is here and in its row of base/cpu.def.
  */
 #if defined(__x86_64__)
+#include <signal.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -54,6 +55,8 @@ __asm__(".pushsection .text\n"
         ".type ompjit__fiber_call, @function\n"
         "ompjit__fiber_call:\n"
         ".cfi_startproc\n"
+        ".hidden ompjit__fiber_personality\n"
+        ".cfi_personality 0x1b, ompjit__fiber_personality\n"
         "endbr64\n"
         KEEP
         "subq $8, %rsp\n"
@@ -82,6 +85,53 @@ __asm__(".pushsection .text\n"
         ".size ompjit__fiber_leave, .-ompjit__fiber_leave\n"
         ".popsection\n");
 
+/* ompjit_host_setjmp(rdi: ompjit__jump *); ompjit__jump_to(rdi: jump, esi:
+ * value). */
+__asm__(".pushsection .text\n"
+        ".globl ompjit_host_setjmp\n"
+        ".hidden ompjit_host_setjmp\n"
+        ".type ompjit_host_setjmp, @function\n"
+        ".globl ompjit_host_sigsetjmp\n"
+        ".hidden ompjit_host_sigsetjmp\n"
+        ".type ompjit_host_sigsetjmp, @function\n"
+        "ompjit_host_setjmp:\n"
+        "ompjit_host_sigsetjmp:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "leaq 8(%rsp), %rax\n"
+        "movq %rax, (%rdi)\n"
+        "movq (%rsp), %rax\n"
+        "movq %rax, 8(%rdi)\n"
+        "movq %rbx, 16(%rdi)\n"
+        "movq %rbp, 24(%rdi)\n"
+        "movq %r12, 32(%rdi)\n"
+        "movq %r13, 40(%rdi)\n"
+        "movq %r14, 48(%rdi)\n"
+        "movq %r15, 56(%rdi)\n"
+        ".hidden ompjit__jump_mark\n"
+        "jmp ompjit__jump_mark\n"
+        ".cfi_endproc\n"
+        ".size ompjit_host_setjmp, .-ompjit_host_setjmp\n"
+        ".size ompjit_host_sigsetjmp, .-ompjit_host_sigsetjmp\n"
+        ".globl ompjit__jump_to\n"
+        ".hidden ompjit__jump_to\n"
+        ".type ompjit__jump_to, @function\n"
+        "ompjit__jump_to:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "movq 16(%rdi), %rbx\n"
+        "movq 24(%rdi), %rbp\n"
+        "movq 32(%rdi), %r12\n"
+        "movq 40(%rdi), %r13\n"
+        "movq 48(%rdi), %r14\n"
+        "movq 56(%rdi), %r15\n"
+        "movq (%rdi), %rsp\n"
+        "movl %esi, %eax\n"
+        "jmpq *8(%rdi)\n"
+        ".cfi_endproc\n"
+        ".size ompjit__jump_to, .-ompjit__jump_to\n"
+        ".popsection\n");
+
 void ompjit__fiber_start(void) __attribute__((visibility("hidden")));
 
 /* Popped in this order; rbx and r12 carry function and argument. After the
@@ -105,6 +155,16 @@ void ompjit__fiber_relax(void)
     __builtin_ia32_pause();
 }
 
+/* The x87 registers are empty, the control word stays. */
+void ompjit__fiber_clean(void)
+{
+    uint16_t control;
+    __asm__ volatile("fnstcw %0\n"
+                     "fninit\n"
+                     "fldcw %0"
+                     : "=m"(control));
+}
+
 /* ------------------------------------------------------- signal contexts */
 
 void ompjit__context_place(const void *context, ompjit__place *out)
@@ -120,9 +180,16 @@ uintptr_t ompjit__context_caller(const void *context)
     return *(const uintptr_t *)r[REG_RSP];
 }
 
+bool ompjit__context_on_signal_stack(const void *context)
+{
+    return ((const ucontext_t *)context)->uc_stack.ss_flags & SS_ONSTACK;
+}
+
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
 {
+    enum { DIRECTION = 1 << 10 }; /* of string instructions: upwards */
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    r[REG_EFL] &= ~(greg_t)DIRECTION;
     /* As after the call that pushed a return address. */
     r[REG_RSP] = (greg_t)((sp & ~(uintptr_t)15) - sizeof(void *));
     r[REG_RIP] = (greg_t)(uintptr_t)f;

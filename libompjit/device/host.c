@@ -17,6 +17,9 @@
 #include "device/check.h"
 #include "device/device.h"
 #include "device/fault.h"
+#include "device/host_libc.h"
+#include "device/host_limit.h"
+#include "device/host_lock.h"
 #include "device/host_team.h"
 #include "device/libomp.h"
 #include "offload/abi.h"
@@ -27,6 +30,7 @@ struct host {
     const struct ompjit__libomp *_Atomic libomp; /* NULL: none or not yet */
     _Atomic bool without; /* none, and that was told */
     _Atomic bool catches; /* faults are held */
+    ompjit__host_limits *limits;
 };
 
 struct ompjit__loaded {
@@ -34,6 +38,7 @@ struct ompjit__loaded {
     ompjit__device_environment environment; /* kernels read it */
     bool checked; /* its variables are the checker's memory */
     ompjit__buf object; /* for line tables */
+    ompjit__host_code code; /* known with the first function */
     uint32_t shared_size;
     ompjit__variable *variables;
     unsigned nvariables;
@@ -45,7 +50,8 @@ struct ompjit__function {
     ompjit__loaded *loaded;
     void (*entry)(void **args);
     char *symbol;
-    uintptr_t code_begin, code_end; /* of the image */
+    const char *name; /* the symbol as it was given: aborts compare it */
+    uintptr_t code_begin, code_end; /* of the section that has it */
     /* Launches of teams that one OS thread or several could run, and what the
      * latest of either kind took, in nanoseconds. */
     _Atomic uint32_t launches;
@@ -65,8 +71,21 @@ static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_active_mask), ENGINE(ompjit_host_yield),
     ENGINE(ompjit_host_trap),        ENGINE(ompjit_host_wtime),
     ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
-    ENGINE(ompjit_host_assert_failed),
+    ENGINE(ompjit_host_assert_failed), ENGINE(ompjit_host_lock_holder),
+    ENGINE(ompjit_host_lock_lost),
     {"malloc", (void *)ompjit_host_malloc},
+    {"calloc", (void *)ompjit_host_calloc},
+    {"realloc", (void *)ompjit_host_realloc},
+    {"free", (void *)ompjit_host_free},
+    {"abort", (void *)ompjit_host_abort},
+    {"pthread_exit", (void *)ompjit_host_pthread_exit},
+    {"setjmp", (void *)ompjit_host_setjmp},
+    {"_setjmp", (void *)ompjit_host_setjmp},
+    {"__sigsetjmp", (void *)ompjit_host_sigsetjmp},
+    {"longjmp", (void *)ompjit_host_longjmp},
+    {"_longjmp", (void *)ompjit_host_longjmp},
+    {"siglongjmp", (void *)ompjit_host_longjmp},
+    {"__longjmp_chk", (void *)ompjit_host_longjmp},
 };
 #undef ENGINE
 
@@ -288,6 +307,20 @@ static ompjit_status host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                         "no variable %s on the host device", name);
 }
 
+/* Under dev->lock: the image's code in whole pages, where that is all that they
+ * have of what can be executed. */
+static void find_code(ompjit__loaded *loaded, const ompjit__function *f)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    ompjit__host_code *code = &loaded->code;
+    if (code->begin ||
+        ompjit__jit_extent(loaded->jit, (uintptr_t)f->entry, &code->begin,
+                           &code->end))
+        return;
+    code->begin = f->code_begin / page * page;
+    code->end = (f->code_end + page - 1) / page * page;
+}
+
 static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
                                    const char *symbol, ompjit__function **out,
                                    ompjit_error *err)
@@ -311,7 +344,9 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
     }
     f->entry = (void (*)(void **))address;
     f->loaded = loaded;
+    f->name = symbol;
     pthread_mutex_lock(&dev->lock);
+    find_code(loaded, f);
     f->next = loaded->functions;
     loaded->functions = f;
     pthread_mutex_unlock(&dev->lock);
@@ -326,11 +361,12 @@ struct run {
     ompjit_device *dev;
     struct host *host;
     ompjit__function *function;
-    const ompjit__host_launch *launch;
+    ompjit__host_launch *launch;
     uint32_t teams;
     /* Where there are more OS threads than teams, several run one team: those
      * teams, else NULL. */
     ompjit__host_team **shared;
+    _Atomic bool begun;   /* a team has run */
     pthread_mutex_t lock; /* status, err: the first failure */
     ompjit_status status;
     ompjit_error *err;
@@ -352,13 +388,15 @@ static const struct ompjit__libomp *libomp_of(ompjit_device *dev)
     return NULL;
 }
 
+/* The first failure, and none of the teams that were stopped for it. */
 static void note_failure(struct run *run, ompjit_status status,
                          const ompjit_error *err)
 {
     if (!status)
         return;
     pthread_mutex_lock(&run->lock);
-    if (!run->status) {
+    if (!run->status || (run->status == OMPJIT_ERR_ABORTED &&
+                         status != OMPJIT_ERR_ABORTED)) {
         run->status = status;
         if (run->err)
             *run->err = *err;
@@ -371,6 +409,8 @@ static void run_range(struct run *run, uint32_t first, uint32_t last)
     ompjit_error err;
     ompjit_status status = ompjit__host_run_teams(run->host->pool, run->launch,
                                                   first, last, &err);
+    if (status != OMPJIT_ERR_NO_MEMORY)
+        atomic_store_explicit(&run->begun, true, memory_order_relaxed);
     note_failure(run, status, &err);
 }
 
@@ -384,6 +424,7 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
     uint32_t first = (uint32_t)(run->teams * i / n);
     uint32_t last = (uint32_t)(run->teams * (i + 1) / n);
     uint32_t crew = (uint32_t)n / run->teams; /* OS threads of a team */
+    ompjit__watch_serve(run->launch->watch);
     if (!run->shared)
         run_range(run, first, last);
     else if (crew > 1 && i / crew < run->teams)
@@ -391,6 +432,7 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
     else if (crew <= 1)
         for (uint32_t team = first; team < last; team++)
             ompjit__host_team_join(run->shared[team], 0, 1);
+    ompjit__watch_serve(NULL);
 }
 
 static void fork_threads(struct run *run, uint32_t n)
@@ -401,6 +443,7 @@ static void fork_threads(struct run *run, uint32_t n)
     if (n < (uint32_t)omp->omp_get_max_threads())
         omp->kmpc_push_num_threads(&ident, omp->kmpc_global_thread_num(&ident),
                                    (int32_t)n);
+    run->launch->shared = true;
     omp->kmpc_fork_call(&ident, 1, run_share, run);
 }
 
@@ -498,6 +541,20 @@ static ompjit_status check_geometry(const ompjit__function *f,
     return OMPJIT_OK;
 }
 
+/* What ends a launch that lasts too long is a handler. */
+static ompjit_status check_limit(const ompjit_device *dev,
+                                 const ompjit__function *f,
+                                 const ompjit__geometry *g, ompjit_error *err)
+{
+    const struct host *host = dev->state;
+    if (!g->limit_ms || host->catches)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: a time limit of %u ms needs the signal "
+                        "handlers that keep_signals leaves out",
+                        f->symbol, g->limit_ms);
+}
+
 /* The source line of an address in a kernel's code. */
 static void locate(void *data, uintptr_t pc, ompjit__buf *text)
 {
@@ -509,18 +566,56 @@ static void locate(void *data, uintptr_t pc, ompjit__buf *text)
     free(entry);
 }
 
-static ompjit__host_launch launch_of(ompjit__function *f,
+static ompjit__host_launch launch_of(const ompjit_device *dev,
+                                     ompjit__function *f,
                                      const ompjit__geometry *g, void **args)
 {
+    const struct host *host = dev->state;
     return (ompjit__host_launch){.name = f->symbol,
                                  .entry = f->entry,
                                  .args = args,
                                  .geometry = g,
                                  .shared_size = f->loaded->shared_size,
-                                 .code_begin = f->code_begin,
-                                 .code_end = f->code_end,
+                                 .code = host->catches ? &f->loaded->code
+                                                       : NULL,
+                                 .limit_ms = g->limit_ms,
                                  .locate = locate,
                                  .locate_data = f};
+}
+
+/* Memory that runs out for a team when others have run is the kernel's failure:
+ * data may have changed. */
+static ompjit_status outcome(struct run *run)
+{
+    if (run->status != OMPJIT_ERR_NO_MEMORY || !run->begun)
+        return run->status;
+    if (run->err)
+        run->err->status = OMPJIT_ERR_DEVICE;
+    return OMPJIT_ERR_DEVICE;
+}
+
+static inline void end_watch(ompjit__host_watch *w, ompjit_status status)
+{
+    if (status)
+        ompjit__lock_lose(w);
+    ompjit__watch_end(w);
+}
+
+/* The launch itself, under its time limit. */
+static ompjit_status run_limited(struct run *run, ompjit_error *err)
+{
+    const ompjit__geometry *g = run->launch->geometry;
+    ompjit__host_limit limit;
+    ompjit_status status = OMPJIT_OK;
+    if (g->limit_ms)
+        status = ompjit__limit_begin(run->host->limits, run->launch->watch,
+                                     g->limit_ms, &limit, err);
+    if (status)
+        return status;
+    run_all(run, g->threads[0] * g->threads[1] * g->threads[2]);
+    if (g->limit_ms)
+        ompjit__limit_end(run->host->limits, &limit);
+    return outcome(run);
 }
 
 static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
@@ -529,32 +624,41 @@ static ompjit_status host_launch(ompjit_device *dev, ompjit__function *f,
                                  ompjit_error *err)
 {
     ompjit_status status = check_geometry(f, g, err);
+    if (!status)
+        status = check_limit(dev, f, g, err);
     if (status)
         return status;
-    ompjit__host_launch launch = launch_of(f, g, args);
+    ompjit__host_launch launch = launch_of(dev, f, g, args);
     ompjit__check_launch check;
-    if (dev->ctx->check) {
-        if (!ompjit__check_begin(&check, dev->ctx->check, f->symbol,
-                                 g->teams[0] * g->teams[1] * g->teams[2]))
-            return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    uint32_t teams = g->teams[0] * g->teams[1] * g->teams[2];
+    ompjit__host_watch *w = ompjit__watch_begin(dev, f->name, &launch);
+    if (!w)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    launch.watch = w;
+    if (dev->ctx->check &&
+        ompjit__check_begin(&check, dev->ctx->check, f->symbol, teams))
         launch.check = &check;
-    }
     struct run run = {.dev = dev,
                       .host = dev->state,
                       .function = f,
                       .launch = &launch,
-                      .teams = g->teams[0] * g->teams[1] * g->teams[2],
+                      .teams = teams,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .err = err};
-    run_all(&run, g->threads[0] * g->threads[1] * g->threads[2]);
+    status = dev->ctx->check && !launch.check
+                 ? ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH)
+                 : run_limited(&run, err);
     if (launch.check)
         ompjit__check_end(&check);
-    return run.status;
+    end_watch(w, status);
+    return status;
 }
 
 /* A prepared launch of one team of one thread. */
 struct prepared {
     ompjit__prepared head;
+    ompjit_device *dev;
+    ompjit__function *function;
     ompjit__host_launch launch;
     ompjit__host_single single;
 };
@@ -562,8 +666,14 @@ struct prepared {
 static ompjit_status run_prepared(const ompjit__prepared *self,
                                   ompjit_error *err)
 {
-    const struct prepared *p = (const struct prepared *)(const void *)self;
-    return ompjit__host_single_run(&p->single, 0, 1, err);
+    struct prepared *p = (struct prepared *)(uintptr_t)self;
+    ompjit__host_watch *w =
+        ompjit__watch_begin(p->dev, p->function->name, &p->launch);
+    if (!w)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    ompjit_status status = ompjit__host_single_run(&p->single, 0, 1, w, err);
+    end_watch(w, status);
+    return status;
 }
 
 static ompjit_status host_prepare(ompjit_device *dev, ompjit__function *f,
@@ -572,16 +682,31 @@ static ompjit_status host_prepare(ompjit_device *dev, ompjit__function *f,
 {
     *out = NULL;
     for (int d = 0; d < 3; d++)
-        if (dev->ctx->check || g->threads[d] != 1 || g->teams[d] != 1)
+        if (dev->ctx->check || g->limit_ms || g->threads[d] != 1 ||
+            g->teams[d] != 1)
             return OMPJIT_OK;
     struct prepared *p = malloc(sizeof *p);
     if (!p)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
     p->head.run = run_prepared;
-    p->launch = launch_of(f, g, args);
+    p->dev = dev;
+    p->function = f;
+    p->launch = launch_of(dev, f, g, args);
     p->single = ompjit__host_single_of(&p->launch);
     *out = &p->head;
     return OMPJIT_OK;
+}
+
+static ompjit_status host_abort(ompjit_device *dev, const char *kernel,
+                                ompjit_error *err)
+{
+    const struct host *host = dev->state;
+    if (!host || !host->catches ||
+        ompjit__stop_all(dev, kernel, OMPJIT__STOP_ABORTED))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LAUNCH,
+                        "host device: launches cannot be aborted, as the "
+                        "handler of SIGSEGV is not the library's");
 }
 
 /* ----------------------------------------------------------------- queues */
@@ -660,7 +785,9 @@ static uint32_t host_processors(ompjit_device *dev)
 static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
 {
     struct host *host = calloc(1, sizeof *host);
-    if (!host || !(host->pool = ompjit__host_pool_new())) {
+    if (!host || !(host->pool = ompjit__host_pool_new()) ||
+        !(host->limits = ompjit__limits_new())) {
+        ompjit__host_pool_free(host ? host->pool : NULL);
         free(host);
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
@@ -677,6 +804,7 @@ static void host_close(ompjit_device *dev)
         return;
     if (host->catches)
         ompjit__fault_drop();
+    ompjit__limits_free(host->limits);
     ompjit__host_pool_free(host->pool);
     free(host);
     dev->state = NULL;
@@ -688,6 +816,7 @@ static const ompjit__device_ops host_ops = {
     .close = host_close,
     .info = host_info,
     .multiprocessors = host_multiprocessors,
+    .most_team_threads = OMPJIT__HOST_MAX_THREADS,
     .processors = host_processors,
     .alloc = host_alloc,
     .free = host_free,
@@ -698,6 +827,7 @@ static const ompjit__device_ops host_ops = {
     .symbol = host_symbol,
     .function = host_function,
     .launch = host_launch,
+    .abort = host_abort,
     .prepare = host_prepare,
     .queue_create = host_queue_create,
     .queue_wait = host_queue_wait,

@@ -3,7 +3,8 @@
  * The host engine: how device threads wait for each other, and what else
  * device code calls (runtime-bc/host_abi.h).
  *
- * A fiber that waits leaves its OS thread to the member's next. A member tells
+ * A fiber that waits leaves its OS thread to the member's next: to one that has
+ * not started yet, as long as there are any. A member tells
  * the team of its fibers at a barrier when the last of them has come, or when
  * none can run, so that a barrier costs one atomic addition for each OS thread
  * and a switch of stacks for each fiber. A member with nothing to run spins,
@@ -207,11 +208,16 @@ static void publish_and_collect(struct member *m)
         collect_warps(m);
 }
 
-/* The next fiber to run; NULL when all have ended or the team stops. */
+static bool stopped(const team *t)
+{
+    return atomic_load_explicit(&t->stop, memory_order_relaxed);
+}
+
+/* The next fiber that can go on; NULL when all have ended or the team stops. */
 static struct fiber *next_fiber(struct member *m)
 {
     team *t = m->team;
-    while (m->live && !atomic_load_explicit(&t->stop, memory_order_relaxed)) {
+    while (m->live && !stopped(t)) {
         struct fiber *f = list_take(&m->ready);
         if (f) {
             f->state = RUNNABLE;
@@ -225,42 +231,121 @@ static struct fiber *next_fiber(struct member *m)
     return NULL;
 }
 
-/* Switches from one fiber to another; NULL is the OS thread's own stack. */
-static void switch_to(struct member *m, struct fiber *from, struct fiber *to)
+static void count_end(struct fiber *f);
+
+/* Calls fibers that have not started, on this stack, while they end there. */
+static void start_fibers(struct member *m, struct carrier *on)
 {
+    const ompjit__host_launch *launch = m->team->launch;
+    while (m->unstarted < m->last && !stopped(m->team)) {
+        struct fiber *f = &m->team->fibers[m->unstarted++];
+        ompjit__host_fiber_init(m, f);
+        f->carrier = on;
+        current = f;
+        launch->entry(launch->args);
+        count_end(f);
+    }
+}
+
+/* Out of all fibers, wherever they are. */
+static __attribute__((noreturn)) void escape(struct member *m,
+                                             const struct carrier *from)
+{
+    m->escaped = from != NULL;
+    if (from)
+        ompjit__fiber_leaving(&m->stack, true);
+    ompjit__fiber_leave(m->escape);
+}
+
+static void carrier_main(void *arg);
+
+/* Leaves this stack, whose pointer goes to *save, for another: of fiber `to`,
+ * or of the OS thread, where all fibers have ended. `last`: for good. */
+static void switch_to(struct member *m, void **save, struct fiber *to,
+                      bool last)
+{
+    const struct carrier *carrier = to ? to->carrier : NULL;
     current = to;
-    void *fake = ompjit__fiber_leaving(to ? &to->stack : &m->scheduler_stack,
-                                       from && from->state == ENDED);
-    ompjit__fiber_switch(from ? &from->sp : &m->scheduler,
-                         to ? to->sp : m->scheduler);
+    void *fake =
+        ompjit__fiber_leaving(carrier ? &carrier->stack : &m->stack, last);
+    ompjit__fiber_switch(save, to ? to->sp : m->sp);
+    ompjit__fiber_entered(fake, NULL);
+}
+
+/* The same for a carrier that starts fibers. */
+static void switch_to_new(struct member *m, void **save)
+{
+    enum { COLORS = 64, LINES = 5 };
+    struct carrier *c = ompjit__host_carrier_take(m);
+    if (!c) {
+        m->team->no_memory = true;
+        stop(m->team);
+        return;
+    }
+    size_t size = c->stack.size - c->color * LINES % COLORS * LINE;
+    c->member = m;
+    ompjit__stack_reset(&c->stack, c->sp);
+    c->sp = ompjit__fiber_prepare(c->stack.base, size, carrier_main, c);
+    void *fake = ompjit__fiber_leaving(&c->stack, false);
+    ompjit__fiber_switch(save, c->sp);
     ompjit__fiber_entered(fake, NULL);
 }
 
 /* Leaves the current fiber until it is its turn again. */
 static void leave(struct fiber *f)
 {
-    struct fiber *next = next_fiber(f->member);
+    struct member *m = f->member;
+    if (m->unstarted < m->last && !stopped(m->team)) {
+        switch_to_new(m, &f->sp);
+        if (!stopped(m->team))
+            return;
+    }
+    struct fiber *next = next_fiber(m);
+    if (!next)
+        escape(m, f->carrier);
     if (next != f)
-        switch_to(f->member, f, next);
+        switch_to(m, &f->sp, next, false);
+}
+
+/* The stack has no fiber any more. Where all have ended the OS thread, which
+ * waits for that, goes on. */
+static void carrier_main(void *arg)
+{
+    struct carrier *c = arg;
+    struct member *m = c->member;
+    ompjit__fiber_entered(NULL, m->stack.base ? NULL : &m->stack);
+    start_fibers(m, c);
+    c->next = m->idle;
+    m->idle = c;
+    struct fiber *next = next_fiber(m);
+    if (!next && m->live)
+        escape(m, c);
+    switch_to(m, &c->sp, next, true);
+    __builtin_unreachable(); /* prepared anew before it is used again */
+}
+
+static void run_fibers(void **arg)
+{
+    struct member *m = (struct member *)arg;
+    struct fiber *next;
+    start_fibers(m, NULL);
+    while ((next = next_fiber(m)))
+        switch_to(m, &m->sp, next, false);
 }
 
 void ompjit__host_member_run(struct member *m)
 {
-    struct fiber *next;
-    ompjit__stack_current(&m->scheduler_stack);
-    while ((next = next_fiber(m)))
-        switch_to(m, NULL, next);
-}
-
-void ompjit__host_fiber_entered(struct fiber *f)
-{
-    ompjit__fiber_entered(NULL, f->member->scheduler_stack.base
-                                    ? NULL
-                                    : &f->member->scheduler_stack);
+    ompjit__stack_current(&m->stack);
+    m->base = __builtin_frame_address(0);
+    if (!ompjit__fiber_call(run_fibers, (void **)m, &m->escape))
+        return;
+    ompjit__fault_left();
+    if (m->escaped)
+        ompjit__fiber_entered(NULL, NULL);
 }
 
 /* Those that wait for the threads that there are may go on. */
-void ompjit__host_fiber_ended(struct fiber *f)
+static void count_end(struct fiber *f)
 {
     struct member *m = f->member;
     team *t = m->team;
@@ -284,8 +369,6 @@ void ompjit__host_fiber_ended(struct fiber *f)
     warp_unlock(w);
     if (opened)
         ompjit__host_signal(t);
-    leave(f);
-    __builtin_unreachable(); /* an ended fiber is never made ready */
 }
 
 void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
@@ -296,11 +379,12 @@ void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
         t->trap.thread = f->self.tid;
         t->trapped = true;
     }
-    if (t->threads == 1)
-        ompjit__fiber_leave(t->escape);
-    stop(t);
-    switch_to(f->member, f, NULL);
-    __builtin_unreachable(); /* a stopped team is not resumed */
+    f->in_heap = false;
+    if (!trap->stop)
+        ompjit__stop_others(t->watch);
+    if (t->threads > 1)
+        stop(t);
+    escape(f->member, f->carrier);
 }
 
 /* ------------------------------------------- what device code calls */
@@ -383,7 +467,8 @@ void ompjit_host_yield(void)
     struct member *m = f->member;
     if (m->team->threads > 1)
         publish_and_collect(m);
-    if (m->team->threads == 1 || (!m->ready.n && !m->team->stop)) {
+    bool others = m->ready.n || m->unstarted < m->last;
+    if (m->team->threads == 1 || (!others && !m->team->stop)) {
         sched_yield();
         return;
     }
@@ -409,22 +494,6 @@ void ompjit_host_assert_failed(const char *expression, const char *file,
              "an assertion failed: %s:%u: %s: `%s'", file, line, function,
              expression);
     ompjit__host_trapped(current, &trap);
-}
-
-void *ompjit_host_malloc(size_t size)
-{
-    enum { ROOM = 16 << 10 };
-    const struct fiber *f = current;
-    uintptr_t end = f->member->team->threads > 1
-                        ? (uintptr_t)f->stack.base + OMPJIT__HOST_GUARD
-                        : ompjit__fault_stack_end();
-    if ((uintptr_t)__builtin_frame_address(0) - end < ROOM) {
-        ompjit__host_trap trap = {
-            .text = "its stack overflowed",
-            .pc = (uintptr_t)__builtin_return_address(0) - 1};
-        ompjit__host_trapped(current, &trap);
-    }
-    return malloc(size);
 }
 
 double ompjit_host_wtime(void)

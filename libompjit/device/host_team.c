@@ -26,7 +26,7 @@ _Static_assert(offsetof(ompjit_host_thread, shared) ==
 
 typedef struct ompjit__host_team team;
 
-/* Bytes of a fiber's stack, committed as they are touched. */
+/* Bytes of a carrier's stack, committed as they are touched. */
 enum { STACK = 4 << 20 };
 
 struct ompjit__host_pool {
@@ -89,8 +89,11 @@ static void stack_free(ompjit__stack *stack)
 
 static void team_free(team *t)
 {
-    for (uint32_t i = 0; i < t->nfibers; i++)
-        stack_free(&t->fibers[i].stack);
+    for (struct carrier *c = t->carriers, *next; c; c = next) {
+        next = c->next;
+        stack_free(&c->stack);
+        free(c);
+    }
     for (int i = 0; i < WARPS; i++)
         pthread_mutex_destroy(&t->warps[i].lock);
     pthread_cond_destroy(&t->wake);
@@ -164,20 +167,12 @@ static bool fit_shared(team *t, size_t size)
 
 static bool fit_fibers(team *t, uint32_t n)
 {
-    if (n > t->nfibers) {
-        struct fiber *fibers = lines_new(n, sizeof *fibers);
-        if (!fibers)
-            return false;
-        if (t->nfibers)
-            memcpy(fibers, t->fibers, t->nfibers * sizeof *fibers);
-        free(t->fibers);
-        t->fibers = fibers;
-        t->nfibers = n;
-    }
-    for (uint32_t i = 0; n > 1 && i < n; i++)
-        if (!t->fibers[i].stack.base && !stack_new(&t->fibers[i].stack))
-            return false;
-    return true;
+    if (n <= t->nfibers)
+        return true;
+    free(t->fibers);
+    t->fibers = lines_new(n, sizeof *t->fibers);
+    t->nfibers = t->fibers ? n : 0;
+    return t->fibers != NULL;
 }
 
 static bool fit_members(team *t, uint32_t n)
@@ -217,25 +212,16 @@ static ompjit_host_thread self_of(const ompjit__host_launch *launch)
     };
 }
 
-static void set_self(struct member *m, uint32_t thread)
+void ompjit__host_fiber_init(struct member *m, struct fiber *f)
 {
     team *t = m->team;
-    struct fiber *f = &t->fibers[thread];
     f->member = m;
+    f->state = RUNNABLE;
     f->self = self_of(t->launch);
-    f->self.tid = thread;
+    f->self.tid = (uint32_t)(f - t->fibers);
     f->self.ctaid = t->number;
     f->self.shared = t->shared;
     f->self.dynamic = t->shared + static_size(t->launch);
-}
-
-static void fiber_main(void *arg)
-{
-    struct fiber *f = arg;
-    const ompjit__host_launch *launch = f->member->team->launch;
-    ompjit__host_fiber_entered(f);
-    launch->entry(launch->args);
-    ompjit__host_fiber_ended(f);
 }
 
 static size_t shared_size(const ompjit__host_launch *launch)
@@ -244,10 +230,10 @@ static size_t shared_size(const ompjit__host_launch *launch)
 }
 
 static ompjit_status no_room(const ompjit__host_launch *launch,
-                             ompjit_error *err)
+                             ompjit_status status, ompjit_error *err)
 {
-    return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_LAUNCH,
-                        "kernel %s: no memory for %u stacks of %d bytes "
+    return ompjit__fail(err, status, OMPJIT_STAGE_LAUNCH,
+                        "kernel %s: no memory for up to %u stacks of %d bytes "
                         "and %zu bytes of shared memory",
                         launch->name, volume(launch->geometry->threads), STACK,
                         shared_size(launch));
@@ -258,12 +244,13 @@ static ompjit_status prepare(team *t, const ompjit__host_launch *launch,
                              uint32_t members, ompjit_error *err)
 {
     t->launch = launch;
+    t->watch = launch->watch;
     t->threads = volume(launch->geometry->threads);
     t->trapped = false;
     if (fit_shared(t, shared_size(launch)) && fit_fibers(t, t->threads) &&
         fit_members(t, members))
         return OMPJIT_OK;
-    return no_room(launch, err);
+    return no_room(launch, OMPJIT_ERR_NO_MEMORY, err);
 }
 
 static void start(team *t, uint32_t number)
@@ -272,7 +259,7 @@ static void start(team *t, uint32_t number)
     t->nmembers = 0;
     t->live = t->threads;
     t->used = 0;
-    t->stop = t->deadlock = t->trapped = false;
+    t->stop = t->deadlock = t->trapped = t->no_memory = false;
     atomic_flag_clear(&t->trapping);
     for (int id = 0; id < BARRIERS; id++)
         t->barriers[id].state = t->barriers[id].expected = 0;
@@ -297,6 +284,7 @@ static void divide(team *t, uint32_t members)
         *m = (struct member){.team = t,
                              .first = part(t->threads, i, members),
                              .last = part(t->threads, i + 1, members)};
+        m->unstarted = m->first;
         m->live = m->last - m->first;
     }
     for (uint32_t w = 0; w * WARP < t->threads; w++) {
@@ -306,6 +294,60 @@ static void divide(team *t, uint32_t members)
         t->warps[w].shared = members > (t->threads + WARP - 1) / WARP;
     }
 }
+
+/* -------------------------------------------------------------- carriers */
+
+static struct carrier *carrier_new(uint32_t color)
+{
+    struct carrier *c = calloc(1, sizeof *c);
+    if (!c || !stack_new(&c->stack)) {
+        free(c);
+        return NULL;
+    }
+    c->color = color;
+    return c;
+}
+
+struct carrier *ompjit__host_carrier_take(struct member *m)
+{
+    team *t = m->team;
+    struct carrier *c = m->idle;
+    if (c) {
+        m->idle = c->next;
+        return c;
+    }
+    pthread_mutex_lock(&t->lock);
+    uint32_t color = t->ncarriers;
+    if ((c = t->carriers))
+        t->carriers = c->next;
+    else
+        t->ncarriers++;
+    pthread_mutex_unlock(&t->lock);
+    return c ? c : carrier_new(color);
+}
+
+static void give_carrier(team *t, struct carrier *c)
+{
+    c->next = t->carriers;
+    t->carriers = c;
+}
+
+/* Under the lock: also those of fibers that a team which has stopped has
+ * abandoned. */
+static void give_carriers(struct member *m)
+{
+    team *t = m->team;
+    for (uint32_t i = m->first; m->live && i < m->unstarted; i++)
+        if (t->fibers[i].carrier && t->fibers[i].state != ENDED)
+            give_carrier(t, t->fibers[i].carrier);
+    for (struct carrier *c = m->idle, *next; c; c = next) {
+        next = c->next;
+        give_carrier(t, c);
+    }
+    m->idle = NULL;
+}
+
+/* ------------------------------------------------------------------ join */
 
 void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
 {
@@ -320,25 +362,26 @@ void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
 
     struct member *m = &t->members[member];
     struct fiber *outer = current;
-    for (uint32_t i = m->first; i < m->last; i++) {
-        struct fiber *f = &t->fibers[i];
-        set_self(m, i);
-        ompjit__stack_reset(&f->stack, f->sp);
-        f->sp = ompjit__fiber_prepare(f->stack.base, f->stack.size, fiber_main,
-                                      f);
-        list_add(&m->ready, f);
-    }
     ompjit__fault_thread();
     ompjit__host_member_run(m);
     current = outer;
 
     pthread_mutex_lock(&t->lock);
+    give_carriers(m);
     t->active--;
     pthread_cond_broadcast(&t->wake);
     pthread_mutex_unlock(&t->lock);
 }
 
 /* -------------------------------------------------------------------- end */
+
+static ompjit_status trap_status(const team *t)
+{
+    if (!t->trap.stop)
+        return OMPJIT_ERR_DEVICE;
+    return t->trap.stop == OMPJIT__STOP_TIMEOUT ? OMPJIT_ERR_TIMEOUT
+                                                : OMPJIT_ERR_ABORTED;
+}
 
 static ompjit_status trap_error(const team *t, uint32_t number,
                                 ompjit_error *err)
@@ -348,11 +391,19 @@ static ompjit_status trap_error(const team *t, uint32_t number,
     if (t->trap.pc && launch->locate)
         launch->locate(launch->locate_data, t->trap.pc, &where);
     ompjit_status status = ompjit__fail(
-        err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LAUNCH,
+        err, trap_status(t), OMPJIT_STAGE_LAUNCH,
         "kernel %s, team %u, thread %u: %s%s", launch->name, number,
         t->trap.thread, t->trap.text, where.data ? where.data : "");
     ompjit__buf_free(&where);
     return status;
+}
+
+static bool was_started(const team *t, uint32_t thread)
+{
+    for (uint32_t i = 0; i < t->nmembers; i++)
+        if (t->members[i].first <= thread && thread < t->members[i].unstarted)
+            return true;
+    return false;
 }
 
 /* The threads that wait, shortened: "0, 1, 2, ... (30 in all)". */
@@ -362,7 +413,8 @@ static void list_threads(const team *t, enum state state, uint32_t barrier,
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->threads; i++) {
         const struct fiber *f = &t->fibers[i];
-        if (f->state != state || (state == AT_BARRIER && f->barrier != barrier))
+        if (!was_started(t, i) || f->state != state ||
+            (state == AT_BARRIER && f->barrier != barrier))
             continue;
         if (n++ < 8)
             ompjit__buf_printf(out, "%s%u", n == 1 ? "" : ", ", i);
@@ -401,6 +453,8 @@ static ompjit_status outcome(const team *t, ompjit_error *err)
 {
     if (t->trapped)
         return trap_error(t, t->number, err);
+    if (t->no_memory)
+        return no_room(t->launch, OMPJIT_ERR_DEVICE, err);
     return t->deadlock ? deadlock_error(t, err) : OMPJIT_OK;
 }
 
@@ -488,15 +542,16 @@ static ompjit_status single_fit(team **t, const ompjit__host_single *single,
                                 ompjit_error *err)
 {
     if (!*t && !(*t = single_new()))
-        return no_room(single->launch, err);
+        return no_room(single->launch, OMPJIT_ERR_NO_MEMORY, err);
     if (fit_shared(*t, single->shared))
         return OMPJIT_OK;
     single_give(*t);
-    return no_room(single->launch, err);
+    return no_room(single->launch, OMPJIT_ERR_NO_MEMORY, err);
 }
 
 static ompjit_status single_trapped(team *t, ompjit_error *err)
 {
+    ompjit__fault_left();
     t->trapped = false;
     atomic_flag_clear(&t->trapping);
     return trap_error(t, t->fibers->self.ctaid, err);
@@ -512,6 +567,7 @@ ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch)
 
 ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
                                       uint32_t first, uint32_t last,
+                                      ompjit__host_watch *watch,
                                       ompjit_error *err)
 {
     const ompjit__host_launch *launch = single->launch;
@@ -523,7 +579,8 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
         return status;
     struct fiber *f = t->fibers, *outer = current;
     t->launch = launch;
-    t->base = __builtin_frame_address(0);
+    t->watch = watch;
+    t->members->base = __builtin_frame_address(0);
     f->self = single->self;
     f->self.shared = t->shared;
     f->self.dynamic = t->shared + single->static_size;
@@ -531,7 +588,8 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
     current = f;
     for (uint32_t number = first; !status && number < last; number++) {
         f->self.ctaid = number;
-        if (ompjit__fiber_call(launch->entry, launch->args, &t->escape))
+        if (ompjit__fiber_call(launch->entry, launch->args,
+                               &t->members->escape))
             status = single_trapped(t, err);
     }
     current = outer;
@@ -546,7 +604,8 @@ ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
 {
     if (volume(launch->geometry->threads) == 1) {
         ompjit__host_single single = ompjit__host_single_of(launch);
-        return ompjit__host_single_run(&single, first, last, err);
+        return ompjit__host_single_run(&single, first, last, launch->watch,
+                                       err);
     }
     team *t = team_take(pool);
     if (!t)

@@ -7,6 +7,7 @@
 #define OMPJIT_HOST_TEAM_H
 
 #include "device/device.h"
+#include "device/host_stop.h"
 #include "runtime-bc/host_abi.h"
 
 enum { OMPJIT__HOST_MAX_THREADS = 1024 };
@@ -24,8 +25,10 @@ typedef struct ompjit__host_launch {
     const ompjit__geometry *geometry;
     uint32_t shared_size;     /* bytes of a team's static shared memory */
     void *check;              /* what threads find in `check`, or NULL  */
-    /* The kernel's code. A fault in it is the kernel's failure. */
-    uintptr_t code_begin, code_end;
+    ompjit__host_code *code;  /* its image's; NULL: no fault is caught  */
+    ompjit__host_watch *watch; /* NULL: nobody stops it                 */
+    uint32_t limit_ms;        /* that it may take; 0: any time          */
+    bool shared;              /* several OS threads take part           */
     /* Appends " (FILE:LINE)" of an address in it; NULL: nothing is known. */
     void (*locate)(void *data, uintptr_t pc, ompjit__buf *text);
     void *locate_data;
@@ -35,6 +38,7 @@ typedef struct ompjit__host_launch {
 typedef struct ompjit__host_trap {
     uint32_t thread;
     uintptr_t pc; /* in the kernel's code; 0: unknown */
+    enum ompjit__stop stop; /* it did not fail, but was stopped */
     char text[512];
 } ompjit__host_trap;
 
@@ -47,14 +51,17 @@ typedef struct ompjit__host_single {
 } ompjit__host_single;
 
 ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch);
-/* As ompjit__host_run_teams. Keeps what the teams need for the OS thread's next
- * call. */
+/* As ompjit__host_run_teams, with a watch of its own. Keeps what the teams need
+ * for the OS thread's next call. */
 ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
                                       uint32_t first, uint32_t last,
+                                      ompjit__host_watch *watch,
                                       ompjit_error *err);
 
 /* Runs teams first to last-1 on the calling OS thread, one after the other.
- * DEVICE error where a thread traps, faults, or a team deadlocks. */
+ * DEVICE error where a thread traps, faults, or a team deadlocks; TIMEOUT and
+ * ABORTED where the launch is stopped, the latter also because another OS thread
+ * of it has failed. */
 ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      const ompjit__host_launch *launch,
                                      uint32_t first, uint32_t last,

@@ -6,6 +6,11 @@
  *
  * A fiber belongs to one member for its whole life. What several members touch
  * is atomic or under a lock; everything else is its member's alone.
+ *
+ * A fiber has a stack from its start to its end only. A stack starts one fiber
+ * after the other while each runs to its end without waiting: a call each. When
+ * one waits, it keeps the stack, and the next is started on another: a carrier,
+ * or at first the OS thread's own stack.
  */
 #ifndef OMPJIT_HOST_THREAD_H
 #define OMPJIT_HOST_THREAD_H
@@ -29,17 +34,27 @@ enum state { RUNNABLE, AT_BARRIER, AT_WARP, ENDED };
 
 struct member;
 
+struct carrier {
+    struct carrier *next; /* among those without a fiber */
+    struct member *member;
+    ompjit__stack stack;
+    uint32_t color;       /* where in a page the stack begins */
+    void *sp;             /* frames from here on were abandoned */
+};
+
 struct fiber {
     ompjit_host_thread self; /* first: device code holds this address */
     struct fiber *next;      /* in the list where it waits or is ready */
     struct member *member;
+    struct carrier *carrier; /* NULL: the OS thread's stack */
     void *sp;
-    ompjit__stack stack;
     enum state state;
     uint32_t barrier;        /* AT_BARRIER: which */
     uint32_t mask, source;   /* AT_WARP: the lanes, and whose value */
     uint64_t value;          /* given, then received */
     _Atomic bool released;   /* AT_WARP: has received */
+    uint32_t lock_number;    /* 0: none; its own among those that take locks */
+    volatile bool in_heap;   /* in malloc and the like of the C library */
 } __attribute__((aligned(LINE)));
 
 struct list {
@@ -51,8 +66,10 @@ struct list {
 struct member {
     struct ompjit__host_team *team;
     uint32_t first, last; /* its fibers; it has those below last */
+    uint32_t unstarted;   /* the first that has not been started */
     uint32_t live;        /* of them, not ended */
     struct list ready;
+    struct carrier *idle; /* without a fiber */
     /* Of its fibers at a barrier: those that the team counts already, in which
      * of the barrier's phases, and those that came since. A bit of `used` for
      * each barrier that has either. */
@@ -61,8 +78,11 @@ struct member {
     struct list at_warp;  /* that share their warp with other members */
     uint32_t seen;        /* of the team's events, when it fell asleep */
     bool asleep;
-    void *scheduler;      /* the OS thread's stack pointer meanwhile */
-    ompjit__stack scheduler_stack;
+    void *sp;             /* the OS thread's, while its fibers have ended */
+    ompjit__stack stack;  /* the OS thread's */
+    void *escape;         /* out of all fibers: ompjit__fiber_leave */
+    char *base;           /* a place in the OS thread's stack below it */
+    bool escaped;         /* from a carrier's stack */
 } __attribute__((aligned(LINE)));
 
 struct barrier {
@@ -82,7 +102,9 @@ struct warp {
 struct ompjit__host_team {
     struct ompjit__host_team *next; /* in the pool */
     struct fiber *fibers;
-    uint32_t nfibers;  /* allocated; with stacks but for the first */
+    uint32_t nfibers;  /* allocated */
+    struct carrier *carriers; /* that no member has; under lock */
+    uint32_t ncarriers;
     struct member *members;
     uint32_t capacity; /* of members */
     uint32_t processors; /* for members to run on */
@@ -103,12 +125,11 @@ struct ompjit__host_team {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     uint32_t active;   /* members that have not left; under lock */
-    bool deadlock;
+    bool deadlock, no_memory;
     atomic_flag trapping;
     bool trapped;
     ompjit__host_trap trap;
-    void *escape;      /* out of a team of one: ompjit__fiber_leave */
-    char *base;        /* a place in the stack below that of `escape` */
+    ompjit__host_watch *watch; /* of the launch, or NULL */
 };
 
 /* The device thread that this OS thread is at the moment; NULL outside of
@@ -116,11 +137,14 @@ struct ompjit__host_team {
 extern _Thread_local struct fiber *ompjit__host_current
     __attribute__((tls_model("initial-exec")));
 
-/* Members of a team of several. run: until all its fibers have ended or the
- * team stops. entered: first thing in a fiber. ended: its last. */
+/* Starts and runs a member's fibers until all have ended or the team stops. */
 void ompjit__host_member_run(struct member *m);
-void ompjit__host_fiber_entered(struct fiber *f);
-void ompjit__host_fiber_ended(struct fiber *f) __attribute__((noreturn));
+/* A stack without a fiber, the team's or a new one; NULL: no memory.
+ * host_team.c */
+struct carrier *ompjit__host_carrier_take(struct member *m);
+/* Makes f the device thread that it is by its place in the team, before it
+ * starts. host_team.c */
+void ompjit__host_fiber_init(struct member *m, struct fiber *f);
 /* Ends the team with trap; from a fiber or a team of one. */
 void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
     __attribute__((noreturn));

@@ -87,12 +87,14 @@ static void forget_if_forked(ompjit__frontend *f)
     if (f->owner == getpid())
         return;
     for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++) {
-        ompjit__child_hang_up(&f->warm[i].host);
-        ompjit__child_hang_up(&f->warm[i].device);
+        ompjit__child_forget(&f->warm[i].host);
+        ompjit__child_forget(&f->warm[i].device);
         free(f->warm[i].key);
         f->warm[i].key = NULL;
     }
-    memset(f->leaving, 0, sizeof f->leaving);
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
+        if (f->leaving[i].pid)
+            ompjit__child_forget(&f->leaving[i]);
     f->owner = getpid();
 }
 
@@ -258,6 +260,7 @@ struct run {
     char *marks;       /* of the source, or NULL                   */
     ompjit__buf guess; /* of what the host half says of regions ... */
     ompjit__buf info;  /* ... and what it says                     */
+    ompjit__buf all_numbers; /* ompjit__lambda_info, where it is needed */
     const ompjit__snippet *snippet;
     ompjit__recall *recall;
 };
@@ -306,6 +309,8 @@ static bool same(const ompjit__buf *a, const ompjit__buf *b)
 /* A guess was right, or there is one for the next time. */
 static bool settle_guess(struct run *run)
 {
+    if (run->all_numbers.size)
+        return true;
     if (run->guess.size)
         return run->info.size && same(&run->guess, &run->info);
     if (!run->info.size)
@@ -412,7 +417,9 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     ompjit__order order = {.source = run->source,
                            .size = strlen(run->source),
                            .time_limit = run->f->time_limit,
-                           .info = run->guess.size ? &run->guess : NULL,
+                           .info = run->all_numbers.size ? &run->all_numbers
+                                   : run->guess.size     ? &run->guess
+                                                         : NULL,
                            .at_first = at_first,
                            .meanwhile = meanwhile,
                            .data = run};
@@ -435,6 +442,15 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     return OMPJIT_OK;
 }
 
+static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
+{
+    struct pair pair;
+    run->last = true;
+    ompjit_status status =
+        pair_start(run->command, run->f->time_limit, false, &pair, err);
+    return status ? status : run_in(run, &pair, err);
+}
+
 /* A pair that was started ahead may be unfit by now, or have looked at folders
  * that are different today: only a new one's word is an error. */
 static ompjit_status compile(struct run *run, ompjit_error *err)
@@ -450,10 +466,29 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
             return status;
         ompjit__buf_free(&run->guess);
     }
-    run->last = true;
-    ompjit_status status =
-        pair_start(run->command, run->f->time_limit, false, &pair, err);
-    return status ? status : run_in(run, &pair, err);
+    return compile_in_new(run, err);
+}
+
+/* Where the halves number lambdas differently, the device half is compiled once
+ * more, with each number there may be. */
+static ompjit_status compile_both(struct run *run, ompjit_error *err)
+{
+    ompjit_status status = compile(run, err);
+    if (status || !run->early.host ||
+        ompjit__lambda_regions_agree(&run->early.lambdas, &run->device.out))
+        return status;
+    if (!ompjit__lambda_info(run->early.host, run->early.lambdas.numbers,
+                             &run->all_numbers))
+        return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                            "%s: clang's host and device halves number "
+                            "lambdas differently, and there are too many of "
+                            "them in the names of target regions",
+                            run->name);
+    if (run->all_numbers.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    status = compile_in_new(run, err);
+    run->early.all_numbers = true;
+    return status;
 }
 
 static void collect_warnings(const struct run *run, ompjit__buf *text)
@@ -474,7 +509,7 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
                                       ompjit__unit *out, ompjit_error *err)
 {
     uint64_t start = ompjit__now();
-    ompjit_status status = compile(run, err);
+    ompjit_status status = compile_both(run, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (status)
         return status;
@@ -511,6 +546,7 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
                            run->recall);
     run_free(run);
     ompjit__buf_free(&run->guess);
+    ompjit__buf_free(&run->all_numbers);
     free(run->marks);
     if (run->key)
         set_pending(run->f, command, run->key);

@@ -87,11 +87,16 @@ static const char *const host_args[] = {
     NULL,
 };
 
-/* No -target-cpu: the code of one unit serves every architecture. Without
- * -fmath-errno calls of <math.h> become intrinsics, or stay as they are where
- * there is none. */
+/* No -target-cpu: the code of one unit serves every architecture, this CPU's
+ * too, so no value of __CUDA_ARCH__ is right. Without -fmath-errno calls of
+ * <math.h> become intrinsics, or stay as they are where there is none.
+ * clang's driver gives -fcuda-is-device to OpenMP's device half as well: with
+ * it, types that only the host has may be declared (glibc 2.41 does so in
+ * <stdio.h>) as long as no device code uses them. */
 static const char *const device_args[] = {
     "-fopenmp-is-target-device",
+    "-fcuda-is-device",
+    "-U__CUDA_ARCH__",
     "-fopenmp-host-ir-file-path",
     "/dev/fd/3",
     "-fno-threadsafe-statics",

@@ -9,6 +9,7 @@
 #include <llvm-c/Core.h>
 
 #include "frontend/frontend.h"
+#include "frontend/reach.h"
 #include "ir/ir.h"
 #include "offload/abi.h"
 
@@ -56,6 +57,11 @@ static int32_t config(LLVMValueRef env, enum config_field field)
 uint8_t ompjit__environment_mode(LLVMValueRef env)
 {
     return config(env, EXEC_MODE) & 3;
+}
+
+static uint32_t positive(int32_t n)
+{
+    return n > 0 ? (uint32_t)n : 0;
 }
 
 static void read_environment(LLVMValueRef env, ompjit__kernel_desc *k)
@@ -111,8 +117,10 @@ static ompjit_status add_host_args(LLVMModuleRef host, ompjit__kernel_desc *k,
         ompjit__host_args_find(host, k->symbol, &args, err);
     if (status)
         return status;
-    if (args.known)
+    if (args.known) {
         k->teams = args.teams;
+        k->thread_limit = args.threads;
+    }
     unsigned at = 0;
     for (unsigned i = 0; i < args.n && at < k->nparams; i++) {
         if (!(args.types[i] & MAP_TARGET_PARAM))
@@ -164,75 +172,81 @@ static ompjit_status describe_params(LLVMValueRef fn, ompjit__kernel_desc *k,
 static bool shares_among_teams(const char *name)
 {
     return !strncmp(name, "__kmpc_distribute", 17) ||
-           !strncmp(name, "__kmpc_nvptx_teams_reduce", 25) ||
-           !strcmp(name, "omp_get_team_num") ||
+           !strncmp(name, "__kmpc_nvptx_teams_reduce", 25);
+}
+
+/* Is it of more use with several teams than with one? */
+static bool asks_for_team(const char *name)
+{
+    return !strcmp(name, "omp_get_team_num") ||
            !strcmp(name, "omp_get_num_teams");
 }
 
 static bool begins_region(const char *name)
 {
-    return !strncmp(name, "__kmpc_parallel_", 16) &&
-           strchr("56", name[sizeof "__kmpc_parallel_" - 1]);
+    static const char prefix[] = "__kmpc_parallel_";
+    return !strncmp(name, prefix, sizeof prefix - 1) &&
+           strchr("56s", name[sizeof prefix - 1]);
 }
 
-/* Is a function such a one, or does it call one or hand one on? `depth` bounds
- * recursion. */
-static bool reaches(LLVMValueRef fn, bool (*is)(const char *name),
-                    unsigned depth)
+static bool sets_threads(const char *name)
 {
-    size_t n;
-    if (is(LLVMGetValueName2(fn, &n)))
-        return true;
-    LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
-    for (; block; block = LLVMGetNextBasicBlock(block)) {
-        LLVMValueRef i = LLVMGetFirstInstruction(block);
-        for (; i; i = LLVMGetNextInstruction(i))
-            for (int k = 0; LLVMIsACallInst(i) && k < LLVMGetNumOperands(i);
-                 k++) {
-                LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-                if (LLVMIsAFunction(v) && v != fn &&
-                    reaches(v, is, depth - 1))
-                    return true;
-            }
-    }
-    return false;
+    return !strcmp(name, "omp_set_num_threads");
 }
 
-/* What a call of __kmpc_parallel_51 or _60 asks for. */
+static LLVMValueRef function_of(LLVMValueRef instruction)
+{
+    return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+}
+
+/* How many threads a call that begins a region asks for; 0: none. */
 static uint32_t asked_threads(LLVMValueRef call)
 {
-    enum { NUM_THREADS = 3 };
-    LLVMValueRef n = LLVMGetNumArgOperands(call) > NUM_THREADS
-                         ? LLVMGetOperand(call, NUM_THREADS)
-                         : NULL;
+    enum { NUM_THREADS = 3, OF_SPMD = 1, SPMD_ARGUMENTS = 5 };
+    unsigned args = LLVMGetNumArgOperands(call);
+    unsigned at = args <= SPMD_ARGUMENTS ? OF_SPMD : NUM_THREADS;
+    LLVMValueRef n = args > at ? LLVMGetOperand(call, at) : NULL;
     if (!n || !LLVMIsAConstantInt(n))
         return OMPJIT__ANY_THREADS;
     long long value = LLVMConstIntGetSExtValue(n);
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* The most that a region asks for in fn and what it calls or hands on. */
-static uint32_t most_asked_threads(LLVMValueRef fn, unsigned depth)
+static void add_region(LLVMValueRef call, ompjit__kernel_desc *k)
+{
+    uint32_t asked = asked_threads(call);
+    k->free_region |= !asked;
+    if (asked > k->num_threads)
+        k->num_threads = asked;
+}
+
+/* What the kernel's regions ask for. */
+static void describe_regions(const ompjit__reached *r, ompjit__kernel_desc *k)
 {
     size_t n;
-    uint32_t most = 0;
-    LLVMBasicBlockRef block = depth ? LLVMGetFirstBasicBlock(fn) : NULL;
-    for (; block; block = LLVMGetNextBasicBlock(block)) {
-        LLVMValueRef i = LLVMGetFirstInstruction(block);
-        for (; i; i = LLVMGetNextInstruction(i))
-            for (int k = 0; LLVMIsACallInst(i) && k < LLVMGetNumOperands(i);
-                 k++) {
-                LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-                if (!LLVMIsAFunction(v) || v == fn)
-                    continue;
-                uint32_t asked = v == LLVMGetCalledValue(i) &&
-                                         begins_region(LLVMGetValueName2(v, &n))
-                                     ? asked_threads(i)
-                                     : most_asked_threads(v, depth - 1);
-                most = asked > most ? asked : most;
-            }
+    for (size_t i = 0; i < r->n; i++) {
+        LLVMValueRef f = r->functions[i];
+        if (!begins_region(LLVMGetValueName2(f, &n)))
+            continue;
+        for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f &&
+                ompjit__is_reached(r, function_of(call)))
+                add_region(call, k);
+        }
     }
-    return most;
+    if (ompjit__reaches(r, sets_threads))
+        k->num_threads = OMPJIT__ANY_THREADS;
+}
+
+/* Where there is no teams construct, the kernel environment bounds the teams
+ * by 1 or -1. */
+static bool may_have_teams(const ompjit__reached *r,
+                           const ompjit__kernel_desc *k)
+{
+    return ompjit__reaches(r, shares_among_teams) ||
+           (ompjit__reaches(r, asks_for_team) &&
+            (k->max_teams == 0 || k->max_teams > 1));
 }
 
 /* ----------------------------------------------------------------- chunks */
@@ -279,11 +293,20 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     if (env)
         read_environment(env, k);
     k->launch_env = takes_launch_env(fn, env);
-    k->teams = reaches(fn, shares_among_teams, 8) ? 0 : 1;
-    k->parallel = k->teams == 1 && reaches(fn, begins_region, 8);
-    k->num_threads = k->parallel ? most_asked_threads(fn, 8) : 0;
+    k->thread_limit = positive(k->max_threads);
+    ompjit__reached r = ompjit__reached_by(fn);
+    bool shares = ompjit__reaches(&r, shares_among_teams);
+    k->teams = may_have_teams(&r, k) ? 0 : 1;
     ompjit_status status = describe_params(fn, k, err);
-    return status || !host ? status : add_host_args(host, k, err);
+    if (!status && host)
+        status = add_host_args(host, k, err);
+    k->parallel = k->teams == 1 && !shares && ompjit__reaches(&r, begins_region);
+    describe_regions(&r, k);
+    k->observes_threads = ompjit__observes_threads(fn, k->mode);
+    if (r.failed && !status)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    free(r.functions);
+    return status;
 }
 
 static unsigned count_kernels(LLVMModuleRef m)

@@ -8,9 +8,12 @@
  *   recall.c    units that the cache has
  *   exchange.c  source in; bitcode and diagnostics out
  *   guess.c     what the device half needs of the host half, ahead of it
+ *   lambda.c    the halves' numbers of lambdas, where they differ
  *   diagnose.c  what the application gets to read of the diagnostics
  *   ir.c        both halves into a unit, as for IR that was given:
- *               upgrade.c, hosthalf.c, describe.c, name.c
+ *               upgrade.c (kernel_check.c, debug_wrapper.cc,
+ *               region_wrapper.c, reduction.c), hosthalf.c, describe.c
+ *               (reach.c, observe.c), name.c
  */
 #ifndef OMPJIT_FRONTEND_H
 #define OMPJIT_FRONTEND_H
@@ -93,17 +96,22 @@ typedef struct ompjit__child {
     int source;    /* write end of its standard input           */
     int host_ir;   /* write end of its descriptor 3             */
     int out, diag; /* read ends of its standard output and error */
+    int life;      /* it is killed when this is closed          */
 } ompjit__child;
-#define OMPJIT__NO_CHILD {.source = -1, .host_ir = -1, .out = -1, .diag = -1}
+#define OMPJIT__NO_CHILD \
+    {.source = -1, .host_ir = -1, .out = -1, .diag = -1, .life = -1}
 
-/* The kernel ends the child after `time_limit` seconds of CPU and a little
- * more, also where the application that would kill it has died. `ahead`: its
- * work will come later, so it may take its time to start. */
+/* The child ends with this process, whatever ends that, and the kernel ends it
+ * after `time_limit` seconds of CPU and a little more. `ahead`: its work will
+ * come later, so it may take its time to start. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
                                   bool ahead, ompjit__child *out,
                                   ompjit_error *err);
-/* Closes our descriptors; the child itself goes on. */
+/* Closes our descriptors but `life`: the child goes on. */
 void ompjit__child_hang_up(ompjit__child *child);
+/* Closes all of them. In a child of the process that has started it, nothing
+ * else happens; where it is the last to have them, the child is killed. */
+void ompjit__child_forget(ompjit__child *child);
 /* Kills the process group and waits for the child. */
 void ompjit__child_kill(ompjit__child *child);
 
@@ -202,6 +210,38 @@ ompjit_status ompjit__diagnose(ompjit_context *ctx, const char *name,
                                const char *half, const ompjit__talk *talk,
                                const ompjit__buf *known, ompjit_error *err);
 
+/* ---------------------------------------------------- lambdas (lambda.c) */
+
+/* A target region in whose name clang has numbered lambdas. */
+typedef struct ompjit__lambda_region {
+    char *symbol, *pattern; /* its name, and that without numbers        */
+    char *places;           /* where the lambdas stand that it calls     */
+    char apart[40];         /* its name while kernels are being renamed ... */
+    bool taken;             /* ... and whether it has another by now     */
+} ompjit__lambda_region;
+typedef struct ompjit__lambda_regions {
+    ompjit__lambda_region *v;
+    size_t n;
+    unsigned numbers; /* all are below this */
+    bool failed;      /* no memory          */
+} ompjit__lambda_regions;
+
+/* Those of a half, which has line information. */
+void ompjit__lambda_regions_find(LLVMModuleRef m, ompjit__lambda_regions *out);
+void ompjit__lambda_regions_free(ompjit__lambda_regions *all);
+/* Has the device half, bitcode, the same regions by the same names? */
+bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
+                                  const ompjit__buf *device);
+/* As ompjit__offload_info, with all numbers that lambdas can have. False: those
+ * are too many. */
+bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
+                         ompjit__buf *out);
+/* Names a device half's kernels as the host half does, where it was compiled with
+ * that. SOURCE error where it is not clear which are the same. */
+ompjit_status ompjit__lambda_regions_rename(LLVMModuleRef m,
+                                            const ompjit__lambda_regions *host,
+                                            ompjit_error *err);
+
 /* ------------------------------------------------------------ IR to unit */
 
 /* A host half that is read while its device half is still being compiled, and
@@ -210,6 +250,8 @@ typedef struct ompjit__early {
     LLVMContextRef context; /* both halves' */
     LLVMModuleRef host;
     bool own_lines; /* nobody asked for the host half's line information */
+    bool all_numbers; /* the device half was compiled by ompjit__lambda_info */
+    ompjit__lambda_regions lambdas;
     ompjit__buf host_bc, messages;
     ompjit_status status;
     ompjit_error err;
@@ -231,6 +273,17 @@ ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
 /* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err);
+/* Adds what is wrong with a device half's kernels: their environments, their
+ * parameters, how they start. kernel_check.c */
+void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
+/* The one call of a function that is a kernel's body under full debug
+ * information; NULL: it is none. kernel_check.c */
+LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
+/* Makes such bodies part of their kernels. debug_wrapper.cc */
+void ompjit__inline_debug_kernels(LLVMModuleRef m);
+/* Gives the regions of generic kernels wrappers where calls have none. Of LLVM
+ * 22's dialect. region_wrapper.c */
+ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);
 /* What clang gets wrong in the functions of reductions. reduction.c */
 ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
@@ -241,6 +294,9 @@ ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
 /* Fills kernels and globals. `host` may be NULL. describe.c */
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err);
+/* Can a kernel of that mode (ompjit_mode) get other results from teams of
+ * several threads than from teams of one? observe.c */
+bool ompjit__observes_threads(LLVMValueRef kernel, uint8_t mode);
 
 /* ---------------------------------------------------------- CUDA (cuda.c) */
 
@@ -287,6 +343,7 @@ typedef struct ompjit__host_args {
     bool known;     /* a launch was found                          */
     uint32_t teams; /* it asks for; 0: the device's choice, or not
                        constant                                    */
+    uint32_t threads; /* that a team may have, likewise              */
     unsigned n;
     uint64_t *types, *sizes;
 } ompjit__host_args;

@@ -163,7 +163,7 @@ static uint64_t element(LLVMValueRef array, unsigned i)
 /* ---------------------------------------------------------------- launch */
 
 /* The call of __tgt_target_kernel that has the region's id. */
-enum { NUM_TEAMS = 2, REGION_ID = 4, KERNEL_ARGS = 5 };
+enum { NUM_TEAMS = 2, THREAD_LIMIT, REGION_ID, KERNEL_ARGS = 5 };
 
 static LLVMValueRef find_launch(LLVMValueRef id)
 {
@@ -202,6 +202,8 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
     int32_t teams = call ? (int32_t)number(LLVMGetOperand(call, NUM_TEAMS)) : 0;
     out->known = call != NULL;
     out->teams = teams < 0 ? 1 : (uint32_t)teams; /* -1: no teams construct */
+    out->threads = call ? (uint32_t)number(LLVMGetOperand(call, THREAD_LIMIT))
+                        : 0;
     unsigned n = count ? (unsigned)number(count) : 0;
     if (!n || !types || LLVMGetArrayLength2(LLVMTypeOf(types)) != n)
         return OMPJIT_OK;

@@ -15,7 +15,6 @@
 
 #include "backend/backend.h"
 #include "frontend/recall.h"
-#include "table/table.h"
 
 struct reading {
     const ompjit__buf *device, *host;
@@ -72,8 +71,6 @@ static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
         status = verify(m, name, err);
     if (!status)
         status = upgrade(m, name, err);
-    if (!status)
-        status = ompjit__table_check(m, err);
     if (status) {
         LLVMDisposeModule(m);
         return status;
@@ -116,6 +113,7 @@ static ompjit_status read_host(void *arg, ompjit_error *err)
                        : OMPJIT_OK;
     if (status || !e->host)
         return status;
+    ompjit__lambda_regions_find(e->host, &e->lambdas);
     if (e->own_lines)
         LLVMStripModuleDebugInfo(e->host);
     return write_half(e->host, &e->host_bc, err);
@@ -134,6 +132,7 @@ void ompjit__early_free(ompjit__early *e)
         LLVMDisposeModule(e->host);
     if (e->context)
         LLVMContextDispose(e->context);
+    ompjit__lambda_regions_free(&e->lambdas);
     ompjit__buf_free(&e->messages);
     ompjit__buf_free(&e->host_bc);
     *e = (ompjit__early){0};
@@ -170,6 +169,9 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
                                      device, err);
     if (!status)
         status = host_status(r->early, err);
+    if (!status && r->early->all_numbers)
+        status = ompjit__lambda_regions_rename(*device, &r->early->lambdas,
+                                               err);
     if (!status && r->early->host)
         status = unify_variables(*device, r->early, err);
     if (!status)

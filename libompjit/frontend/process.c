@@ -19,8 +19,9 @@
 
 extern char **environ;
 
-/* The child's descriptors: 0 source, 1 output, 2 diagnostics, 3 host half. */
-enum { FD_SOURCE, FD_OUT, FD_DIAG, FD_HOST_IR, NFDS };
+/* The child's descriptors: 0 source, 1 output, 2 diagnostics, 3 host half, 4 its
+ * end of a pipe that carries nothing, and is closed when we are gone. */
+enum { FD_SOURCE, FD_OUT, FD_DIAG, FD_HOST_IR, FD_LIFE, NFDS };
 
 static void close_fd(int *fd)
 {
@@ -120,6 +121,16 @@ static int spawn(char *const *argv, char **environment, const int *theirs,
     return rc;
 }
 
+/* When the last of our descriptors of the pipe is closed, by whatever ends this
+ * process, the kernel kills the child's group. PR_SET_PDEATHSIG would do so when
+ * the thread ends that has started the child. */
+static void bind_lives(int theirs, pid_t group)
+{
+    if (!fcntl(theirs, F_SETOWN, -group) &&
+        !fcntl(theirs, F_SETSIG, SIGKILL))
+        fcntl(theirs, F_SETFL, O_ASYNC);
+}
+
 static void limit_cpu(pid_t pid, unsigned seconds)
 {
     struct rlimit limit = {.rlim_cur = (rlim_t)seconds + 2,
@@ -132,11 +143,12 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
                                   ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
-    int *ours[NFDS] = {&child.source, &child.out, &child.diag, &child.host_ir};
-    int theirs[NFDS] = {-1, -1, -1, -1};
+    int *ours[NFDS] = {&child.source, &child.out, &child.diag, &child.host_ir,
+                       &child.life};
+    int theirs[NFDS] = {-1, -1, -1, -1, -1};
     int rc = 0;
     for (int i = 0; i < NFDS && !rc; i++) {
-        bool we_write = i == FD_SOURCE || i == FD_HOST_IR;
+        bool we_write = i != FD_OUT && i != FD_DIAG;
         if (!make_pipe(we_write, ours[i], &theirs[i]))
             rc = errno;
     }
@@ -145,12 +157,14 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
     if (!rc)
         rc = spawn(argv, environment, theirs, &child.pid);
     free(environment);
-    if (!rc)
+    if (!rc) {
         limit_cpu(child.pid, time_limit);
+        bind_lives(theirs[FD_LIFE], child.pid);
+    }
     for (int i = 0; i < NFDS; i++)
         close_fd(&theirs[i]);
     if (rc) {
-        ompjit__child_hang_up(&child);
+        ompjit__child_forget(&child);
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
                             "cannot %s %s: %s", what, argv[0], strerror(rc));
     }
@@ -164,6 +178,13 @@ void ompjit__child_hang_up(ompjit__child *child)
     close_fd(&child->host_ir);
     close_fd(&child->out);
     close_fd(&child->diag);
+}
+
+void ompjit__child_forget(ompjit__child *child)
+{
+    ompjit__child_hang_up(child);
+    close_fd(&child->life);
+    child->pid = 0;
 }
 
 static ompjit__exit decode(int status)
@@ -187,6 +208,7 @@ static ompjit__exit reap(ompjit__child *child, int flags)
     if (!pid)
         return (ompjit__exit){OMPJIT__END_RUNNING, 0};
     child->pid = 0;
+    close_fd(&child->life);
     if (pid < 0)
         return (ompjit__exit){OMPJIT__END_UNKNOWN, 0};
     return decode(status);

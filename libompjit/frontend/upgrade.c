@@ -2,8 +2,9 @@
  *
  * IR of clang 18 to 22 to LLVM 22's dialect of the OpenMP device interface.
  * Requires verified IR; invalidates nothing but the calls and globals that it
- * replaces. What would be miscompiled further on is refused here: LLVM's
- * openmp-opt trusts its input.
+ * replaces. First everything is checked that openmp-opt and our own passes
+ * trust: what would be miscompiled further on is refused here, all of it in one
+ * error (kernel_check.c, table/check.c, table/callback.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "frontend/frontend.h"
+#include "ir/ir.h"
+#include "table/table.h"
 
 #define OLDEST 18
 #define NEWEST 22
@@ -143,13 +146,13 @@ static bool calls(LLVMValueRef user, LLVMValueRef fn, LLVMTypeRef type)
            LLVMGetCalledFunctionType(user) == type;
 }
 
-/* Takes the name of `old` and all its calls. */
+/* Takes the name of `old` and all its calls, which check_longer has seen. */
 static ompjit_status lengthen(LLVMModuleRef m, LLVMValueRef old,
                               const char *now, unsigned bits,
                               ompjit_error *err)
 {
     size_t length;
-    char *name = ompjit__strdup(LLVMGetValueName2(old, &length));
+    char *name = ompjit__strdup(now ? now : LLVMGetValueName2(old, &length));
     if (!name)
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     LLVMContextRef context = LLVMGetModuleContext(m);
@@ -160,42 +163,52 @@ static ompjit_status lengthen(LLVMModuleRef m, LLVMValueRef old,
     LLVMTypeRef type =
         LLVMFunctionType(LLVMGetReturnType(before), params, n + 1, false);
     LLVMSetValueName2(old, "", 0);
-    LLVMValueRef fn = LLVMGetNamedFunction(m, now ? now : name);
+    LLVMValueRef fn = LLVMGetNamedFunction(m, name);
     if (!fn)
-        fn = LLVMAddFunction(m, now ? now : name, type);
+        fn = LLVMAddFunction(m, name, type);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    LLVMUseRef use;
-    ompjit_status status = OMPJIT_OK;
-    while (!status && (use = LLVMGetFirstUse(old))) {
-        LLVMValueRef user = LLVMGetUser(use);
-        if (calls(user, old, before))
-            replace_call(builder, user, fn, type);
-        else
-            status = wrong(err, "%s is used other than by a call of its type, "
-                                "which cannot be brought to LLVM 22's form",
-                           name);
-    }
+    for (LLVMUseRef use; (use = LLVMGetFirstUse(old));)
+        replace_call(builder, LLVMGetUser(use), fn, type);
     LLVMDisposeBuilder(builder);
-    if (!status)
-        LLVMDeleteFunction(old);
+    LLVMDeleteFunction(old);
     free(name);
-    return status;
+    return OMPJIT_OK;
+}
+
+/* The declaration that row `i` is about; NULL: the module has none. */
+static LLVMValueRef shorter(LLVMModuleRef m, size_t i)
+{
+    LLVMValueRef old = LLVMGetNamedFunction(m, longer[i].old);
+    bool is = old && LLVMIsDeclaration(old) &&
+              LLVMCountParamTypes(LLVMGlobalGetValueType(old)) ==
+                  longer[i].nparams;
+    return is ? old : NULL;
 }
 
 static ompjit_status lengthen_all(LLVMModuleRef m, ompjit_error *err)
 {
-    for (size_t i = 0; i < OMPJIT__COUNT(longer); i++) {
-        LLVMValueRef old = LLVMGetNamedFunction(m, longer[i].old);
-        LLVMTypeRef type = old ? LLVMGlobalGetValueType(old) : NULL;
-        if (!old || LLVMCountParamTypes(type) != longer[i].nparams ||
-            !LLVMIsDeclaration(old))
-            continue;
-        ompjit_status status =
-            lengthen(m, old, longer[i].now, longer[i].bits, err);
-        if (status)
-            return status;
+    ompjit_status status = OMPJIT_OK;
+    for (size_t i = 0; i < OMPJIT__COUNT(longer) && !status; i++) {
+        LLVMValueRef old = shorter(m, i);
+        if (old)
+            status = lengthen(m, old, longer[i].now, longer[i].bits, err);
     }
-    return OMPJIT_OK;
+    return status;
+}
+
+static void check_longer(LLVMModuleRef m, ompjit__findings *findings)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(longer); i++) {
+        LLVMValueRef old = shorter(m, i);
+        LLVMTypeRef type = old ? LLVMGlobalGetValueType(old) : NULL;
+        for (LLVMUseRef u = old ? LLVMGetFirstUse(old) : NULL; u;
+             u = LLVMGetNextUse(u))
+            if (!calls(LLVMGetUser(u), old, type))
+                ompjit__finding(findings, OMPJIT_ERR_IR,
+                                "%s is used other than by a call of its type, "
+                                "which cannot be brought to LLVM 22's form",
+                                longer[i].old);
+    }
 }
 
 /* ----------------------------------------------------------------- checks */
@@ -234,78 +247,30 @@ static ompjit_status check_start(LLVMValueRef init, const char *name,
     return OMPJIT_OK;
 }
 
-static ompjit_status check_kernel(LLVMModuleRef m, LLVMValueRef fn,
-                                  LLVMValueRef call, const char *name,
-                                  ompjit_error *err)
-{
-    size_t n;
-    const char *symbol = LLVMGetValueName2(fn, &n);
-    if (!ompjit__is_kernel(fn))
-        return wrong(err, "%s: %s calls __kmpc_target_init but is no kernel: "
-                          "neither ptx_kernel nor in nvvm.annotations",
-                     name, symbol);
-    if (!LLVMGetStringAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                                       "kernel", 6))
-        return wrong(err, "%s: the kernel %s lacks the function attribute "
-                          "\"kernel\"; LLVM's openmp-opt would miscompile it "
-                          "silently",
-                     name, symbol);
-    LLVMValueRef env = LLVMGetOperand(call, 0);
-    if (!LLVMIsAGlobalVariable(env) || !LLVMGetInitializer(env) ||
-        !LLVMIsAConstantStruct(LLVMGetInitializer(env)) ||
-        ompjit__environment_variable(m, fn) != env)
-        return wrong(err, "%s: the kernel %s does not start with its own "
-                          "constant %s_kernel_environment",
-                     name, symbol, symbol);
-    return OMPJIT_OK;
-}
-
-static ompjit_status check_kernels(LLVMModuleRef m, LLVMValueRef init,
-                                   const char *name, ompjit_error *err)
-{
-    LLVMUseRef use = LLVMGetFirstUse(init);
-    for (; use; use = LLVMGetNextUse(use)) {
-        LLVMValueRef call = LLVMGetUser(use);
-        if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != init)
-            return wrong(err, "%s: the address of __kmpc_target_init is taken",
-                         name);
-        LLVMValueRef fn =
-            LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-        ompjit_status status = check_kernel(m, fn, call, name, err);
-        if (status)
-            return status;
-    }
-    return OMPJIT_OK;
-}
-
 /* A call names its own type; one that differs from the function's would go
  * unseen until it runs. */
-static ompjit_status check_calls(LLVMValueRef fn, const char *name,
-                                 ompjit_error *err)
+static void check_calls(LLVMValueRef fn, ompjit__findings *findings)
 {
-    LLVMUseRef use = LLVMGetFirstUse(fn);
     size_t n;
-    for (; use; use = LLVMGetNextUse(use)) {
-        LLVMValueRef call = LLVMGetUser(use);
-        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == fn &&
+    for (LLVMUseRef u = LLVMGetFirstUse(fn); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if ((LLVMIsACallInst(call) || LLVMIsAInvokeInst(call)) &&
+            LLVMGetCalledValue(call) == fn &&
             LLVMGetCalledFunctionType(call) != LLVMGlobalGetValueType(fn))
-            return wrong(err, "%s: a call of %s is not of its type", name,
-                         LLVMGetValueName2(fn, &n));
+            ompjit__finding_at(findings, OMPJIT_ERR_IR, call,
+                               "a call of %s is not of its type",
+                               LLVMGetValueName2(fn, &n));
     }
-    return OMPJIT_OK;
 }
 
-static ompjit_status check_all_calls(LLVMModuleRef m, const char *name,
-                                     ompjit_error *err)
+static void check_all_calls(LLVMModuleRef m, ompjit__findings *findings)
 {
-    ompjit_status status = OMPJIT_OK;
     LLVMValueRef f = LLVMGetFirstFunction(m);
-    for (; f && !status; f = LLVMGetNextFunction(f)) {
+    for (; f; f = LLVMGetNextFunction(f)) {
         size_t n;
         if (starts(LLVMGetValueName2(f, &n), "__kmpc_"))
-            status = check_calls(f, name, err);
+            check_calls(f, findings);
     }
-    return status;
 }
 
 static bool uses_openmp(LLVMModuleRef m)
@@ -320,16 +285,50 @@ static bool uses_openmp(LLVMModuleRef m)
 }
 
 /* Without them openmp-opt does not know a device module, and does nothing. */
-static ompjit_status check_flags(LLVMModuleRef m, const char *name,
-                                 ompjit_error *err)
+static void check_flags(LLVMModuleRef m, ompjit__findings *findings)
 {
     static const char *const flags[] = {"openmp", "openmp-device"};
     for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
         if (!LLVMGetModuleFlag(m, flags[i], strlen(flags[i])))
-            return wrong(err, "%s lacks the module flag \"%s\", which every "
-                              "device module of OpenMP has",
-                         name, flags[i]);
-    return OMPJIT_OK;
+            ompjit__finding(findings, OMPJIT_ERR_IR,
+                            "it lacks the module flag \"%s\", which every "
+                            "device module of OpenMP has",
+                            flags[i]);
+}
+
+/* openmp-opt reads the alignment of each such call, also where there is none
+ * because the source calls the function itself. */
+static void align_shared(LLVMModuleRef m)
+{
+    enum { RUNTIMES = 16 };
+    LLVMValueRef f = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");
+    unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+    LLVMAttributeRef align = LLVMCreateEnumAttribute(LLVMGetModuleContext(m),
+                                                     kind, RUNTIMES);
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f &&
+            !LLVMGetCallSiteEnumAttribute(call, LLVMAttributeReturnIndex, kind))
+            LLVMAddCallSiteAttribute(call, LLVMAttributeReturnIndex, align);
+    }
+}
+
+/* All that is wrong with the use of the runtime, at once. */
+static ompjit_status check_device(LLVMModuleRef m, const char *name,
+                                  ompjit_error *err)
+{
+    ompjit__findings findings = {0};
+    ompjit_status status = ompjit__table_find(m, &findings, err);
+    if (status)
+        return status;
+    check_all_calls(m, &findings);
+    check_longer(m, &findings);
+    ompjit__check_kernels(m, &findings);
+    ompjit__table_callbacks(m, false, &findings);
+    if (uses_openmp(m))
+        check_flags(m, &findings);
+    return ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ, err);
 }
 
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
@@ -342,14 +341,28 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     if (!status && init)
         status = check_start(init, name, err);
     if (!status)
-        status = check_all_calls(m, name, err);
-    if (!status && init)
-        status = check_kernels(m, init, name, err);
-    if (!status && uses_openmp(m))
-        status = check_flags(m, name, err);
+        status = check_device(m, name, err);
+    if (status)
+        return status;
+    ompjit__inline_debug_kernels(m);
+    align_shared(m);
+    status = lengthen_all(m, err);
     if (!status)
-        status = lengthen_all(m, err);
+        status = ompjit__wrap_regions(m, err);
     return status ? status : ompjit__mend_reductions(m, err);
+}
+
+/* Where kernels are not those of OpenMP. */
+static ompjit_status check_runtime(LLVMModuleRef m, const char *name, bool host,
+                                   ompjit_error *err)
+{
+    ompjit__findings findings = {0};
+    ompjit_status status = ompjit__table_find(m, &findings, err);
+    if (status)
+        return status;
+    check_all_calls(m, &findings);
+    ompjit__table_callbacks(m, host, &findings);
+    return ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ, err);
 }
 
 /* What clang 22 made here of CUDA calls the runtime by a header of ours. */
@@ -357,7 +370,9 @@ ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err)
 {
     ompjit_status status = check_triple(m, name, err);
-    return status ? status : check_producer(m, name, err);
+    if (!status)
+        status = check_producer(m, name, err);
+    return status ? status : check_runtime(m, name, false, err);
 }
 
 /* -------------------------------------------------------------- host half */
@@ -499,6 +514,8 @@ ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
     ompjit_status status = check_host(m, name, err);
     if (!status)
         status = check_producer(m, name, err);
+    if (!status)
+        status = check_runtime(m, name, true, err);
     if (status)
         return status;
     raise_versions(m);

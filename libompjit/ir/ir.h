@@ -25,8 +25,22 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
 void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
                            const ompjit__spec *spec, bool host);
 
-/* Says of spec->kernel's pointers what is known of them, and to the assembler
- * how many threads a team has. ir/specialize.c */
+/* Marks a kernel that waits for what others store: by a flush, a lock or an
+ * acquiring atomic operation of its own code or what it calls. Before the
+ * runtime is linked. The other tells whether one is marked.
+ * ir/alias_scopes.cc */
+void ompjit__note_acquires(LLVMValueRef kernel);
+bool ompjit__acquires(LLVMValueRef kernel);
+
+/* Tells LLVM that sections which pointer parameters lead to are apart from all
+ * other storage. Bit i of `separate`: parameter first + i. Holds for accesses
+ * of any number of threads. Of a kernel that is simplified and finds no
+ * pointers to sections in memory. ir/alias_scopes.cc */
+void ompjit__separate_sections(LLVMValueRef kernel, uint64_t separate,
+                               unsigned first);
+
+/* Says of spec->kernel's pointers what is known of them but for `noalias`, and
+ * to the assembler how many threads a team has. ir/specialize.c */
 void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
                       const ompjit__spec *spec);
 
@@ -59,6 +73,13 @@ unsigned ompjit__instruction_count(LLVMModuleRef m);
  * ompjit__unit. ir/schedule.c */
 void ompjit__stride_loops(LLVMModuleRef m);
 void ompjit__block_loops(LLVMModuleRef m, bool chunk_is_default);
+
+/* Is it the comparison by which a thread knows its turn in the loop that clang
+ * puts round a critical section, or the one that ends that loop? ir/turns.c */
+bool ompjit__is_turn(LLVMValueRef compare);
+bool ompjit__limits_turns(LLVMValueRef compare);
+/* Leaves out such loops, for the host. Before the runtime is linked. */
+void ompjit__drop_turns(LLVMModuleRef m);
 
 /* Hands scalars that parallel regions only read to them by value. After sroa,
  * before openmp-opt. ir/values.c */
@@ -96,16 +117,23 @@ bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
 /* Are all kernels that are built SPMD? */
 bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec);
 
-/* After openmp-opt: accesses through parameters are ordinary ones again where it
- * has made them accesses of a thread's stack, because every caller passes a
- * variable of its own. LLVM may pass the constant that such a variable holds.
+/* Before openmp-opt: functions access any memory that they may access by their
+ * attributes as memory of their arguments. ir/memory_effects.cc */
+void ompjit__widen_memory_effects(LLVMModuleRef m);
+
+/* After openmp-opt: loads and stores that it has made ones of a thread's stack
+ * are generic again. Later passes may have them access other memory.
  * ir/spaces.c */
-void ompjit__forget_stack_arguments(LLVMModuleRef m);
+void ompjit__forget_stack_accesses(LLVMModuleRef m);
 
 /* Makes the bounds on threads that kernels have for the assembler those of a
  * GPU, and those of generic kernels have room for the main thread's warp; and
  * keeps openmp-opt from taking them for what each launch has. ir/modes.c */
 void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* After openmp-opt has made kernels SPMD: adds a barrier before each region that
+ * it has thread 0 run alone. ir/guarded_regions.c */
+void ompjit__order_guarded_regions(LLVMModuleRef m);
 
 /* Between two runs of openmp-opt: kernels that are generic after the first stay
  * so. It has by then made the code that asks for the mode, and constants of the
@@ -170,8 +198,26 @@ void ompjit__drop_used(LLVMModuleRef m);
  * and the runtime is linked. ir/indirect.c */
 void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
 
+/* Puts variables that are taken from the heap for other threads to see, and freed
+ * in the same function, on the stack. For the host, before the runtime is
+ * linked. ir/heap_to_stack.cc */
+void ompjit__heap_to_stack(LLVMModuleRef m);
+
+/* Keeps openmp-opt from giving a variable of a recursive function one place for
+ * all of its calls. For NVPTX, before openmp-opt. ir/recursive_locals.cc */
+void ompjit__keep_recursive_locals(LLVMModuleRef m);
+
+/* For the host device: loops that wait for another thread of the team give way
+ * to it in each round. Of optimized code. ir/wait_loops.cc */
+void ompjit__yield_in_wait_loops(LLVMModuleRef m);
+
 /* Inserts the checker's calls into the module's code. After retargeting to the
  * host and sroa, before the runtime is linked. ir/instrument.c */
 ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
+
+/* Adds a finding about an instruction, with its place. ir/place.c */
+void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
+                        LLVMValueRef at, const char *format, ...)
+    OMPJIT__PRINTF(4, 5);
 
 #endif

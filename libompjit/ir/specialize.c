@@ -140,8 +140,6 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
             continue;
         if (spec->aligned >> i & 1)
             annotate(f, i + k->launch_env, "align", OMPJIT__ALIGNMENT);
-        if (spec->noalias >> i & 1)
-            annotate(f, i + k->launch_env, "noalias", 0);
         if (spec->sized >> i & 1)
             annotate(f, i + k->launch_env, "dereferenceable", spec->sizes[i]);
     }

@@ -242,6 +242,13 @@ enum ompjit__map_flag {
 #define OMPJIT__MAP_NON_CONTIG UINT64_C(0x100000000000)
 #define OMPJIT__MAP_MEMBER_OF UINT64_C(0xffff000000000000)
 
+/* Ours: the offset of a strided section's first dimension is this and the number
+ * of dimensions where host_repair.c has been; the offset of the last one is the
+ * address at which the section begins then, and others say nothing. IS_COPY: the
+ * descriptor has been allocated by malloc for one update. */
+#define OMPJIT__SECTION_BEGINS UINT64_C(0x8f6d706a69740000)
+#define OMPJIT__SECTION_IS_COPY UINT64_C(0x8000)
+
 /* Index of the entry that a map type is a member of; -1: of none. */
 static inline int ompjit__map_parent(uint64_t type)
 {

@@ -214,6 +214,8 @@ typedef struct ompjit__strided {
 ompjit_status ompjit__strided_read(const ompjit__construct *c,
                                    const ompjit__item *it,
                                    ompjit__strided *out, ompjit_error *err);
+/* Frees what host_repair.c has had allocated for an update that is over. */
+void ompjit__strided_free(const ompjit__maps *maps);
 
 /* What another construct copies into the entry comes before what this one does
  * next. For this and the next two the lock is held. */

@@ -7,7 +7,7 @@
 
 enum {
     WARP = 32,
-    CUDA_THREADS = 128,      /* a team gets where nobody says            */
+    TEAM_THREADS = 128,      /* a GPU's team has where nothing says      */
     CUDA_TEAMS_PER_SM = 16,  /* where neither clause nor tripcount tells */
     MAX_TEAMS = 65535,
     /* Also where the program says: the device runtime counts the threads of all
@@ -27,30 +27,60 @@ static uint32_t positive(int32_t n)
     return n > 0 ? (uint32_t)n : 0;
 }
 
-/* A kernel that has one team, and parallel regions in it, gets a thread for
- * each core, and more where a num_threads clause asks for them. Of one that is
- * no constant the launch may know the value. */
-static uint32_t choose_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
-                               const ompjit__request *r)
+static uint32_t most(uint32_t a, uint32_t b)
 {
-    uint32_t threads = dev->ops->processors(dev);
-    uint32_t asked = k->num_threads == OMPJIT__ANY_THREADS ? r->threads[0]
-                                                           : k->num_threads;
-    if (asked > threads)
-        threads = least(asked, dev->limits.most_threads);
-    return least(threads, positive(k->max_threads));
+    return a > b ? a : b;
 }
 
-/* The host: teams over the cores, one thread in each unless more are asked
- * for, so that loops vectorize. */
+/* How many threads a kernel that can tell shall find in a team: what clauses
+ * say, as on a GPU. 0: that is the host's to choose. The user's default is for
+ * what clauses leave open, though regions cannot have more. */
+static uint32_t observed_threads(const ompjit__kernel_desc *k,
+                                 const ompjit_device *dev,
+                                 const ompjit__request *r)
+{
+    uint32_t limit = r->threads[0] ? r->threads[0] : k->thread_limit;
+    if (!k->observes_threads)
+        return 0;
+    if (limit || dev->limits.threads)
+        return limit;
+    return k->num_threads == OMPJIT__ANY_THREADS ? TEAM_THREADS
+                                                 : k->num_threads;
+}
+
+/* Teams of one thread are best, since their loops vectorize. A kernel that has
+ * one team, and parallel regions in it, gets a thread for each core. */
+static uint32_t chosen_threads(const ompjit__kernel_desc *k, ompjit_device *dev)
+{
+    const ompjit__device_limits *limits = &dev->limits;
+    if (limits->threads)
+        return limits->threads;
+    uint32_t threads = k->parallel && dev->ops->processors
+                           ? dev->ops->processors(dev)
+                           : 1;
+    return most(threads, limits->fewest_threads);
+}
+
+static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
+                             const ompjit__request *r)
+{
+    if (r->threads_fixed || k->mode == OMPJIT_MODE_BARE)
+        return r->threads[0] ? r->threads[0] : 1;
+    uint32_t observed = observed_threads(k, dev, r);
+    uint32_t threads = observed;
+    if (!observed || (k->parallel && k->free_region && !r->threads[0] &&
+                      !k->thread_limit))
+        threads = most(observed, chosen_threads(k, dev));
+    if (!observed)
+        threads = least(threads, positive(k->max_threads));
+    return least(least(threads, r->threads[0]), dev->limits.most_threads);
+}
+
 static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
                         const ompjit__request *r, ompjit__geometry *g)
 {
     const ompjit__device_limits *limits = &dev->limits;
-    uint32_t threads = r->threads_fixed ? r->threads[0] : limits->threads;
-    if (!threads && k->parallel && dev->ops->processors)
-        threads = choose_threads(k, dev, r);
-    g->threads[0] = threads ? least(threads, r->threads[0]) : 1;
+    g->threads[0] = host_threads(k, dev, r);
     uint32_t teams = limits->teams ? limits->teams : limits->multiprocessors;
     if (r->teams[0] || k->teams)
         teams = r->teams[0] ? r->teams[0] : k->teams;
@@ -64,7 +94,7 @@ static void choose_cuda(const ompjit__kernel_desc *k,
                         const ompjit__device_limits *limits,
                         ompjit__geometry *g)
 {
-    uint32_t threads = limits->threads ? limits->threads : CUDA_THREADS;
+    uint32_t threads = limits->threads ? limits->threads : TEAM_THREADS;
     if (r->threads[0])
         threads = r->threads[0];
     if (!r->threads_fixed)
@@ -113,6 +143,9 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
     *g = (ompjit__geometry){.teams = {1, 1, 1},
                             .threads = {1, 1, 1},
                             .dynamic_shared = r->dynamic_shared,
+                            .limit_ms = r->run_limit_ms
+                                            ? r->run_limit_ms
+                                            : dev->ctx->run_limit_ms,
                             .cooperative = r->cooperative};
     for (int d = 1; d < 3; d++) {
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;

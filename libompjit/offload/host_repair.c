@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What clang 18 to 22 get wrong in a host half: where the section of a strided
- * `target update` has a length that is no constant, its map entry's size is
- * the number of bytes, and has to be that of dimensions. The array of
- * dimensions that the entry points to knows it. Unoptimized IR is expected.
+ * Corrects what clang 18 to 22 get wrong in a host half: the descriptor of a
+ * strided `target update`. It says where each dimension begins in elements of
+ * that dimension, and its readers multiply by the stride; the offset of a
+ * structure's member and of a subscript in front of the section is missing; and
+ * where a length is no constant, the map entry's size is a number of bytes, not
+ * of dimensions. The IR has the section's first address all the same: clang
+ * stores it as the entry's pointer before it stores the descriptor there. The
+ * descriptor gets that address. And it is a local variable, also where a task of
+ * `nowait` reads it later: the task gets a copy, which ompjit__strided_free
+ * frees. Unoptimized IR is expected.
  */
 #include <string.h>
 
@@ -12,72 +18,154 @@
 #include "offload/abi.h"
 #include "offload/hostjit.h"
 
-/* The store to element i of a local array, NULL: there is none. */
-static LLVMValueRef store_to(LLVMValueRef array, uint64_t i)
+enum field { OFFSET, COUNT, STRIDE, FIELDS }; /* ompjit__dimension */
+
+/* Is it a local array of descriptors of dimensions? */
+static bool is_descriptor(LLVMValueRef v)
 {
-    for (LLVMUseRef u = LLVMGetFirstUse(array); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef at = LLVMGetUser(u);
-        if (!LLVMIsAGetElementPtrInst(at) || LLVMGetNumOperands(at) != 3)
+    static const char name[] = "struct.descriptor_dim";
+    LLVMTypeRef type = LLVMIsAAllocaInst(v) ? LLVMGetAllocatedType(v) : NULL;
+    if (!type || LLVMGetTypeKind(type) != LLVMArrayTypeKind)
+        return false;
+    LLVMTypeRef element = LLVMGetElementType(type);
+    if (LLVMGetTypeKind(element) != LLVMStructTypeKind ||
+        LLVMCountStructElementTypes(element) != FIELDS)
+        return false;
+    const char *is = LLVMGetStructName(element);
+    return is && !strncmp(is, name, strlen(name));
+}
+
+/* The number of the element that a pointer into `array` points to; -1: none. */
+static int64_t element_of(LLVMValueRef pointer, LLVMValueRef array)
+{
+    if (!LLVMIsAGetElementPtrInst(pointer) ||
+        LLVMGetOperand(pointer, 0) != array ||
+        LLVMGetNumOperands(pointer) != 3 ||
+        !LLVMIsAConstantInt(LLVMGetOperand(pointer, 2)))
+        return -1;
+    return LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 2));
+}
+
+/* The store to a field of dimension `at`, NULL: there is none. */
+static LLVMValueRef store_to_field(LLVMValueRef dims, int64_t at,
+                                   enum field field)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(dims); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef dim = LLVMGetUser(u);
+        if (element_of(dim, dims) != at)
             continue;
-        LLVMValueRef index = LLVMGetOperand(at, 2);
-        if (!LLVMIsAConstantInt(index) ||
-            LLVMConstIntGetZExtValue(index) != i)
-            continue;
-        for (LLVMUseRef s = LLVMGetFirstUse(at); s; s = LLVMGetNextUse(s)) {
-            LLVMValueRef store = LLVMGetUser(s);
-            if (LLVMIsAStoreInst(store) && LLVMGetOperand(store, 1) == at)
-                return store;
+        for (LLVMUseRef v = LLVMGetFirstUse(dim); v; v = LLVMGetNextUse(v)) {
+            LLVMValueRef p = LLVMGetUser(v);
+            LLVMUseRef s = LLVMGetFirstUse(p);
+            if (element_of(p, dim) == (int64_t)field && s &&
+                LLVMIsAStoreInst(LLVMGetUser(s)))
+                return LLVMGetUser(s);
         }
     }
     return NULL;
 }
 
-/* The local array whose element 0 an argument points at, or NULL. */
-static LLVMValueRef array_of(LLVMValueRef argument)
+/* The store of the descriptor into an array of pointers. */
+static LLVMValueRef store_of(LLVMValueRef dims)
 {
-    if (LLVMIsAGetElementPtrInst(argument))
-        argument = LLVMGetOperand(argument, 0);
-    return LLVMIsAAllocaInst(argument) ? argument : NULL;
-}
-
-/* How many { offset, count, stride } an entry points at; 0: not known. */
-static uint64_t dimensions(LLVMValueRef begins, uint64_t i)
-{
-    LLVMValueRef store = store_to(begins, i);
-    LLVMValueRef dims = store ? LLVMGetOperand(store, 0) : NULL;
-    if (!dims || !LLVMIsAAllocaInst(dims))
-        return 0;
-    LLVMTypeRef type = LLVMGetAllocatedType(dims);
-    if (LLVMGetTypeKind(type) != LLVMArrayTypeKind ||
-        LLVMGetTypeKind(LLVMGetElementType(type)) != LLVMStructTypeKind ||
-        LLVMCountStructElementTypes(LLVMGetElementType(type)) != 3)
-        return 0;
-    return LLVMGetArrayLength2(type);
-}
-
-/* Arguments of the call: location, device, n, bases, begins, sizes, types. */
-static void repair_call(LLVMValueRef call)
-{
-    LLVMValueRef begins = array_of(LLVMGetOperand(call, 4));
-    LLVMValueRef sizes = array_of(LLVMGetOperand(call, 5));
-    LLVMValueRef types = LLVMGetOperand(call, 6);
-    LLVMValueRef list = LLVMIsAGlobalVariable(types)
-                            ? LLVMGetInitializer(types)
-                            : NULL;
-    if (!begins || !sizes || !list || !LLVMIsAConstantDataSequential(list))
-        return;
-    uint64_t n = LLVMGetArrayLength2(LLVMTypeOf(list));
-    for (uint64_t i = 0; i < n; i++) {
-        LLVMValueRef type = LLVMGetAggregateElement(list, (unsigned)i);
-        if (!(LLVMConstIntGetZExtValue(type) & OMPJIT__MAP_NON_CONTIG))
-            continue;
-        LLVMValueRef store = store_to(sizes, i);
-        uint64_t dims = dimensions(begins, i);
-        if (store && dims)
-            LLVMSetOperand(store, 0,
-                           LLVMConstInt(LLVMTypeOf(LLVMGetOperand(store, 0)),
-                                        dims, 0));
+    for (LLVMUseRef u = LLVMGetFirstUse(dims); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u);
+        if (LLVMIsAStoreInst(store) && LLVMGetOperand(store, 0) == dims)
+            return store;
     }
+    return NULL;
+}
+
+/* What is stored before `store`, in its block, to the same place; or NULL. */
+static LLVMValueRef stored_before(LLVMValueRef store)
+{
+    LLVMValueRef to = LLVMGetOperand(store, 1);
+    if (!LLVMIsAGetElementPtrInst(to))
+        return NULL;
+    LLVMValueRef array = LLVMGetOperand(to, 0), i = store;
+    int64_t at = element_of(to, array);
+    do
+        i = at < 0 ? NULL : LLVMGetPreviousInstruction(i);
+    while (i && (!LLVMIsAStoreInst(i) ||
+                 element_of(LLVMGetOperand(i, 1), array) != at));
+    return i ? LLVMGetOperand(i, 0) : NULL;
+}
+
+static bool calls(LLVMValueRef function, const char *name)
+{
+    LLVMValueRef callee =
+        LLVMGetNamedFunction(LLVMGetGlobalParent(function), name);
+    for (LLVMUseRef u = callee ? LLVMGetFirstUse(callee) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (LLVMIsACallInst(call) &&
+            LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) ==
+                function)
+            return true;
+    }
+    return false;
+}
+
+/* malloc, unless the program has one of its own; or NULL. */
+static LLVMValueRef malloc_of(LLVMModuleRef m, LLVMTypeRef *type)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef word = LLVMInt64TypeInContext(c);
+    *type = LLVMFunctionType(LLVMPointerTypeInContext(c, 0), &word, 1, 0);
+    LLVMValueRef f = LLVMGetNamedFunction(m, "malloc");
+    if (!f)
+        f = LLVMAddFunction(m, "malloc", *type);
+    return LLVMIsDeclaration(f) ? f : NULL;
+}
+
+/* A task's update may begin after the function has returned whose variable the
+ * descriptor is: has `store` store a copy. False: no task makes the update. */
+static bool copy_for_task(LLVMBuilderRef b, LLVMValueRef dims,
+                          LLVMValueRef store)
+{
+    LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(store));
+    LLVMModuleRef m = LLVMGetGlobalParent(f);
+    LLVMTypeRef type;
+    if (!calls(f, "__kmpc_omp_target_task_alloc") &&
+        !calls(f, "__kmpc_omp_task_alloc"))
+        return false;
+    LLVMValueRef allocate = malloc_of(m, &type);
+    if (!allocate)
+        return false;
+    LLVMValueRef size = LLVMSizeOf(LLVMGetAllocatedType(dims));
+    LLVMValueRef copy = LLVMBuildCall2(b, type, allocate, &size, 1, "");
+    LLVMBuildMemCpy(b, copy, 8, dims, 8, size);
+    LLVMSetOperand(store, 0, copy);
+    return true;
+}
+
+/* Writes the section's address, and how many dimensions there are, in place of
+ * offsets. */
+static void tell_begin(LLVMBuilderRef b, LLVMValueRef dims)
+{
+    uint64_t n = LLVMGetArrayLength2(LLVMGetAllocatedType(dims));
+    LLVMValueRef store = store_of(dims);
+    LLVMValueRef begin = store ? stored_before(store) : NULL;
+    LLVMValueRef first = store_to_field(dims, 0, OFFSET);
+    LLVMValueRef last = store_to_field(dims, (int64_t)n - 1, OFFSET);
+    if (!begin || !first || !last || first == last)
+        return;
+    LLVMTypeRef word = LLVMTypeOf(LLVMGetOperand(first, 0));
+    LLVMPositionBuilderBefore(b, store);
+    LLVMBuildStore(b, LLVMBuildPtrToInt(b, begin, word, ""),
+                   LLVMGetOperand(last, 1));
+    uint64_t head = OMPJIT__SECTION_BEGINS | n;
+    if (copy_for_task(b, dims, store))
+        head |= OMPJIT__SECTION_IS_COPY;
+    LLVMSetOperand(first, 0, LLVMConstInt(word, head, 0));
+}
+
+static void repair_block(LLVMBuilderRef b, LLVMBasicBlockRef block)
+{
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+         i = LLVMGetNextInstruction(i))
+        if (is_descriptor(i))
+            tell_begin(b, i);
 }
 
 void ompjit__host_repair(LLVMModuleRef m)
@@ -85,13 +173,13 @@ void ompjit__host_repair(LLVMModuleRef m)
     static const char *const names[] = {
         "__tgt_target_data_update_mapper",
         "__tgt_target_data_update_nowait_mapper"};
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
-        LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
-        for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
-             u = LLVMGetNextUse(u)) {
-            LLVMValueRef call = LLVMGetUser(u);
-            if (LLVMIsACallInst(call) && LLVMGetNumArgOperands(call) > 6)
-                repair_call(call);
-        }
-    }
+    bool updates = false;
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        updates |= LLVMGetNamedFunction(m, names[i]) != NULL;
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    for (LLVMValueRef f = updates ? LLVMGetFirstFunction(m) : NULL; f;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            repair_block(b, LLVMGetEntryBasicBlock(f)); /* has the allocas */
+    LLVMDisposeBuilder(b);
 }

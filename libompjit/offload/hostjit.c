@@ -15,6 +15,7 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "api/module.h"
+#include "device/fault.h"
 #include "device/libomp.h"
 #include "offload/hostjit.h"
 
@@ -279,6 +280,47 @@ static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
     return status;
 }
 
+/* ------------------------------------------------ constructors, destructors */
+
+static void construct(void *h)
+{
+    const ompjit__hostjit *half = h;
+    ((void (*)(void))(uintptr_t)half->table[OMPJIT__TABLE_INIT])();
+}
+
+static void destruct(void *h)
+{
+    const ompjit__hostjit *half = h;
+    __cxa_finalize((void *)(uintptr_t)half->table[OMPJIT__TABLE_DSO]);
+}
+
+static ompjit_status run_constructors(ompjit__hostjit *h, ompjit_error *err)
+{
+    char cause[512];
+    if (h->mod->ctx->keeps_signals) {
+        construct(h);
+        return OMPJIT_OK;
+    }
+    if (ompjit__fault_guard(construct, h, cause, sizeof cause))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LOAD,
+                        "%s: a constructor has failed: %s", h->mod->unit.name,
+                        cause);
+}
+
+/* The C library forgets each before it is called, so that one which fails is not
+ * called again. */
+static void run_destructors(ompjit__hostjit *h)
+{
+    char cause[512];
+    if (h->mod->ctx->keeps_signals)
+        destruct(h);
+    else
+        while (!ompjit__fault_guard(destruct, h, cause, sizeof cause))
+            ompjit__log(h->mod->ctx, "%s: a destructor has failed: %s",
+                        h->mod->unit.name, cause);
+}
+
 /* --------------------------------------------------------------- interface */
 
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
@@ -296,7 +338,7 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
     if (!status)
         status = register_entries(h, err);
     if (!status)
-        ((void (*)(void))(uintptr_t)h->table[OMPJIT__TABLE_INIT])();
+        status = run_constructors(h, err);
     stage_done(h, OMPJIT_STAGE_LOAD, &start);
     return status;
 }
@@ -325,7 +367,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
     if (!h)
         return;
     if (h->table) {
-        __cxa_finalize((void *)(uintptr_t)h->table[OMPJIT__TABLE_DSO]);
+        run_destructors(h);
         ompjit__tgt_remove(h->mod->ctx, h->mod);
     }
     if (h->life)

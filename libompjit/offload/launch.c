@@ -92,6 +92,13 @@ void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
         ompjit__mapped_let_go(inflight->dev, inflight->mapped);
 }
 
+/* Tells whoever asked that the kernel may have begun. */
+static void note_begun(const ompjit__call *call, ompjit_status status)
+{
+    if (call->request->begun && (!status || ompjit__kernel_ran(status)))
+        *call->request->begun = true;
+}
+
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
                             const ompjit__sharing *sharing,
                             ompjit__inflight *inflight, ompjit_error *err)
@@ -117,12 +124,14 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     inflight->queued = queue != NULL;
     if (ranged)
         ompjit__nvtx_push(k->name);
-    if (!status)
+    if (!status) {
         status = sharing && ompjit__environment_needed(k)
                      ? submit_sharing(call, f, &g, queue, sharing,
                                       &inflight->environment, err)
                      : submit_alone(call, f, &g, queue,
                                     &inflight->environment, err);
+        note_begun(call, status);
+    }
     if (ranged)
         ompjit__nvtx_pop();
     if (status)
@@ -164,7 +173,8 @@ ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
                                     const char *symbol, void **address,
                                     size_t *size, ompjit_error *err)
 {
-    static const ompjit__geometry one = {{1, 1, 1}, {1, 1, 1}, 0, false};
+    static const ompjit__geometry one = {.teams = {1, 1, 1},
+                                         .threads = {1, 1, 1}};
     ompjit__call call = {.mod = mod, .dev = dev};
     ompjit__variant_key key;
     ompjit__variant *v;

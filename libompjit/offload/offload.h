@@ -25,10 +25,13 @@ typedef struct ompjit__request {
     const uint64_t *sizes;
     bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
+    uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
     bool tuned;            /* the geometry is one to try: none remembered */
     uint32_t ncontents;    /* what pointers point to                      */
     const ompjit_contents *contents;
     uint32_t residents;    /* teams that shall fit on a multiprocessor    */
+    bool *begun;           /* out: true where the kernel may have begun; NULL:
+                              nobody asks                                 */
 } ompjit__request;
 
 /* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
@@ -109,11 +112,10 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt);
 
 /* A served function cannot return an error. Its text goes to the log, the
  * first one is kept, and then the hook is called, if there is one; it may end
- * the process or jump out. If it returns, the program runs on, and the host's
- * version of a target region in place of the device's. */
+ * the process or jump out. If it returns, `after` says what follows. */
 typedef void ompjit__tgt_fatal_fn(void *data, const ompjit_error *err);
 void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
-                          void *data);
+                          void *data, ompjit_after_failure after);
 /* Returns the error that was kept, filling *err, and forgets it; OMPJIT_OK
  * where there is none. */
 ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err);

@@ -5,13 +5,24 @@
  * they are from each other. Two things clang does not say are found here.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "offload/construct.h"
 
-/* Clang 18 to 22 count the lower bound in strides, not in elements, which is
- * wrong where a stride is given; in the innermost dimension, whose elements' size
- * is known, it is put right. The last dimension is the element. */
+/* How many dimensions there are, the element's included, where the host half was
+ * repaired (host_repair.c); 0: it was not. The entry may have another number. */
+static unsigned repaired_dimensions(const ompjit__dimension *d)
+{
+    uint64_t n = (d->offset ^ OMPJIT__SECTION_BEGINS) &
+                 ~OMPJIT__SECTION_IS_COPY;
+    return n <= OMPJIT__MOST_DIMENSIONS ? (unsigned)n : 0;
+}
+
+/* Of a host half that was not repaired. Clang 18 to 22 count the lower bound in
+ * elements, and its readers in strides, which differ where a stride is given; in
+ * the innermost dimension, whose elements' size is known, that is corrected. The
+ * last dimension is the element. */
 static uint64_t offset_of(const ompjit__dimension *d, unsigned n)
 {
     uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
@@ -79,24 +90,47 @@ static ompjit_status begin_of(const ompjit__construct *c,
     return OMPJIT_OK;
 }
 
+/* The dimensions without the element, and what of them has no gaps. */
+static void read_pieces(ompjit__strided *out, unsigned n)
+{
+    ompjit__dimension *d = out->dimensions;
+    out->piece = d[n - 1].count * d[n - 1].stride;
+    while (n > 1 && d[n - 2].stride == out->piece)
+        out->piece *= d[--n - 1].count;
+    out->n = n - 1;
+}
+
 ompjit_status ompjit__strided_read(const ompjit__construct *c,
                                    const ompjit__item *it,
                                    ompjit__strided *out, ompjit_error *err)
 {
     ompjit__dimension *d = out->dimensions;
-    unsigned n = (unsigned)it->size;
+    const ompjit__dimension *from = (const void *)it->begin;
+    unsigned repaired = repaired_dimensions(from);
+    int64_t n = repaired ? repaired : it->size;
+    ompjit_status st = OMPJIT_OK;
     out->begin = NULL;
     out->piece = 0;
-    if (it->size < 1 || it->size > OMPJIT__MOST_DIMENSIONS)
+    if (n < 1 || n > OMPJIT__MOST_DIMENSIONS)
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                             "target update of a section with %" PRId64
-                            " dimensions; 1 to %d are possible", it->size,
+                            " dimensions; 1 to %d are possible", n,
                             OMPJIT__MOST_DIMENSIONS);
-    memcpy(d, it->begin, n * sizeof *d);
-    ompjit_status st = begin_of(c, it, offset_of(d, n), &out->begin, err);
-    out->piece = d[n - 1].count * d[n - 1].stride;
-    while (n > 1 && d[n - 2].stride == out->piece)
-        out->piece *= d[--n - 1].count;
-    out->n = n - 1;
+    memcpy(d, from, (size_t)n * sizeof *d);
+    if (repaired)
+        out->begin = (char *)(uintptr_t)d[n - 1].offset;
+    else
+        st = begin_of(c, it, offset_of(d, (unsigned)n), &out->begin, err);
+    read_pieces(out, (unsigned)n);
     return st;
+}
+
+void ompjit__strided_free(const ompjit__maps *maps)
+{
+    for (int i = 0; i < maps->n; i++) {
+        ompjit__dimension *d = maps->begins[i];
+        if ((uint64_t)maps->types[i] & OMPJIT__MAP_NON_CONTIG &&
+            repaired_dimensions(d) && d->offset & OMPJIT__SECTION_IS_COPY)
+            free(d);
+    }
 }

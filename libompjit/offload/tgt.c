@@ -5,9 +5,11 @@
  * functions they call are in tgt_calls.c, target.c and interop.c.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "device/check.h"
 #include "device/libomp.h"
@@ -267,6 +269,18 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
 
 /* ------------------------------------------------------------------ errors */
 
+/* Other threads may hold anything, so that no handlers run, and standard output
+ * keeps its rest where one of them writes there. */
+static void end_process(const ompjit_error *err)
+{
+    if (!ftrylockfile(stdout)) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    dprintf(STDERR_FILENO, "ompjit: %s\n", err->text);
+    _exit(EXIT_FAILURE);
+}
+
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
 {
     ompjit__log(tgt->ctx, "error: %s", err->text);
@@ -275,18 +289,25 @@ void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
         tgt->first = *err;
     ompjit__tgt_fatal_fn *fatal = tgt->fatal;
     void *data = tgt->fatal_data;
+    bool end = tgt->after == OMPJIT_AFTER_FAILURE_END;
     pthread_mutex_unlock(&tgt->lock);
     if (fatal)
         fatal(data, err);
+    if (end)
+        end_process(err);
 }
 
 void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
-                          void *data)
+                          void *data, ompjit_after_failure after)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
+    bool must_end = tgt->policy == OMPJIT__OFFLOAD_MANDATORY && !fn;
+    if (after == OMPJIT_AFTER_FAILURE_DEFAULT)
+        after = must_end ? OMPJIT_AFTER_FAILURE_END : OMPJIT_AFTER_FAILURE_KEEP;
     pthread_mutex_lock(&tgt->lock);
     tgt->fatal = fn;
     tgt->fatal_data = data;
+    tgt->after = after;
     pthread_mutex_unlock(&tgt->lock);
 }
 

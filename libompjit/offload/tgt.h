@@ -59,6 +59,7 @@ struct ompjit__tgt {
     ompjit_error first;            /* status OK: none                     */
     ompjit__tgt_fatal_fn *fatal;
     void *fatal_data;
+    ompjit_after_failure after;    /* DEFAULT is as KEEP                  */
     ompjit__interop *interops;     /* all there are                       */
     char **uids;                   /* of each device, made when asked for */
 };
@@ -83,7 +84,8 @@ bool ompjit__shares_memory(const ompjit_device *dev);
 /* Whether the device's code may use pointers to host memory. */
 bool ompjit__host_usable(const ompjit_device *dev);
 
-/* Log, keep, call the hook. Not under any lock. */
+/* Log, keep, call the hook, end the process if that is asked for. Not under any
+ * lock. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
 
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);

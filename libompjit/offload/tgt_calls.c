@@ -33,33 +33,33 @@ static void failed(ompjit_context *ctx, const ompjit__ident *where,
     ompjit__tgt_fail(ctx->tgt, &full);
 }
 
-/* The device, or NULL: the construct is the host's. Without the devices that
- * the context was told to use that is an error, and with OMP_TARGET_OFFLOAD=
- * mandatory so is a device that does not exist. */
-static ompjit_device *device_of(ompjit_context *ctx,
-                                const ompjit__ident *where, int64_t number)
+/* The construct's device; NULL: it is the host's. False after a failure, which
+ * a context without the devices that it was told to use is, and with
+ * OMP_TARGET_OFFLOAD=mandatory a device that does not exist. */
+static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
+                      int64_t number, ompjit_device **dev)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
-    ompjit_device *dev = NULL;
-    enum ompjit__where at = ompjit__tgt_construct_device(tgt, number, &dev);
+    *dev = NULL;
+    enum ompjit__where at = ompjit__tgt_construct_device(tgt, number, dev);
     int count = ompjit__tgt_num_devices(tgt);
     if (at == OMPJIT__ON_DEVICE)
-        return dev;
+        return true;
     ompjit_error err;
-    if (!count && tgt->policy != OMPJIT__OFFLOAD_DISABLED &&
-        ompjit__devices(ctx, &err)) {
+    ompjit_status status = OMPJIT_OK;
+    if (!count && tgt->policy != OMPJIT__OFFLOAD_DISABLED)
+        status = ompjit__devices(ctx, &err);
+    if (!status && tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
+        (at == OMPJIT__NOWHERE || !count))
+        status = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
+                              "no device %" PRId64 "; there are %d, and "
+                              "OMP_TARGET_OFFLOAD is mandatory", number, count);
+    if (status)
         failed(ctx, where, &err);
-    } else if (tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
-               (at == OMPJIT__NOWHERE || !count)) {
-        ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
-                     "no device %" PRId64 "; there are %d, and "
-                     "OMP_TARGET_OFFLOAD is mandatory", number, count);
-        failed(ctx, where, &err);
-    } else if (at == OMPJIT__NOWHERE) {
+    else if (at == OMPJIT__NOWHERE)
         ompjit__log(ctx, "no device %" PRId64 "; there are %d: on the host",
                     number, count);
-    }
-    return NULL;
+    return !status;
 }
 
 /* ----------------------------------------------------------- data regions */
@@ -70,8 +70,8 @@ typedef ompjit_status data_fn(ompjit_device *dev, const ompjit__maps *maps,
 static void data(ompjit_context *ctx, const ompjit__ident *where,
                  int64_t number, const ompjit__maps *maps, data_fn *f)
 {
-    ompjit_device *dev = device_of(ctx, where, number);
-    if (!dev)
+    ompjit_device *dev;
+    if (!device_of(ctx, where, number, &dev) || !dev)
         return;
     ompjit_error err;
     ompjit_status st = ompjit__tgt_globals(ctx->tgt, dev, &err);
@@ -100,6 +100,7 @@ void ompjit__s_data_update(ompjit_context *ctx, ompjit__ident *where,
                            int64_t device, OMPJIT__ARRAYS)
 {
     data(ctx, where, device, MAPS, ompjit__map_update);
+    ompjit__strided_free(MAPS);
 }
 
 /* The _nowait forms are called from within tasks: to have them done when they
@@ -125,6 +126,7 @@ void ompjit__s_data_update_nowait(ompjit_context *ctx, ompjit__ident *where,
 {
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
     data(ctx, where, device, MAPS, ompjit__map_update);
+    ompjit__strided_free(MAPS);
 }
 
 /* openmp-opt splits begin into issue and wait; all is done at issue. */
@@ -159,8 +161,21 @@ void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
 
 /* ----------------------------------------------------------------- kernels */
 
-/* The region is the host's, unless the program may not have that. */
-static void no_device_version(ompjit_context *ctx, const ompjit__ident *where)
+/* What a launch returns to the program: the region is done, or the host's
+ * version of it runs. */
+enum { DONE, HOST_VERSION };
+
+/* After a failure. A kernel that has begun may have changed what the host's
+ * version would read, so that runs only in place of one that never began. */
+static int32_t give_up(const ompjit_context *ctx, bool begun)
+{
+    bool mandatory = ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY;
+    return begun || mandatory ? DONE : HOST_VERSION;
+}
+
+/* Where clang has seen the region in one half alone. */
+static int32_t no_device_version(ompjit_context *ctx,
+                                 const ompjit__ident *where)
 {
     ompjit_error err;
     ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
@@ -169,38 +184,44 @@ static void no_device_version(ompjit_context *ctx, const ompjit__ident *where)
         failed(ctx, where, &err);
     else
         ompjit__log(ctx, "%s: on the host", err.text);
+    return give_up(ctx, false);
 }
 
 static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
                       int64_t number, const void *key,
-                      const ompjit__maps *maps, const ompjit__request *request)
+                      const ompjit__maps *maps, ompjit__request *request)
 {
     ompjit_module *mod;
+    ompjit_device *dev;
     unsigned kernel;
     ompjit_error err;
-    ompjit_device *dev = device_of(ctx, where, number);
+    bool begun = false;
+    if (!device_of(ctx, where, number, &dev))
+        return give_up(ctx, false);
     if (!dev)
-        return 1;
+        return HOST_VERSION;
+    request->begun = &begun;
     ompjit_status st;
     bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
-    if (known && kernel == OMPJIT__NO_KERNEL) {
-        no_device_version(ctx, where);
-        return 1;
-    }
+    if (known && kernel == OMPJIT__NO_KERNEL)
+        return no_device_version(ctx, where);
     if (!known)
         st = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
                           "no kernel is registered for host address %p", key);
     else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
         st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
     if (!st)
-        return 0;
+        return DONE;
     failed(ctx, where, &err);
-    return 1;
+    /* A device that an earlier kernel has failed on has lost its data. */
+    return give_up(ctx, begun || st == OMPJIT_ERR_DEVICE);
 }
 
-static uint32_t at_least(uint32_t n, uint32_t least)
+/* A clause's number. Those that are negative come as large ones; like libomp, we
+ * take 1 for what is not positive. */
+static uint32_t positive(uint32_t n)
 {
-    return n < least ? least : n;
+    return n && n <= INT32_MAX ? n : 1;
 }
 
 /* `teams` -1: a target region without teams, which has one. Else 0 is a free
@@ -212,9 +233,9 @@ static void clauses(ompjit__request *r, const uint32_t teams[3],
     if (!has_teams)
         r->teams[0] = r->teams[1] = r->teams[2] = 1;
     for (int i = 0; has_teams && teams[0] && i < 3; i++)
-        r->teams[i] = at_least(teams[i], 1);
+        r->teams[i] = positive(teams[i]);
     for (int i = 0; threads[0] && i < 3; i++)
-        r->threads[i] = at_least(threads[i], 1);
+        r->threads[i] = positive(threads[i]);
     r->teams_fixed = r->teams[0] != 0;
 }
 

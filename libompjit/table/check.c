@@ -118,45 +118,61 @@ static void check_removed(findings *f, LLVMModuleRef m)
     }
 }
 
-static ompjit_status verdict(findings *f, const char *module,
-                             ompjit_error *err)
+static void collect(findings *f, LLVMModuleRef m)
 {
-    if (!f->wrong)
-        return OMPJIT_OK;
-    if (f->list.failed)
-        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    if (f->release)
-        return ompjit__fail(
-            err, OMPJIT_ERR_ABI, OMPJIT_STAGE_READ,
-            "%s comes from a compiler older than clang %d (clang %u or "
-            "before); IR of clang %d to %d is accepted:%s",
-            module, OMPJIT__OLDEST_CLANG, f->release, OMPJIT__OLDEST_CLANG,
-            OMPJIT__NEWEST_CLANG, f->list.data);
-    return ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_READ,
-                        "%s: %u runtime function%s of the wrong type:%s",
-                        module, f->wrong, f->wrong == 1 ? " is" : "s are",
-                        f->list.data);
-}
-
-static ompjit_status check(LLVMModuleRef m, unsigned oldest, ompjit_error *err)
-{
-    findings f = {.oldest = oldest};
     for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
         LLVMValueRef value = ompjit__rtl_value(m, ompjit__rtl_rows[i].name);
         if (value && ompjit__rtl_newest(ompjit__rtl_rows[i].name) == i)
-            check_value(&f, value, i);
+            check_value(f, value, i);
     }
-    check_removed(&f, m);
-    size_t length;
-    ompjit_status status =
-        verdict(&f, LLVMGetModuleIdentifier(m, &length), err);
+    check_removed(f, m);
+}
+
+/* Of IR that a clang older than 18 has made, nothing else is worth saying. */
+static ompjit_status too_old(const findings *f, LLVMModuleRef m,
+                             ompjit_error *err)
+{
+    size_t n;
+    return ompjit__fail(
+        err, OMPJIT_ERR_ABI, OMPJIT_STAGE_READ,
+        "%s comes from a compiler older than clang %d (clang %u or "
+        "before); IR of clang %d to %d is accepted:%s",
+        LLVMGetModuleIdentifier(m, &n), OMPJIT__OLDEST_CLANG, f->release,
+        OMPJIT__OLDEST_CLANG, OMPJIT__NEWEST_CLANG, f->list.data);
+}
+
+static ompjit_status find(LLVMModuleRef m, unsigned oldest,
+                          ompjit__findings *out, ompjit_error *err)
+{
+    findings f = {.oldest = oldest};
+    ompjit_status status = OMPJIT_OK;
+    collect(&f, m);
+    if (f.list.failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    else if (f.release)
+        status = too_old(&f, m, err);
+    else if (f.wrong)
+        ompjit__finding(out, OMPJIT_ERR_ABI,
+                        "%u runtime function%s of the wrong type:%s", f.wrong,
+                        f.wrong == 1 ? " is" : "s are", f.list.data);
     ompjit__buf_free(&f.list);
     return status;
 }
 
-ompjit_status ompjit__table_check(LLVMModuleRef m, ompjit_error *err)
+ompjit_status ompjit__table_find(LLVMModuleRef m, ompjit__findings *out,
+                                 ompjit_error *err)
 {
-    return check(m, OMPJIT__OLDEST_CLANG, err);
+    return find(m, OMPJIT__OLDEST_CLANG, out, err);
+}
+
+static ompjit_status check(LLVMModuleRef m, unsigned oldest, ompjit_error *err)
+{
+    ompjit__findings f = {0};
+    size_t n;
+    ompjit_status status = find(m, oldest, &f, err);
+    return status ? status
+                  : ompjit__findings_end(&f, LLVMGetModuleIdentifier(m, &n),
+                                         OMPJIT_STAGE_READ, err);
 }
 
 ompjit_status ompjit__table_check_inner(LLVMModuleRef m, ompjit_error *err)
@@ -166,7 +182,7 @@ ompjit_status ompjit__table_check_inner(LLVMModuleRef m, ompjit_error *err)
 
 ompjit_status ompjit_rtl_check(LLVMModuleRef m, ompjit_error *err)
 {
-    return ompjit__table_check(m, err);
+    return check(m, OMPJIT__OLDEST_CLANG, err);
 }
 
 int ompjit__table_row(LLVMValueRef fn)

@@ -10,12 +10,18 @@
 #include "base/base.h"
 
 /* Checks every declaration and definition in the module whose name is in the
- * table: its type must be that of a row, of any accepted release. ABI error
- * that lists all that are wrong, with row and both types, and says where the
- * IR is from a clang older than 18. */
-ompjit_status ompjit__table_check(LLVMModuleRef m, ompjit_error *err);
+ * table: its type must be that of a row, of any accepted release. Adds a finding
+ * that lists all that are wrong, with row and both types. ABI error where the IR
+ * is from a clang older than 18. check.c */
+ompjit_status ompjit__table_find(LLVMModuleRef m, ompjit__findings *out,
+                                 ompjit_error *err);
+/* Checks the functions that the module hands to functions of the table:
+ * outlined regions, bodies of loops, helpers of reductions. Requires that calls
+ * are of their functions' types; findings for what is wrong. callback.c */
+void ompjit__table_callbacks(LLVMModuleRef m, bool host, ompjit__findings *out);
 
-/* Likewise, but only LLVM 22's rows are right: for IR that is upgraded. */
+/* Whether only LLVM 22's rows are there, as in IR that is upgraded: an ABI error
+ * that lists what is wrong. check.c */
 ompjit_status ompjit__table_check_inner(LLVMModuleRef m, ompjit_error *err);
 
 /* The row of a function, by its name and type; -1: none has both. */

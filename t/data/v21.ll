@@ -24,7 +24,7 @@ user_code.entry:
   %n64 = zext i32 %n to i64
   call void @__kmpc_for_static_loop_4u(ptr @1, ptr @body, ptr %a, i32 %n, i32 0, i32 0)
   call void @__kmpc_distribute_static_loop_4u(ptr @1, ptr @body, ptr %a, i32 %n, i32 0)
-  call void @__kmpc_distribute_for_static_loop_8u(ptr @1, ptr @body, ptr %a, i64 %n64, i64 0, i64 0, i64 0)
+  call void @__kmpc_distribute_for_static_loop_8u(ptr @1, ptr @body64, ptr %a, i64 %n64, i64 0, i64 0, i64 0)
   call void @__kmpc_target_deinit()
   ret void
 
@@ -35,6 +35,12 @@ worker.exit:
 define internal void @body(i32 %i, ptr %a) #1 {
 entry:
   store i32 %i, ptr %a, align 4
+  ret void
+}
+
+define internal void @body64(i64 %i, ptr %a) #1 {
+entry:
+  store i64 %i, ptr %a, align 4
   ret void
 }
 

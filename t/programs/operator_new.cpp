@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // options: -std=c++17
 // expect: 42 10 0
+// one module: ptxi frees only what the same module has allocated
 // Memory of new, in all its forms, lives in the device from one region to the
 // next.
 #include <cstdio>

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The functions that a kernel reaches. reach.c
+ */
+#ifndef OMPJIT_REACH_H
+#define OMPJIT_REACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <llvm-c/Types.h>
+
+/* Itself first, and declarations too. */
+typedef struct ompjit__reached {
+    LLVMValueRef *functions; /* malloc'd; freed by whoever asked */
+    size_t n, capacity;
+    bool failed; /* no memory */
+} ompjit__reached;
+
+ompjit__reached ompjit__reached_by(LLVMValueRef function);
+bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f);
+/* Does it reach a function with such a name? */
+bool ompjit__reaches(const ompjit__reached *r, bool (*is)(const char *name));
+
+#endif

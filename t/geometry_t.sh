@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The geometry that a launch runs with: under the checker what a plain run has,
+# and in execution mode 6, for which flang leaves the loop out that goes from
+# chunk to chunk, no iteration is left out whatever the geometry. That clauses
+# hold is shown by t/programs/geometry.c.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+unset OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT
+
+# ------------------------------------------------------------ the checker
+
+cat >"$tmp/race.c" <<'E2'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int test[256];
+    for (int i = 0; i < 256; i++)
+        test[i] = i;
+#pragma omp target teams num_teams(1) thread_limit(256) map(test)
+    {
+        int s[256];
+#pragma omp parallel THREADS
+        {
+            int t = omp_get_thread_num();
+            s[t] = test[t];
+            BARRIER
+            test[t] = s[255 - t];
+        }
+    }
+    printf("%d %d\n", test[0], test[255]);
+}
+E2
+barrier='-DBARRIER=_Pragma("omp barrier")'
+for threads in "" "num_threads(256)"; do
+    run="timeout 100 $ompjit run --device=host -DTHREADS=$threads"
+    succeeds "bare parallel $threads" $run "$barrier" "$tmp/race.c"
+    is "$out" "255 0" "  has the threads of thread_limit"
+    succeeds "  and is checked" $run --check "$barrier" "$tmp/race.c"
+    is "$out" "255 0" "  with the same result"
+    fails_with "race on 4 bytes of s" "  and without the barrier" \
+        $run --check -DBARRIER= "$tmp/race.c"
+done
+
+# ------------------------------------------------------- execution mode 6
+
+cat >"$tmp/once.c" <<'E2'
+#include <stdio.h>
+#pragma omp begin declare target
+void __kmpc_distribute_for_static_loop_4u(void *loc,
+    void (*f)(unsigned, void *), void *arg, unsigned n, unsigned threads,
+    unsigned team_chunk, unsigned thread_chunk, unsigned char once);
+static void add(unsigned i, void *a) { ((int *)a)[i]++; }
+#pragma omp end declare target
+#ifdef __NVPTX__
+#define LOOP(a) \
+    __kmpc_distribute_for_static_loop_4u(0, add, a, 1000, 0, 0, 0, 1)
+#else
+#define LOOP(a) add(0, a)
+#endif
+int main(void)
+{
+    int a[1000] = {0}, n = 0;
+#pragma omp target teams map(a)
+#pragma omp parallel
+    LOOP(a);
+    for (int i = 0; i < 1000; i++)
+        n += a[i] == 1;
+    printf("%d\n", n);
+}
+E2
+succeeds "a loop that shall have one round compiles" timeout 100 "$ompjit" \
+    run --device=host --dump "source-ir:$tmp/once.ll" \
+    --dump "host-ir:$tmp/host.ll" "$tmp/once.c"
+is "$out" 1000 "  and is run"
+sed '/_kernel_environment = /s/{ i8 0, i8 1, i8 2,/{ i8 0, i8 1, i8 6,/' \
+    "$tmp/once.ll" >"$tmp/six.ll"
+like "$(cat "$tmp/six.ll")" "{ i8 0, i8 1, i8 6," "  in mode 6"
+for geometry in "" "--teams=1" "--teams=3 --threads=5" "--teams=40 --threads=32"
+do
+    succeeds "mode 6 on the host device, ${geometry:-free}" timeout 100 \
+        "$ompjit" run --device=host $geometry --host-ir "$tmp/host.ll" \
+        "$tmp/six.ll"
+    is "$out" 1000 "  all iterations"
+    [ -e "${PTXI:-}/libcuda.so.1" ] || continue
+    succeeds "  as PTX" emulated timeout 100 "$ompjit" run $geometry \
+        --host-ir "$tmp/host.ll" "$tmp/six.ll"
+    is "$out" 1000 "  all iterations"
+done
+done_testing

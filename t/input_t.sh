@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# IR that other front ends and other flags make: what is wrong with it is said,
+# and what is only unusual runs. Units are tested in t/ir_t.c.
+. "${srcdir:-.}/t/tap.sh"
+: "${CLANG:=clang-22}"
+program=$srcdir/t/programs/generic_region.c
+right='25 25 25 25 25 25 25 25 0 4 '
+
+# runs NAME DEVICE-IR HOST-IR: on the host device and as PTX.
+runs() {
+    succeeds "$1: runs" "$ompjit" run --device=host --host-ir "$3" "$2"
+    is "$out" "$right" "$1: is right"
+    if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+        succeeds "$1: runs as PTX" emulated "$ompjit" run --host-ir "$3" "$2"
+        is "$out" "$right" "$1: is right as PTX"
+    else
+        pass "$1: as PTX # SKIP PTXI names no emulated libcuda.so.1"
+    fi
+}
+
+# ------------------------------------------------- regions without wrappers
+"$ompjit" compile "$program" -o "$tmp/device.ll" &&
+    "$ompjit" compile "$program" --emit host-ll -o "$tmp/host.ll"
+sed 's/ptr @[A-Za-z0-9_]*_wrapper,/ptr null,/' "$tmp/device.ll" \
+    >"$tmp/unwrapped.ll"
+like "$(cat "$tmp/unwrapped.ll")" 'kmpc_parallel_60.*omp_outlined, ptr null,' \
+    "a region of a generic kernel without the workers' function"
+runs "region without a wrapper" "$tmp/unwrapped.ll" "$tmp/host.ll"
+
+# ------------------------------------------------- full debug information
+# half TRIPLE OPTION... -o FILE
+half() {
+    triple=$1; shift
+    $CLANG -cc1 -triple "$triple" -fopenmp -fopenmp-version=51 -O2 \
+        -disable-llvm-passes -debug-info-kind=constructor -dwarf-version=2 \
+        -internal-isystem "$($CLANG -print-resource-dir)/include" \
+        -internal-isystem "$(dirname "$(echo '#include <omp.h>' |
+            $CLANG -fopenmp -E - | sed -n 's/^# 1 "\(.*omp.h\)".*/\1/p' |
+            head -1)")" \
+        -internal-externc-isystem "/usr/include/$(uname -m)-linux-gnu" \
+        -internal-externc-isystem /usr/include "$@" "$program"
+}
+machine=$($CLANG -print-target-triple)
+if half "$machine" -fopenmp-targets=nvptx64-nvidia-cuda -emit-llvm-bc \
+        -o "$tmp/debug-host.bc" &&
+    half nvptx64-nvidia-cuda -aux-triple "$machine" \
+        -fopenmp-is-target-device -fcuda-is-device -target-cpu sm_75 \
+        -fopenmp-host-ir-file-path "$tmp/debug-host.bc" -emit-llvm-bc \
+        -o "$tmp/debug.bc"; then
+    runs "kernel with full debug information" "$tmp/debug.bc" \
+        "$tmp/debug-host.bc"
+else
+    fail "clang compiles with full debug information"
+fi
+
+# ------------------------------------------------------------ wrong kernels
+# refused REGEX NAME SED-EXPRESSION
+refused() {
+    sed "$3" "$tmp/device.ll" >"$tmp/wrong.ll"
+    fails_with "$1" "$2" "$ompjit" compile "$tmp/wrong.ll" -o "$tmp/wrong.ptx"
+}
+kernel='__omp_offloading_[0-9a-f_]*main_l[0-9]*'
+refused "@${kernel}_kernel_environment has the unknown mode 7; it has to be" \
+    "an environment with an unknown mode" \
+    '/_kernel_environment = /s/{ i8 1, i8 1, i8 1, /{ i8 1, i8 1, i8 7, /'
+refused "^    @${kernel}_kernel_environment = weak_odr protected constant \{ \{ \
+i8, i8, i8, i32, i32, i32, i32, i32, i32 \}, ptr, ptr \} \{ .*, ptr @[0-9]+, \
+ptr @${kernel}_dynamic_environment \}$" \
+    "the error has one to be pasted" \
+    '/_kernel_environment = /s/{ i8 1, i8 1, i8 1, /{ i8 1, i8 1, i8 7, /'
+refused "is of another type, \{ \{ i8, i8, i8, i32, i32, i32, i32, i32, i64 \}" \
+    "an environment of another size" \
+    's/^%struct.Conf.*/%struct.ConfigurationEnvironmentTy = type { i8, i8, i8, i32, i32, i32, i32, i32, i64 }/
+     /_kernel_environment = /s/i32 \([0-9]*\) }, ptr/i64 \1 }, ptr/'
+refused "generic_region.c:12:1: $kernel: the kernel $kernel does not hand on \
+its parameter 0" "another launch environment" \
+    's/\(@__kmpc_target_init.*\), ptr %dyn_ptr)/\1, ptr %a)/'
+refused "generic_region.c:15:1: $kernel: argument 8 of __kmpc_parallel_60 says \
+that there are 9 arguments" "a region with fewer arguments than its call says" \
+    's/\(@__kmpc_parallel_60.*\), i64 4, i32 0)/\1, i64 9, i32 0)/'
+done_testing
