@@ -160,10 +160,14 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
     limits->teams = env_number("OMPJIT_TEAMS");
     if (!limits->teams)
         limits->teams = env_number("OMP_NUM_TEAMS");
-    limits->threads = env_number("OMPJIT_THREADS");
-    if (!limits->threads)
-        limits->threads = env_number("OMP_TEAMS_THREAD_LIMIT");
+    uint32_t asked = env_number("OMPJIT_THREADS");
+    limits->threads = asked ? asked : env_number("OMP_TEAMS_THREAD_LIMIT");
     limits->fewest_threads = dev->ctx->check ? CHECKED_THREADS : 0;
+    if (asked && limits->most_threads && asked > limits->most_threads)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "OMPJIT_THREADS asks for %u threads a team; device "
+                            "%d has at most %u",
+                            asked, dev->number, limits->most_threads);
     return OMPJIT_OK;
 }
 
