@@ -584,7 +584,7 @@ static void test_broken_pipe(void)
 
 static void test_warm(void)
 {
-    enum { FDS_OF_A_PAIR = 8 };
+    enum { FDS_OF_A_PAIR = 10 };
     int before = count_fds();
     pid_t pids[8], again[8];
     ompjit_context *ctx = context_new(NULL, 20);

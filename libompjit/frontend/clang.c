@@ -119,8 +119,8 @@ void ompjit__frontend_free(ompjit__frontend *f)
 
 /* ---------------------------------------------------- children that leave */
 
-/* Their work is done and they are on their way out; they are waited for when
- * somebody comes by, at the latest when the context ends. */
+/* Their work is done and they are killed; they are waited for when somebody
+ * comes by, at the latest when the context ends. */
 static void leave(ompjit__frontend *f, ompjit__child *child)
 {
     if (!child->pid)

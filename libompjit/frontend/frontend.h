@@ -107,10 +107,11 @@ typedef struct ompjit__child {
 ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
                                   bool ahead, ompjit__child *out,
                                   ompjit_error *err);
-/* Closes our descriptors but `life`: the child goes on. */
+/* Closes our descriptors. The child is killed, unless a process that was forked
+ * from ours has them too. */
 void ompjit__child_hang_up(ompjit__child *child);
-/* Closes all of them. In a child of the process that has started it, nothing
- * else happens; where it is the last to have them, the child is killed. */
+/* Hangs up, and the child is no longer waited for: it is another process's
+ * child. */
 void ompjit__child_forget(ompjit__child *child);
 /* Kills the process group and waits for the child. */
 void ompjit__child_kill(ompjit__child *child);

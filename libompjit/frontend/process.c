@@ -178,12 +178,12 @@ void ompjit__child_hang_up(ompjit__child *child)
     close_fd(&child->host_ir);
     close_fd(&child->out);
     close_fd(&child->diag);
+    close_fd(&child->life);
 }
 
 void ompjit__child_forget(ompjit__child *child)
 {
     ompjit__child_hang_up(child);
-    close_fd(&child->life);
     child->pid = 0;
 }
 
