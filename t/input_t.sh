@@ -6,7 +6,7 @@
 . "${srcdir:-.}/t/tap.sh"
 : "${CLANG:=clang-22}"
 program=$srcdir/t/programs/generic_region.c
-right='25 25 25 25 25 25 25 25 0 4 '
+right='25 25 25 25 25 25 25 25 0 4'
 
 # runs NAME DEVICE-IR HOST-IR: on the host device and as PTX.
 runs() {
@@ -74,10 +74,10 @@ refused "is of another type, \{ \{ i8, i8, i8, i32, i32, i32, i32, i32, i64 \}" 
     "an environment of another size" \
     's/^%struct.Conf.*/%struct.ConfigurationEnvironmentTy = type { i8, i8, i8, i32, i32, i32, i32, i32, i64 }/
      /_kernel_environment = /s/i32 \([0-9]*\) }, ptr/i64 \1 }, ptr/'
-refused "generic_region.c:12:1: $kernel: the kernel $kernel does not hand on \
+refused "generic_region.c:13:1: $kernel: the kernel $kernel does not hand on \
 its parameter 0" "another launch environment" \
     's/\(@__kmpc_target_init.*\), ptr %dyn_ptr)/\1, ptr %a)/'
-refused "generic_region.c:15:1: $kernel: argument 8 of __kmpc_parallel_60 says \
+refused "generic_region.c:16:1: $kernel: argument 8 of __kmpc_parallel_60 says \
 that there are 9 arguments" "a region with fewer arguments than its call says" \
     's/\(@__kmpc_parallel_60.*\), i64 4, i32 0)/\1, i64 9, i32 0)/'
 done_testing

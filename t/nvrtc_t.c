@@ -224,25 +224,64 @@ static void awkward_text(void)
 
 /* ----------------------------------------------------- the runtime's table */
 
+static const struct {
+    const char *function, *type, *flags;
+    unsigned argument;
+} callbacks[] = {
+#define CALLBACK(function, argument, type, flags) \
+    {#function, type, flags, argument},
+#include "table/callback.def"
+};
+
+/* A function of the type that argument `argument` of `function` has to have,
+ * into `declared`, and its address into `call`; 0 where any address will do. */
+static void add_argument(ompjit__buf *declared, ompjit__buf *call,
+                         const char *function, unsigned argument)
+{
+    static const char *const types[] = {
+        ['v'] = "void", ['i'] = "int",  ['l'] = "long long",
+        ['s'] = "short", ['p'] = "void *"};
+    size_t i = 0;
+    while (i < sizeof callbacks / sizeof *callbacks &&
+           (strcmp(callbacks[i].function, function) ||
+            callbacks[i].argument != argument ||
+            strchr(callbacks[i].flags, 'N')))
+        i++;
+    if (i == sizeof callbacks / sizeof *callbacks) {
+        ompjit__buf_printf(call, "%s0", argument ? ", " : "");
+        return;
+    }
+    const char *type = callbacks[i].type;
+    ompjit__buf_printf(declared, "static __device__ %s f%zu(",
+                       types[(unsigned char)type[0]], i);
+    for (size_t k = 2; type[k]; k++)
+        ompjit__buf_printf(declared, "%s%s", k > 2 ? ", " : "",
+                           types[(unsigned char)type[k]]);
+    ompjit__buf_printf(declared, ") {%s}\n",
+                       type[0] == 'v' ? "" : " return 0; ");
+    ompjit__buf_printf(call, "%s(void *)f%zu", argument ? ", " : "", i);
+}
+
 /* A kernel that calls all that the header declares: every type is one that the
  * compiler takes, and every function is linked. */
 static char *call_all(unsigned *n)
 {
-    ompjit__buf text = {0};
+    ompjit__buf text = {0}, calls = {0};
     *n = 0;
-    ompjit__buf_printf(&text, "OMPJIT_KERNEL(all)(int n) {\n");
     for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
         const ompjit__rtl *row = &ompjit__rtl_rows[i];
         if (!ompjit__table_device_function(row->name) ||
             ompjit__rtl_newest(row->name) != i || strchr(row->type, '.'))
             continue;
-        ompjit__buf_printf(&text, "if (n == %d) %s(", i, row->name);
-        for (size_t k = 2; row->type[k]; k++)
-            ompjit__buf_printf(&text, "%s0", k > 2 ? ", " : "");
-        ompjit__buf_printf(&text, ");\n");
+        ompjit__buf_printf(&calls, "if (n == %d) %s(", i, row->name);
+        for (unsigned k = 0; row->type[k + 2]; k++)
+            add_argument(&text, &calls, row->name, k);
+        ompjit__buf_printf(&calls, ");\n");
         ++*n;
     }
-    ompjit__buf_printf(&text, "}\n");
+    ompjit__buf_printf(&text, "OMPJIT_KERNEL(all)(int n) {\n%s}\n",
+                       calls.data);
+    ompjit__buf_free(&calls);
     return text.data;
 }
 

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- *
- * A generic kernel whose region has eight threads. */
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect: 25 25 25 25 25 25 25 25 0 4
+//
+// A generic kernel whose region has eight threads.
 #include <omp.h>
 #include <stdio.h>
 
@@ -18,7 +19,6 @@ int main(void)
         a[9] = 1 + k;
     }
     for (int i = 0; i < 10; i++)
-        printf("%d ", a[i]);
-    puts("");
+        printf("%d%s", a[i], i < 9 ? " " : "\n");
     return 0;
 }
