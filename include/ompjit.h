@@ -10,6 +10,11 @@
  *  - A function that can fail returns an ompjit_status: 0 on success, negative
  *    on failure. Results are stored through the last parameters before `err`,
  *    and only on success.
+ *  - INVALID is returned where an object, a text or a place for a result is NULL
+ *    and the function's comment does not allow that, where an enumeration has
+ *    no such value, and where objects of two contexts meet in one call. Of the
+ *    functions without a status, those that fill a struct then fill it with 0,
+ *    those that return something return 0 or NULL, and the rest do nothing.
  *  - `err` may be NULL. If it is not, a failure fills it: the status, the stage
  *    that failed and a text that names the object, the cause, and what the
  *    compiler, assembler or driver said. Success leaves it alone.

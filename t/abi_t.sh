@@ -32,6 +32,13 @@ is "$(readelf -d "$builddir/.libs/libompjit.so" | grep NEEDED |
     grep -E "$foreign")" "" \
     "neither CUDA nor libomp nor anything of LLVM's is linked"
 
+# Those of ompjit_llvm.h are tried in table_llvm_t.c.
+is "$(for f in $(cat "$tmp/header"); do
+    grep -q "\b$f(" "$srcdir/t/invalid_t.c" "$srcdir/t/table_llvm_t.c" ||
+        echo "$f"
+done)" "$(printf 'ompjit_rtl_count\nompjit_version')" \
+    "every function that takes an argument is tried with NULL"
+
 # 400 constructors of LLVM's would take most of a process's start.
 if readelf -SW "$builddir/.libs/libompjit.so" | grep -q ompjit_llvm_start; then
     bytes=$(readelf -d "$builddir/.libs/libompjit.so" |

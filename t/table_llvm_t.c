@@ -207,6 +207,14 @@ static void names_taken(void)
            LLVMIsAGlobalAlias(fn),
        "and so is an alias");
     ompjit_error err;
+    LLVMTypeRef type;
+    ok(ompjit_rtl_declare(NULL, 0, &fn, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_rtl_declare(m, 0, NULL, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_rtl_check(NULL, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_rtl_type(NULL, 0, &type, &err) == OMPJIT_ERR_INVALID &&
+           ompjit_rtl_type(LLVMGetModuleContext(m), 0, NULL, &err) ==
+               OMPJIT_ERR_INVALID,
+       "NULL is INVALID");
     ok(ompjit_rtl_declare(m, OMPJIT_RTL_COUNT, &fn, &err) ==
            OMPJIT_ERR_NOT_FOUND,
        "there is no row after the last");

@@ -22,9 +22,10 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
                          const ompjit_arg *args, unsigned nargs,
                          struct asked **out, ompjit_error *err)
 {
-    if (!kernel || !dev || (nargs && !args))
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "%s: kernel, device and arguments are needed", who);
+    ompjit_status status =
+        ompjit__launch_check(who, kernel, dev, args, nargs, err);
+    if (status)
+        return status;
     const ompjit__kernel_desc *k = &kernel->mod->unit.kernels[kernel->index];
     struct asked *a =
         calloc(1, sizeof *a + k->nparams * sizeof a->values[0]);
@@ -32,8 +33,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     a->call = (ompjit__call){kernel->mod, kernel->index, dev, &a->request,
                              a->values};
-    ompjit_status status =
-        ompjit__kernel_request(kernel, launch, &a->request, err);
+    status = ompjit__kernel_request(kernel, launch, &a->request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, a->values, err);
     if (!status)

@@ -105,6 +105,29 @@ static bool is_one(const char *variable)
     return text && !strcmp(text, "1");
 }
 
+/* The first option that is none of its enumeration's values. */
+static ompjit_status check_enums(const ompjit_context_options *o,
+                                 ompjit_error *err)
+{
+    const struct {
+        const char *name;
+        unsigned value, most;
+    } rows[] = {
+        {"assembler", (unsigned)o->assembler, OMPJIT_ASSEMBLER_DRIVER},
+        {"host_memory", (unsigned)o->host_memory, OMPJIT_HOST_MEMORY_AUTO},
+        {"specialize", (unsigned)o->specialize, OMPJIT_SPECIALIZE_OFF},
+        {"cache", (unsigned)o->cache, OMPJIT_CACHE_DISK},
+        {"after_failure", (unsigned)o->after_failure,
+         OMPJIT_AFTER_FAILURE_END}};
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (rows[i].value > rows[i].most)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_context_options: %s is %d, but its "
+                                "values are 0 to %u", rows[i].name,
+                                (int)rows[i].value, rows[i].most);
+    return OMPJIT_OK;
+}
+
 /* What a check needs wins over the environment, not over other options. */
 static ompjit_status set_check(ompjit_context *ctx,
                                const ompjit_context_options *o,
@@ -211,12 +234,15 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
                             "ompjit_context_options: size is %zu, expected "
                             "%zu; initialise with OMPJIT_CONTEXT_OPTIONS_INIT",
                             o->size, sizeof *o);
+    ompjit_status status = check_enums(o, err);
+    if (status)
+        return status;
     ompjit_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->machines_lock, NULL);
-    ompjit_status status = set_options(ctx, o, err);
+    status = set_options(ctx, o, err);
     if (!status)
         status = set_sizes(ctx, o, err);
     if (!status)
@@ -289,6 +315,9 @@ void ompjit_context_destroy(ompjit_context *ctx)
 
 ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
 {
+    if (!ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_failure: no context");
     return ompjit__tgt_error(ctx, err);
 }
 
@@ -370,7 +399,10 @@ void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
 
 void ompjit_context_times(ompjit_context *ctx, ompjit_times *times)
 {
-    for (int i = 0; i < OMPJIT_STAGE_COUNT; i++) {
+    if (!times)
+        return;
+    *times = (ompjit_times){0};
+    for (int i = 0; ctx && i < OMPJIT_STAGE_COUNT; i++) {
         times->ns[i] = atomic_load_explicit(&ctx->stage_ns[i],
                                             memory_order_relaxed);
         times->count[i] = atomic_load_explicit(&ctx->stage_count[i],

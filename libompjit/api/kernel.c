@@ -91,6 +91,11 @@ static uint32_t bound(int32_t n)
 
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info)
 {
+    if (!info)
+        return;
+    *info = (ompjit_kernel_info){0};
+    if (!kernel)
+        return;
     const ompjit__kernel_desc *k = desc(kernel);
     *info = (ompjit_kernel_info){.line = k->line,
                                  .mode = (ompjit_mode)k->mode,
@@ -299,6 +304,30 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
 
 /* ----------------------------------------------------------------- launch */
 
+ompjit_status ompjit__kernel_on(const char *who, const ompjit_kernel *kernel,
+                                const ompjit_device *dev, ompjit_error *err)
+{
+    if (!kernel || !dev)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "%s: no %s", who, kernel ? "device" : "kernel");
+    if (kernel->mod->ctx == dev->ctx)
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "%s: device %u is of another context than kernel %s",
+                        who, dev->number, desc(kernel)->name);
+}
+
+ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
+                                   const ompjit_device *dev,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   ompjit_error *err)
+{
+    if (nargs && !args)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "%s: %u arguments, but no array", who, nargs);
+    return ompjit__kernel_on(who, kernel, dev, err);
+}
+
 static ompjit_status geometry_error(const ompjit__kernel_desc *k,
                                     const char *cause, ompjit_error *err)
 {
@@ -485,13 +514,13 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_arg *args, unsigned nargs,
                                    ompjit_error *err)
 {
-    if (!kernel || !dev || (nargs && !args))
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_launch: kernel, device and "
-                            "arguments are needed");
+    ompjit_status status =
+        ompjit__launch_check(__func__, kernel, dev, args, nargs, err);
+    if (status)
+        return status;
     uint64_t values[desc(kernel)->nparams + 1];
     ompjit__request request;
-    ompjit_status status = ompjit__kernel_request(kernel, launch, &request, err);
+    status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, values, err);
     if (status)
@@ -545,10 +574,13 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_launch_info *info,
                                         ompjit_error *err)
 {
-    if (!kernel || !dev || !info)
+    if (!info)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_last_launch: kernel, device and a "
-                            "place for the result are needed");
+                            "ompjit_kernel_last_launch: no place for the "
+                            "result");
+    ompjit_status status = ompjit__kernel_on(__func__, kernel, dev, err);
+    if (status)
+        return status;
     while (atomic_flag_test_and_set_explicit(&kernel->last_lock,
                                              memory_order_acquire))
         ;

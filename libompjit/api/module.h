@@ -61,6 +61,15 @@ void ompjit__tuning_free(ompjit_kernel *kernel);
 const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
                                              unsigned i, ompjit_error *err);
 
+/* INVALID where there is no kernel or no device, or where the device is another
+ * context's. `who` is the function of the API. kernel.c */
+ompjit_status ompjit__kernel_on(const char *who, const ompjit_kernel *kernel,
+                                const ompjit_device *dev, ompjit_error *err);
+/* The same, and where there are arguments without an array of them. */
+ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
+                                   const ompjit_device *dev,
+                                   const ompjit_arg *args, unsigned nargs,
+                                   ompjit_error *err);
 /* The request and the values, by parameter, of a launch by the API: kernel.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,

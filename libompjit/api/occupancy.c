@@ -56,9 +56,10 @@ ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
                                    ompjit_error *err)
 {
     const limits *l;
-    if (!info)
+    if (!arch || !info)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_arch_info_get: `info` is NULL");
+                            "ompjit_arch_info_get: `%s` is NULL",
+                            arch ? "info" : "arch");
     ompjit_status status = check_size("ompjit_arch_info", info->size,
                                       sizeof *info, err);
     if (!status)
@@ -106,10 +107,10 @@ ompjit_status ompjit_occupancy_get(const char *arch,
                                    ompjit_occupancy *out, ompjit_error *err)
 {
     const limits *l;
-    if (!use || !out)
+    if (!arch || !use || !out)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_occupancy_get: `%s` is NULL",
-                            use ? "out" : "use");
+                            !arch ? "arch" : use ? "out" : "use");
     ompjit_status status = check_size("ompjit_occupancy", out->size,
                                       sizeof *out, err);
     if (!status)

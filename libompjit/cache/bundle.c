@@ -14,6 +14,8 @@ static const char magic[8] = "ompjitX1";
 
 void ompjit_cache_stats_get(ompjit_context *ctx, ompjit_cache_stats *stats)
 {
+    if (!stats)
+        return;
     if (ctx && ctx->cache)
         ompjit__cache_count(ctx->cache, stats);
     else
@@ -88,13 +90,13 @@ ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
                                 ompjit_error *err)
 {
     ompjit__store *store;
-    ompjit_status status = get_store(ctx, &store, err);
-    if (status)
-        return status;
     if (!key || !fn)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
                             "ompjit_cache_walk: a key's beginning and a "
                             "function are needed");
+    ompjit_status status = get_store(ctx, &store, err);
+    if (status)
+        return status;
     size_t n;
     ompjit__item *items = ompjit__store_list(store, &n);
     if (n)

@@ -331,6 +331,11 @@ ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_module_warm: a module, a device and a "
                             "path are needed");
+    if (mod->ctx != dev->ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_warm: device %u is of another "
+                            "context than module %s", dev->number,
+                            mod->unit.name);
     ompjit_status status = ompjit__read_file(path, &text, err);
     if (!status && text.size && strlen(text.data) != text.size)
         status = ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,

@@ -210,10 +210,12 @@ ompjit_status ompjit_kernel_tuned(ompjit_kernel *kernel, ompjit_device *dev,
                                   uint64_t tripcount, ompjit_tuned *tuned,
                                   ompjit_error *err)
 {
-    if (!kernel || !dev || !tuned)
+    if (!tuned)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_tuned: kernel, device and a place "
-                            "for the result are needed");
+                            "ompjit_kernel_tuned: no place for the result");
+    ompjit_status status = ompjit__kernel_on(__func__, kernel, dev, err);
+    if (status)
+        return status;
     unsigned class = class_of(tripcount);
     struct ompjit__tuning *t = tuning_of(kernel, dev);
     if (!t)
@@ -449,6 +451,11 @@ static ompjit_status check_options(const ompjit_tune_options *o,
             return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                                 "ompjit_tune_options: %u teams of %u threads",
                                 o->tries[i].teams, o->tries[i].threads);
+    for (unsigned i = 0; i < o->nsaved; i++)
+        if (o->saved[i].size && !o->saved[i].device)
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "ompjit_tune_options: saved[%u] has %zu bytes, "
+                                "but no address", i, o->saved[i].size);
     return OMPJIT_OK;
 }
 
@@ -459,16 +466,16 @@ ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
                                  ompjit_tuned *tuned, ompjit_error *err)
 {
     static const ompjit_tune_options defaults = OMPJIT_TUNE_OPTIONS_INIT;
-    if (!kernel || !dev || (nargs && !args))
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_tune: kernel, device and arguments "
-                            "are needed");
+    ompjit_status status =
+        ompjit__launch_check(__func__, kernel, dev, args, nargs, err);
+    if (status)
+        return status;
     const ompjit_tune_options *o = options ? options : &defaults;
     const ompjit__kernel_desc *k = &kernel->mod->unit.kernels[kernel->index];
     uint64_t values[k->nparams + 1];
     ompjit__request request;
     ompjit__call call = {kernel->mod, kernel->index, dev, &request, values};
-    ompjit_status status = check_options(o, err);
+    status = check_options(o, err);
     if (!status)
         status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)

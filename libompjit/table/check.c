@@ -182,6 +182,9 @@ ompjit_status ompjit__table_check_inner(LLVMModuleRef m, ompjit_error *err)
 
 ompjit_status ompjit_rtl_check(LLVMModuleRef m, ompjit_error *err)
 {
+    if (!m)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_rtl_check: no module");
     return check(m, OMPJIT__OLDEST_CLANG, err);
 }
 

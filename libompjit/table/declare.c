@@ -84,6 +84,9 @@ static LLVMTypeRef struct_type(LLVMContextRef ctx, ompjit_rtl_struct which)
 ompjit_status ompjit_rtl_type(LLVMContextRef ctx, ompjit_rtl_struct which,
                               LLVMTypeRef *type, ompjit_error *err)
 {
+    if (!ctx || !type)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_rtl_type: an argument is NULL");
     if ((unsigned)which >= OMPJIT_RTL_STRUCT_COUNT)
         return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
                             "runtime table: no struct %d; they are 0 to %d",
@@ -208,6 +211,9 @@ static ompjit_status taken(unsigned index, LLVMValueRef value,
 ompjit_status ompjit_rtl_declare(LLVMModuleRef m, unsigned index,
                                  LLVMValueRef *fn, ompjit_error *err)
 {
+    if (!m || !fn)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_rtl_declare: an argument is NULL");
     if (index >= OMPJIT_RTL_COUNT)
         return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
                             "runtime table: no row %u; rows are 0 to %d",
