@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "backend/host_layout.h"
@@ -17,6 +16,7 @@
 #include "device/check.h"
 #include "device/device.h"
 #include "device/fault.h"
+#include "device/host_blocks.h"
 #include "device/host_libc.h"
 #include "device/host_limit.h"
 #include "device/host_lock.h"
@@ -31,6 +31,7 @@ struct host {
     _Atomic bool without; /* none, and that was told */
     _Atomic bool catches; /* faults are held */
     ompjit__host_limits *limits;
+    ompjit__host_blocks blocks;
 };
 
 struct ompjit__loaded {
@@ -91,20 +92,6 @@ static const ompjit__absolute engine[] = {
 
 /* --------------------------------------------------------------- memory */
 
-/* Arrays take large pages, where the system gives some to who asks: what goes
- * through several of them in blocks needs more small ones than a processor
- * remembers. */
-static void use_large_pages(void *p, size_t size)
-{
-    enum { LARGE_PAGE = 2 << 20 };
-    uintptr_t begin = (uintptr_t)p + LARGE_PAGE - 1;
-    uintptr_t end = (uintptr_t)p + size;
-    begin -= begin % LARGE_PAGE;
-    end -= end % LARGE_PAGE;
-    if (begin < end)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-}
-
 /* Arrays of a page's multiple come to lie APART from each other by their places
  * in pages: a processor compares a load with the stores before it by that, and
  * a loop that loads just where it has stored in another array waits. */
@@ -115,23 +102,29 @@ static ompjit_status host_alloc(ompjit_device *dev, size_t size, void **ptr,
     size_t align = size < LARGE ? ALIGN : APART;
     if (size > SIZE_MAX - align)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    ompjit_status status = ompjit__device_ready(dev, err);
+    if (status)
+        return status;
+    struct host *host = dev->state;
     size_t whole = (size + align - 1) / align * align;
     void *p = dev->ctx->check
                   ? ompjit__memory_new(&dev->ctx->check->memory, size,
                                        OMPJIT__MEMORY_DEVICE)
-                  : aligned_alloc(align, whole ? whole : align);
+                  : ompjit__host_blocks_new(&host->blocks, align,
+                                            whole ? whole : align);
     if (!p)
         return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, OMPJIT_STAGE_MAP,
                             "host device: no memory for %zu bytes", size);
-    if (!dev->ctx->check)
-        use_large_pages(p, size);
     *ptr = p;
     return OMPJIT_OK;
 }
 
 static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
 {
-    if (!dev->ctx->check)
+    struct host *host = dev->state;
+    if (!dev->ctx->check && host)
+        ompjit__host_blocks_free(&host->blocks, ptr);
+    else if (!dev->ctx->check)
         free(ptr);
     else if (ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
@@ -791,6 +784,7 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
         free(host);
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
+    ompjit__host_blocks_init(&host->blocks);
     dev->state = host;
     if (ompjit__libomp_here())
         libomp_of(dev);
@@ -805,6 +799,7 @@ static void host_close(ompjit_device *dev)
     if (host->catches)
         ompjit__fault_drop();
     ompjit__limits_free(host->limits);
+    ompjit__host_blocks_end(&host->blocks);
     ompjit__host_pool_free(host->pool);
     free(host);
     dev->state = NULL;
