@@ -222,6 +222,11 @@ done
 succeeds "inspect -g" "$ompjit" inspect -g --assembler=driver "$tmp/ok.c"
 succeeds "no -g" "$ompjit" compile "$tmp/ok.c" -o "$tmp/lines.ptx"
 is "$(grep -c "	.loc	" "$tmp/lines.ptx")" 0 "  PTX without lines"
+program warns.c '#warning unwanted' 'int main(void) { return 0; }'
+succeeds "a warning" "$ompjit" run -v "$tmp/warns.c"
+like "$(cat "$tmp/stderr")" "unwanted" "  is told"
+succeeds "-w" "$ompjit" run -v -w "$tmp/warns.c"
+is "$(grep -c unwanted "$tmp/stderr")" 0 "  tells no warnings, as clang's"
 usage "unknown option -g3" "-g3" "$ompjit" run -g3 "$tmp/ok.c"
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     for options in 2: 3:-g; do # to the driver: 2 for its messages, 1 for lines
@@ -356,6 +361,96 @@ fails_with "^ompjit: " "a device that is none" "$ompjit" devices --device=abacus
 printf 'int main(void) {\n#pragma omp target\n {}\n return 0; }\n' >"$tmp/gpu.c"
 fails_with 'cuda' "run --device cuda without a GPU is an error" \
     env LD_LIBRARY_PATH=/nonexistent "$ompjit" run --device cuda "$tmp/gpu.c"
+program before.c '#include <stdio.h>' 'int main(void) { puts("main ran");' \
+    '#pragma omp target' '{}' 'return 0; }'
+for device in nonsense host:9 cuda:x; do
+    usage "devices .$device.: not " "run --device $device is an error before main" \
+        "$ompjit" run --device $device "$tmp/before.c"
+    usage "devices .$device.: not " "  as OMPJIT_DEVICE" \
+        env OMPJIT_DEVICE=$device "$ompjit" run "$tmp/before.c"
+done
+usage "devices .nonsense.: not " "tune --device nonsense" \
+    "$ompjit" tune --device nonsense "$tmp/before.c"
+usage "devices .nonsense.: not " "inspect --device nonsense" \
+    "$ompjit" inspect --arch sm_90 --device nonsense "$tmp/before.c"
+for device in cuda cuda:99; do
+    refused 'cuda|CUDA' "run --device $device without it is one, too" \
+        env LD_LIBRARY_PATH=/nonexistent "$ompjit" run --device $device \
+        "$tmp/before.c"
+done
+succeeds "offloading that is disabled needs no device" \
+    env LD_LIBRARY_PATH=/nonexistent OMP_TARGET_OFFLOAD=disabled \
+    "$ompjit" run --device cuda "$tmp/before.c"
+is "$out" "main ran" "  and the program runs"
+
+# ------------------------------------------------------------- lost outputs
+# lost NAME COMMAND...: status 2 and a message where standard output is full
+lost() {
+    tap_name=$1; shift
+    status_is 2 "$tap_name, and standard output is full" \
+        sh -c '"$@" >/dev/full' - "$@"
+    like "$(cat "$tmp/stderr")" \
+        '^ompjit: cannot write standard output: No space' "  and says so"
+}
+mkdir "$tmp/cache"
+for words in table "table --json" "table __kmpc_barrier" "table --help" \
+    "cache path" "cache stat" "cache verify" devices help "help run" \
+    "run --help" version "inspect $tmp/ok.c" "explain $tmp/ok.c" \
+    "compile $tmp/ok.c --emit=ll -o -"; do
+    # shellcheck disable=SC2086 # one argument each
+    lost "$words" env OMPJIT_CACHE_DIR="$tmp/cache" "$ompjit" $words
+done
+OMPJIT_CACHE= OMPJIT_CACHE_DIR=$tmp/cache "$ompjit" run "$tmp/ok.c" \
+    >"$tmp/stdout"
+for words in list "export -"; do
+    # shellcheck disable=SC2086 # one argument each
+    lost "cache $words" env OMPJIT_CACHE_DIR="$tmp/cache" "$ompjit" cache $words
+done
+for option in --profile=- --explain --time --dump=source-ir; do
+    status_is 2 "run $option, and standard error is full" \
+        sh -c '"$@" 2>/dev/full' - "$ompjit" run "$option" "$tmp/ok.c"
+done
+for option in --profile --record; do
+    usage "cannot write /nonexistent/x: No such" "run $option of no folder" \
+        "$ompjit" run "$option" /nonexistent/x "$tmp/before.c"
+    usage "cannot write /dev/full: No space" "run $option of a full disk" \
+        "$ompjit" run "$option" /dev/full "$tmp/before.c"
+done
+usage "cannot write /nonexistent/x: No such" "OMPJIT_RECORD of no folder" \
+    env OMPJIT_RECORD=/nonexistent/x "$ompjit" run "$tmp/before.c"
+usage "cannot write /dev/full: No space" "compile to a full disk" \
+    "$ompjit" compile "$tmp/ok.c" --emit=ll -o /dev/full
+usage "cannot write /dev/full: No space" "--dump to a full disk" \
+    "$ompjit" inspect --dump=source-ir:/dev/full "$tmp/ok.c"
+status_is 0 "what a program prints is its own" \
+    sh -c '"$@" >/dev/full 2>&1' - "$ompjit" run "$tmp/ok.c"
+
+# ---------------------------------------------------- misspelled variables
+for row in OMPJIT_DEVCE:DEVICE OMPJIT_SPEC:SPECIALIZE OMPJIT_CACHEDIR:CACHE_DIR \
+    OMPJT_LOG:LOG ompjit_tune:TUNE; do
+    for command in "run --device host" "cache path" "run -v"; do
+        file=$tmp/args.c; [ "$command" != "cache path" ] || file=
+        # shellcheck disable=SC2086 # one argument each
+        env "${row%:*}=host" "$ompjit" $command $file >"$tmp/stdout" 2>"$tmp/stderr"
+        is "$(grep -c "^ompjit: .* ${row%:*} .*did you mean OMPJIT_${row#*:}?" \
+            "$tmp/stderr")" 1 "$command names ${row%:*} once"
+    done
+done
+succeeds "names of the tool's, and of others" env OMPJIT_LOG=0 OMPJIT_ROOT=/ \
+    OMPJIT_TEST_NEEDS=1 OMPI_COMM=1 OMP_DYNAMIC=1 OMPJIT_DEVICE=host \
+    "$ompjit" run "$tmp/ok.c"
+is "$(cat "$tmp/stderr")" "" "  are no mistakes"
+succeeds "--quiet" env OMPJIT_DEVCE=host "$ompjit" run -q "$tmp/ok.c"
+is "$(cat "$tmp/stderr")" "" "  says nothing of them"
+is "$(cd "$srcdir" && grep -rhoE '"OMPJIT_[A-Z_]+"' libompjit tool --include='*.c' \
+    --include='*.cc' | tr -d '"' | grep -vE '^OMPJIT_$|_VERSION|_CONFIG' | sort -u)" \
+    "$(sed -n 's/^VARIABLE(\(.*\))$/OMPJIT_\1/p' \
+        "$srcdir/libompjit/base/variables.def" | sort -u)" "all variables are known"
+for variable in $(sed -n 's/^VARIABLE(\(.*\))$/OMPJIT_\1/p' \
+    "$srcdir/libompjit/base/variables.def"); do
+    grep -q "$variable" "$srcdir/doc/ompjit.1" || fail "ompjit(1) lacks $variable"
+done
+
 # Errors of mappings name what the program names, without -g.
 cat >"$tmp/part.c" <<'EOF'
 int main(void) {

@@ -100,8 +100,7 @@ static int put(const struct stage *stage, const char *file, const void *data,
     if (file)
         return write_output(file, data, size);
     fprintf(stderr, "ompjit: --- %s\n", stage->name);
-    fwrite(data, 1, size, stderr);
-    return EXIT_OK;
+    return write_stderr(data, size);
 }
 
 static int dump(const char *what, ompjit_module *mod, const char *arch)

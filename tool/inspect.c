@@ -222,6 +222,8 @@ int tool_inspect(struct options *o)
     if (!status) /* no GPU is looked for unless one is named */
         status = session_open(o, o->device ? o->device : "host", &ctx);
     if (!status)
+        status = session_device(o, ctx);
+    if (!status)
         status = choose_arch(o, ctx, arch);
     if (!status)
         status = session_module(o, ctx, &mod);

@@ -98,13 +98,14 @@ static int run_command(const struct command *command, int argc, char **argv)
                  command->name, command->arguments);
         status = EXIT_USAGE;
     } else if (!status) {
+        session_variables(&o);
         status = command->function(&o);
     }
     options_free(&o);
     return status;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         overview(stderr);
@@ -121,4 +122,9 @@ int main(int argc, char **argv)
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
         return tool_help(argc - 2, argv + 2);
     return unknown(name);
+}
+
+int main(int argc, char **argv)
+{
+    return outputs_finish(dispatch(argc, argv));
 }

@@ -162,12 +162,14 @@ static const struct options *leaving;
 
 static void show_reports(ompjit_context *ctx, ompjit_module *mod)
 {
+    clearerr(stderr); /* what the program wrote to it is its own */
     if (leaving->explain)
         show_variants(mod);
     if (leaving->time)
         times_print(ctx);
     if (leaving->profile && !profile_by_context)
         profile_write(leaving, ctx);
+    stderr_check();
 }
 
 /* What OMPJIT_PROFILE asks for is told here where the context of the program is
@@ -225,10 +227,26 @@ static int fold_contents(const struct options *o, ompjit_module *mod)
     return EXIT_OK;
 }
 
+/* What a program's run is to leave can be written: known before it starts. */
+static int check_outputs(const struct options *o)
+{
+    const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");
+    int status = EXIT_OK;
+    if (record && *record)
+        status = output_possible(record);
+    if (!status && o->profile && strcmp(o->profile, "-"))
+        status = output_possible(o->profile);
+    return status;
+}
+
 /* The module, and what was asked for before it runs. */
 static int prepare(struct options *o, ompjit_context *ctx, ompjit_module **mod)
 {
-    int status = session_module(o, ctx, mod);
+    int status = check_outputs(o);
+    if (!status)
+        status = session_device(o, ctx);
+    if (!status)
+        status = session_module(o, ctx, mod);
     if (!status)
         status = show_dumps(o, ctx, *mod);
     if (!status)

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "tool/tool.h"
 
 void complain(const char *format, ...)
@@ -83,23 +85,18 @@ int read_input(const char *path, char **data, size_t *size)
     return status;
 }
 
-int write_output(const char *path, const void *data, size_t size)
-{
-    bool standard = !strcmp(path, "-");
-    FILE *out = standard ? stdout : fopen(path, "wb");
-    if (!out)
-        return cannot("write", path);
-    bool bad = fwrite(data, 1, size, out) != size;
-    bad |= (standard ? fflush(out) : fclose(out)) != 0;
-    return bad ? cannot("write", path) : EXIT_OK;
-}
-
 /* --------------------------------------------------------------- context */
 
 static void log_message(void *data, const char *message)
 {
     (void)data;
     complain("%s", message);
+}
+
+void session_variables(const struct options *o)
+{
+    if (!o->quiet && !o->verbose)
+        ompjit__variables_misspelled(log_message, NULL);
 }
 
 /* The value's place in a list of words that NULL ends; the first stands for
@@ -139,6 +136,7 @@ static void show_report(void *data, const ompjit_check_report *report)
 int session_verdict(const struct options *o, int status)
 {
     unsigned n = atomic_load(&reports);
+    status = outputs_verdict(status);
     if (!o->check)
         return status;
     if (n)
@@ -222,6 +220,21 @@ int session_open(const struct options *o, const char *devices,
 int session_open_tuning(const struct options *o, ompjit_context **ctx)
 {
     return open_context(o, o->device, true, ctx);
+}
+
+int session_device(const struct options *o, ompjit_context *ctx)
+{
+    const char *offload = getenv("OMP_TARGET_OFFLOAD");
+    unsigned count;
+    ompjit_error err;
+    if (!ompjit_context_device_count(ctx, &count, &err))
+        return EXIT_OK;
+    if (err.status == OMPJIT_ERR_INVALID) {
+        failed(&err);
+        return EXIT_USAGE;
+    }
+    return offload && !strcasecmp(offload, "disabled") ? EXIT_OK
+                                                       : failed(&err);
 }
 
 /* ---------------------------------------------------------------- module */

@@ -219,6 +219,8 @@ int tool_table(int argc, char **argv)
         else if (*argv[i] != '-' && !which)
             which = argv[i];
         else {
+            if (!strcmp(argv[i], "--grep"))
+                fputs("ompjit: --grep needs TEXT\n", stderr);
             fputs(usage, stderr);
             return 2;
         }

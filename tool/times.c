@@ -42,7 +42,7 @@ void profile_write(const struct options *o, ompjit_context *ctx)
         return;
     }
     if (table)
-        fputs(text, stderr);
+        write_stderr(text, size);
     else
         write_output(o->profile, text, size);
     ompjit_bytes_free(text);

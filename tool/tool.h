@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The ompjit command: what its files share. The tool is a user of ompjit.h; of
- * the library's internals it uses the table of runtime functions (table.c) and
- * the search for CUDA's programs (inspect.c).
+ * the library's internals it uses the table of runtime functions (table.c), the
+ * search for CUDA's programs (inspect.c) and the names of variables (session.c).
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H
@@ -12,7 +12,13 @@
 #include "ompjit.h"
 
 /* Exit statuses beside the program's own. */
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REPORTED = 66 };
+enum {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_UNWRITTEN = 2, /* an output could not be written */
+    EXIT_REPORTED = 66
+};
 
 /* Commands, as bits: an option belongs to several. */
 enum {
@@ -69,6 +75,9 @@ __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 /* The library's error, and EXIT_FAILED. */
 int failed(const ompjit_error *err);
 
+/* Names variables of the environment that are misspelled; the log of --verbose
+ * has them, too. */
+void session_variables(const struct options *o);
 /* A context by the options; devices NULL: the default. */
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
@@ -77,17 +86,32 @@ int session_open_tuning(const struct options *o, ompjit_context **ctx);
 /* run --check: the status to end with where the program's own would be
  * `status`, after the count of what was reported. */
 int session_verdict(const struct options *o, int status);
+/* Whether the device is there that was named, before a program starts. */
+int session_device(const struct options *o, ompjit_context *ctx);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);
 /* All of a file, or of standard input for "-"; NUL-terminated. */
 int read_input(const char *path, char **data, size_t *size);
-/* Bytes to a file, or to standard output for "-". */
-int write_output(const char *path, const void *data, size_t size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
 /* Whether the file is a CUDA source. */
 bool is_cuda(const char *path);
+
+/* --------------------------------------------------------------- output.c */
+
+/* Bytes to a file, or to standard output for "-". EXIT_OK or, after a message,
+ * EXIT_UNWRITTEN. */
+int write_output(const char *path, const void *data, size_t size);
+int write_stderr(const void *data, size_t size);
+/* Whether the file will be writable; it is made where it is not there. */
+int output_possible(const char *path);
+/* Notes where standard error did not take what was written since clearerr. */
+void stderr_check(void);
+/* EXIT_UNWRITTEN where something could not be written, else `status`. */
+int outputs_verdict(int status);
+/* The status to end with, after what was printed so far has arrived. */
+int outputs_finish(int status);
 
 /* --------------------------------------------------------- dump.c, times.c */
 

@@ -51,6 +51,7 @@ static void show_table(ompjit_context *ctx, ompjit_module *mod)
 {
     ompjit_device *dev;
     unsigned n = 0, kernels = ompjit_module_kernel_count(mod);
+    clearerr(stderr); /* what the program wrote to it is its own */
     if (ompjit_context_device(ctx, 0, &dev, NULL))
         return;
     fprintf(stderr, "%-24s %14s %8s %8s %12s %12s %7s %6s\n", "kernel",
@@ -62,6 +63,7 @@ static void show_table(ompjit_context *ctx, ompjit_module *mod)
         fprintf(stderr, "%u of %u kernels are not tuned: they were not "
                 "launched, or name their geometry; --verbose says of others\n",
                 kernels - n, kernels);
+    stderr_check();
 }
 
 int tool_tune(struct options *o)
@@ -69,6 +71,8 @@ int tool_tune(struct options *o)
     ompjit_context *ctx = NULL;
     ompjit_module *mod = NULL;
     int status = session_open_tuning(o, &ctx);
+    if (!status)
+        status = session_device(o, ctx);
     if (!status)
         status = libraries_load(o);
     if (!status)

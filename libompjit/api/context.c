@@ -256,6 +256,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         ompjit_context_destroy(ctx);
         return status;
     }
+    if (ctx->log)
+        ompjit__variables_misspelled(ctx->log, ctx->log_data);
     ompjit__tgt_on_fatal(ctx, o->on_failure, o->on_failure_data,
                          o->after_failure);
     *out = ctx;

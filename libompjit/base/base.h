@@ -75,6 +75,16 @@ bool ompjit__writable(const void *at, size_t size);
 ompjit_status ompjit__env_bytes(const char *variable, uint64_t *bytes,
                                 ompjit_error *err);
 
+/* How many letters to insert, remove or replace make one name of the other;
+ * longer names are cut. */
+enum { OMPJIT__DISTANCE_MOST = 63 };
+unsigned ompjit__distance(const char *a, const char *b);
+
+/* A sentence for each environment variable that seems to be a misspelled one of
+ * the library's (variables.def). */
+typedef void ompjit__misspelled_fn(void *data, const char *text);
+void ompjit__variables_misspelled(ompjit__misspelled_fn *tell, void *data);
+
 /* ---------------------------------------------------------------- clocks */
 
 /* Nanoseconds of the monotonic clock. */

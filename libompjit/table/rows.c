@@ -329,30 +329,7 @@ ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
 
 /* --------------------------------------------------- names that look alike */
 
-enum { NAME_MAX_LENGTH = 63, NEAR = 3 };
-
-/* Edit distance; names longer than the table's are cut. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned char row[NAME_MAX_LENGTH + 1];
-    unsigned n = (unsigned)strnlen(b, NAME_MAX_LENGTH);
-    for (unsigned j = 0; j <= n; j++)
-        row[j] = (unsigned char)j;
-    for (unsigned i = 0; a[i] && i < NAME_MAX_LENGTH; i++) {
-        unsigned corner = row[0];
-        row[0] = (unsigned char)(i + 1);
-        for (unsigned j = 0; j < n; j++) {
-            unsigned best = corner + (a[i] != b[j]);
-            corner = row[j + 1];
-            if (corner + 1 < best)
-                best = corner + 1;
-            if (row[j] + 1u < best)
-                best = row[j] + 1u;
-            row[j + 1] = (unsigned char)best;
-        }
-    }
-    return row[n];
-}
+enum { NEAR = 3 };
 
 /* The NEAR rows whose names differ least from `name`, nearest first, and in no
  * more than a fifth of its letters. */
@@ -361,7 +338,7 @@ static unsigned nearest(const char *name, int best[NEAR])
     unsigned distances[NEAR], n = 0, most = (unsigned)strlen(name) / 5 + 1;
     for (int i = 0; i < OMPJIT_RTL_COUNT; i++) {
         const char *other = ompjit__rtl_rows[i].name;
-        unsigned d = distance(name, other), k;
+        unsigned d = ompjit__distance(name, other), k;
         if (d > most || ompjit__rtl_newest(other) != i)
             continue;
         if (n < NEAR)
