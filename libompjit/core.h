@@ -56,6 +56,10 @@ typedef struct ompjit__kernel_desc {
                             constants                                      */
     uint32_t thread_limit; /* threads that a team gets by the construct's
                             clauses; 0: none, or what only a launch knows  */
+    uint64_t written;    /* bit i: may write through parameter i; those from
+                            the 64th on count as written                   */
+    bool writes_loaded;  /* may write through a pointer that it loads from
+                            storage of the application's                   */
     ompjit__param *params;
     unsigned nparams;
     bool cuda;           /* of a CUDA source: a launch says its geometry   */

@@ -8,7 +8,7 @@
 #include "cache/cache.h"
 
 /* What has a new field has a new line here. */
-_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 80,
+_Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 96,
                "a unit is stored whole");
 
 static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
@@ -18,6 +18,7 @@ static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
         k->max_threads, k->min_teams, k->max_teams,      k->reduction_size,
         k->reduction_length, k->teams, k->parallel, k->num_threads,
         k->thread_limit, k->free_region, k->observes_threads,
+        (int64_t)k->written, k->writes_loaded,
         k->cuda,        k->openmp,    k->nparams,
     };
     ompjit__pack_string(out, k->symbol);
@@ -52,6 +53,8 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
     k->thread_limit = (uint32_t)ompjit__read_number(r);
     k->free_region = ompjit__read_number(r);
     k->observes_threads = ompjit__read_number(r);
+    k->written = (uint64_t)ompjit__read_number(r);
+    k->writes_loaded = ompjit__read_number(r);
     k->cuda = ompjit__read_number(r);
     k->openmp = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);

@@ -303,6 +303,7 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     k->parallel = k->teams == 1 && !shares && ompjit__reaches(&r, begins_region);
     describe_regions(&r, k);
     k->observes_threads = ompjit__observes_threads(fn, k->mode);
+    ompjit__find_writes(fn, &r, k);
     if (r.failed && !status)
         status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     free(r.functions);

@@ -298,6 +298,11 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
 /* Can a kernel of that mode (ompjit_mode) get other results from teams of
  * several threads than from teams of one? observe.c */
 bool ompjit__observes_threads(LLVMValueRef kernel, uint8_t mode);
+/* Fills written and writes_loaded of a kernel that has its parameters; `r`:
+ * what it reaches. writes.c */
+struct ompjit__reached;
+void ompjit__find_writes(LLVMValueRef kernel, const struct ompjit__reached *r,
+                         ompjit__kernel_desc *k);
 
 /* ---------------------------------------------------------- CUDA (cuda.c) */
 

@@ -58,6 +58,7 @@ typedef struct ompjit__construct {
     uint64_t number;         /* of this construct, in the table             */
     ompjit__attached *log;   /* attachments made so far                     */
     bool borrows;            /* some of its data may stay where it is       */
+    const ompjit__kernel_desc *kernel; /* that it runs; NULL: none          */
     ompjit__buf late;        /* long copies that are still to be asked for  */
     ompjit__gathered gathered;
     ompjit__item few[OMPJIT__FEW_ITEMS];
@@ -239,11 +240,14 @@ void ompjit__construct_arrived(ompjit__construct *c);
  * lock; construct_free calls it. */
 void ompjit__construct_close(ompjit__construct *c);
 
-/* What a construct that waits for its kernel maps `from` may be the original,
- * if the device can use that: nobody sees the difference until its end, and
- * then there is none. Not where a device pointer would be written into it. For
- * constructs whose items are known and not entered yet. */
-void ompjit__construct_borrow(ompjit__construct *c);
+/* borrow.c: a construct that waits for its kernel may use originals, if the
+ * device can: nobody sees the difference until its end, and then there is none
+ * where data is mapped `from`, or the kernel does not write it. For constructs
+ * whose items are known and not entered yet. */
+void ompjit__construct_borrow(ompjit__construct *c,
+                              const ompjit__kernel_desc *kernel);
+/* True where the host's storage is to be the device's. The lock is held. */
+bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it);
 
 /* attach.c: all attachments of a construct whose items are entered; then
  * either of the others. The lock is held. */

@@ -97,6 +97,7 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     c->n = c->number = 0;
     c->log = NULL;
     c->borrows = false;
+    c->kernel = NULL;
     c->late = (ompjit__buf){0};
     c->gathered = (ompjit__gathered){0};
     c->capacity = OMPJIT__FEW_ITEMS;

@@ -160,34 +160,6 @@ static uint64_t padding(const ompjit__item *it)
     return (uintptr_t)it->begin % alignment;
 }
 
-void ompjit__construct_borrow(ompjit__construct *c)
-{
-    const uint64_t composed = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF;
-    c->borrows = c->dev->borrows;
-    for (size_t i = 0; c->borrows && i < c->n; i++)
-        c->borrows = !c->items[i].component && !(c->items[i].type & composed);
-}
-
-/* True where an ATTACH entry of the construct has its pointer in the item. */
-static bool holds_attached(const ompjit__construct *c, const ompjit__item *it)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->items[i].type & OMPJIT__MAP_ATTACH &&
-            c->items[i].base >= it->begin &&
-            c->items[i].base < it->begin + it->size)
-            return true;
-    return false;
-}
-
-/* True where the host's storage is to be the device's. */
-static bool stays(const ompjit__construct *c, const ompjit__item *it)
-{
-    if (ompjit__shares_memory(c->dev))
-        return true;
-    return c->borrows && it->type & OMPJIT__MAP_FROM &&
-           !(it->type & OMPJIT__MAP_CLOSE) && !holds_attached(c, it);
-}
-
 static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
                            uint64_t size)
 {
@@ -205,7 +177,7 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     ompjit_device *dev = c->dev;
     void *allocation = NULL;
     char *device = (char *)host;
-    if (!stays(c, it)) {
+    if (!ompjit__item_stays(c, it) || host != it->begin) {
         ompjit_status st =
             ompjit__gather_entry(c, host, size, pad, it->name, out, err);
         if (st || *out)

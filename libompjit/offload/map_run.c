@@ -265,9 +265,10 @@ static bool needs_table(const ompjit__construct *c)
 }
 
 static ompjit_status enter(ompjit__construct *c, arguments *a,
+                           const ompjit__kernel_desc *kernel,
                            ompjit_error *err)
 {
-    ompjit__construct_borrow(c);
+    ompjit__construct_borrow(c, kernel);
     lay_out(a, c->maps);
     ompjit__gather_privates(c, a->total, a->filled);
     ompjit__present_lock(c->table);
@@ -454,7 +455,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     ompjit_status st = arguments_init(&a, (size_t)c->maps->n, err);
     if (st)
         return st;
-    st = table ? enter(c, &a, err) : make_arguments(&a, c, err);
+    const ompjit__kernel_desc *k = mod ? &mod->unit.kernels[kernel] : NULL;
+    st = table ? enter(c, &a, k, err) : make_arguments(&a, c, err);
     if (!st) {
         ompjit__request asked = *request;
         ompjit_contents contents[FEW_CONTENTS];
