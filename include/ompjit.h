@@ -1025,7 +1025,8 @@ typedef void ompjit_warm_fn(void *data, unsigned line, const char *why);
 /* Has the variants of such a file built for the device in the background, in
  * the file's order. Lines that are wrong, or of other modules, are told to
  * `bad` (which may be NULL) and skipped. *requested (or NULL) receives how many
- * builds were asked for. IO where the file cannot be read. */
+ * builds were asked for. IO where the file cannot be read, has more than 64 MiB,
+ * or is a pipe through which nothing comes for 10 seconds. */
 ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
                                  const char *path, ompjit_warm_fn *bad,
                                  void *data, unsigned *requested,

@@ -186,7 +186,7 @@ static int import_all(ompjit_context *ctx, const char *argument)
     size_t size;
     uint64_t count;
     ompjit_error err;
-    int status = read_input(argument, &bytes, &size);
+    int status = read_input(argument, 0, &bytes, &size);
     if (status)
         return status;
     if (ompjit_cache_import(ctx, bytes, size, &count, &err))

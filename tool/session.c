@@ -4,13 +4,16 @@
  * the module of the file that was named.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -49,22 +52,58 @@ static int cannot(const char *verb, const char *path)
     return EXIT_FAILED;
 }
 
-/* All that is left in the stream; NULL with errno set on failure. */
-static char *slurp(FILE *in, size_t *size)
+static int endless(const char *path, const char *cause)
 {
-    size_t capacity = 1 << 16, n = 0, got;
+    complain("cannot read %s: %s", path, cause);
+    return EXIT_FAILED;
+}
+
+/* What can be read now; 0 at the end, -1 with errno set. What is neither a file
+ * nor the standard input may have no writer, or one that writes nothing. */
+static ssize_t read_some(int fd, char *to, size_t room, unsigned seconds)
+{
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    int limit = fd == STDIN_FILENO ? -1 : (int)seconds * 1000;
+    ssize_t got;
+    do {
+        int there = poll(&input, 1, limit);
+        if (!there)
+            errno = ETIMEDOUT;
+        got = there > 0 ? read(fd, to, room) : -1;
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    return got;
+}
+
+/* Bytes that may come of it: a file ends. */
+static size_t most_of(int fd)
+{
+    struct stat s;
+    return !fstat(fd, &s) && S_ISREG(s.st_mode) ? SIZE_MAX : 1 << 30;
+}
+
+/* All that is left, with a NUL behind it; NULL with errno set on failure. */
+static char *slurp(int fd, unsigned seconds, size_t *size)
+{
+    size_t capacity = 1 << 16, n = 0, most = most_of(fd);
     char *data = malloc(capacity);
-    while (data && (got = fread(data + n, 1, capacity - n - 1, in)) > 0) {
-        n += got;
+    ssize_t got = 0;
+    while (data && (got = read_some(fd, data + n, capacity - n - 1,
+                                    seconds)) > 0) {
+        n += (size_t)got;
         if (n + 1 < capacity)
             continue;
-        char *more = realloc(data, capacity *= 2);
-        if (!more)
+        char *more = capacity < most ? realloc(data, capacity * 2) : NULL;
+        if (!more) {
             free(data);
+            errno = capacity < most ? ENOMEM : EFBIG;
+        }
+        capacity *= 2;
         data = more;
     }
-    if (data && ferror(in)) {
+    if (data && got < 0) {
+        int cause = errno;
         free(data);
+        errno = cause;
         return NULL;
     }
     if (data)
@@ -73,15 +112,20 @@ static char *slurp(FILE *in, size_t *size)
     return data;
 }
 
-int read_input(const char *path, char **data, size_t *size)
+int read_input(const char *path, unsigned seconds, char **data, size_t *size)
 {
-    FILE *in = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    if (!in)
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                               : STDIN_FILENO;
+    if (fd < 0)
         return cannot("read", path);
-    *data = slurp(in, size);
-    int status = *data ? EXIT_OK : cannot("read", path);
-    if (in != stdin)
-        fclose(in);
+    int status = EXIT_OK;
+    *data = slurp(fd, seconds ? seconds : 60, size);
+    if (!*data)
+        status = errno == ETIMEDOUT ? endless(path, "nothing comes from it")
+                 : errno == EFBIG   ? endless(path, "it has more than 1 GiB")
+                                    : cannot("read", path);
+    if (fd != STDIN_FILENO)
+        close(fd);
     return status;
 }
 
@@ -274,7 +318,7 @@ static int unity(const struct options *o, char **text, size_t *size)
 static int read_source(const struct options *o, char **data, size_t *size)
 {
     if (!o->sources.n)
-        return read_input(o->file, data, size);
+        return read_input(o->file, o->time_limit, data, size);
     return unity(o, data, size);
 }
 
@@ -285,9 +329,9 @@ static int module_from_ir(const struct options *o, ompjit_context *ctx,
     char *device = NULL, *host = NULL;
     size_t device_size = 0, host_size = 0;
     ompjit_error err;
-    int status = read_input(o->file, &device, &device_size);
+    int status = read_input(o->file, o->time_limit, &device, &device_size);
     if (!status && o->host_ir)
-        status = read_input(o->host_ir, &host, &host_size);
+        status = read_input(o->host_ir, o->time_limit, &host, &host_size);
     if (!status && ompjit_module_from_ir(ctx, device, device_size, host,
                                          host_size, options, mod, &err))
         status = failed(&err);

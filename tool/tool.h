@@ -91,8 +91,10 @@ int session_device(const struct options *o, ompjit_context *ctx);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);
-/* All of a file, or of standard input for "-"; NUL-terminated. */
-int read_input(const char *path, char **data, size_t *size);
+/* All of a file, or of standard input for "-"; NUL-terminated. Of another thing
+ * than a file at most 1 GiB, and for so many seconds (0: 60) in which nothing
+ * comes. */
+int read_input(const char *path, unsigned seconds, char **data, size_t *size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
 /* Whether the file is a CUDA source. */

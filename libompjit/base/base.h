@@ -62,8 +62,13 @@ void ompjit__finding(ompjit__findings *f, ompjit_status status,
 ompjit_status ompjit__findings_end(ompjit__findings *f, const char *name,
                                    ompjit_stage stage, ompjit_error *err);
 
-/* Reads a whole file. IO error naming file and cause. */
+/* Reads a whole file, or what comes through a pipe. IO error naming file and
+ * cause, also where it has more than 1 GiB, or `most` bytes, and where nothing
+ * comes for OMPJIT__INPUT_WAIT seconds. */
+enum { OMPJIT__INPUT_WAIT = 10 };
 ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
+                                ompjit_error *err);
+ompjit_status ompjit__read_most(const char *path, size_t most, ompjit__buf *out,
                                 ompjit_error *err);
 
 /* Whether the process may write to the `size` bytes; true where the system does

@@ -3,10 +3,13 @@
  * Growing byte buffers, copies, files, and the clock.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -92,25 +95,55 @@ char *ompjit__format(const char *format, ...)
     return s;
 }
 
+/* The file's end comes as OK with *n 0. Another thing than a file may have no
+ * writer, or one that writes nothing. */
+static ompjit_status read_some(int fd, const char *path, char *to, size_t room,
+                               size_t *n, ompjit_error *err)
+{
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    ssize_t got;
+    do {
+        int there = poll(&input, 1, OMPJIT__INPUT_WAIT * 1000);
+        if (!there)
+            return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
+                                "cannot read %s: nothing came for %d seconds",
+                                path, OMPJIT__INPUT_WAIT);
+        got = there < 0 ? -1 : read(fd, to, room);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    if (got < 0)
+        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
+                            "cannot read %s: %s", path, strerror(errno));
+    *n = (size_t)got;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__read_most(const char *path, size_t most, ompjit__buf *out,
+                                ompjit_error *err)
+{
+    char chunk[16384];
+    size_t n, all = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
+                            "cannot open %s: %s", path, strerror(errno));
+    ompjit_status status =
+        read_some(fd, path, chunk, sizeof chunk, &n, err);
+    for (; !status && n && (all += n) <= most && !out->failed;
+         status = read_some(fd, path, chunk, sizeof chunk, &n, err))
+        ompjit__buf_add(out, chunk, n);
+    close(fd);
+    if (!status && all > most)
+        status = ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
+                              "%s has more than %zu MiB", path, most >> 20);
+    if (!status && out->failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
+    return status;
+}
+
 ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
                                 ompjit_error *err)
 {
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
-                            "cannot open %s: %s", path, strerror(errno));
-    char chunk[65536];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        ompjit__buf_add(out, chunk, n);
-    int cause = ferror(f) ? errno : 0;
-    fclose(f);
-    if (cause)
-        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
-                            "cannot read %s: %s", path, strerror(cause));
-    if (out->failed)
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    return OMPJIT_OK;
+    return ompjit__read_most(path, (size_t)1 << 30, out, err);
 }
 
 uint64_t ompjit__now(void)

@@ -86,11 +86,12 @@ static void push(int *fd, const ompjit__buf *from, size_t *sent, bool finished)
         hang_up(fd);
 }
 
-/* Reads what is there; closes at the end. */
+/* Reads what is there, but not for ever; closes at the end. */
 static void pull(int *fd, ompjit__buf *into)
 {
+    enum { PIECES = 64 };
     char chunk[65536];
-    for (;;) {
+    for (int i = 0; i < PIECES; i++) {
         ssize_t n = read(*fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -201,6 +202,24 @@ static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
                         what, time_limit, time_limit == 1 ? "" : "s");
 }
 
+/* No program is so large; what writes that much will write more. */
+static ompjit_status check_size(const struct exchange *x, const char *what,
+                                ompjit_error *err)
+{
+    enum { MOST = 256 << 20 };
+    bool good = true;
+    for (unsigned i = 0; i < x->n; i++)
+        good &= x->talks[i]->out.size <= MOST &&
+                x->talks[i]->diag.size <= MOST;
+    if (good)
+        return OMPJIT_OK;
+    for (unsigned i = 0; i < x->n; i++)
+        ompjit__child_kill(x->talks[i]->child);
+    return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                        "%s wrote more than %d MiB and was killed", what,
+                        MOST >> 20);
+}
+
 static bool idle(const struct exchange *x)
 {
     return x->order->meanwhile && x->talks[0]->whole &&
@@ -236,6 +255,9 @@ static ompjit_status converse(const struct exchange *x, const char *what,
                                 strerror(errno));
         if (n > 0)
             serve(x, fds);
+        ompjit_status status = check_size(x, what, err);
+        if (status)
+            return status;
         if (!begun && source_is_sent(x)) {
             x->order->at_first(x->order->data);
             begun = true;

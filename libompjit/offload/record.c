@@ -325,6 +325,7 @@ ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
                                  void *data, unsigned *requested,
                                  ompjit_error *err)
 {
+    enum { MOST = 64 << 20 };
     ompjit__buf text = {0};
     unsigned n = 0;
     if (!mod || !dev || !path)
@@ -336,7 +337,7 @@ ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
                             "ompjit_module_warm: device %u is of another "
                             "context than module %s", dev->number,
                             mod->unit.name);
-    ompjit_status status = ompjit__read_file(path, &text, err);
+    ompjit_status status = ompjit__read_most(path, MOST, &text, err);
     if (!status && text.size && strlen(text.data) != text.size)
         status = ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_API,
                               "%s has NUL bytes: is it a list of variants?",
