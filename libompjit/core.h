@@ -197,7 +197,7 @@ typedef struct ompjit__image {
     ompjit__buf ptx;       /* CUBIN: the text it came from                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
-    ompjit__variable *globals; /* mutable variables that it exports, or,  */
+    ompjit__variable *globals; /* variables that it exports, or,          */
     unsigned nglobals;         /* where imports_globals, imports: CUBIN and
                                   PTX by the table OMPJIT__IMPORTS, which has
                                   their addresses in this order            */

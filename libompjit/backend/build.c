@@ -191,6 +191,8 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status && (b->host || !b->unit->stays_generic))
         status = ompjit__share_globals(b->m, b->host, b->spec, b->image,
                                        err);
+    if (!status && !b->spec->import_globals)
+        status = ompjit__export_constants(b->m, b->unit, b->image, err);
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm,
                                        b->unit->chunk_is_default, err);

@@ -3,9 +3,11 @@
  * Mutable variables of a unit: one storage for all images made of it for a
  * device, in the first; the later ones import it, by name on the host and by
  * address on a GPU. There constants that have such an address in them have to
- * be the first image's too.
+ * be the first image's too. Other constants that the program maps are exported
+ * by the first image, while the others keep their own copies to fold.
  */
 #include <ctype.h>
+#include <llvm-c/Comdat.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <stdio.h>
@@ -105,6 +107,14 @@ static ompjit_status add_variable(ompjit__image *image, const char *name,
     return OMPJIT_OK;
 }
 
+static bool is_exported(const ompjit__image *image, const char *name)
+{
+    for (size_t i = 0; i < image->nglobals; i++)
+        if (!strcmp(image->globals[i].name, name))
+            return true;
+    return false;
+}
+
 /* A list to be freed; NULL: out of memory. */
 static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
 {
@@ -121,12 +131,14 @@ static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
     return list;
 }
 
+/* Where the variable is imported no comdat can have it. */
 static ompjit_status export_one(LLVMModuleRef m, LLVMValueRef g,
                                 ompjit__image *image, ompjit_error *err)
 {
     size_t length;
     uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(m),
                                       LLVMGlobalGetValueType(g));
+    LLVMSetComdat(g, NULL);
     LLVMSetLinkage(g, LLVMExternalLinkage);
     LLVMSetVisibility(g, LLVMDefaultVisibility);
     return add_variable(image, LLVMGetValueName2(g, &length), size, err);
@@ -162,5 +174,19 @@ ompjit_status ompjit__share_globals(LLVMModuleRef m, bool host,
     if (!status && spec->import_globals)
         import(m, host, list, n);
     free(list);
+    return status;
+}
+
+ompjit_status ompjit__export_constants(LLVMModuleRef m,
+                                       const ompjit__unit *unit,
+                                       ompjit__image *image, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    for (unsigned i = 0; i < unit->nglobals && !status; i++) {
+        LLVMValueRef g = LLVMGetNamedGlobal(m, unit->globals[i].symbol);
+        if (g && !LLVMIsDeclaration(g) && LLVMIsGlobalConstant(g) &&
+            !is_exported(image, unit->globals[i].symbol))
+            status = export_one(m, g, image, err);
+    }
     return status;
 }

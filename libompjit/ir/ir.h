@@ -182,6 +182,12 @@ ompjit_status ompjit__share_globals(LLVMModuleRef m, bool host,
                                     const ompjit__spec *spec,
                                     ompjit__image *image, ompjit_error *err);
 
+/* Exports the constants that offload entries name, from an image that imports
+ * nothing: the host reaches them by name. ir/globals.c */
+ompjit_status ompjit__export_constants(LLVMModuleRef m,
+                                       const ompjit__unit *unit,
+                                       ompjit__image *image, ompjit_error *err);
+
 /* Is it storage that all images of a unit must have in common? */
 bool ompjit__is_shared_variable(LLVMValueRef g);
 

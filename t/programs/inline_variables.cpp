@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Variables that several units may define, constants among them: the program
+// maps each under its name, and only one image defines it.
+// expect: 3.14 5 6 7 8 9 15 13
+#include <stdio.h>
+
+#pragma omp begin declare target
+struct A {
+    static constexpr double pi = 3.14;
+    static constexpr int list[2] = {4, 5};
+    inline static int six = 6;
+};
+inline constexpr int seven = 7;
+inline int eight = 8;
+static const int nine[2] = {0, 9};
+template <class T> struct Times {
+    static T value;
+    T operator()(T a) const { return a * value; }
+};
+template <class T> T Times<T>::value = T(3);
+struct Base {
+    int id;
+    Base(int i) : id(i) {}
+    virtual int f(int a) const { return a + id; }
+};
+int call(const Base &b, int a) { return b.f(a); }
+#pragma omp end declare target
+
+int main()
+{
+    double pi;
+    int one = 1, n[5], product, last[16] = {0};
+#pragma omp target map(from: pi, n) firstprivate(one)
+    {
+        pi = *(&A::pi + one - 1);
+        n[0] = A::list[one];
+        n[1] = A::six;
+        n[2] = *(&seven + one - 1);
+        n[3] = eight;
+        n[4] = nine[one];
+    }
+#pragma omp target map(from: product)
+    product = Times<int>()(5);
+#pragma omp target map(tofrom: last)
+    {
+        Base b(5);
+#pragma omp parallel for
+        for (int i = 0; i < 9; i++)
+            last[i] = call(b, i);
+    }
+    printf("%g %d %d %d %d %d %d %d\n", pi, n[0], n[1], n[2], n[3], n[4],
+           product, last[8]);
+}
