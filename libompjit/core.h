@@ -190,6 +190,7 @@ typedef struct ompjit__variable {
 } ompjit__variable;
 
 #define OMPJIT__IMPORTS "ompjit_imports"
+#define OMPJIT__CONSTRUCTORS "ompjit_constructors"
 
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
@@ -202,6 +203,8 @@ typedef struct ompjit__image {
                                   PTX by the table OMPJIT__IMPORTS, which has
                                   their addresses in this order            */
     bool imports_globals;
+    bool constructors; /* has the kernel OMPJIT__CONSTRUCTORS, which whoever
+                          loads it runs                                 */
     bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
                          fills                                          */
     ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * C++'s operators new and delete for device memory, under their mangled names,
- * and what a call of a pure virtual function comes to. There are no exceptions:
- * new without nothrow ends the kernel where there is no memory.
+ * what a call of a pure virtual function comes to, and destructors, which are
+ * never run. There are no exceptions: new without nothrow ends the kernel where
+ * there is no memory.
  */
 #include "rt.h"
 
@@ -81,4 +82,11 @@ EXPORT void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align)
 EXPORT void __cxa_pure_virtual(void)
 {
     plat_fail("a pure virtual function is called");
+}
+
+void *__dso_handle WEAK;
+
+EXPORT int __cxa_atexit(void (*f)(void *), void *object, void *dso)
+{
+    return 0;
 }

@@ -182,6 +182,10 @@ static ompjit_status instrument(struct build *b, ompjit_error *err)
 static ompjit_status lower(struct build *b, ompjit_error *err)
 {
     ompjit_status status = ompjit__narrow(b->m, b->unit, b->spec, err);
+    if (!status)
+        status = ompjit__gather_constructors(
+            b->m, b->unit,
+            b->spec->import_globals ? NULL : &b->image->constructors, err);
     if (!status && b->spec->kernel)
         ompjit__note_acquires(LLVMGetNamedFunction(b->m, b->spec->kernel));
     if (!status)
@@ -390,6 +394,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         if (!b->spec->kernel ||
             !strcmp(b->unit->kernels[i].symbol, b->spec->kernel))
             preserve_kernel(b, passes, b->unit->kernels[i].symbol);
+    if (b->image->constructors)
+        preserve_kernel(b, passes, OMPJIT__CONSTRUCTORS);
     for (unsigned i = 0; i < b->image->nglobals; i++)
         preserve(passes, b->image->globals[i].name);
     if (b->image->nglobals && b->image->imports_globals && !b->host)
@@ -653,6 +659,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     t->spmd = b.spmd;
     t->plain = b.plain;
     t->bc = image.bytes;
+    t->constructors = image.constructors;
     t->globals = image.globals;
     t->nglobals = image.nglobals;
     return OMPJIT_OK;
@@ -663,6 +670,7 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
 {
     ompjit__image *image = b->image;
     image->imports_globals = t->import_globals;
+    image->constructors = t->constructors;
     image->globals = calloc(t->nglobals + 1, sizeof *image->globals);
     for (unsigned i = 0; image->globals && i < t->nglobals; i++) {
         image->globals[i] = (ompjit__variable){

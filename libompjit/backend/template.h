@@ -17,6 +17,7 @@ typedef struct ompjit__template {
     unsigned ptx;        /* its version                          */
     bool alone;          /* for teams of one thread              */
     bool import_globals;
+    bool constructors;   /* as an image's                        */
     bool spmd, plain;    /* the kernel is: struct build          */
     ompjit__buf bc;
     ompjit__variable *globals; /* as an image's                  */

@@ -188,6 +188,13 @@ ompjit_status ompjit__export_constants(LLVMModuleRef m,
                                        const ompjit__unit *unit,
                                        ompjit__image *image, ompjit_error *err);
 
+/* Makes the kernel OMPJIT__CONSTRUCTORS, without parameters, of the module's
+ * constructors, where it has any. `found` NULL: forgets them. After narrowing.
+ * ir/constructors.c */
+ompjit_status ompjit__gather_constructors(LLVMModuleRef m,
+                                          const ompjit__unit *unit,
+                                          bool *found, ompjit_error *err);
+
 /* Is it storage that all images of a unit must have in common? */
 bool ompjit__is_shared_variable(LLVMValueRef g);
 

@@ -362,19 +362,42 @@ static ompjit_status fill_environment(ompjit_device *dev,
     return status;
 }
 
+static ompjit_status enter_environment(ompjit_module *mod, ompjit__variant *v,
+                                       ompjit_error *err)
+{
+    ompjit_device *dev = v->key.dev;
+    v->environment = true;
+    pthread_mutex_lock(&mod->variants.lock);
+    const ompjit__calls *calls = calls_of(&mod->variants, dev);
+    pthread_mutex_unlock(&mod->variants.lock);
+    return fill_environment(dev, v->loaded, calls, err);
+}
+
+static ompjit_status run_constructors(ompjit_device *dev,
+                                      ompjit__loaded *loaded,
+                                      ompjit_error *err)
+{
+    static const ompjit__geometry one = {.teams = {1, 1, 1},
+                                         .threads = {1, 1, 1}};
+    ompjit__function *function;
+    ompjit_status status = dev->ops->function(
+        dev, loaded, OMPJIT__CONSTRUCTORS, &function, err);
+    return status ? status
+                  : dev->ops->launch(dev, function, &one, NULL, 0, NULL, err);
+}
+
 static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
                           ompjit__variant *v, ompjit__loaded *base,
                           ompjit_error *err)
 {
     ompjit_device *dev = v->key.dev;
     ompjit_status status = dev->ops->load(dev, image, base, &v->loaded, err);
-    if (status || !image->environment)
+    if (status)
         return status;
-    v->environment = true;
-    pthread_mutex_lock(&mod->variants.lock);
-    const ompjit__calls *calls = calls_of(&mod->variants, dev);
-    pthread_mutex_unlock(&mod->variants.lock);
-    status = fill_environment(dev, v->loaded, calls, err);
+    if (image->environment)
+        status = enter_environment(mod, v, err);
+    if (!status && image->constructors)
+        status = run_constructors(dev, v->loaded, err);
     if (status)
         dev->ops->unload(dev, v->loaded);
     return status;
