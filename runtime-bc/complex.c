@@ -2,7 +2,7 @@
  *
  * Multiplication and division of complex numbers, which clang calls for types
  * that have infinities: C11 Annex G.5.1. A result that is not a number is
- * corrected where an operand was infinite.
+ * corrected where an operand was infinite. And div, which returns a pair, too.
  */
 #include "plat.h"
 
@@ -113,3 +113,21 @@ INLINE double power_below_double(double x)
 
 COMPLEX(float, __mulsc3, __divsc3, f)
 COMPLEX(double, __muldc3, __divdc3, )
+
+/* The names are what structures of two units are recognized by. */
+typedef struct { int quotient, rest; } div_t;
+typedef struct { long quotient, rest; } ldiv_t;
+typedef struct { long long quotient, rest; } lldiv_t;
+
+EXPORT div_t div(int a, int b)
+{
+    return (div_t){a / b, a % b};
+}
+EXPORT ldiv_t ldiv(long a, long b)
+{
+    return (ldiv_t){a / b, a % b};
+}
+EXPORT lldiv_t lldiv(long long a, long long b)
+{
+    return (lldiv_t){a / b, a % b};
+}

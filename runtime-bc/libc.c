@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Functions of the C library that a GPU has not and that clang calls or LLVM
- * makes calls of. On the host the C library's own serve.
+ * makes calls of; others are in string.c, number.c and format.c. On the host
+ * the C library's own serve.
  */
 #include "plat.h"
 
@@ -75,17 +76,6 @@ EXPORT void *calloc(size_t n, size_t size)
     if (p)
         __builtin_memset(p, 0, bytes);
     return p;
-}
-
-/* A va_list points to the packed arguments, which is what the driver's vprintf
- * takes. */
-EXPORT int printf(const char *format, ...)
-{
-    __builtin_va_list args;
-    __builtin_va_start(args, format);
-    int n = plat_vprintf(format, (void *)args);
-    __builtin_va_end(args);
-    return n;
 }
 
 #endif

@@ -86,6 +86,10 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit__usage **usage, unsigned *n,
                                   ompjit_error *err);
+/* Before the runtime is linked: what the driver's vprintf prints unlike C, and
+ * calls that ask for the number of characters, become calls of the runtime's.
+ * backend/device_printf.c */
+void ompjit__prepare_printf(LLVMModuleRef m);
 /* Before the runtime is linked: LLVM's intrinsics of two results become calls of
  * the runtime's functions. backend/math.c */
 void ompjit__prepare_math(LLVMModuleRef m);

@@ -258,8 +258,10 @@ static bool is_plain(const struct build *b)
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
-    if (!b->host)
+    if (!b->host) {
+        ompjit__prepare_printf(b->m);
         ompjit__prepare_math(b->m);
+    }
     ompjit__barriers_without_number(b->m);
     bool flat = ompjit__is_flat(b->m, b->unit);
     b->plain = flat && is_plain(b);

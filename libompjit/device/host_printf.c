@@ -32,6 +32,18 @@ struct conversion {
     int nstars, star[2];
 };
 
+static void store_count(const char *spec, void *to, size_t n)
+{
+    if (strpbrk(spec, "lzjt"))
+        *(long *)to = (long)n;
+    else if (strstr(spec, "hh"))
+        *(signed char *)to = (signed char)n;
+    else if (strchr(spec, 'h'))
+        *(short *)to = (short)n;
+    else
+        *(int *)to = (int)n;
+}
+
 #define EMIT(out, c, value) \
     ((c)->nstars == 0   ? ompjit__buf_printf(out, (c)->spec, value) \
      : (c)->nstars == 1 ? ompjit__buf_printf(out, (c)->spec, (c)->star[0], \
@@ -60,8 +72,9 @@ static void convert(ompjit__buf *out, const struct conversion *c,
     case 'p':
         EMIT(out, c, TAKE(args, void *));
         break;
-    case 'n': /* as on a GPU: nothing is stored */
-        take(args, sizeof(void *));
+    case 'n':
+        store_count(c->spec, *(void *const *)take(args, sizeof(void *)),
+                    out->size);
         break;
     default:
         if (wide)
