@@ -539,13 +539,17 @@ typedef struct ompjit_kernel_info {
 } ompjit_kernel_info; /* of CUDA: mode BARE, line 0 */
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info);
 
-/* One parameter: its name ("" if the IR has none), size in bytes of the
- * value that is passed, and whether it is a pointer or a float. */
+/* One parameter, with the source's type. Kernels have parameters in the order
+ * in which the region uses the variables. Device IR alone may not tell the size
+ * (then 8), the type (0) or the order (then the kernel's). */
 typedef struct ompjit_param_info {
-    char name[64];
-    uint32_t size;
+    char name[64];         /* "" if the IR has none                          */
+    uint32_t size;         /* bytes of the value that is passed              */
     int is_pointer;
-    int is_float; /* a number with a fraction */
+    int is_float;          /* of a floating-point type                       */
+    uint32_t source_order; /* its place, from 0, if all are in the order of
+                              the source: parameters of the enclosing
+                              function, its locals, other variables          */
 } ompjit_param_info;
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err);

@@ -21,7 +21,8 @@
 enum ompjit__param_kind {
     OMPJIT__PARAM_POINTER,
     OMPJIT__PARAM_INTEGER,
-    OMPJIT__PARAM_FLOAT
+    OMPJIT__PARAM_FLOAT,
+    OMPJIT__PARAM_SCALAR /* one of these two, or a small structure */
 };
 
 /* One parameter of a kernel as the application sees it (the launch environment
@@ -30,7 +31,8 @@ typedef struct ompjit__param {
     char *name;        /* "" if the IR has none                             */
     uint8_t kind;      /* enum ompjit__param_kind                           */
     uint8_t bytes;     /* of the IR parameter: what the kernel ABI passes   */
-    uint32_t size;     /* of the source value, where the host half tells    */
+    uint16_t source_order; /* its place among the parameters as declared    */
+    uint32_t size;     /* of the source value; 0: not known                 */
     uint64_t map_type; /* tgt_map_type from the host half; 0: unknown       */
 } ompjit__param;
 

@@ -81,7 +81,7 @@ static void check_v18_kernel(const ompjit__unit *unit, bool host)
     ok(k->reduction_size == 8 && k->reduction_length == 1024, "18: reduction");
     if (!ok(k->nparams == 3, "18: three parameters"))
         return;
-    param_is(&k->params[0], "n", OMPJIT__PARAM_INTEGER, 8, host ? 4 : 0,
+    param_is(&k->params[0], "n", OMPJIT__PARAM_SCALAR, 8, host ? 4 : 0,
              host ? 800 : 0);
     param_is(&k->params[1], "a", OMPJIT__PARAM_POINTER, 8, 0, host ? 35 : 0);
     param_is(&k->params[2], "s", OMPJIT__PARAM_FLOAT, 8, host ? 8 : 0,

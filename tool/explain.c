@@ -37,11 +37,15 @@ static int read_setting(const char *item, struct setting *s)
     return EXIT_OK;
 }
 
+static bool is_hex(const char *text)
+{
+    return strstr(text, "0x") || strstr(text, "0X");
+}
+
 static bool is_float_text(const char *text)
 {
-    bool hex = strstr(text, "0x") || strstr(text, "0X");
-    return strpbrk(text, hex ? ".pP" : ".eE") || strstr(text, "inf") ||
-           strstr(text, "nan");
+    return strpbrk(text, is_hex(text) ? ".pP" : ".eE") ||
+           strstr(text, "inf") || strstr(text, "nan");
 }
 
 static int set_float(const struct setting *s, unsigned size, ompjit_arg *arg)
@@ -104,9 +108,14 @@ static int set_size(const struct setting *s, uint64_t *size)
 static int set_arg(const struct setting *s, const ompjit_param_info *param,
                    ompjit_arg *arg)
 {
+    bool fraction = is_float_text(s->value);
     arg->name = s->name;
-    return is_float_text(s->value) ? set_float(s, param->size, arg)
-                                   : set_integer(s, param->size, arg);
+    if (fraction || (param->is_float && !is_hex(s->value)))
+        return set_float(s, param->size, arg);
+    int status = set_integer(s, param->size, arg);
+    if (param->is_float) /* its bits */
+        arg->type = param->size == 4 ? OMPJIT_ARG_F32 : OMPJIT_ARG_F64;
+    return status;
 }
 
 /* ----------------------------------------------------------------- --fold */

@@ -137,7 +137,8 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
     *info = (ompjit_param_info){
         .size = value_size(p),
         .is_pointer = p->kind == OMPJIT__PARAM_POINTER,
-        .is_float = p->kind == OMPJIT__PARAM_FLOAT};
+        .is_float = p->kind == OMPJIT__PARAM_FLOAT,
+        .source_order = p->source_order};
     snprintf(info->name, sizeof info->name, "%s", p->name);
     return OMPJIT_OK;
 }
@@ -184,17 +185,31 @@ static const struct {
     [OMPJIT_ARG_F64] = {"f64", 8, OMPJIT__PARAM_FLOAT},
 };
 
-/* "(int64 n, pointer y, ...)": what the kernel takes. */
+static const char *const param_kinds[] = {
+    [OMPJIT__PARAM_POINTER] = "pointer",
+    [OMPJIT__PARAM_INTEGER] = "integer",
+    [OMPJIT__PARAM_FLOAT] = "float",
+    [OMPJIT__PARAM_SCALAR] = "scalar",
+};
+
+/* "4-byte integer n, pointer y": what the kernel takes. */
 static void list_params(const ompjit__kernel_desc *k, ompjit__buf *out)
 {
     for (unsigned i = 0; i < k->nparams; i++) {
         const ompjit__param *p = &k->params[i];
-        if (p->kind == OMPJIT__PARAM_POINTER)
-            ompjit__buf_printf(out, "%spointer %s", i ? ", " : "", p->name);
-        else
-            ompjit__buf_printf(out, "%s%u-byte scalar %s", i ? ", " : "",
-                               value_size(p), p->name);
+        ompjit__buf_printf(out, "%s", i ? ", " : "");
+        if (p->kind != OMPJIT__PARAM_POINTER)
+            ompjit__buf_printf(out, "%u-byte ", value_size(p));
+        ompjit__buf_printf(out, "%s %s", param_kinds[p->kind], p->name);
     }
+}
+
+static bool fits(const ompjit__param *p, uint8_t kind, uint32_t size)
+{
+    if (kind == OMPJIT__PARAM_POINTER || p->kind == OMPJIT__PARAM_POINTER)
+        return kind == p->kind;
+    return size == value_size(p) &&
+           (kind == p->kind || p->kind == OMPJIT__PARAM_SCALAR);
 }
 
 static ompjit_status argument_error(const ompjit__kernel_desc *k,
@@ -238,14 +253,15 @@ static ompjit_status check_type(const ompjit__kernel_desc *k,
     if ((unsigned)arg->type >= OMPJIT__COUNT(arg_types))
         return argument_error(k, err, "argument type %d is not known",
                               (int)arg->type);
-    bool pointer = arg->type == OMPJIT_ARG_POINTER;
-    bool wants_pointer = p->kind == OMPJIT__PARAM_POINTER;
-    uint32_t size = arg_types[arg->type].size;
-    if (pointer == wants_pointer && (pointer || size == value_size(p)))
+    if (fits(p, arg_types[arg->type].kind, arg_types[arg->type].size))
         return OMPJIT_OK;
-    return argument_error(k, err, "%s is a %s, got %s (%u bytes)", p->name,
-                          wants_pointer ? "pointer" : "scalar of another size",
-                          arg_types[arg->type].name, size);
+    if (p->kind == OMPJIT__PARAM_POINTER)
+        return argument_error(k, err, "%s is a pointer, got %s", p->name,
+                              arg_types[arg->type].name);
+    return argument_error(k, err, "%s is a %u-byte %s, got %s (%u bytes)",
+                          p->name, value_size(p), param_kinds[p->kind],
+                          arg_types[arg->type].name,
+                          arg_types[arg->type].size);
 }
 
 /* The member that the type names; each size by itself is a plain load. */

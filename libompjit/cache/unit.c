@@ -29,6 +29,7 @@ static void pack_kernel(const ompjit__kernel_desc *k, ompjit__buf *out)
         ompjit__pack_string(out, p->name);
         ompjit__pack_number(out, p->kind);
         ompjit__pack_number(out, p->bytes);
+        ompjit__pack_number(out, p->source_order);
         ompjit__pack_number(out, p->size);
         ompjit__pack_number(out, p->map_type);
     }
@@ -65,6 +66,7 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
         p->name = ompjit__read_string(r);
         p->kind = (uint8_t)ompjit__read_number(r);
         p->bytes = (uint8_t)ompjit__read_number(r);
+        p->source_order = (uint16_t)ompjit__read_number(r);
         p->size = (uint32_t)ompjit__read_number(r);
         p->map_type = ompjit__read_number(r);
     }

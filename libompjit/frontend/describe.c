@@ -109,8 +109,8 @@ static ompjit_status describe_param(LLVMValueRef param, const char *kernel,
 }
 
 /* Parameters stand for those of the host's arguments that say so. */
-static ompjit_status add_host_args(LLVMModuleRef host, ompjit__kernel_desc *k,
-                                   ompjit_error *err)
+static ompjit_status add_host_args(LLVMModuleRef host, LLVMValueRef fn,
+                                   ompjit__kernel_desc *k, ompjit_error *err)
 {
     ompjit__host_args args;
     ompjit_status status =
@@ -125,12 +125,14 @@ static ompjit_status add_host_args(LLVMModuleRef host, ompjit__kernel_desc *k,
     for (unsigned i = 0; i < args.n && at < k->nparams; i++) {
         if (!(args.types[i] & MAP_TARGET_PARAM))
             continue;
+        args.passed[at] = args.passed[i];
         k->params[at].map_type = args.types[i];
         k->params[at++].size = (uint32_t)args.sizes[i];
     }
-    free(args.types);
-    free(args.sizes);
-    return OMPJIT_OK;
+    status = ompjit__param_types(fn, at == k->nparams ? args.passed : NULL, k,
+                                 err);
+    ompjit__host_args_free(&args);
+    return status;
 }
 
 /* Every kernel with an environment takes the launch environment first; of one
@@ -298,8 +300,9 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     bool shares = ompjit__reaches(&r, shares_among_teams);
     k->teams = may_have_teams(&r, k) ? 0 : 1;
     ompjit_status status = describe_params(fn, k, err);
-    if (!status && host)
-        status = add_host_args(host, k, err);
+    if (!status)
+        status = host ? add_host_args(host, fn, k, err)
+                      : ompjit__param_types(fn, NULL, k, err);
     k->parallel = k->teams == 1 && !shares && ompjit__reaches(&r, begins_region);
     describe_regions(&r, k);
     k->observes_threads = ompjit__observes_threads(fn, k->mode);

@@ -13,7 +13,7 @@
  *   ir.c        both halves into a unit, as for IR that was given:
  *               upgrade.c (kernel_check.c, debug_wrapper.cc,
  *               region_wrapper.c, reduction.c), hosthalf.c, describe.c
- *               (reach.c, observe.c), name.c
+ *               (param_types.c, reach.c, observe.c), name.c
  */
 #ifndef OMPJIT_FRONTEND_H
 #define OMPJIT_FRONTEND_H
@@ -352,10 +352,16 @@ typedef struct ompjit__host_args {
     uint32_t threads; /* that a team may have, likewise              */
     unsigned n;
     uint64_t *types, *sizes;
+    LLVMValueRef *passed; /* base pointers or literal values; NULL: not found */
 } ompjit__host_args;
 ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
                                      ompjit__host_args *out,
                                      ompjit_error *err);
+void ompjit__host_args_free(ompjit__host_args *args);
+/* Fills `kind` and `source_order` of the parameters of the kernel `fn`. passed:
+ * what the host half passes for each, or NULL. param_types.c */
+ompjit_status ompjit__param_types(LLVMValueRef fn, const LLVMValueRef *passed,
+                                  ompjit__kernel_desc *k, ompjit_error *err);
 /* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
  * -1 if the store is not into `args`. */
 int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);

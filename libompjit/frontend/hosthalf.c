@@ -187,11 +187,47 @@ static LLVMValueRef region_id(LLVMModuleRef host, const char *symbol)
     return id;
 }
 
+/* Which element of an array of pointers a store is to; n: none. */
+static unsigned element_at(LLVMValueRef address, LLVMValueRef array, unsigned n)
+{
+    int64_t offset = offset_from(address, array);
+    return offset < 0 || offset % 8 || offset / 8 >= n ? n
+                                                       : (unsigned)offset / 8;
+}
+
+/* What the launch's function stores into the array of base pointers. */
+static void find_passed(LLVMValueRef array, ompjit__host_args *out)
+{
+    if (!array || !LLVMIsAAllocaInst(array))
+        return;
+    for (LLVMUseRef u = LLVMGetFirstUse(array); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef at = LLVMGetUser(u);
+        bool gep = LLVMIsAGetElementPtrInst(at);
+        LLVMUseRef first = gep ? LLVMGetFirstUse(at) : u;
+        for (LLVMUseRef s = first; s; s = gep ? LLVMGetNextUse(s) : NULL) {
+            LLVMValueRef store = LLVMGetUser(s);
+            if (!LLVMIsAStoreInst(store))
+                continue;
+            unsigned i = element_at(LLVMGetOperand(store, 1), array, out->n);
+            if (i < out->n)
+                out->passed[i] = LLVMGetOperand(store, 0);
+        }
+    }
+}
+
+void ompjit__host_args_free(ompjit__host_args *args)
+{
+    free(args->types);
+    free(args->sizes);
+    free(args->passed);
+    *args = (ompjit__host_args){0};
+}
+
 ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
                                      ompjit__host_args *out,
                                      ompjit_error *err)
 {
-    enum { NUM_ARGS = 4, ARG_SIZES = 24, ARG_TYPES = 32 };
+    enum { NUM_ARGS = 4, BASE_POINTERS = 8, ARG_SIZES = 24, ARG_TYPES = 32 };
     *out = (ompjit__host_args){0};
     LLVMValueRef id = region_id(host, symbol);
     LLVMValueRef call = id ? find_launch(id) : NULL;
@@ -209,12 +245,13 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
         return OMPJIT_OK;
     out->types = calloc(n, sizeof *out->types);
     out->sizes = calloc(n, sizeof *out->sizes);
-    if (!out->types || !out->sizes) {
-        free(out->types);
-        free(out->sizes);
+    out->passed = calloc(n, sizeof *out->passed);
+    if (!out->types || !out->sizes || !out->passed) {
+        ompjit__host_args_free(out);
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     }
     out->n = n;
+    find_passed(first_of(stored(args, BASE_POINTERS)), out);
     for (unsigned i = 0; i < n; i++) {
         out->types[i] = element(types, i);
         out->sizes[i] = element(sizes, i);
