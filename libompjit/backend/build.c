@@ -205,6 +205,7 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     else if (!status && b->host)
         ompjit__heap_to_stack(b->m);
     if (!status && !b->host) {
+        status = ompjit__limit_shared(b->m, err);
         ompjit__keep_recursive_locals(b->m);
         ompjit__bound_threads(b->m, b->unit);
         ompjit__stride_loops(b->m);

@@ -216,6 +216,10 @@ void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
  * linked. ir/heap_to_stack.cc */
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
+/* Keeps openmp-opt from taking more shared memory for a kernel's variables than
+ * a team has. For NVPTX, before the runtime is linked. ir/shared_budget.c */
+ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err);
+
 /* Keeps openmp-opt from giving a variable of a recursive function one place for
  * all of its calls. For NVPTX, before openmp-opt. ir/recursive_locals.cc */
 void ompjit__keep_recursive_locals(LLVMModuleRef m);
