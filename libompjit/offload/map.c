@@ -42,10 +42,14 @@ static ompjit_status overlap(const ompjit__construct *c, const char *doing,
                         doing, want, c->dev->number, have);
 }
 
+/* What the `present` modifier makes of storage that is not there. In unified
+ * shared memory all is. */
 static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
                             ompjit_error *err)
 {
     char want[OMPJIT__RANGE_TEXT];
+    if (!(it->type & OMPJIT__MAP_PRESENT) || ompjit__is_unified(c->dev))
+        return OMPJIT_OK;
     item_text(want, it);
     return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                         "%s must be present on device %u (`present` modifier) "
@@ -227,12 +231,11 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
     if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT))
         return overlap(c, "map", it, entry, err);
     if (!entry) {
-        if (it->type & OMPJIT__MAP_PRESENT)
-            return absent(c, it, err);
-        if (!size)
-            return OMPJIT_OK;
+        ompjit_status st = absent(c, it, err);
+        if (st || !size)
+            return st;
         uint64_t pad = host == it->begin ? padding(it) : 0;
-        ompjit_status st = create(c, it, host, size, pad, &entry, err);
+        st = create(c, it, host, size, pad, &entry, err);
         if (st)
             return st;
         if (host == it->begin && it->base < it->begin)
@@ -424,7 +427,8 @@ static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
     return taken;
 }
 
-/* Finds the item's entry again and takes its count. */
+/* Finds the item's entry again and takes its count. Of storage that is present
+ * in part nothing is taken, as of one that is absent. */
 static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
                            bool entered, ompjit_error *err)
 {
@@ -444,12 +448,12 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
     if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT)) {
         ompjit__mapped *part = it->entry;
         it->entry = NULL;
-        return overlap(c, "unmap", it, part, err);
+        if (it->type & OMPJIT__MAP_PRESENT && !entered)
+            return overlap(c, "unmap", it, part, err);
     }
-    if (!it->entry && it->type & OMPJIT__MAP_PRESENT && !entered)
-        return absent(c, it, err);
-    ompjit_status st =
-        it->entry ? ompjit__construct_after(c, it->entry, err) : OMPJIT_OK;
+    ompjit_status st = it->entry ? ompjit__construct_after(c, it->entry, err)
+                       : entered ? OMPJIT_OK
+                                 : absent(c, it, err);
     if (st)
         return st;
     if (it->entry && counts)
@@ -578,18 +582,18 @@ ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
 
 /* ----------------------------------------------------------------- update */
 
-/* Copies one contiguous piece in the item's directions, if it is present. */
+/* Copies one contiguous piece in the item's directions, if all of it is
+ * present. */
 static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
                                   ompjit_error *err)
 {
     ompjit__mapped *entry;
     enum ompjit__found found =
         ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &entry);
-    if (found == OMPJIT__OVERLAPS)
+    if (found == OMPJIT__OVERLAPS && it->type & OMPJIT__MAP_PRESENT)
         return overlap(c, "update", it, entry, err);
-    if (found == OMPJIT__ABSENT)
-        return it->type & OMPJIT__MAP_PRESENT ? absent(c, it, err)
-                                              : OMPJIT_OK;
+    if (found != OMPJIT__CONTAINED)
+        return absent(c, it, err);
     ompjit_status st = ompjit__construct_after(c, entry, err);
     size_t size = (size_t)it->size;
     entry->shared = true;

@@ -178,6 +178,12 @@ bool ompjit__shares_memory(const ompjit_device *dev)
             (dev->shares_chip || (tgt && requires_unified(tgt))));
 }
 
+bool ompjit__is_unified(const ompjit_device *dev)
+{
+    return dev->ctx && dev->ctx->tgt && requires_unified(dev->ctx->tgt) &&
+           ompjit__shares_memory(dev);
+}
+
 bool ompjit__host_usable(const ompjit_device *dev)
 {
     return dev->borrows || ompjit__shares_memory(dev);

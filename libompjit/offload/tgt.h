@@ -81,6 +81,8 @@ ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
 /* Whether mapped data is the original: so the user chose, or the program
  * requires unified shared memory and the device can have it. */
 bool ompjit__shares_memory(const ompjit_device *dev);
+/* Whether the program requires it, and the device has it. */
+bool ompjit__is_unified(const ompjit_device *dev);
 /* Whether the device's code may use pointers to host memory. */
 bool ompjit__host_usable(const ompjit_device *dev);
 
