@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hold.h"
 #include "tool/tool.h"
 
 /* Something could not be written. At file scope because a program may leave by
@@ -23,15 +24,24 @@ static int cannot_write(const char *path)
     return EXIT_UNWRITTEN;
 }
 
+/* Beyond RLIMIT_FSIZE a write is an error, and no signal that ends the tool. */
+static bool write_all(FILE *out, const void *data, size_t size)
+{
+    ompjit__held held;
+    ompjit__hold(&held, SIGXFSZ);
+    bool good = fwrite(data, 1, size, out) == size;
+    good &= (out == stdout ? fflush(out) : fclose(out)) == 0;
+    ompjit__release(&held);
+    return good;
+}
+
 int write_output(const char *path, const void *data, size_t size)
 {
     bool standard = !strcmp(path, "-");
     FILE *out = standard ? stdout : fopen(path, "wb");
     if (!out)
         return cannot_write(path);
-    bool bad = fwrite(data, 1, size, out) != size;
-    bad |= (standard ? fflush(out) : fclose(out)) != 0;
-    if (!bad)
+    if (write_all(out, data, size))
         return EXIT_OK;
     if (standard)
         clearerr(out); /* told once */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hold.h"
 #include "base/profile.h"
 #include "cache/cache.h"
 #include "device/check.h"
@@ -281,9 +282,13 @@ static void tell_profile(ompjit_context *ctx)
         text[size - 1] = 0; /* its last newline */
         ompjit__tell(ctx, text);
     } else {
+        ompjit__held held;
+        ompjit__hold(&held, SIGXFSZ);
         FILE *f = fopen(ctx->profile_to, "we");
         bool done = f && fwrite(text, size, 1, f);
-        if (!f || fclose(f) || !done)
+        done = f && !fclose(f) && done;
+        ompjit__release(&held);
+        if (!done)
             ompjit__log(ctx, "cannot write %s, as OMPJIT_PROFILE asks",
                         ctx->profile_to);
     }

@@ -16,6 +16,7 @@
 
 #include "backend/assemble.h"
 #include "backend/cuda_files.h"
+#include "base/hold.h"
 
 extern char **environ;
 
@@ -66,6 +67,8 @@ static ompjit_status enter(struct workplace *w, ompjit_error *err)
 static ompjit_status write_ptx(const char *path, const ompjit__buf *ptx,
                                ompjit_error *err)
 {
+    ompjit__held held;
+    ompjit__hold(&held, SIGXFSZ);
     FILE *f = fopen(path, "wxe");
     bool good = f && fwrite(ptx->data, 1, strnlen(ptx->data, ptx->size), f);
     int cause = errno;
@@ -73,6 +76,7 @@ static ompjit_status write_ptx(const char *path, const ompjit__buf *ptx,
         good = false;
         cause = errno;
     }
+    ompjit__release(&held);
     return good ? OMPJIT_OK
                 : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
                                "cannot write %s: %s", path, strerror(cause));

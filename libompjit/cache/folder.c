@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hold.h"
 #include "cache/cache.h"
 
 enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -65,8 +66,11 @@ static void tag(int root)
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
+    ompjit__held held;
+    ompjit__hold(&held, SIGXFSZ);
     if (write(fd, text, sizeof text - 1) != (ssize_t)sizeof text - 1)
         unlinkat(root, "CACHEDIR.TAG", 0);
+    ompjit__release(&held);
     close(fd);
 }
 

@@ -233,6 +233,15 @@ static bool forget(ompjit__gpu *gpu, cu_pointer block)
     return ompjit__gpu_forget(gpu, &gpu->blocks, (void *)(uintptr_t)block);
 }
 
+/* A driver has all that pools need, or there are none. */
+static bool has_pools(const ompjit__gpu *gpu)
+{
+    const ompjit__cuda *cu = gpu->cu;
+    return gpu->facts.pools && cu->cuMemPoolCreate && cu->cuMemPoolDestroy &&
+           cu->cuMemPoolSetAttribute && cu->cuMemPoolTrimTo &&
+           cu->cuMemAllocFromPoolAsync && cu->cuMemFreeAsync;
+}
+
 /* What is freed in the pool is kept for the next that ask, up to a part of the
  * GPU's memory. NULL: this driver or GPU has no pools. */
 static cu_pool make_pool(ompjit__gpu *gpu)
@@ -244,7 +253,7 @@ static cu_pool make_pool(ompjit__gpu *gpu)
         .location = {OMPJIT__CU_MEM_LOCATION_TYPE_DEVICE, gpu->device}};
     uint64_t keep = gpu->info.memory / KEPT;
     cu_pool pool;
-    if (!gpu->facts.pools || !cu->cuMemPoolCreate || !cu->cuMemFreeAsync)
+    if (!has_pools(gpu))
         return NULL;
     cu_result r = cu->cuMemPoolCreate(&pool, (void *)&properties);
     if (r) {

@@ -88,11 +88,19 @@ static void abandon(ompjit__gpu *gpu, ompjit__queue *queue)
 
 /* Other threads may go on calling what is not allowed in a capture, since this
  * library's own streams are not the captured one. */
+/* A driver has all that graphs need, or there are none. */
+static bool has_graphs(const ompjit__cuda *cu)
+{
+    return cu->cuStreamBeginCapture && cu->cuStreamEndCapture &&
+           cu->cuGraphInstantiateWithFlags && cu->cuGraphLaunch &&
+           cu->cuGraphExecDestroy && cu->cuGraphDestroy;
+}
+
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err)
 {
     ompjit__gpu *gpu = dev->state;
-    if (!gpu->cu->cuStreamBeginCapture || !gpu->cu->cuGraphInstantiateWithFlags)
+    if (!has_graphs(gpu->cu))
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LAUNCH,
                             "graphs on cuda:%u: this driver is older than "
                             "CUDA 11.4",

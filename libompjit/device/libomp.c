@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "base/hold.h"
 #include "device/libomp.h"
 
 #define ROW(name, field, required) \
@@ -99,10 +101,26 @@ static bool load(ompjit__buf *causes)
     return false;
 }
 
+/* With its first call libomp makes a file that tells other copies of it that it
+ * is there. Where the process may write none, that call is made here: libomp
+ * gets along without. */
+static void start_limited(void)
+{
+    struct rlimit limit;
+    ompjit__held held;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    ompjit__hold(&held, SIGXFSZ);
+    loaded.table.omp_get_max_threads();
+    ompjit__release(&held);
+}
+
 static void load_once(void)
 {
     ompjit__buf causes = {0};
-    if (!load(&causes))
+    if (load(&causes))
+        start_limited();
+    else
         loaded.status = ompjit__fail(
             &loaded.error, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LOAD,
             "the OpenMP runtime libomp cannot be loaded:%s",

@@ -18,47 +18,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/hold.h"
 #include "frontend/frontend.h"
-
-/* --------------------------------------------------------------- SIGPIPE */
-
-/* Writing to a child that has died raises SIGPIPE in this thread; it is held
- * back, and taken away if it was not there before. */
-struct held {
-    sigset_t before;
-    bool was_pending;
-};
-
-static bool pipe_pending(void)
-{
-    sigset_t pending;
-    return !sigpending(&pending) && sigismember(&pending, SIGPIPE) == 1;
-}
-
-static void hold_sigpipe(struct held *held)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    held->was_pending = pipe_pending();
-    pthread_sigmask(SIG_BLOCK, &set, &held->before);
-}
-
-static void release_sigpipe(const struct held *held)
-{
-    if (!held->was_pending && pipe_pending()) {
-        static const struct timespec at_once;
-        sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, SIGPIPE);
-        sigtimedwait(&set, NULL, &at_once);
-    }
-    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
-}
 
 /* ------------------------------------------------------------- transfers */
 
@@ -89,8 +53,8 @@ static void push(int *fd, const ompjit__buf *from, size_t *sent, bool finished)
 /* Reads what is there, but not for ever; closes at the end. */
 static void pull(int *fd, ompjit__buf *into)
 {
-    enum { PIECES = 64 };
-    char chunk[65536];
+    enum { PIECES = 256 };
+    char chunk[16384];
     for (int i = 0; i < PIECES; i++) {
         ssize_t n = read(*fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
@@ -287,12 +251,12 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
         .talks = {host ? host : device, device},
         .n = host ? 2 : 1,
         .want_bitcode = true};
-    struct held held;
+    ompjit__held held;
     if (!host)
         hang_up(&device->child->host_ir);
-    hold_sigpipe(&held);
+    ompjit__hold(&held, SIGPIPE); /* of a child that has died */
     ompjit_status status = converse(&x, "clang", err);
-    release_sigpipe(&held);
+    ompjit__release(&held);
     return status;
 }
 

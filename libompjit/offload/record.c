@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hold.h"
 #include "offload/launch.h"
 
 /* "saxpy_l3" of "__omp_offloading_fe00_a7200e_saxpy_l3": the numbers are those
@@ -107,12 +108,15 @@ void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
     if (!path || !can_record(key))
         return;
     write_key(mod, key, &line);
+    ompjit__held held;
+    ompjit__hold(&held, SIGXFSZ);
     int fd = line.failed ? -1
                          : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                                 0666);
     if (fd < 0 || write(fd, line.data, line.size) != (ssize_t)line.size)
         ompjit__log(mod->ctx, "cannot record variants in %s: %s", path,
                     strerror(errno));
+    ompjit__release(&held);
     if (fd >= 0)
         close(fd);
     ompjit__buf_free(&line);
