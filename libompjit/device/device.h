@@ -29,6 +29,9 @@ typedef struct ompjit__geometry {
     uint32_t limit_ms;             /* that the launch may take, where it can be
                                       stopped; 0: any time */
     bool cooperative;              /* all teams run at the same time */
+    /* Not geometry, but what tells how long the launch will take: */
+    uint64_t trips;                /* iterations of its loop; 0: unknown  */
+    uint32_t size;                 /* digest of its arguments' magnitudes */
 } ompjit__geometry;
 
 /* A copy to the device of so many bytes has read them when it returns. */

@@ -21,6 +21,7 @@
 #include "device/host_limit.h"
 #include "device/host_lock.h"
 #include "device/host_team.h"
+#include "device/host_width.h"
 #include "device/libomp.h"
 #include "offload/abi.h"
 #include "runtime-bc/host_abi.h"
@@ -32,12 +33,14 @@ struct host {
     _Atomic bool catches; /* faults are held */
     ompjit__host_limits *limits;
     ompjit__host_blocks blocks;
+    ompjit__fork_costs fork_costs;
 };
 
 struct ompjit__loaded {
     ompjit__jit *jit;
     ompjit__device_environment environment; /* kernels read it */
     bool checked; /* its variables are the checker's memory */
+    bool waits;   /* it has loops that wait for other threads */
     ompjit__buf object; /* for line tables */
     ompjit__host_code code; /* known with the first function */
     uint32_t shared_size;
@@ -53,10 +56,7 @@ struct ompjit__function {
     char *symbol;
     const char *name; /* the symbol as it was given: aborts compare it */
     uintptr_t code_begin, code_end; /* of the section that has it */
-    /* Launches of teams that one OS thread or several could run, and what the
-     * latest of either kind took, in nanoseconds. */
-    _Atomic uint32_t launches;
-    _Atomic uint64_t took[2];
+    ompjit__paces paces; /* of launches that several OS threads can run */
 };
 
 struct ompjit__queue {
@@ -65,6 +65,7 @@ struct ompjit__queue {
 
 /* What kernels call of the engine; they find it before the process's own
  * symbols. */
+#define WAIT "ompjit_host_wait" /* what ir/wait_loops.cc calls */
 #define ENGINE(name) {#name, (void *)name}
 static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_self),        ENGINE(ompjit_host_barrier),
@@ -74,6 +75,7 @@ static const ompjit__absolute engine[] = {
     ENGINE(ompjit_host_clock),       ENGINE(ompjit_host_vprintf),
     ENGINE(ompjit_host_assert_failed), ENGINE(ompjit_host_lock_holder),
     ENGINE(ompjit_host_lock_lost),
+    {WAIT, (void *)ompjit_host_yield},
     {"malloc", (void *)ompjit_host_malloc},
     {"calloc", (void *)ompjit_host_calloc},
     {"realloc", (void *)ompjit_host_realloc},
@@ -244,6 +246,8 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
         return status;
     loaded->shared_size = *(const uint32_t *)shared_size;
     ompjit__buf_add(&loaded->object, image->bytes.data, image->bytes.size);
+    loaded->waits = memmem(image->bytes.data, image->bytes.size, WAIT,
+                           sizeof WAIT) != NULL;
     return loaded->object.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LOAD)
                                  : OMPJIT_OK;
 }
@@ -360,6 +364,8 @@ struct run {
      * teams, else NULL. */
     ompjit__host_team **shared;
     _Atomic bool begun;   /* a team has run */
+    bool timed;           /* nanoseconds: all OS threads', and the longest */
+    _Atomic uint64_t work, longest;
     pthread_mutex_t lock; /* status, err: the first failure */
     ompjit_status status;
     ompjit_error *err;
@@ -407,9 +413,8 @@ static void run_range(struct run *run, uint32_t first, uint32_t last)
     note_failure(run, status, &err);
 }
 
-/* The microtask of libomp's fork: each thread takes a block of the teams, or
- * a part of one. */
-static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
+/* Each thread takes a block of the teams, or a part of one. */
+static void take_part(struct run *run)
 {
     const struct ompjit__libomp *omp = run->host->libomp;
     uint64_t n = (uint64_t)omp->omp_get_num_threads();
@@ -417,7 +422,6 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
     uint32_t first = (uint32_t)(run->teams * i / n);
     uint32_t last = (uint32_t)(run->teams * (i + 1) / n);
     uint32_t crew = (uint32_t)n / run->teams; /* OS threads of a team */
-    ompjit__watch_serve(run->launch->watch);
     if (!run->shared)
         run_range(run, first, last);
     else if (crew > 1 && i / crew < run->teams)
@@ -425,7 +429,29 @@ static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
     else if (crew <= 1)
         for (uint32_t team = first; team < last; team++)
             ompjit__host_team_join(run->shared[team], 0, 1);
+}
+
+static void note_work(struct run *run, uint64_t ns)
+{
+    atomic_fetch_add_explicit(&run->work, ns, memory_order_relaxed);
+    uint64_t longest = atomic_load_explicit(&run->longest,
+                                            memory_order_relaxed);
+    while (ns > longest &&
+           !atomic_compare_exchange_weak_explicit(&run->longest, &longest, ns,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
+/* The microtask of libomp's fork. */
+static void run_share(int32_t *gtid, int32_t *btid, struct run *run)
+{
+    uint64_t start = run->timed ? ompjit__now() : 0;
+    ompjit__watch_serve(run->launch->watch);
+    take_part(run);
     ompjit__watch_serve(NULL);
+    if (run->timed)
+        note_work(run, ompjit__now() - start);
 }
 
 static void fork_threads(struct run *run, uint32_t n)
@@ -465,44 +491,72 @@ static void run_shared(struct run *run, uint32_t n)
     }
 }
 
-/* A team of more threads than there are processors: one that computes is faster
- * on all of them, one whose threads often wait for each other on one. The first
- * launch tries the one, the second the other, and then the better is taken;
- * now and then the other again, as data and the machine's load change. */
-static void run_faster(struct run *run, uint32_t n)
+/* The ways to run it on up to `most` OS threads. A team of more threads than
+ * there are processors is faster on all of them where it computes, and on one
+ * where its threads often wait for each other. */
+static ompjit__width_choice ways(struct run *run, uint32_t threads,
+                                 uint32_t most)
 {
-    enum { ALONE, SHARED, RETRY = 64 };
-    ompjit__function *f = run->function;
-    uint32_t launch = atomic_fetch_add(&f->launches, 1);
-    int how = f->took[SHARED] < f->took[ALONE] ? SHARED : ALONE;
-    if (launch < 2)
-        how = launch == 0 ? ALONE : SHARED;
-    else if (launch % RETRY == 0)
-        how = how == ALONE ? SHARED : ALONE;
-    uint64_t start = ompjit__now();
-    if (how == SHARED)
-        run_shared(run, n);
-    else if (run->teams > 1)
+    uint64_t all = (uint64_t)run->teams * threads;
+    bool by_threads = threads > 1 && run->teams < most;
+    bool by_teams = run->teams > 1 && (!by_threads || all > most);
+    ompjit__width_choice c = {
+        .paces = &run->function->paces,
+        .costs = &run->host->fork_costs,
+        .trips = run->launch->geometry->trips,
+        .size = run->launch->geometry->size,
+    };
+    /* A team may wait for one behind it. */
+    if (run->teams == 1 || !run->function->loaded->waits)
+        c.crew[OMPJIT__WIDTH_ONE] = 1;
+    if (by_teams)
+        c.crew[OMPJIT__WIDTH_TEAMS] = run->teams < most ? run->teams : most;
+    if (by_threads)
+        c.crew[OMPJIT__WIDTH_THREADS] = all < most ? (uint32_t)all : most;
+    if (by_teams)
+        c.first = OMPJIT__WIDTH_TEAMS;
+    else if (all <= most)
+        c.first = OMPJIT__WIDTH_THREADS;
+    return c;
+}
+
+static void run_as(struct run *run, const ompjit__width_choice *c)
+{
+    if (c->width == OMPJIT__WIDTH_TEAMS)
         fork_threads(run, run->teams);
+    else if (c->width == OMPJIT__WIDTH_THREADS)
+        run_shared(run, c->crew[c->width]);
     else
-        run_range(run, 0, 1);
-    f->took[how] = ompjit__now() - start;
+        run_range(run, 0, run->teams);
+}
+
+/* How many OS threads it may have. */
+static uint32_t most_of(struct run *run, uint32_t threads)
+{
+    const ompjit__geometry *g = run->launch->geometry;
+    if ((run->teams == 1 && threads == 1) ||
+        ompjit__width_alone(&run->function->paces, g->trips, g->size))
+        return 1;
+    const struct ompjit__libomp *omp = libomp_of(run->dev);
+    return omp ? (uint32_t)omp->omp_get_max_threads() : 1;
 }
 
 static void run_all(struct run *run, uint32_t threads)
 {
-    const struct ompjit__libomp *omp =
-        run->teams > 1 || threads > 1 ? libomp_of(run->dev) : NULL;
-    uint32_t most = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
-    uint64_t all = (uint64_t)run->teams * threads;
-    if (most == 1)
+    uint32_t most = most_of(run, threads);
+    if (most == 1) {
         run_range(run, 0, run->teams);
-    else if (threads == 1 || run->teams >= most)
-        fork_threads(run, run->teams);
-    else if (all <= most)
-        run_shared(run, (uint32_t)all);
-    else
-        run_faster(run, most);
+        return;
+    }
+    ompjit__width_choice c = ways(run, threads, most);
+    ompjit__width_choose(&c);
+    run->timed = c.weight != 0;
+    uint64_t start = run->timed ? ompjit__now() : 0;
+    run_as(run, &c);
+    uint64_t ns = run->timed ? ompjit__now() - start : 0;
+    if (c.width == OMPJIT__WIDTH_ONE)
+        run->work = ns;
+    ompjit__width_note(&c, ns, run->work, run->longest);
 }
 
 static ompjit_status check_geometry(const ompjit__function *f,
@@ -785,6 +839,7 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     }
     ompjit__host_blocks_init(&host->blocks);
+    ompjit__fork_costs_init(&host->fork_costs);
     dev->state = host;
     if (ompjit__libomp_here())
         libomp_of(dev);

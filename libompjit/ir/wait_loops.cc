@@ -3,7 +3,8 @@
 // Loops that wait for another thread of the team. On a GPU the other thread
 // runs meanwhile; on the host device it may be a fiber of the same OS thread,
 // which runs only when this one gives way. So each round of such a loop ends
-// with a yield.
+// with a yield, of a name of its own: the device asks whether an image has any
+// (device/host.c), since the other thread may be of another team.
 //
 // A loop waits if it reads the same place again by an atomic or volatile
 // access, and stores nothing but by atomic operations. A loop that repeats a
@@ -25,6 +26,7 @@ extern "C" void ompjit__yield_in_wait_loops(LLVMModuleRef m); // ir/ir.h is C
 namespace {
 
 constexpr StringLiteral yield_name = "ompjit_host_yield";
+constexpr StringLiteral wait_name = "ompjit_host_wait";
 constexpr StringLiteral engine_prefix = "ompjit_";
 
 bool is_engine(const Instruction &i)
@@ -49,8 +51,10 @@ bool may_wait(const Function &f)
 
 bool is_yield(const Instruction &i)
 {
-    return is_engine(i) &&
-           cast<CallBase>(i).getCalledFunction()->getName() == yield_name;
+    if (!is_engine(i))
+        return false;
+    StringRef name = cast<CallBase>(i).getCalledFunction()->getName();
+    return name == yield_name || name == wait_name;
 }
 
 // A function that only looks: all it changes are variables of its own.
@@ -180,7 +184,7 @@ void ompjit__yield_in_wait_loops(LLVMModuleRef ref)
     if (none_of(m, may_wait))
         return;
     FunctionCallee yield =
-        m.getOrInsertFunction(yield_name, Type::getVoidTy(m.getContext()));
+        m.getOrInsertFunction(wait_name, Type::getVoidTy(m.getContext()));
     for (Function &f : m)
         if (!f.isDeclaration())
             yield_in(f, yield);

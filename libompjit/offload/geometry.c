@@ -146,7 +146,8 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
                             .limit_ms = r->run_limit_ms
                                             ? r->run_limit_ms
                                             : dev->ctx->run_limit_ms,
-                            .cooperative = r->cooperative};
+                            .cooperative = r->cooperative,
+                            .trips = r->tripcount};
     for (int d = 1; d < 3; d++) {
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;
         g->threads[d] = r->threads[d] ? r->threads[d] : 1;
@@ -155,6 +156,19 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
         choose_host(k, dev, r, g);
     else
         choose_cuda(k, r, &dev->limits, g);
+}
+
+/* Arguments that are values bound inner loops: launches whose arguments have
+ * the same highest bits have about the same work. */
+static uint32_t size_of(const ompjit__call *call)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    uint32_t digest = 0;
+    for (unsigned i = 0; i < k->nparams; i++)
+        if (k->params[i].kind != OMPJIT__PARAM_POINTER && call->values[i])
+            digest += (i + 1) * 0x9e3779b1u *
+                      (uint32_t)(64 - __builtin_clzll(call->values[i]));
+    return digest;
 }
 
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g)
@@ -168,4 +182,5 @@ void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g)
     } else {
         choose(k, call->dev, call->request, g);
     }
+    g->size = size_of(call);
 }
