@@ -130,6 +130,36 @@ launches() {
     done
 }
 
+# sizes BODY REST: loops of all sizes, turn by turn in one process. The peer is
+# the better of one thread and all; then clang's program, behind ours.
+sizes() {
+    sizes_group="loops, without a pause"
+    [ "$2" = 0 ] || sizes_group="loops, after $2 ms of rest"
+    "$ompjit" run -O3 "$srcdir/bench/sizes.c" "$1" "$2" >"$out/sizes.ours"
+    "$out/sizes" "$1" "$2" >"$out/sizes.clang"
+    awk -v OFS='\t' -v group="$sizes_group" -v body="$1" '
+        { name = body ", " $1 " iterations"; best = $3 < $4 ? $3 : $4
+          print group, name, "ours", $2, "us"
+          print group, name, "better of 1 and all", best, "us" }
+        ' "$out/sizes.ours" >>"$samples"
+    paste -d' ' "$out/sizes.ours" "$out/sizes.clang" |
+        awk -v OFS='\t' -v group="$sizes_group" -v body="$1" '
+        { name = body ", " $1 " iterations"
+          print group ", clang", name, "ours", $2, "us"
+          print group ", clang", name, "clang", $6, "us" }' >>"$samples"
+}
+
+loop_sizes() {
+    note "loops of 10 to 10 million iterations"
+    native "$out/sizes" "$srcdir/bench/sizes.c" -DNATIVE
+    for _ in $(seq "$rounds"); do
+        for rest in 0 300; do
+            sizes cheap $rest
+            sizes dear $rest
+        done
+    done
+}
+
 # start NAME SIDE COMMAND...
 start() {
     start_name=$1 start_side=$2; shift 2
@@ -236,6 +266,7 @@ specialization
 variants
 cubins
 launches
+loop_sizes
 starts
 cache
 proteus

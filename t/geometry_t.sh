@@ -3,8 +3,9 @@
 #
 # The geometry that a launch runs with: under the checker what a plain run has,
 # and in execution mode 6, for which flang leaves the loop out that goes from
-# chunk to chunk, no iteration is left out whatever the geometry. That clauses
-# hold is shown by t/programs/geometry.c.
+# chunk to chunk, no iteration is left out whatever the geometry. How many OS
+# threads run a launch changes from launch to launch (t/width_t.c) and no result.
+# That clauses hold is shown by t/programs/geometry.c.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
 unset OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT
@@ -89,4 +90,52 @@ do
         --host-ir "$tmp/host.ll" "$tmp/six.ll"
     is "$out" 1000 "  all iterations"
 done
+
+# -------------------------------------------- the OS threads of a launch
+
+# Sums of floats depend on how many teams there are, and a team may wait for
+# one behind it.
+cat >"$tmp/same.c" <<'E2'
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+static float x[20000];
+int main(void)
+{
+    int wrong = 0, turn = 0;
+    for (int i = 0; i < 20000; i++)
+        x[i] = 1.0f / (float)(i + 1);
+    for (int n = 10; n <= 20000; n *= 44) {
+        float first = 0;
+        for (int k = 0; k < 400; k++) {
+            float sum = 0;
+#pragma omp target teams distribute parallel for reduction(+ : sum) \
+    map(to : x)
+            for (int i = 0; i < n; i++)
+                sum += x[i];
+            if (!k)
+                first = sum;
+            wrong += memcmp(&sum, &first, sizeof sum) != 0;
+        }
+    }
+    for (int k = 0; k < 200; k++) {
+#pragma omp target teams num_teams(2) map(turn)
+        {
+            if (omp_get_team_num() == 1) {
+                #pragma omp atomic
+                turn++;
+            } else {
+                for (int seen = 0; seen <= k;) {
+                    #pragma omp atomic read
+                    seen = turn;
+                }
+            }
+        }
+    }
+    printf("%d %d\n", wrong, turn);
+}
+E2
+succeeds "small loops, many times" env OMP_NUM_THREADS=2 timeout 100 "$ompjit" \
+    run --device=host "$tmp/same.c"
+is "$out" "0 200" "  same sums, and teams that wait go on"
 done_testing
