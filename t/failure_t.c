@@ -13,12 +13,14 @@
 
 enum { N = 64 };
 
-/* `late` fails when it has changed its data, `early` before it begins, since it
+/* `late` fails when its one team has changed its data (of several teams one
+ * that fails may stop one that has not begun), `early` before it begins, since it
  * maps a section of negative length. */
 static const char source[] =
     "#include <omp.h>\n"
     "void late(int n, int *y) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: y[:n])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: y[:n]) \\\n"
+    "    num_teams(1)\n"
     "  for (int i = 0; i < n; i++) {\n"
     "    y[i] += 1;\n"
     "    if (i == n - 1 && !omp_is_initial_device()) __builtin_trap();\n"
