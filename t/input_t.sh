@@ -29,6 +29,24 @@ like "$(cat "$tmp/unwrapped.ll")" 'kmpc_parallel_60.*omp_outlined, ptr null,' \
     "a region of a generic kernel without the workers' function"
 runs "region without a wrapper" "$tmp/unwrapped.ll" "$tmp/host.ll"
 
+# ------------------------------------------------------- locals that are shared
+right='7 8 9 10 11 12 13 14 99 27 6'
+"$ompjit" compile "$srcdir/t/programs/shared_locals.c" -o "$tmp/locals.ll" &&
+    "$ompjit" compile "$srcdir/t/programs/shared_locals.c" --emit host-ll \
+        -o "$tmp/locals-host.ll"
+sed 's/call align 16 ptr @__kmpc_alloc_shared(i64 \([0-9]*\))/alloca [\1 x i8]/
+    /call void @__kmpc_free_shared/d' "$tmp/locals.ll" >"$tmp/plain.ll"
+is "$(grep -c 'alloc_shared(i64 [0-9]' "$tmp/locals.ll") \
+$(grep -c 'alloc_shared(i64 [0-9]' "$tmp/plain.ll")" "4 0" \
+    "shared locals become plain allocas"
+runs "shared locals as plain allocas" "$tmp/plain.ll" "$tmp/locals-host.ll"
+sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
+    >"$tmp/long.ll"
+fails_with 'counted: .*a parallel region refers to the local variable n of' \
+    "a shared local of unknown size" \
+    "$ompjit" compile "$tmp/long.ll" -o "$tmp/long.ptx"
+right='25 25 25 25 25 25 25 25 0 4'
+
 # ------------------------------------------------- full debug information
 # half TRIPLE OPTION... -o FILE
 half() {

@@ -12,7 +12,8 @@
  *   diagnose.c  what the application gets to read of the diagnostics
  *   ir.c        both halves into a unit, as for IR that was given:
  *               upgrade.c (kernel_check.c, debug_wrapper.cc,
- *               region_wrapper.c, reduction.c), hosthalf.c, describe.c
+ *               region_wrapper.c, shared_locals.c, reduction.c),
+ *               hosthalf.c, describe.c
  *               (param_types.c, reach.c, observe.c), name.c
  */
 #ifndef OMPJIT_FRONTEND_H
@@ -285,6 +286,13 @@ void ompjit__inline_debug_kernels(LLVMModuleRef m);
 /* Gives the regions of generic kernels wrappers where calls have none. Of LLVM
  * 22's dialect. region_wrapper.c */
 ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);
+/* Does the kernel's main thread run what is in no parallel region?
+ * region_wrapper.c */
+bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
+/* Moves locals of such kernels that their regions refer to where every thread
+ * of the team sees them. Of LLVM 22's dialect. ABI errors. shared_locals.c */
+ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
 /* What clang gets wrong in the functions of reductions. reduction.c */
 ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,

@@ -17,7 +17,7 @@ bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f)
     return false;
 }
 
-static void add(ompjit__reached *r, LLVMValueRef f)
+void ompjit__reached_add(ompjit__reached *r, LLVMValueRef f)
 {
     if (ompjit__is_reached(r, f))
         return;
@@ -38,7 +38,7 @@ static void add_operands(ompjit__reached *r, LLVMValueRef i)
         return;
     for (int k = 0; k < LLVMGetNumOperands(i); k++)
         if (LLVMIsAFunction(LLVMGetOperand(i, (unsigned)k)))
-            add(r, LLVMGetOperand(i, (unsigned)k));
+            ompjit__reached_add(r, LLVMGetOperand(i, (unsigned)k));
 }
 
 static void add_from(ompjit__reached *r, LLVMValueRef f)
@@ -53,7 +53,7 @@ static void add_from(ompjit__reached *r, LLVMValueRef f)
 ompjit__reached ompjit__reached_by(LLVMValueRef function)
 {
     ompjit__reached r = {0};
-    add(&r, function);
+    ompjit__reached_add(&r, function);
     for (size_t i = 0; i < r.n && !r.failed; i++)
         add_from(&r, r.functions[i]);
     return r;

@@ -18,6 +18,8 @@ typedef struct ompjit__reached {
 } ompjit__reached;
 
 ompjit__reached ompjit__reached_by(LLVMValueRef function);
+/* Unless it is there. Other values than functions can be collected so too. */
+void ompjit__reached_add(ompjit__reached *r, LLVMValueRef f);
 bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f);
 /* Does it reach a function with such a name? */
 bool ompjit__reaches(const ompjit__reached *r, bool (*is)(const char *name));

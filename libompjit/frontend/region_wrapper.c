@@ -132,7 +132,7 @@ static bool any_lacks_wrapper(LLVMValueRef parallel)
     return u;
 }
 
-static bool is_generic(LLVMModuleRef m, LLVMValueRef f)
+bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f)
 {
     LLVMValueRef env =
         ompjit__is_kernel(f) ? ompjit__environment_variable(m, f) : NULL;
@@ -155,7 +155,7 @@ ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err)
     w.b = LLVMCreateBuilderInContext(c);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f)) {
-        if (!is_generic(m, f))
+        if (!ompjit__is_generic(m, f))
             continue;
         ompjit__reached r = ompjit__reached_by(f);
         failed |= r.failed;

@@ -349,6 +349,8 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     status = lengthen_all(m, err);
     if (!status)
         status = ompjit__wrap_regions(m, err);
+    if (!status)
+        status = ompjit__share_locals(m, name, err);
     return status ? status : ompjit__mend_reductions(m, err);
 }
 
