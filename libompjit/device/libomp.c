@@ -30,6 +30,14 @@ static const ompjit__symbol symbols[] = {
     ROW("omp_in_parallel", omp_in_parallel, true),
     ROW("__kmpc_init_allocator", kmpc_init_allocator, false),
     ROW("omp_default_mem_space", omp_default_mem_space, false),
+    ROW("omp_alloc", omp_alloc, false),
+    ROW("omp_aligned_alloc", omp_aligned_alloc, false),
+    ROW("omp_calloc", omp_calloc, false),
+    ROW("omp_aligned_calloc", omp_aligned_calloc, false),
+    ROW("omp_realloc", omp_realloc, false),
+    ROW("omp_free", omp_free, false),
+    ROW("omp_get_default_allocator", omp_get_default_allocator, false),
+    ROW("omp_get_default_device", omp_get_default_device, false),
 };
 
 static struct {

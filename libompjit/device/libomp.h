@@ -24,6 +24,17 @@ struct ompjit__libomp {
     void *(*kmpc_init_allocator)(int32_t gtid, uint64_t memspace, int32_t n,
                                  void *traits);
     const uint64_t *omp_default_mem_space;
+    /* For offload/target_memory.c. */
+    void *(*omp_alloc)(size_t size, uint64_t allocator);
+    void *(*omp_aligned_alloc)(size_t align, size_t size, uint64_t allocator);
+    void *(*omp_calloc)(size_t n, size_t size, uint64_t allocator);
+    void *(*omp_aligned_calloc)(size_t align, size_t n, size_t size,
+                                uint64_t allocator);
+    void *(*omp_realloc)(void *ptr, size_t size, uint64_t allocator,
+                         uint64_t free_allocator);
+    void (*omp_free)(void *ptr, uint64_t allocator);
+    uint64_t (*omp_get_default_allocator)(void);
+    int (*omp_get_default_device)(void);
 };
 
 /* Loads it on first use, by any thread; it stays for the life of the process,

@@ -67,7 +67,8 @@ static bool translate_space(const struct ompjit__libomp *omp, uint64_t *space)
 }
 
 /* __kmpc_init_allocator. 0 is omp_null_allocator: the specification's answer
- * to what cannot be had. */
+ * to what cannot be had. An allocator of a target memory space is the
+ * predefined one, whose number is the space's (target_memory.c). */
 static uint64_t kmpc_init_allocator(int32_t gtid, uint64_t space, int32_t n,
                                     const struct trait *traits)
 {
@@ -75,6 +76,8 @@ static uint64_t kmpc_init_allocator(int32_t gtid, uint64_t space, int32_t n,
     if (n < 0 || ompjit__libomp(&omp, NULL) || !omp->kmpc_init_allocator ||
         !translate_space(omp, &space))
         return 0;
+    if (space >= SPACE_TARGET_FIRST && space <= SPACE_TARGET_LAST)
+        return space;
     struct trait *kept = calloc((size_t)n + 1, sizeof *kept);
     int32_t nkept = 0;
     bool good = kept != NULL;

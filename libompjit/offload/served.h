@@ -124,6 +124,18 @@ int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx, void *dst,
                                        const size_t *dst_dims,
                                        const size_t *src_dims, int dst_device,
                                        int src_device, int ndeps, void **deps);
+/* target_memory.c */
+void *ompjit__s_aligned_alloc(ompjit_context *ctx, size_t align, size_t size,
+                              uint64_t allocator);
+void *ompjit__s_aligned_calloc(ompjit_context *ctx, size_t align, size_t n,
+                               size_t size, uint64_t allocator);
+void *ompjit__s_alloc(ompjit_context *ctx, size_t size, uint64_t allocator);
+void *ompjit__s_calloc(ompjit_context *ctx, size_t n, size_t size,
+                       uint64_t allocator);
+void ompjit__s_free(ompjit_context *ctx, void *ptr, uint64_t allocator);
+void *ompjit__s_realloc(ompjit_context *ctx, void *ptr, size_t size,
+                        uint64_t allocator, uint64_t free_allocator);
+
 void *ompjit__s_target_memset(ompjit_context *ctx, void *ptr, int value,
                               size_t size, int device);
 void *ompjit__s_target_memset_async(ompjit_context *ctx, void *ptr, int value,

@@ -460,6 +460,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
     if (!tgt)
         return;
     ompjit__interop_free_all(tgt->interops);
+    ompjit__omp_blocks_free(tgt->memory);
     for (ompjit__kernels *t = atomic_load(&tgt->kernels), *next; t; t = next) {
         next = t->outgrown;
         free(t);

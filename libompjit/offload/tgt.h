@@ -61,6 +61,7 @@ struct ompjit__tgt {
     void *fatal_data;
     ompjit_after_failure after;    /* DEFAULT is as KEEP                  */
     ompjit__interop *interops;     /* all there are                       */
+    struct ompjit__omp_block *memory; /* target_memory.c; under the lock     */
     char **uids;                   /* of each device, made when asked for */
 };
 
@@ -77,6 +78,9 @@ ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
 ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
                                      ompjit_device *dev, size_t index,
                                      ompjit_error *err);
+
+/* Frees the list, not the memory. target_memory.c */
+void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
 
 /* Whether mapped data is the original: so the user chose, or the program
  * requires unified shared memory and the device can have it. */
