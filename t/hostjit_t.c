@@ -481,6 +481,26 @@ static void failures(void)
     ompjit__hostjit_free(NULL);
 }
 
+/* flang divides the size of a section by that of its elements, exactly, which
+ * it need not be. */
+static void inexact_mapper(void)
+{
+    static const char ir[] =
+        "define void @__tgt_push_mapper_component(ptr %a) { ret void }\n"
+        "define i32 @count(i32 %size) {\n"
+        " call void @__tgt_push_mapper_component(ptr null)\n"
+        " %n = udiv exact i32 %size, 24\n ret i32 %n }\n";
+    struct program p = {.mod.ctx = &p.ctx};
+    p.mod.unit.name = ompjit__strdup("mapper.ll");
+    p.mod.unit.opt_level = 3;
+    ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
+    if (start(&p)) {
+        int (*count)(int) = (int (*)(int))function(&p, "count");
+        ok(count && count(100) == 4, "a mapper's division with a rest");
+    }
+    end(&p);
+}
+
 /* The 32-byte entries of clang 18 and 19. */
 static void old_entries(void)
 {
@@ -585,6 +605,7 @@ int main(void)
     no_libomp();
     openmp();
     failures();
+    inexact_mapper();
     old_entries();
     weak_references();
     position_dependent();

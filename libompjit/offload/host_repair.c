@@ -10,6 +10,10 @@
  * descriptor gets that address. And it is a local variable, also where a task of
  * `nowait` reads it later: the task gets a copy, which ompjit__strided_free
  * frees. Unoptimized IR is expected.
+ *
+ * And what flang 22 gets wrong in a mapper: it says that the size of a section
+ * is a multiple of its elements' size, which it need not be, and LLVM divides
+ * by a multiplication that then gives any number.
  */
 #include <string.h>
 
@@ -168,8 +172,34 @@ static void repair_block(LLVMBuilderRef b, LLVMBasicBlockRef block)
             tell_begin(b, i);
 }
 
+/* ---------------------------------------------------------------- mappers */
+
+static void drop_exact(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMGetInstructionOpcode(i) == LLVMUDiv ||
+                LLVMGetInstructionOpcode(i) == LLVMSDiv)
+                LLVMSetExact(i, false);
+}
+
+/* A mapper is what tells of components. */
+static void repair_mappers(LLVMModuleRef m)
+{
+    LLVMValueRef push = LLVMGetNamedFunction(m, "__tgt_push_mapper_component");
+    for (LLVMUseRef u = push ? LLVMGetFirstUse(push) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (LLVMIsACallInst(call))
+            drop_exact(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+    }
+}
+
 void ompjit__host_repair(LLVMModuleRef m)
 {
+    repair_mappers(m);
     static const char *const names[] = {
         "__tgt_target_data_update_mapper",
         "__tgt_target_data_update_nowait_mapper"};
