@@ -259,7 +259,14 @@ program nine.c 'int nine(void);' 'int main(void) { return nine(); }'
 status_is 9 "-l and -L" "$ompjit" run -L "$tmp/inc" -lnine -lm "$tmp/nine.c"
 fails_with "lnine.*no shared library" "-l without -L" \
     "$ompjit" run -lnine "$tmp/nine.c"
-fails_with "nine" "an undefined function" "$ompjit" run "$tmp/nine.c"
+fails_with "undefined symbols: nine$" "an undefined function" \
+    "$ompjit" run "$tmp/nine.c"
+like "$(cat "$tmp/stderr")" '--source.*-l.*-rdynamic.*name="x.cpp"' \
+    "  and where it can come from"
+program ten.cpp 'namespace n { int ten(int, const char *); }' \
+    'int main() { return n::ten(3, ""); }'
+fails_with "undefined symbols: n::ten\\(int, char const\\*\\)" \
+    "an undefined function of C++" "$ompjit" run "$tmp/ten.cpp"
 
 # ------------------------------------------------------------------ compile
 for ending in ll bc ptx o; do

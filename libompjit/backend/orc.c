@@ -63,6 +63,56 @@ static void collect(void *data, LLVMErrorRef error)
     LLVMDisposeErrorMessage(text);
 }
 
+extern char *__cxa_demangle(const char *mangled, char *out, size_t *length,
+                            int *status);
+
+/* ORC's list "a, b" as a person reads it. Only a name that begins with _Z is a
+ * mangled one: "i" alone would be a type's. */
+static void add_names(ompjit__buf *out, const char *names, const char *end)
+{
+    static const char separator[] = ", ";
+    while (names < end) {
+        const char *next = strstr(names, separator);
+        size_t n = (size_t)((next && next < end ? next : end) - names);
+        char *name = malloc(n + 1);
+        if (!name) {
+            out->failed = true;
+            return;
+        }
+        memcpy(name, names, n);
+        name[n] = 0;
+        char *readable = strncmp(name, "_Z", 2)
+                             ? NULL
+                             : __cxa_demangle(name, NULL, NULL, &(int){0});
+        ompjit__buf_printf(out, "%s%s", out->size ? separator : "",
+                           readable ? readable : name);
+        free(readable);
+        free(name);
+        names += n + sizeof separator - 1;
+    }
+}
+
+static ompjit_status undefined_symbols(const ompjit__jit *jit,
+                                       const char *names, const char *end,
+                                       ompjit_error *err)
+{
+    ompjit__buf readable = {0};
+    add_names(&readable, names, end);
+    ompjit_status status =
+        readable.failed
+            ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
+            : ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                           "%s: undefined symbols: %s\n"
+                           "They can come from a further source (--source), a "
+                           "library (-l), or the application, where it is "
+                           "linked with -rdynamic; C++ functions are found by "
+                           "a source that is C++ by its name "
+                           "(name=\"x.cpp\").",
+                           jit->name, readable.data);
+    ompjit__buf_free(&readable);
+    return status;
+}
+
 static ompjit_status link_failure(ompjit__jit *jit, LLVMErrorRef error,
                                   ompjit_error *err)
 {
@@ -77,9 +127,7 @@ static ompjit_status link_failure(ompjit__jit *jit, LLVMErrorRef error,
         return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                             "%s: %s", jit->name, report);
     names += sizeof undefined - 1;
-    return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
-                        "%s: undefined symbols: %.*s", jit->name,
-                        (int)(end - names), names);
+    return undefined_symbols(jit, names, end, err);
 }
 
 /* --------------------------------------------------------------- symbols */
