@@ -85,10 +85,17 @@ static const struct {
                             "define i32 @f(i32 %x) { "
                             "%r = load i32, ptr @v\n ret i32 %r }",
      -1},
-    {"a common symbol", "@v = common global i32 0\n"
-                        "define i32 @f(i32 %x) { "
-                        "%r = load i32, ptr @v\n ret i32 %r }",
-     -1},
+    {"common symbols",
+     "@v = common global i32 0\n@w = common global [9 x i64] zeroinitializer, "
+     "align 64\n@x = common global i8 0\n"
+     "define i32 @f(i32 %x) { store i32 %x, ptr @v\n"
+     " %n = load i64, ptr getelementptr (i64, ptr @w, i64 8)\n"
+     " store i64 4, ptr getelementptr (i64, ptr @w, i64 8)\n"
+     " store i8 9, ptr @x\n %a = load volatile i32, ptr @v\n"
+     " %m = trunc i64 %n to i32\n %p = ptrtoint ptr @w to i64\n"
+     " %q = and i64 %p, 63\n %u = trunc i64 %q to i32\n"
+     " %s = add i32 %a, %m\n %r = add i32 %s, %u\n ret i32 %r }",
+     3},
     {"an indirect function", "@g = ifunc i32 (i32), ptr @h\n"
                              "define ptr @h() { ret ptr @f }\n"
                              "define i32 @f(i32 %x) { ret i32 %x }",

@@ -100,6 +100,18 @@ static const char *name_of(const struct link *l, const Elf64_Sym *s)
     return s->st_name < l->names_size ? l->names + s->st_name : "";
 }
 
+static bool commons_sound(const struct link *l)
+{
+    for (size_t i = 0; i < l->nsymbols; i++) {
+        const Elf64_Sym *s = &l->symbols[i];
+        if (s->st_shndx == SHN_COMMON &&
+            (s->st_value > 4096 || s->st_value & (s->st_value - 1) ||
+             s->st_size > INT32_MAX))
+            return false;
+    }
+    return true;
+}
+
 /* Only what this linker does. */
 static bool read_sections(struct link *l)
 {
@@ -125,7 +137,7 @@ static bool read_sections(struct link *l)
         if (s->sh_flags & SHF_TLS || s->sh_addralign > 4096)
             return false;
     }
-    return l->symbols != NULL;
+    return l->symbols && commons_sound(l);
 }
 
 /* ---------------------------------------------------------------- layout */
@@ -151,6 +163,20 @@ static bool holds_frames(const struct link *l, const Elf64_Shdr *s)
                     names->sh_size - s->sh_name);
 }
 
+/* Variables that the object leaves to its linker to place (-fcommon): their
+ * value is an alignment. Until there is memory their addresses are offsets. */
+static void place_commons(struct link *l, size_t *at)
+{
+    for (size_t i = 0; i < l->nsymbols; i++) {
+        const Elf64_Sym *s = &l->symbols[i];
+        if (s->st_shndx != SHN_COMMON)
+            continue;
+        *at = align(*at, s->st_value);
+        l->addresses[i] = *at;
+        *at += s->st_size;
+    }
+}
+
 /* Where each section goes, as an offset + 1 in `places` until there is memory.
  * The unwinder wants four zero bytes behind the frames. */
 static void lay_out(struct link *l, size_t *at)
@@ -170,6 +196,8 @@ static void lay_out(struct link *l, size_t *at)
                 *at += sizeof(uint32_t);
             }
         }
+        if (part == VARIABLES)
+            place_commons(l, at);
         if (part == FIXED) {
             *at = l->stubs = align(*at, OMPJIT__ELF_STUB);
             *at += l->nsymbols * OMPJIT__ELF_STUB;
@@ -210,6 +238,10 @@ static bool resolve(struct link *l, const Elf64_Sym *s, uint64_t *out)
     unsigned type = ELF64_ST_TYPE(s->st_info);
     if (type == STT_GNU_IFUNC || type == STT_TLS)
         return false;
+    if (s->st_shndx == SHN_COMMON) {
+        *out += (uint64_t)(uintptr_t)l->out->memory;
+        return true;
+    }
     if (s->st_shndx == SHN_ABS) {
         *out = s->st_value;
         return true;
