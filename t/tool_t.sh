@@ -464,7 +464,7 @@ int main(void) {
     int a[10] = {0};
 #pragma omp target enter data map(to: a[2:4])
 #ifdef UPDATE
-#pragma omp target update to(a[0:10])
+#pragma omp target update to(present: a[0:10])
 #else
 #pragma omp target map(tofrom: a[0:10])
     a[0] = 1;
@@ -476,6 +476,6 @@ fails_with 'cannot map a\[0:10\] \(.*part\.c:2\), 40 bytes at .* only a part of 
     "a map error names the variables" "$ompjit" run --device=host \
     --host-memory=separate "$tmp/part.c"
 fails_with 'cannot update a\[0:10\] \(.*part\.c:2\), 40 bytes' \
-    "and an update's" "$ompjit" run --device=host --host-memory=separate \
+    "and, where all has to be present, an update's" "$ompjit" run --device=host --host-memory=separate \
     -DUPDATE "$tmp/part.c"
 done_testing
