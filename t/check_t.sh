@@ -534,6 +534,52 @@ is $? 66 "IR without debug information"
 like "$(cat "$tmp/stderr")" \
     "write of 4 bytes .*in function .*main.*, which has no line numbers" \
     "  is reported by function"
+# ---------------------------------------------------------------- places
+printf '\n\n\n\n  p[i] = 1;\n' >"$tmp/body.h"
+cat >"$tmp/included.c" <<'END'
+int main(void)
+{
+    int *p = (int *)400;
+#pragma omp target is_device_ptr(p)
+    for (int i = 0; i < 4; i++) {
+#include "body.h"
+    }
+}
+END
+check "$tmp/included.c"
+is $? 66 "an error in an included file"
+like "$(cat "$tmp/stderr")" "write of 4 bytes through p at [^ ]*/body.h:5:8" \
+    "  has that file's name"
+fails_with "access to unmapped memory at 0x190 \(body.h:5\)" \
+    "  and a fault there" "$ompjit" run "$tmp/included.c"
+
+# As it runs without the option: 256 threads, and their race.
+case_of "threads by a thread_limit" <<'END'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int test[256];
+    for (int i = 0; i < 256; i++)
+        test[i] = i;
+#pragma omp target teams num_teams(1) thread_limit(256) map(test)
+    {
+        int s[256];
+#pragma omp parallel
+        {
+            int t = omp_get_thread_num();
+            s[t] = test[t];       //! race
+#ifdef FIXED
+#pragma omp barrier
+#endif
+            test[t] = s[255 - t]; //! race
+        }
+    }
+    return printf("%d %d\n", test[0], test[255]) < 0;
+}
+END
+is "$(cat "$tmp/stdout")" "255 0" "  the result, too"
+
 for program in num_threads detach state_machine lastprivate; do
     cp "$srcdir/t/programs/$program.c" "$tmp/p.c"
     check -fopenmp-version=60 "$tmp/p.c" host >"$tmp/stdout"

@@ -27,10 +27,52 @@ using llvm::object::ObjectFile;
 using llvm::object::SectionRef;
 using llvm::object::SymbolRef;
 
+static bool has_directives_only(const llvm::Module &m)
+{
+    for (const llvm::DICompileUnit *unit : m.debug_compile_units())
+        if (unit->getEmissionKind() !=
+            llvm::DICompileUnit::DebugDirectivesOnly)
+            return false;
+    return true;
+}
+
+static llvm::DICompileUnit *with_tables(const llvm::DICompileUnit *u)
+{
+    return llvm::DICompileUnit::getDistinct(
+        u->getContext(), u->getSourceLanguage(), u->getFile(),
+        u->getProducer(), u->isOptimized(), u->getFlags(),
+        u->getRuntimeVersion(), u->getSplitDebugFilename(),
+        llvm::DICompileUnit::LineTablesOnly, u->getEnumTypes(),
+        u->getRetainedTypes(), u->getGlobalVariables(),
+        u->getImportedEntities(), u->getMacros(), u->getDWOId(),
+        u->getSplitDebugInlining(), u->getDebugInfoForProfiling(),
+        u->getNameTableKind(), u->getRangesBaseAddress(), u->getSysRoot(),
+        u->getSDK());
+}
+
+/* LLVM's own reduction takes from a line of an included file its file. */
+static void directives_to_tables(llvm::Module &m)
+{
+    llvm::DebugInfoFinder finder;
+    finder.processModule(m);
+    llvm::NamedMDNode *units = m.getNamedMetadata("llvm.dbg.cu");
+    for (unsigned i = 0; units && i < units->getNumOperands(); i++) {
+        auto *old = llvm::cast<llvm::DICompileUnit>(units->getOperand(i));
+        llvm::DICompileUnit *unit = with_tables(old);
+        units->setOperand(i, unit);
+        for (llvm::DISubprogram *f : finder.subprograms())
+            if (f->getUnit() == old)
+                f->replaceUnit(unit);
+    }
+}
+
 /* Line directives, the least that IR can have, make no table by themselves. */
 void ompjit__line_tables(LLVMModuleRef m)
 {
-    llvm::stripNonLineTableDebugInfo(*llvm::unwrap(m));
+    if (has_directives_only(*llvm::unwrap(m)))
+        directives_to_tables(*llvm::unwrap(m));
+    else
+        llvm::stripNonLineTableDebugInfo(*llvm::unwrap(m));
 }
 
 /* Code that is inlined where no subprogram is loses its lines. */
