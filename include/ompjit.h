@@ -515,9 +515,10 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
 unsigned ompjit_module_kernel_count(ompjit_module *mod);
 ompjit_kernel *ompjit_module_kernel_at(ompjit_module *mod, unsigned i);
 
-/* A kernel by name: its symbol, the function it stands in ("saxpy"), or that
- * and a line ("saxpy:12") where a function has several. The error lists the
- * kernels there are. */
+/* A kernel by name: its symbol, the function it stands in ("saxpy"), the whole
+ * name of that in C++, with or without its parameters ("ns::axpy<float>"), or
+ * any but the symbol and a line ("saxpy:12") where a function has several. The
+ * error lists the kernels there are. */
 ompjit_status ompjit_module_kernel(ompjit_module *mod, const char *name,
                                    ompjit_kernel **kernel, ompjit_error *err);
 
@@ -536,7 +537,9 @@ typedef struct ompjit_kernel_info {
     uint32_t nparams;   /* arguments a launch passes                      */
     uint32_t max_threads; /* a team may have; 0: no bound                 */
     uint32_t max_teams;   /* 0: no bound                                  */
-} ompjit_kernel_info; /* of CUDA: mode BARE, line 0 */
+} ompjit_kernel_info; /* of CUDA: mode BARE, line 0. A generic kernel has mode
+                         GENERIC_SPMD once code that runs all threads from its
+                         beginning was made of it for a GPU               */
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info);
 
 /* One parameter, with the source's type. Kernels have parameters in the order

@@ -128,6 +128,9 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
 /* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
  * themselves or what C++ made them of, line 0. malloc'd. frontend/name.c */
 char *ompjit__kernel_name(const char *symbol, unsigned *line);
+/* The same with scopes, template arguments and parameters of C++:
+ * "ns::axpy<float>(float*, int)". */
+char *ompjit__kernel_signature(const char *symbol);
 
 /* Bitcode as text, appended. ir/print.c */
 ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,

@@ -348,6 +348,46 @@ like "$out" "mode +SPMD" "  the mode"
 like "$out" "parameters +(n 8 bytes, x pointer|x pointer, n 8 bytes)" \
     "  the parameters"
 like "$out" "on sm_90 +([0-9]+ registers|not known)" "  what it uses"
+program modes.c '#include <omp.h>' '#include <stdio.h>' 'void f(int *test) {' \
+    '#pragma omp target teams num_teams(1) thread_limit(256) map(test[:256])' \
+    '{ int s[256];' '#pragma omp parallel num_threads(256)' \
+    '{ int t = omp_get_thread_num(); s[t] = test[t];' '#pragma omp barrier' \
+    'test[t] = s[255 - t]; } } }' \
+    'void sum(int n, int *x) {' '#pragma omp target map(x[:n])' \
+    'for (int i = 1; i < n; i++) { printf("%d", i);' '#pragma omp parallel' \
+    'x[omp_get_thread_num()] += x[i]; } }'
+succeeds "inspect a generic kernel" "$ompjit" inspect -q "$tmp/modes.c"
+like "$(echo "$out" | sed -n '/^f:/,/^  mode/p')" "mode +SPMD, generic in the source" \
+    "  that becomes SPMD: the mode in the end"
+if echo "$out" | grep -q occupancy; then
+    like "$(echo "$out" | sed -n '/^f:/,/occup/p')" "teams of 256 threads" \
+        "  occupancy without a warp for the main thread"
+    like "$(echo "$out" | sed -n '/^sum:/,/occup/p')" "teams of 160 threads" \
+        "  and with it for one that stays generic"
+fi
+like "$(echo "$out" | sed -n '/^sum:/,/^  mode/p')" "mode +generic$" \
+    "  that stays so"
+succeeds "explain it" "$ompjit" explain -q "$tmp/modes.c"
+like "$out" '^f:4 \(SPMD, generic in the source\)' "  the same mode"
+like "$out" '^sum:[0-9]+ \(generic\)' "  and the other's"
+program names.cpp 'namespace ns { template <class T, int N> void axpy(T *x) {' \
+    '#pragma omp target map(x[:N])' 'x[0] = N; } }' \
+    'void f(int *p) { ns::axpy<int, 3>(p); }' \
+    'void f(float *p) { ns::axpy<float, 5>(p); }' \
+    'void g(int *p) {' '#pragma omp target map(p[:1])' 'p[0] = 1; }' \
+    'void g(float *p) {' '#pragma omp target map(p[:1])' 'p[0] = 1; }' \
+    'void h(float *p) {' '#pragma omp target map(p[:1])' 'p[0] = 1; }'
+succeeds "inspect C++" "$ompjit" inspect -q "$tmp/names.cpp"
+for name in 'ns::axpy<int, 3>\(int\*\):2' 'ns::axpy<float, 5>\(float\*\):2' \
+    'g\(int\*\):7' 'g\(float\*\):10' h:13; do
+    like "$out" "^$name$" "  names an instance or overload"
+done
+for name in 'ns::axpy<int, 3>' 'ns::axpy<int, 3>:2' 'ns::axpy<int, 3>(int*)'; do
+    succeeds "explain $name" "$ompjit" explain --arch host "$tmp/names.cpp" "$name"
+    like "$out" '^ns::axpy<int, 3>\(int\*\):2' "  finds it"
+done
+fails_with 'more than one kernel axpy; .*axpy<int, 3>' "explain axpy" \
+    "$ompjit" explain --arch host "$tmp/names.cpp" axpy
 succeeds "inspect IR" "$ompjit" inspect --quiet "$tmp/ok.ll"
 like "$out" "^scale" "  names the kernel"
 succeeds "no kernels" "$ompjit" inspect "$tmp/nomain.c"

@@ -132,3 +132,18 @@ int dumps_write(const struct options *o, ompjit_module *mod, const char *arch)
         status = dump(o->dumps.items[i], mod, o->arch ? o->arch : arch);
     return status;
 }
+
+/* ------------------------------------------------------------------ modes */
+
+void modes_settle(ompjit_module *mod, const char *arch)
+{
+    ompjit_kernel_info info = {.mode = OMPJIT_MODE_SPMD};
+    void *ptx;
+    size_t size;
+    for (unsigned i = 0; info.mode != OMPJIT_MODE_GENERIC &&
+                         i < ompjit_module_kernel_count(mod); i++)
+        ompjit_kernel_info_get(ompjit_module_kernel_at(mod, i), &info);
+    if (info.mode == OMPJIT_MODE_GENERIC &&
+        !ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, arch, &ptx, &size, NULL))
+        ompjit_bytes_free(ptx);
+}

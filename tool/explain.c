@@ -311,6 +311,7 @@ static int explain(const struct plan *plan, ompjit_module *mod)
     ompjit_kernel *kernel;
     ompjit_error err;
     int status;
+    modes_settle(mod, plan->arch);
     if (!plan->o->kernel)
         status = explain_all(plan, mod);
     else if (ompjit_module_kernel(mod, plan->o->kernel, &kernel, &err))

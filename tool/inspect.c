@@ -10,11 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/module.h"
 #include "backend/cuda_files.h"
 #include "tool/tool.h"
 
 static const char *const modes[] = {"bare", "generic", "SPMD",
-                                    "generic, made SPMD"};
+                                    "SPMD, generic in the source"};
 
 static void bound(const char *what, unsigned n)
 {
@@ -108,7 +109,9 @@ static int show_kernel(const struct options *o, ompjit_kernel *kernel,
 {
     ompjit_kernel_info info;
     ompjit_kernel_info_get(kernel, &info);
-    printf("%s", info.name);
+    char *title = ompjit__kernel_title(kernel);
+    printf("%s", title ? title : info.name);
+    free(title);
     if (info.line)
         printf(":%u", info.line);
     printf("\n  symbol      %s\n  mode        %s\n", info.symbol,
@@ -204,6 +207,7 @@ static int show(const struct options *o, ompjit_module *mod, const char *arch)
 {
     unsigned n = ompjit_module_kernel_count(mod);
     int status = dumps_write(o, mod, arch);
+    modes_settle(mod, arch);
     if (!n)
         printf("%s has no target regions\n", o->file);
     for (unsigned i = 0; i < n && !status; i++)

@@ -2,7 +2,8 @@
  *
  * The ompjit command: what its files share. The tool is a user of ompjit.h; of
  * the library's internals it uses the table of runtime functions (table.c), the
- * search for CUDA's programs (inspect.c) and the names of variables (session.c).
+ * search for CUDA's programs and the whole names of kernels (inspect.c), and the
+ * names of variables (session.c).
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H
@@ -121,6 +122,9 @@ int outputs_finish(int status);
 int dumps_check(const struct options *o);
 /* Writes what --dump asks for; `arch` where --arch says nothing. */
 int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
+/* Has the modes of generic kernels settled, which code for a GPU may change:
+ * ompjit_kernel_info_get and ompjit_kernel_explain tell the last one then. */
+void modes_settle(ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
 /* What --profile asks for. */

@@ -230,15 +230,19 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
                                     ompjit_error *err)
 {
     static const char *const modes[] = {"bare", "generic", "SPMD",
-                                        "generic, made SPMD"};
+                                        "SPMD, generic in the source"};
     if (!kernel || !text)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_explain: a kernel and a place for "
                             "the text are needed");
     struct text t = {.k = desc(kernel)};
     ompjit__sightings *seen = atomic_load(&kernel->sightings);
-    ompjit__buf_printf(&t.buf, "%s:%u (%s)\n", t.k->name, t.k->line,
-                       modes[t.k->mode & 3]);
+    char *title = ompjit__kernel_title(kernel);
+    ompjit_kernel_info info;
+    ompjit_kernel_info_get(kernel, &info);
+    ompjit__buf_printf(&t.buf, "%s:%u (%s)\n", title ? title : t.k->name,
+                       t.k->line, modes[info.mode & 3]);
+    free(title);
     for (unsigned i = 0; i < t.k->nparams; i++)
         add_param(&t, kernel, i);
     if (seen)

@@ -27,25 +27,65 @@ ompjit_kernel *ompjit_module_kernel_at(ompjit_module *mod, unsigned i)
     return mod && i < mod->unit.nkernels ? &mod->kernels[i] : NULL;
 }
 
-/* Is `name` the kernel's symbol, its function, or "function:line"? */
-static bool has_name(const ompjit__kernel_desc *k, const char *name)
+/* The length of `name` without the kernel's line, ":3", at its end. */
+static size_t without_line(const ompjit__kernel_desc *k, const char *name)
 {
-    if (!strcmp(k->symbol, name) || !strcmp(k->name, name))
-        return true;
-    size_t n = strlen(k->name);
     char line[16];
-    snprintf(line, sizeof line, ":%u", k->line);
-    return !strncmp(k->name, name, n) && !strcmp(name + n, line);
+    size_t size = strlen(name);
+    size_t n = (size_t)snprintf(line, sizeof line, ":%u", k->line);
+    return size > n && !strcmp(name + size - n, line) ? size - n : size;
 }
 
-/* "saxpy:3, dot:8" */
-static void list_kernels(const ompjit__unit *unit, ompjit__buf *out)
+/* Is `name` the kernel's symbol, its function, its whole name in C++, or that
+ * without the parameters? A line may follow. */
+static bool has_name(const ompjit__kernel_desc *k, const char *name)
 {
-    for (unsigned i = 0; i < unit->nkernels; i++) {
-        const ompjit__kernel_desc *k = &unit->kernels[i];
-        ompjit__buf_printf(out, "%s%s", i ? ", " : "", k->name);
+    size_t n = without_line(k, name);
+    if (!strcmp(k->symbol, name) ||
+        (strlen(k->name) == n && !strncmp(k->name, name, n)))
+        return true;
+    char *whole = ompjit__kernel_signature(k->symbol);
+    bool found = whole && !strncmp(whole, name, n) &&
+                 (whole[n] == '(' || !whole[n]);
+    free(whole);
+    return found;
+}
+
+/* Has another function of the module the short name, too? */
+static bool shares_name(const ompjit_kernel *kernel, const char *whole)
+{
+    const ompjit__unit *unit = &kernel->mod->unit;
+    bool shared = false;
+    for (unsigned i = 0; i < unit->nkernels && !shared; i++) {
+        if (strcmp(unit->kernels[i].name, desc(kernel)->name))
+            continue;
+        char *other = ompjit__kernel_signature(unit->kernels[i].symbol);
+        shared = other && strcmp(other, whole) != 0;
+        free(other);
+    }
+    return shared;
+}
+
+char *ompjit__kernel_title(const ompjit_kernel *kernel)
+{
+    char *whole = ompjit__kernel_signature(desc(kernel)->symbol);
+    if (whole && (memchr(whole, '<', strcspn(whole, "(")) ||
+                  shares_name(kernel, whole)))
+        return whole;
+    free(whole);
+    return ompjit__strdup(desc(kernel)->name);
+}
+
+/* "saxpy:3, axpy<float>(int, float*):8" */
+static void list_kernels(const ompjit_module *mod, ompjit__buf *out)
+{
+    for (unsigned i = 0; i < mod->unit.nkernels; i++) {
+        const ompjit__kernel_desc *k = &mod->unit.kernels[i];
+        char *title = ompjit__kernel_title(&mod->kernels[i]);
+        ompjit__buf_printf(out, "%s%s", i ? ", " : "", title ? title : k->name);
         if (k->line)
             ompjit__buf_printf(out, ":%u", k->line);
+        free(title);
     }
 }
 
@@ -53,7 +93,7 @@ static ompjit_status name_error(const ompjit_module *mod, const char *name,
                                 unsigned found, ompjit_error *err)
 {
     ompjit__buf list = {0};
-    list_kernels(&mod->unit, &list);
+    list_kernels(mod, &list);
     ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API, "%s: %s kernel %s%s%s",
         mod->unit.name, found ? "more than one" : "no", name,
@@ -89,6 +129,16 @@ static uint32_t bound(int32_t n)
     return n > 0 ? (uint32_t)n : 0;
 }
 
+void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
+                        const ompjit__buf *modes)
+{
+    for (unsigned i = 0; i < modes->size; i++)
+        if ((kernel == OMPJIT__ALL_KERNELS || kernel == i) &&
+            modes->data[i] == OMPJIT_MODE_GENERIC_SPMD)
+            atomic_store_explicit(&mod->kernels[i].made_spmd, true,
+                                  memory_order_relaxed);
+}
+
 void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info)
 {
     if (!info)
@@ -97,8 +147,12 @@ void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info)
     if (!kernel)
         return;
     const ompjit__kernel_desc *k = desc(kernel);
+    bool made_spmd = atomic_load_explicit(&kernel->made_spmd,
+                                          memory_order_relaxed);
     *info = (ompjit_kernel_info){.line = k->line,
-                                 .mode = (ompjit_mode)k->mode,
+                                 .mode = made_spmd
+                                             ? OMPJIT_MODE_GENERIC_SPMD
+                                             : (ompjit_mode)k->mode,
                                  .nparams = k->nparams,
                                  .max_threads = bound(k->max_threads),
                                  .max_teams = bound(k->max_teams)};
@@ -158,6 +212,7 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                              OMPJIT_FORMAT_CUBIN, &spec, &image, err);
     if (status)
         return status;
+    ompjit__note_modes(kernel->mod, OMPJIT__ALL_KERNELS, &image.modes);
     status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
                           "the cubin for %s does not tell what kernel %s uses",
                           arch, k->name);

@@ -220,6 +220,7 @@ static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
         mod->ctx, &mod->unit, arch, format, &spec, &image, err);
     if (status)
         return status;
+    ompjit__note_modes(mod, OMPJIT__ALL_KERNELS, &image.modes);
     status = give(&image.bytes, data, size, err);
     if (!status)
         image.bytes = (ompjit__buf){0};

@@ -57,6 +57,16 @@ void ompjit__record_variant(ompjit_module *mod,
 /* tune.c */
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
+/* What an image for a GPU says of the modes of kernels (image->modes) holds for
+ * other images, too; of one kernel, or OMPJIT__ALL_KERNELS: kernel.c */
+void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
+                        const ompjit__buf *modes);
+
+/* The name of the kernel's function for people; the whole one of C++ where the
+ * function is of a template, or others have the short one, too. malloc'd, or
+ * NULL. kernel.c */
+char *ompjit__kernel_title(const ompjit_kernel *kernel);
+
 /* NULL and an INVALID error where the kernel has no such one: kernel.c */
 const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
                                              unsigned i, ompjit_error *err);

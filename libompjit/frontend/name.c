@@ -90,44 +90,54 @@ static bool ends_type(const char *s, const char *p, const char *end)
     return !end || p[-1] == '>';
 }
 
-/* "void ns::axpy<float>(float*, int)" to "axpy": what stands before the first
- * outermost bracket that is not a scope's, and behind the last "::" or blank
- * outside of all brackets. malloc'd. */
-static char *plain(const char *s)
+/* "void ns::axpy<float>(float*, int)": where "ns" begins, and "axpy", and where
+ * that ends, before the first outermost bracket that is not a scope's. */
+struct parts {
+    const char *scope, *name, *end;
+};
+
+static struct parts find_parts(const char *s)
 {
-    const char *start = s, *end = NULL;
+    struct parts it = {s, s, NULL};
     struct depth d = {0};
     for (const char *p = s; *p; p++) {
         bool outside = !d.round && !d.angle;
         size_t op = outside ? operator_at(s, p) : 0;
         if (op) {
             p += op - 1;
-            end = p + 1;
+            it.end = p + 1;
         } else if (bracket(&d, *p)) {
-            if (outside && !end && p > start)
-                end = p;
+            if (outside && !it.end && p > it.name)
+                it.end = p;
         } else if (outside && *p == ':' && p[1] == ':') {
-            start = ++p + 1;
-            end = NULL;
-        } else if (outside && *p == ' ' && ends_type(s, p, end)) {
-            start = p + 1;
-            end = NULL;
+            it.name = ++p + 1;
+            it.end = NULL;
+        } else if (outside && *p == ' ' && ends_type(s, p, it.end)) {
+            it.scope = it.name = p + 1;
+            it.end = NULL;
         }
     }
-    size_t n = end ? (size_t)(end - start) : strlen(start);
-    return ompjit__format("%.*s", (int)n, start);
+    if (!it.end)
+        it.end = it.name + strlen(it.name);
+    return it;
 }
 
-static char *demangled(const char *name)
+/* "axpy", or whole: "ns::axpy<float>(float*, int)"; malloc'd. */
+static char *demangled(const char *name, bool whole)
 {
     int status = -1;
     char *full = __cxa_demangle(name, NULL, NULL, &status);
-    char *short_name = full ? plain(full) : NULL;
+    if (!full)
+        return ompjit__strdup(name);
+    struct parts it = find_parts(full);
+    char *text = whole ? ompjit__strdup(it.scope)
+                       : ompjit__format("%.*s", (int)(it.end - it.name),
+                                        it.name);
     free(full);
-    return short_name ? short_name : ompjit__strdup(name);
+    return text;
 }
 
-char *ompjit__kernel_name(const char *symbol, unsigned *line)
+static char *readable(const char *symbol, bool whole, unsigned *line)
 {
     static const char prefix[] = "__omp_offloading_";
     const char *name = symbol, *at = NULL;
@@ -144,7 +154,18 @@ char *ompjit__kernel_name(const char *symbol, unsigned *line)
                     : ompjit__strdup(name);
     if (!copy || strncmp(copy, "_Z", 2))
         return copy;
-    char *readable = demangled(copy);
+    char *text = demangled(copy, whole);
     free(copy);
-    return readable;
+    return text;
+}
+
+char *ompjit__kernel_name(const char *symbol, unsigned *line)
+{
+    return readable(symbol, false, line);
+}
+
+char *ompjit__kernel_signature(const char *symbol)
+{
+    unsigned line;
+    return readable(symbol, true, &line);
 }

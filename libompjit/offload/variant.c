@@ -403,19 +403,6 @@ static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
     return status;
 }
 
-/* What a GPU's image says of the modes of its kernels holds for others, too. */
-static void note_modes(ompjit_module *mod, const ompjit__variant *v)
-{
-    const ompjit__variant_key *key = &v->key;
-    if (key->dev->limits.kind == OMPJIT_DEVICE_HOST)
-        return;
-    for (unsigned i = 0; i < v->modes.size; i++)
-        if ((key->kernel == OMPJIT__ALL_KERNELS || key->kernel == i) &&
-            v->modes.data[i] == OMPJIT_MODE_GENERIC_SPMD)
-            atomic_store_explicit(&mod->kernels[i].made_spmd, true,
-                                  memory_order_relaxed);
-}
-
 /* Loads what is built for v->key. */
 static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
                            ompjit__loaded *base, ompjit_error *err)
@@ -450,7 +437,8 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     if (!status) {
         v->modes = image.modes;
         image.modes = (ompjit__buf){0};
-        note_modes(mod, v);
+        if (key->dev->limits.kind != OMPJIT_DEVICE_HOST)
+            ompjit__note_modes(mod, key->kernel, &v->modes);
     }
     ompjit__image_free(&image);
     return status;
