@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stack.h"
 #include "device/fault.h"
 #include "ompjit.h"
 #include "tap.h"
@@ -296,7 +297,7 @@ static void *stack_end(void *unused)
     pthread_attr_getstack(&attributes, &low, &size);
     pthread_attr_destroy(&attributes);
     ompjit__fault_thread();
-    return ompjit__fault_stack_end() == (uintptr_t)low ? low : NULL;
+    return ompjit__stack_end() == (uintptr_t)low ? low : NULL;
 }
 
 static void stack_ends(void)

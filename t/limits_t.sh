@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# A process that may write no files, one whose threads have small stacks, and
-# one that is interrupted.
+# A process that may write no files, and one that is interrupted.
 . "${srcdir:-.}/t/tap.sh"
 
 cat >"$tmp/one.c" <<'END'

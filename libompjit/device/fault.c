@@ -16,11 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/stack.h"
 #include "device/fault.h"
 #include "device/host_thread.h"
 
@@ -249,7 +248,7 @@ struct bounds {
 static struct bounds bounds_below(uintptr_t high)
 {
     enum { MOST = 1 << 30 };
-    uintptr_t low = ompjit__fault_stack_end();
+    uintptr_t low = ompjit__stack_end();
     return (struct bounds){low ? low : high > MOST ? high - MOST : 0, high};
 }
 
@@ -451,7 +450,6 @@ void ompjit__fault_drop(void)
 enum { STACK = 64 << 10 };
 static _Thread_local bool prepared
     __attribute__((tls_model("initial-exec")));
-static _Thread_local uintptr_t stack_end;
 static pthread_key_t stack_key;
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 
@@ -468,41 +466,6 @@ static void free_stack(void *stack)
 static void make_key(void)
 {
     pthread_key_create(&stack_key, free_stack);
-}
-
-/* Of the first thread, whose stack grows as far as its limit lets it, from the
- * page that ends with the program's name; 0: nobody knows. The C library would
- * read /proc/self/maps. */
-static uintptr_t first_stack_end(void)
-{
-    const char *name = (const char *)getauxval(AT_EXECFN);
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct rlimit limit;
-    if (!name || getrlimit(RLIMIT_STACK, &limit))
-        return 0;
-    uintptr_t top = ((uintptr_t)name + strlen(name) + page) & -page;
-    return limit.rlim_cur < top ? top - (uintptr_t)limit.rlim_cur : 0;
-}
-
-static void find_stack_end(void)
-{
-    pthread_attr_t attributes;
-    void *low;
-    size_t size;
-    if (getpid() == gettid()) {
-        stack_end = first_stack_end();
-        return;
-    }
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return;
-    if (!pthread_attr_getstack(&attributes, &low, &size))
-        stack_end = (uintptr_t)low;
-    pthread_attr_destroy(&attributes);
-}
-
-uintptr_t ompjit__fault_stack_end(void)
-{
-    return stack_end;
 }
 
 /* A fault while its signal is blocked would end the process. */
@@ -522,7 +485,7 @@ void ompjit__fault_thread(void)
         return;
     prepared = true;
     unblock();
-    find_stack_end();
+    ompjit__stack_find();
     if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
         return;
     pthread_once(&stack_once, make_key);

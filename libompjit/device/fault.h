@@ -35,8 +35,5 @@ bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
 /* When a device thread that has trapped is out of its kernel. */
 void ompjit__fault_left(void);
 
-/* The lowest address of the calling OS thread's stack, 0 where
- * ompjit__fault_thread has not asked. */
-uintptr_t ompjit__fault_stack_end(void);
 
 #endif

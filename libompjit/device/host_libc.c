@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/stack.h"
 #include "device/fault.h"
 #include "device/host_libc.h"
 #include "device/host_thread.h"
@@ -30,7 +31,7 @@ static void need_stack(uintptr_t pc)
     const struct fiber *f = current;
     uintptr_t end = f->carrier ? (uintptr_t)f->carrier->stack.base +
                                      OMPJIT__HOST_GUARD
-                               : ompjit__fault_stack_end();
+                               : ompjit__stack_end();
     if ((uintptr_t)__builtin_frame_address(0) - end < ROOM)
         fail(pc, "its stack overflowed");
 }

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "backend/backend.h"
+#include "base/stack.h"
+#include "ir/no_memory.h"
 
 /* ---------------------------------------------------------- fatal errors */
 
@@ -27,6 +30,7 @@ struct guard {
     struct guard *outer;
     sigjmp_buf leave;
     char *reason;
+    bool no_memory;
 };
 
 static _Thread_local struct guard *innermost;
@@ -42,26 +46,13 @@ static void fatal(const char *reason)
     siglongjmp(g->leave, 1);
 }
 
-/* No destructor of the frames that are left runs. Lost are: LLVM's objects on
- * the heap (pass managers, machine functions, the module, its context) and
- * what f itself allocated. LLVM holds no lock while it calls the handler. */
-ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
-                            void *arg, ompjit_stage stage, ompjit_error *err)
+void ompjit__guard_leave(void)
 {
-    struct guard g = {.outer = innermost};
-    ompjit__llvm_init();
-    innermost = &g;
-    ompjit_status status;
-    if (!sigsetjmp(g.leave, 0)) {
-        status = f(arg, err);
-    } else {
-        status = ompjit__fail(err, OMPJIT_ERR_COMPILE, stage,
-                              "LLVM gave up: %s",
-                              g.reason ? g.reason : "(out of memory)");
-        free(g.reason);
-    }
-    innermost = g.outer;
-    return status;
+    struct guard *g = innermost;
+    if (!g)
+        return;
+    g->no_memory = true;
+    siglongjmp(g->leave, 1);
 }
 
 /* -------------------------------------------------------- initialization */
@@ -92,11 +83,20 @@ static void construct(void)
  * first thresholds they go to the system each time and cost 1900 page faults in
  * the next build, a fifth of its time. glibc raises its thresholds when a block
  * as large is freed, unless the application has set them. */
-static void keep_heap(void)
+static bool keep_heap(void)
 {
     enum { BLOCK = 8 << 20 };
     void *volatile block = malloc(BLOCK);
     free(block);
+    return block;
+}
+
+/* LLVM's start cannot fail, so it needs its memory for certain. */
+static atomic_bool started;
+
+static bool can_start(void)
+{
+    return atomic_load(&started) || keep_heap();
 }
 
 static void init(void)
@@ -104,6 +104,7 @@ static void init(void)
     keep_heap();
     construct();
     LLVMInstallFatalErrorHandler(fatal);
+    ompjit__handle_no_malloc();
     LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
@@ -116,12 +117,87 @@ static void init(void)
     LLVMInitialize##llvm##AsmPrinter();                                        \
     LLVMInitialize##llvm##AsmParser();
 #include "base/cpu.def"
+    atomic_store(&started, true);
 }
 
 void ompjit__llvm_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init);
+}
+
+/* ---------------------------------------------------------------- guards */
+
+/* What a guard runs in a thread of its own. */
+struct apart {
+    ompjit_status (*f)(void *arg, ompjit_error *err);
+    void *arg;
+    ompjit_stage stage;
+    ompjit_error *err;
+    ompjit_status status;
+};
+
+static void *run_apart(void *arg)
+{
+    struct apart *a = arg;
+    a->status = ompjit__guard(a->f, a->arg, a->stage, a->err);
+    return NULL;
+}
+
+/* LLVM is written for a stack of 8 MiB. */
+static ompjit_status guard_apart(struct apart *a)
+{
+    enum { STACK = 8 << 20 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    int cause = pthread_create(&thread, &attributes, run_apart, a);
+    pthread_attr_destroy(&attributes);
+    if (cause)
+        return ompjit__fail(a->err, OMPJIT_ERR_NO_MEMORY, a->stage,
+                            "this thread's stack is too small for LLVM, and "
+                            "another one cannot be had: %s", strerror(cause));
+    pthread_join(thread, NULL);
+    return a->status;
+}
+
+static bool is_cramped(void)
+{
+    enum { ENOUGH = 1 << 20 };
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t end = ompjit__stack_find();
+    return end && here > end && here - end < ENOUGH;
+}
+
+/* No destructor of the frames that are left runs. Lost are: LLVM's objects on
+ * the heap (pass managers, machine functions, the module, its context) and
+ * what f itself allocated. LLVM holds no lock while it calls the handler. */
+ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
+                            void *arg, ompjit_stage stage, ompjit_error *err)
+{
+    struct guard g = {.outer = innermost};
+    if (!g.outer && is_cramped())
+        return guard_apart(
+            &(struct apart){.f = f, .arg = arg, .stage = stage, .err = err});
+    if (!can_start())
+        return ompjit__no_memory(err, stage);
+    ompjit__llvm_init();
+    ompjit__handle_no_new();
+    innermost = &g;
+    ompjit_status status;
+    if (!sigsetjmp(g.leave, 0)) {
+        status = f(arg, err);
+    } else if (g.no_memory) {
+        status = ompjit__no_memory(err, stage);
+    } else {
+        status = ompjit__fail(err, OMPJIT_ERR_COMPILE, stage,
+                              "LLVM gave up: %s",
+                              g.reason ? g.reason : "(out of memory)");
+        free(g.reason);
+    }
+    innermost = g.outer;
+    return status;
 }
 
 /* ----------------------------------------------------------- diagnostics */
