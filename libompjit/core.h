@@ -212,6 +212,7 @@ typedef struct ompjit__image {
                           loads it runs                                 */
     bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
                          fills                                          */
+    bool lines; /* somebody asked for line tables: debuggers are told      */
     ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
                           ompjit_mode that openmp-opt has left it in    */
     char arch[32];

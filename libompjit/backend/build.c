@@ -941,6 +941,7 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
         return status;
     snprintf(image.arch, sizeof image.arch, "%s", arch);
     status = make_image(&b, err);
+    image.lines = !unit->own_lines;
     ompjit__buf_free(&b.messages);
     ompjit__frontend_rest(ctx);
     if (status)

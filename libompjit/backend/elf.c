@@ -30,6 +30,8 @@ struct ompjit__elf {
     struct symbol *symbols;
     size_t nsymbols;
     void *frames; /* registered for unwinding, or NULL */
+    char **places; /* of the object's sections; NULL: not loaded */
+    unsigned nsections;
 };
 
 /* An object that is being linked. */
@@ -381,8 +383,13 @@ ompjit__elf *ompjit__elf_link(const void *object, size_t size,
     if (l.out && !good)
         l.out->frames = NULL; /* not registered */
     good = good && finish(&l);
-    free(l.places);
     free(l.addresses);
+    if (l.out) {
+        l.out->places = l.places;
+        l.out->nsections = l.nsections;
+    } else {
+        free(l.places);
+    }
     if (!good) {
         ompjit__elf_free(l.out);
         return NULL;
@@ -396,6 +403,11 @@ void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name)
         if (!strcmp(elf->symbols[i].name, name))
             return elf->symbols[i].address;
     return NULL;
+}
+
+uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section)
+{
+    return section < elf->nsections ? (uintptr_t)elf->places[section] : 0;
 }
 
 void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
@@ -415,5 +427,6 @@ void ompjit__elf_free(ompjit__elf *elf)
         munmap(elf->memory, elf->size);
     free(elf->names);
     free(elf->symbols);
+    free(elf->places);
     free(elf);
 }

@@ -28,6 +28,8 @@ void ompjit__jit_share(ompjit__jit *jit, const ompjit__absolute *defs,
  * known). Set before the first lookup. */
 typedef void *ompjit__jit_find(void *data, const char *name);
 void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data);
+/* Debuggers are told of what is added from now on. */
+void ompjit__jit_debug(ompjit__jit *jit);
 /* Takes a copy of the object. */
 ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err);

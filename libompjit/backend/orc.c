@@ -8,6 +8,7 @@
  * never by ORC: what reaches it are finished objects.
  */
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 #include "backend/backend.h"
 #include "backend/elf.h"
+#include "backend/publish.h"
 
 struct ompjit__jit {
     char *name;
@@ -33,6 +35,9 @@ struct ompjit__jit {
     LLVMOrcJITDylibRef library;
     ompjit__jit_find *find;
     void *find_data;
+    bool debug;             /* debuggers are told                        */
+    ompjit__buf untold;     /* ORC's object, until tools know of it      */
+    ompjit__published *published;
 
     pthread_mutex_t lock; /* one lookup at a time: plain, asked, refused */
     const char *asked;    /* the name that a lookup is for        */
@@ -317,6 +322,8 @@ void ompjit__jit_free(ompjit__jit *jit)
         return;
     if (jit->lljit)
         LLVMConsumeError(LLVMOrcDisposeLLJIT(jit->lljit));
+    ompjit__unpublish(jit->published);
+    ompjit__buf_free(&jit->untold);
     ompjit__elf_free(jit->plain);
     ompjit__buf_free(&jit->pending);
     for (size_t i = 0; i < jit->ndefs; i++)
@@ -326,6 +333,72 @@ void ompjit__jit_free(ompjit__jit *jit)
     pthread_mutex_destroy(&jit->lock);
     free(jit->name);
     free(jit);
+}
+
+/* ------------------------------------------------------------------ tools */
+
+void ompjit__jit_debug(ompjit__jit *jit)
+{
+    jit->debug = true;
+}
+
+static bool has_audience(const ompjit__jit *jit)
+{
+    return jit->debug || ompjit__publish_wanted();
+}
+
+static const Elf64_Shdr *sections_of(const ompjit__buf *object, unsigned *n)
+{
+    const Elf64_Ehdr *head = (const void *)object->data;
+    *n = head->e_shnum;
+    return (const void *)(object->data + head->e_shoff);
+}
+
+/* ORC tells where symbols lie, and with them their sections. */
+static uint64_t address_in_orc(ompjit__jit *jit, const char *name)
+{
+    LLVMOrcExecutorAddress found = 0;
+    LLVMErrorRef error = LLVMOrcLLJITLookup(jit->lljit, &found, name);
+    LLVMConsumeError(error);
+    return error ? 0 : found;
+}
+
+static void find_in_orc(ompjit__jit *jit, const ompjit__buf *object,
+                        uint64_t *addresses)
+{
+    unsigned n;
+    const Elf64_Shdr *s = sections_of(object, &n);
+    for (unsigned i = 0; i < n; i++) {
+        if (s[i].sh_type != SHT_SYMTAB || s[i].sh_link >= n)
+            continue;
+        const Elf64_Sym *symbol = (const void *)(object->data + s[i].sh_offset);
+        const char *names = object->data + s[s[i].sh_link].sh_offset;
+        for (size_t k = s[i].sh_size / sizeof *symbol; k; k--, symbol++) {
+            unsigned at = symbol->st_shndx;
+            if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !at || at >= n ||
+                addresses[at])
+                continue;
+            uint64_t p = address_in_orc(jit, names + symbol->st_name);
+            addresses[at] = p ? p - symbol->st_value : 0;
+        }
+    }
+}
+
+/* The object was linked: as jit->plain, or by ORC. */
+static void publish(ompjit__jit *jit, const ompjit__buf *object)
+{
+    unsigned n;
+    sections_of(object, &n);
+    uint64_t *addresses = calloc(n + 1, sizeof *addresses);
+    if (!addresses)
+        return;
+    for (unsigned i = 0; jit->plain && i < n; i++)
+        addresses[i] = ompjit__elf_section(jit->plain, i);
+    if (!jit->plain)
+        find_in_orc(jit, object, addresses);
+    jit->published = ompjit__publish(object->data, object->size, addresses,
+                                     jit->debug);
+    free(addresses);
 }
 
 static ompjit_status add_to_orc(ompjit__jit *jit, const void *object,
@@ -344,6 +417,10 @@ static ompjit_status flush(ompjit__jit *jit, ompjit_error *err)
     ompjit_status status = need_orc(jit, err);
     if (!status && jit->pending.size)
         status = add_to_orc(jit, jit->pending.data, jit->pending.size, err);
+    if (!status && has_audience(jit) && !jit->untold.size) {
+        jit->untold = jit->pending;
+        jit->pending = (ompjit__buf){0};
+    }
     ompjit__buf_free(&jit->pending);
     return status;
 }
@@ -369,6 +446,8 @@ static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
                                   find_any, jit);
     if (!jit->plain)
         return flush(jit, err);
+    if (has_audience(jit))
+        publish(jit, &jit->pending);
     ompjit__buf_free(&jit->pending);
     return OMPJIT_OK;
 }
@@ -412,6 +491,10 @@ static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
     jit->asked = NULL;
     if (!status)
         *address = (void *)(uintptr_t)found;
+    if (!status && jit->untold.size) {
+        publish(jit, &jit->untold);
+        ompjit__buf_free(&jit->untold);
+    }
     return status;
 }
 

@@ -127,6 +127,7 @@ static void pack(const ompjit__image *image, ompjit__buf *out)
     ompjit__pack_number(out, image->imports_globals);
     ompjit__pack_number(out, image->environment);
     ompjit__pack_number(out, image->constructors);
+    ompjit__pack_number(out, image->lines);
     ompjit__pack_string(out, image->arch);
     ompjit__pack_bytes(out, image->bytes.data, image->bytes.size);
     ompjit__pack_bytes(out, image->ptx.data, image->ptx.size);
@@ -180,6 +181,7 @@ static bool unpack(void *data, const void *payload, size_t size)
     image.imports_globals = ompjit__read_number(&r);
     image.environment = ompjit__read_number(&r);
     image.constructors = ompjit__read_number(&r);
+    image.lines = ompjit__read_number(&r);
     char *arch = ompjit__read_string(&r);
     snprintf(image.arch, sizeof image.arch, "%s", arch ? arch : "");
     free(arch);

@@ -270,6 +270,8 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
+    if (!status && image->lines)
+        ompjit__jit_debug(loaded->jit);
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)

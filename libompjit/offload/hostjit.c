@@ -224,6 +224,8 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
     if (status)
         return status;
     ompjit__jit_search(h->jit, find, h);
+    if (!h->mod->unit.own_lines)
+        ompjit__jit_debug(h->jit);
     status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
     if (!status)
         status = ompjit__jit_define(h->jit, h->made.half.needs,
