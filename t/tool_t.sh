@@ -516,6 +516,6 @@ fails_with 'cannot map a\[0:10\] \(.*part\.c:2\), 40 bytes at .* only a part of 
     "a map error names the variables" "$ompjit" run --device=host \
     --host-memory=separate "$tmp/part.c"
 fails_with 'cannot update a\[0:10\] \(.*part\.c:2\), 40 bytes' \
-    "and, where all has to be present, an update's" "$ompjit" run --device=host --host-memory=separate \
-    -DUPDATE "$tmp/part.c"
+    "and, where all has to be present, an update's" "$ompjit" run \
+    --device=host --host-memory=separate -DUPDATE "$tmp/part.c"
 done_testing

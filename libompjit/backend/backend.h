@@ -93,6 +93,9 @@ void ompjit__prepare_printf(LLVMModuleRef m);
 /* Before the runtime is linked: LLVM's intrinsics of two results become calls of
  * the runtime's functions. backend/math.c */
 void ompjit__prepare_math(LLVMModuleRef m);
+/* Before the runtime is linked: conversions of 128-bit integers to and from
+ * floating numbers become calls of the runtime's functions. backend/wide.c */
+void ompjit__prepare_wide(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
  * used. LINK error that names them where there is no libdevice.

@@ -262,6 +262,7 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     if (!b->host) {
         ompjit__prepare_printf(b->m);
         ompjit__prepare_math(b->m);
+        ompjit__prepare_wide(b->m);
     }
     ompjit__barriers_without_number(b->m);
     bool flat = ompjit__is_flat(b->m, b->unit);
