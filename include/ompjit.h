@@ -184,8 +184,11 @@ typedef enum ompjit_check_kind {
                                 has ended                                */
     OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
                                 kernel has written is read               */
-    OMPJIT_CHECK_RACE        /* two threads of a team, at least one of them
+    OMPJIT_CHECK_RACE,       /* two threads of a team, at least one of them
                                 writing, nothing that orders them        */
+    OMPJIT_CHECK_LOST        /* a warning, when a mapping ends: a kernel has
+                                written what is mapped only `to`, and
+                                nothing has copied it back               */
 } ompjit_check_kind;
 
 /* One access of device code. `file` and `function` are never NULL; `file` is
@@ -210,7 +213,7 @@ typedef struct ompjit_check_report {
 } ompjit_check_report;
 
 /* Told of each error that a checked kernel makes, once for each place in the
- * source, while the kernel runs. One call at a time, from any thread; the
+ * source, while the kernel runs (LOST: when the mapping ends). One call at a time, from any thread; the
  * report is valid during the call. It must not call the library with objects of
  * the context. */
 typedef void ompjit_check_fn(void *data, const ompjit_check_report *report);

@@ -534,6 +534,37 @@ is $? 66 "IR without debug information"
 like "$(cat "$tmp/stderr")" \
     "write of 4 bytes .*in function .*main.*, which has no line numbers" \
     "  is reported by function"
+# ----------------------------------------------------------------- lost
+cat >"$tmp/lost.c" <<'END'
+#ifndef KIND
+#define KIND to
+#endif
+int main(void)
+{
+    int x[4] = {0};
+#pragma omp target data map(KIND: x)
+    {
+#pragma omp target map(to: x)
+        for (int i = 0; i < 4; i++)
+            x[i] = i + 1;
+#ifdef UPDATE
+#pragma omp target update from(x[:2])
+#endif
+    }
+    return 0;
+}
+END
+check "$tmp/lost.c"
+is $? 0 "a write to what is mapped only to"
+like "$(cat "$tmp/stderr")" "^ompjit: check: warning: lost write of 4 bytes .*at .*lost.c:11:" \
+    "  is a warning"
+like "$(cat "$tmp/stderr")" "offset 0 of x.* is mapped only .to." "  that says why"
+like "$(tail -1 "$tmp/stderr")" "^ompjit: check: no errors$" "  and no error"
+for flag in -DKIND=tofrom -DKIND=from -DKIND=alloc -DUPDATE; do
+    check $flag "$tmp/lost.c"
+    is "$? $(cat "$tmp/stderr")" "0 ompjit: check: no errors" "  none with $flag"
+done
+
 # ---------------------------------------------------------------- places
 printf '\n\n\n\n  p[i] = 1;\n' >"$tmp/body.h"
 cat >"$tmp/included.c" <<'END'

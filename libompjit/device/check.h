@@ -14,6 +14,7 @@
 #include "runtime-bc/host_abi.h"
 
 typedef struct ompjit__check ompjit__check;
+typedef struct ompjit__lost ompjit__lost; /* a write; check_lost.c */
 
 /* NULL: out of memory. */
 ompjit__check *ompjit__check_new(ompjit_context *ctx, ompjit_check_fn *report,
@@ -44,6 +45,9 @@ typedef struct ompjit__range {
                                value; NULL: all have                        */
     enum ompjit__memory kind;
     bool freed;
+    bool to;                /* mapped only `to`                             */
+    ompjit__lost *lost;     /* a kernel's first write since something was
+                               copied back; NULL: none, or not `to`         */
     struct ompjit__range *next; /* freed after this one                     */
 } ompjit__range;
 
@@ -74,6 +78,13 @@ void ompjit__memory_remove(ompjit__memory_map *map,
 /* Says what a block holds: the original [host, host+size), and a text. */
 void ompjit__memory_name(ompjit__memory_map *map, void *begin,
                          const void *host, uint64_t size, const char *text);
+
+/* A block is mapped only `to`: a kernel's write to it is kept as `lost`, which
+ * the map owns then (true), until something is copied back. */
+void ompjit__memory_is_to(ompjit__memory_map *map, void *begin);
+bool ompjit__memory_lose(ompjit__memory_map *map, const void *p,
+                         ompjit__lost *lost);
+void ompjit__memory_copied(ompjit__memory_map *map, const void *p);
 
 /* The range from `p` on has values now, as far as it is a block's; with size 0
  * all of the block that p is in. */
@@ -140,6 +151,15 @@ typedef struct ompjit__touch {
 void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t);
 void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__conflict *other);
+
+/* A copy of the write's words; NULL: out of memory. check_lost.c */
+ompjit__lost *ompjit__lost_new(const ompjit__touch *t);
+void ompjit__lost_free(ompjit__lost *lost);
+/* The block's mapping ends: tells of a write that is lost with it. */
+void ompjit__lost_report(ompjit__check *check, const void *begin);
+/* check_report.c */
+void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
+                         const ompjit__range *r);
 
 /* ------------------------------------------------- engine: check_engine.c */
 

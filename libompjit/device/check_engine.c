@@ -23,6 +23,7 @@ struct thread {
     struct found {           /* memory that was looked up last              */
         uintptr_t begin, end;
         unsigned char *written;
+        bool to;             /* mapped only `to`, and no write was seen     */
     } found[FOUND];
     uint32_t turn;           /* which goes next                             */
     uint64_t removals;       /* when they were                              */
@@ -144,7 +145,7 @@ static bool holds(const struct found *f, uintptr_t at, uint64_t size)
 }
 
 /* The device memory that all of the access is in, or NULL. */
-static const struct found *find_memory(struct thread *t, const char *p,
+static struct found *find_memory(struct thread *t, const char *p,
                                        uint64_t size)
 {
     ompjit__memory_map *map = &t->team->launch->check->memory;
@@ -160,7 +161,8 @@ static const struct found *find_memory(struct thread *t, const char *p,
     if (!ompjit__memory_holds(map, p, size, &range))
         return NULL;
     struct found *f = &t->found[t->turn++ % FOUND];
-    *f = (struct found){range.begin, range.end, range.written};
+    *f = (struct found){range.begin, range.end, range.written,
+                        range.to && !range.lost};
     return f;
 }
 
@@ -238,6 +240,18 @@ static void no_value(const ompjit_host_thread *self, struct thread *t, char *p,
     ompjit__report_memory(t->team->launch->check, &touch);
 }
 
+/* A write to what nothing may copy back. */
+static void lose(const ompjit_host_thread *self, struct thread *t,
+                 struct found *f, const char *p, uint64_t size,
+                 const ompjit__site *site)
+{
+    ompjit__touch touch = touch_of(self, t, p, size, site);
+    ompjit__lost *lost = ompjit__lost_new(&touch);
+    if (!ompjit__memory_lose(&t->team->launch->check->memory, p, lost))
+        ompjit__lost_free(lost);
+    f->to = false;
+}
+
 static void *check_range(char *p, const ompjit__site *site, uint64_t size)
 {
     const ompjit_host_thread *self = ompjit_host_self();
@@ -245,7 +259,7 @@ static void *check_range(char *p, const ompjit__site *site, uint64_t size)
     if (!size || inside(p, size, __builtin_frame_address(0), t->top))
         return p;
     if (!in_team_memory(self, p, size)) {
-        const struct found *f = find_memory(t, p, size);
+        struct found *f = find_memory(t, p, size);
         if (!f && on_team_stack(t->team, p))
             return p;
         if (!f && (!atomic_load(&t->team->launch->check->unified) ||
@@ -253,6 +267,8 @@ static void *check_range(char *p, const ompjit__site *site, uint64_t size)
             return wrong(self, t, p, size, site);
         if (f && !has_value(f, p, size, site))
             no_value(self, t, p, size, site);
+        if (f && f->to && site->flags & OMPJIT__SITE_WRITE)
+            lose(self, t, f, p, size, site);
     }
     if (t->team->shadow)
         find_race(self, t, p, size, site);

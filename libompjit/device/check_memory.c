@@ -26,6 +26,7 @@ bool ompjit__memory_open(ompjit__memory_map *map)
 static void range_free(ompjit__range *r)
 {
     free(r->block);
+    ompjit__lost_free(r->lost);
     free(r->written);
     free(r->name);
     free(r);
@@ -173,6 +174,48 @@ void ompjit__memory_name(ompjit__memory_map *map, void *begin,
         r->name = ompjit__strdup(text);
         r->host = (uintptr_t)host;
         r->host_end = r->host + size;
+    }
+    pthread_rwlock_unlock(&map->lock);
+}
+
+/* ------------------------------------------------------- lost writes */
+
+void ompjit__memory_is_to(ompjit__memory_map *map, void *begin)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    ompjit__range *r = begins(map, (uintptr_t)begin);
+    if (r)
+        r->to = true;
+    pthread_rwlock_unlock(&map->lock);
+}
+
+/* The block that p is in, or NULL. */
+static ompjit__range *around(const ompjit__memory_map *map, const void *p)
+{
+    size_t i = below(map, (uintptr_t)p);
+    ompjit__range *r = i ? map->ranges[i - 1] : NULL;
+    return r && !r->freed && (uintptr_t)p < r->end ? r : NULL;
+}
+
+bool ompjit__memory_lose(ompjit__memory_map *map, const void *p,
+                         ompjit__lost *lost)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    ompjit__range *r = around(map, p);
+    bool taken = r && r->to && !r->lost;
+    if (taken)
+        r->lost = lost;
+    pthread_rwlock_unlock(&map->lock);
+    return taken;
+}
+
+void ompjit__memory_copied(ompjit__memory_map *map, const void *p)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    ompjit__range *r = around(map, p);
+    if (r) {
+        ompjit__lost_free(r->lost);
+        r->lost = NULL;
     }
     pthread_rwlock_unlock(&map->lock);
 }

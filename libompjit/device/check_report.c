@@ -183,6 +183,7 @@ static const char *const headlines[] = {
     [OMPJIT_CHECK_NULL] = "null-pointer",
     [OMPJIT_CHECK_FREED] = "use-after-free",
     [OMPJIT_CHECK_UNINITIALIZED] = "uninitialized",
+    [OMPJIT_CHECK_LOST] = "warning: lost",
 };
 
 /* A place in the source; the function, where that is all there is. */
@@ -285,6 +286,26 @@ void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
     tell(check, t, &r, &b);
     ompjit__buf_free(&b);
     ompjit__buf_free(&cause);
+}
+
+void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
+                         const ompjit__range *range)
+{
+    ompjit__buf b = {0};
+    ompjit_check_report r = {.kind = OMPJIT_CHECK_LOST,
+                             .access = access_of(t->site, t->thread, t->size)};
+    ompjit__buf_printf(&b, "%s write of ", headlines[r.kind]);
+    put_bytes(&b, t->size);
+    if (*t->site->variable)
+        ompjit__buf_printf(&b, " through %s", t->site->variable);
+    ompjit__buf_printf(&b, " ");
+    put_place(&b, t->site);
+    ompjit__buf_printf(&b, "\n    ");
+    put_offset(&b, range, (uintptr_t)t->at);
+    ompjit__buf_printf(&b, "; it is mapped only `to`, so nothing is copied "
+                           "back");
+    tell(check, t, &r, &b);
+    ompjit__buf_free(&b);
 }
 
 static void put_thread(ompjit__buf *b, const ompjit__site *site, bool write,

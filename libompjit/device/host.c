@@ -128,7 +128,9 @@ static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
         ompjit__host_blocks_free(&host->blocks, ptr);
     else if (!dev->ctx->check)
         free(ptr);
-    else if (ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
+    else if (ptr)
+        ompjit__lost_report(dev->ctx->check, ptr);
+    if (dev->ctx->check && ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
                             "host device: %p is freed, but is no device memory "
                             "or was freed before",
@@ -145,6 +147,8 @@ static ompjit_status host_copy(ompjit_device *dev, enum ompjit__copy direction,
     if (size && dst != src)
         memmove(dst, src, size);
     ompjit__span_end(dev->ctx, OMPJIT__SPAN_COPY, name, begin, size);
+    if (size && dev->ctx->check && direction != OMPJIT__COPY_TO)
+        ompjit__memory_copied(&dev->ctx->check->memory, src);
     if (size && dev->ctx->check && direction != OMPJIT__COPY_FROM)
         ompjit__memory_written(&dev->ctx->check->memory, dst, size);
     return OMPJIT_OK;

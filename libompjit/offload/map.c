@@ -165,13 +165,15 @@ static uint64_t padding(const ompjit__item *it)
 }
 
 static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
-                           uint64_t size)
+                           uint64_t size, int64_t type)
 {
     char text[OMPJIT__RANGE_TEXT];
     const void *host = (const void *)entry->begin;
     ompjit__range_text(text, host, size, entry->name);
     ompjit__memory_name(&dev->ctx->check->memory, entry->allocation, host,
                         size, text);
+    if (type & OMPJIT__MAP_TO && !(type & OMPJIT__MAP_FROM))
+        ompjit__memory_is_to(&dev->ctx->check->memory, entry->allocation);
 }
 
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
@@ -206,7 +208,7 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     entry->allocation = allocation;
     entry->construct = c->number;
     if (allocation && dev->ctx && dev->ctx->check)
-        name_for_check(dev, entry, size);
+        name_for_check(dev, entry, size, it->combined ? 0 : it->type);
     *out = entry;
     return OMPJIT_OK;
 }
