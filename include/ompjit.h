@@ -134,9 +134,11 @@ typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
     OMPJIT_HOST_MEMORY_SHARED,      /* mapped data is the original: no copy */
     OMPJIT_HOST_MEMORY_SEPARATE,    /* own storage and copies, as a GPU has */
-    OMPJIT_HOST_MEMORY_AUTO         /* separate, but what a target construct
-                                       alone maps from or tofrom stays where
-                                       it is: no program can tell           */
+    OMPJIT_HOST_MEMORY_AUTO         /* separate, but data stays where it is if
+                                       no program can tell: what a target
+                                       construct alone maps from or tofrom, or
+                                       only reads, and data regions of which
+                                       the host half shows it */
 } ompjit_host_memory;
 
 /* When the values of a launch are compiled into its kernel. */

@@ -18,11 +18,27 @@ static const char before[] =
     "enum { N = 16 << 10 };\n"
     "typedef struct { int n; double *x, *y; } pair;\n"
     "typedef struct { double *p; double rest[N]; } holder;\n"
-    "static double *fill(double v) {\n"
-    "  double *p = malloc(N * sizeof *p);\n"
-    "  for (int i = 0; i < N; i++) p[i] = v + i;\n"
-    "  return p; }\n"
-    "static double fixed[N], other[N];\n";
+    "static void fill(double *p, double v) {\n"
+    "  for (int i = 0; i < N; i++) p[i] = v + i; }\n"
+    "static double fixed[N], other[N], *A, *B;\n"
+    "static double get(double *p, int i) { return p[i]; }\n"
+    "static int compare(const void *a, const void *b) {\n"
+    "  double x = *(const double *)a, y = *(const double *)b;\n"
+    "  return x < y ? 1 : -(x > y); }\n"
+    "static void add(double *p, const double *q) {\n"
+    "#pragma omp target teams distribute parallel for\n"
+    "  for (int i = 0; i < N; i++) p[i] += q[i]; }\n"
+    "static void twice(double *a, double *b, int n) {\n"
+    "#pragma omp target data map(to: a[:n]) map(tofrom: b[:n])\n"
+    "  for (int k = 0; k < 2; k++) add(b, a); }\n"
+    "static pair *make(double *a, double *b) { pair *s = malloc(sizeof *s);\n"
+    "  s->n = 2; s->x = a; s->y = b; return s; }\n"
+    "static void run(pair *s) {\n"
+    "#pragma omp target data map(to: s->x[:N]) map(tofrom: s->y[:N])\n"
+    "  for (int k = 0; k < s->n; k++) add(s->y, s->x); }\n"
+    "static void run_globals(void) {\n"
+    "#pragma omp target data map(to: A[:N]) map(tofrom: B[:N])\n"
+    "  { add(B, A); printf(\"# %d\\n\", N); add(B, A); } }\n";
 
 #define TDPF "\n#pragma omp target teams distribute parallel for "
 #define OMP(text) "\n#pragma omp " text "\n"
@@ -58,9 +74,123 @@ static const struct {
      "b[5] = h->p[5]; return h->p == a ? b[5] : 0;"},
     {"variables", 0, "fixed[5] = 3;" TDPF "map(to: fixed) map(from: other)\n"
      FOR "other[i] = fixed[i]; return other[5];"},
-    {"is_in_region", 2, OMP("target data map(to: a[:N]) map(alloc: b[:N])") "{"
-     "a[5] = 1;" TDPF "map(from: b[:N])\n" FOR "b[i] = a[i]; b[5] = 9;"
-     OMP("target update from(b[:N])") "} return b[5];"},
+
+    /* data regions that no program can tell */
+    {"region", 0, OMP("target data map(to: a[:N]) map(tofrom: b[:N])") "{"
+     "for (int k = 0; k < 3; k++) {" TDPF "\n" FOR "b[i] += a[i]; }"
+     "printf(\"# %d\\n\", N); } return b[5];"},
+    {"region_from", 0, OMP("target data map(from: a[:N])") "{"
+     TDPF "\n" FOR "a[i] = i; } return a[5];"},
+    {"region_updates", 0, "double s = 0;"
+     OMP("target data map(tofrom: a[:N])") "for (int k = 0; k < 3; k++) {"
+     TDPF "\n" FOR "a[i]++;" OMP("target update from(a[:N])")
+     "s += a[5]; } return s + a[5];"},
+    {"region_host_writes", 0, OMP("target data map(tofrom: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++;" OMP("target update from(a[:N])")
+     "a[5] = 7;" OMP("target update to(a[:N])")
+     TDPF "\n" FOR "a[i]++; } return a[5];"},
+    {"region_host_reads_input", 0, "double s;"
+     OMP("target data map(to: a[:N]) map(tofrom: b[:N])") "{"
+     TDPF "\n" FOR "b[i] += a[i]; s = a[7]; } return s + b[5];"},
+    {"region_calls", 0, OMP("target data map(to: a[:N]) map(tofrom: b[:N])")
+     "{ add(b, a); add(b, a); } return b[5];"},
+    {"region_of_function", 0, "twice(a, b, N); return b[5];"},
+    {"region_swaps", 0, "double *p = a, *q = b;"
+     OMP("target data map(tofrom: a[:N], b[:N])") "for (int k = 0; k < 3; k++)"
+     "{" TDPF "\n" FOR "p[i] = q[i] + 1; double *t = p; p = q; q = t; }"
+     "return a[5] * b[5];"},
+    {"region_members", 0, "pair s = {N, a, b};"
+     OMP("target data map(to: s.x[:N]) map(tofrom: s.y[:N])") "{"
+     "double *x = s.x, *y = s.y; for (int k = 0; k < s.n / N; k++) {"
+     TDPF "\n" FOR "y[i] += x[i]; } } return b[5];"},
+    {"region_of_struct", 0, "pair *s = make(a, b); run(s); return b[5];"},
+    {"region_variables", 0, OMP("target data map(to: fixed) map(from: other)")
+     "{" TDPF "\n" FOR "other[i] = fixed[i] + 1; } return other[5];"},
+    {"region_globals", 0, "A = a, B = b; run_globals(); return b[5];"},
+    {"region_reduces", 0, "double s = 0;"
+     OMP("target data map(to: a[:N])") "{"
+     OMP("target teams distribute parallel for reduction(+: s)") FOR
+     "s += a[i]; printf(\"# %g\\n\", s); } return s;"},
+    {"enter_exit", 0, OMP("target enter data map(to: a[:N], b[:N])")
+     "add(b, a);" OMP("target exit data map(from: b[:N]) "
+     "map(release: a[:N])") "return b[5];"},
+    {"region_inside", 0, OMP("target data map(to: a[:N]) map(tofrom: b[:N])")
+     "twice(a, b, N); return b[5];"},
+
+    /* and those that one can tell */
+    {"tells_host_read", 1, "double s;" OMP("target data map(tofrom: a[:N])")
+     "{" TDPF "\n" FOR "a[i]++; s = a[5]; } return s * a[5];"},
+    {"tells_read_by_alias", 1, "double s, *p = N > 1 ? a : b;"
+     OMP("target data map(tofrom: a[:N])")
+     "{" TDPF "\n" FOR "a[i]++; s = p[5]; } return s * a[5];"},
+    {"tells_read_in_call", 1, "double s;"
+     OMP("target data map(tofrom: a[:N])")
+     "{" TDPF "\n" FOR "a[i]++; s = get(a, 5); } return s * a[5];"},
+    {"tells_print", 1, "char t[40];" OMP("target data map(tofrom: a[:N])")
+     "{" TDPF "\n" FOR "a[i]++; snprintf(t, 40, \"%g\", a[5]); }"
+     "return atof(t) * a[5];"},
+    {"tells_copy", 1, OMP("target data map(tofrom: a[:N])")
+     "{" TDPF "\n" FOR "a[i]++; memcpy(b, a, sizeof *b * N); }"
+     "return b[5] * a[5];"},
+    {"tells_written", 1, OMP("target data map(to: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++; } return a[5];"},
+    {"tells_host_write", 1, OMP("target data map(tofrom: a[:N])") "{"
+     "a[5] = 50;" TDPF "\n" FOR "a[i]++; } return a[5];"},
+    {"tells_late_write", 1, OMP("target data map(tofrom: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++; a[5] = 50; } return a[5];"},
+    {"tells_update_to", 1, OMP("target data map(tofrom: a[:N])")
+     "for (int k = 0; k < 3; k++) {" OMP("target update to(a[:N])")
+     TDPF "\n" FOR "a[i]++; } return a[5];"},
+    {"tells_part", 1, "double s; " OMP("target data map(tofrom: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++;" OMP("target update from(a[:5])")
+     "s = a[5]; } return s * a[5];"},
+    {"tells_always", 1, OMP("target data map(tofrom: a[:N])")
+     "for (int k = 0; k < 3; k++) {"
+     TDPF "map(always, to: a[:N])\n" FOR "a[i]++; } return a[5];"},
+    {"tells_address", 1, "double *p = 0;"
+     OMP("target data map(tofrom: a[:N])") OMP("target data use_device_ptr(a)")
+     "p = a; return p == a;"},
+    {"tells_mapped_ptr", 1, "void *p;" OMP("target data map(tofrom: a[:N])")
+     "p = omp_get_mapped_ptr(a, 0); return p == a;"},
+    {"tells_host_version", 1, OMP("target data map(tofrom: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++;" TDPF "if(target: n < 0)\n" FOR "a[i] *= 3;"
+     "} return a[5];"},
+    {"tells_memcpy", 1, "double s; int h = omp_get_initial_device();"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     "omp_target_memcpy(&s, a, sizeof s, 5 * sizeof s, 0, h, h); s = a[5]; }"
+     "return s * a[5];"},
+    {"tells_unknown_call", 1, OMP("target data map(tofrom: a[:N])") "{"
+     TDPF "\n" FOR "a[i]++;"
+     "qsort(a, N, sizeof *a, compare); } return a[5];"},
+    {"tells_char", 1, "char *p = (char *)a, t[8]; double s;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     "for (int i = 0; i < 8; i++) t[i] = p[40 + i]; }"
+     "memcpy(&s, t, 8); return s * a[5];"},
+    {"tells_global_alias", 1, "A = a; double s;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     "s = A[5]; } return s * a[5];"},
+    {"tells_variable", 1, "double s; fixed[5] = 1;"
+     OMP("target data map(tofrom: fixed)") "{" TDPF "\n" FOR "fixed[i]++;"
+     "s = fixed[5]; } return s * fixed[5];"},
+    {"tells_other_exit", 1, "double s;" OMP("target enter data map(to: a[:N])")
+     TDPF "\n" FOR "a[i]++;" OMP("target exit data map(release: a[:N])")
+     "return a[5];"},
+    {"tells_left", 1, OMP("target enter data map(to: a[:N])")
+     TDPF "\n" FOR "a[i]++; return a[5];"},
+    {"tells_second_count", 1, "double s;"
+     OMP("target data map(tofrom: a[:N])") "{"
+     OMP("target enter data map(to: a[:N])") TDPF "\n" FOR "a[i]++; }"
+     "s = a[5];" OMP("target exit data map(from: a[:N])") "return s * a[5];"},
+    {"tells_task", 1, "double s;" OMP("target data map(tofrom: a[:N])") "{"
+     "_Pragma(\"omp target nowait\") a[5]++;" OMP("taskwait")
+     "s = a[5]; } return s * a[5];"},
+    {"tells_moved_pointer", 1, "double s, *p = a;"
+     OMP("target data map(tofrom: a[:N], c[:1])") "{" TDPF "\n" FOR "a[i]++;"
+     "p = c;" OMP("target update from(p[:N])") "s = a[5]; }"
+     "return s * a[5];"},
+    {"attached", 1, "holder *h = malloc(sizeof *h); h->p = a;"
+     OMP("target data map(tofrom: h[:1])") "{"
+     OMP("target map(h->p[:N])") "h->p[5]++; } return h->p == a ? a[5] : 0;"},
 };
 
 static ompjit_error err;
@@ -104,8 +234,11 @@ static char *source(void)
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
         ompjit__buf_printf(
             &text,
-            "double f_%s(void) {\n"
-            "double *a = fill(1), *b = fill(100), *c = fill(1000);\n"
+            "double f_%s(int n) {\n"
+            "double *a = malloc(N * sizeof *a);\n"
+            "double *b = malloc(N * sizeof *b);\n"
+            "double *c = malloc(N * sizeof *c);\n"
+            "fill(a, 1), fill(b, 100), fill(c, 1000);\n"
             "%s\n}\n",
             rows[i].name, rows[i].body);
     return text.data;
@@ -121,28 +254,40 @@ static double call(ompjit_module *mod, const char *name)
         return -1;
     }
     large = 0;
-    return ((double (*)(void))f)();
+    return ((double (*)(int))f)(3);
+}
+
+static bool tells(const char *name)
+{
+    return !strncmp(name, "tells_", 6);
 }
 
 int main(void)
 {
-    static const ompjit_host_memory memory[] = {OMPJIT_HOST_MEMORY_SEPARATE,
-                                                OMPJIT_HOST_MEMORY_AUTO};
-    double result[2][OMPJIT__COUNT(rows)];
+    enum { SEPARATE, SHARED, AUTO };
+    static const ompjit_host_memory memory[] = {
+        [SEPARATE] = OMPJIT_HOST_MEMORY_SEPARATE,
+        [SHARED] = OMPJIT_HOST_MEMORY_SHARED,
+        [AUTO] = OMPJIT_HOST_MEMORY_AUTO};
+    double result[OMPJIT__COUNT(memory)][OMPJIT__COUNT(rows)];
     char *text = source();
-    for (int k = 0; k < 2; k++) {
+    for (int k = SEPARATE; k <= AUTO; k++) {
         ompjit_context *ctx;
         ompjit_module *mod = compile(memory[k], text, &ctx);
         if (!ok(mod != NULL, "the rows compile"))
             break;
         for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+            double was = result[SEPARATE][i];
             result[k][i] = call(mod, rows[i].name);
-            if (k && (!ok(result[1][i] == result[0][i],
-                          "%s: the same as in separate memory", rows[i].name)))
-                printf("# %g, not %g\n", result[1][i], result[0][i]);
-            if (k && !ok(large == (unsigned)rows[i].copies, "  with %d copies",
-                         rows[i].copies))
-                printf("# %u\n", large);
+            if (k == SHARED && tells(rows[i].name))
+                ok(result[k][i] != was, "%s: shared memory shows",
+                   rows[i].name);
+            if (k != AUTO)
+                continue;
+            ok(result[k][i] == was, "%s: the same as in separate memory",
+               rows[i].name);
+            ok(large == (unsigned)rows[i].copies, "  with %d copies, not %u",
+               rows[i].copies, large);
         }
         ompjit_module_destroy(mod);
         ompjit_context_destroy(ctx);

@@ -242,6 +242,9 @@ enum ompjit__map_flag {
 #define OMPJIT__MAP_NON_CONTIG UINT64_C(0x100000000000)
 #define OMPJIT__MAP_MEMBER_OF UINT64_C(0xffff000000000000)
 
+/* Ours: no program can tell the entry's storage from a copy (host_share.c). */
+#define OMPJIT__MAP_UNSEEN UINT64_C(0x10000000000)
+
 /* Ours: the offset of a strided section's first dimension is this and the number
  * of dimensions where host_repair.c has been; the offset of the last one is the
  * address at which the section begins then, and others say nothing. IS_COPY: the

@@ -4,7 +4,8 @@
  * where no program can tell it from a copy. Of a construct with a kernel these
  * are sections that come back to the host at its end, and sections that the
  * kernel does not write (frontend/writes.c says which). Storage in which a
- * device pointer may be attached has a copy always.
+ * device pointer may be attached has a copy always. Data regions' entries are
+ * marked where the host half shows it (host_share.c).
  */
 #include "offload/construct.h"
 #include "offload/tgt.h"
@@ -94,13 +95,28 @@ static bool is_only_read(const ompjit__construct *c, const ompjit__item *it)
     return true;
 }
 
+/* Storage that several entries share is like the least of them. */
+static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *other = &c->items[i];
+        if (!ompjit__item_private(other) &&
+            !(other->type & (OMPJIT__MAP_UNSEEN | OMPJIT__MAP_ATTACH)) &&
+            meets(other, it))
+            return false;
+    }
+    return it->type & OMPJIT__MAP_UNSEEN;
+}
+
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)
 {
     if (ompjit__shares_memory(c->dev))
         return true;
-    if (!c->borrows || is_composed(it) || it->type & OMPJIT__MAP_CLOSE ||
+    if (!c->dev->borrows || is_composed(it) || it->type & OMPJIT__MAP_CLOSE ||
         holds_attached(c, it))
         return false;
+    if (!c->borrows)
+        return is_unseen(c, it);
     return it->type & OMPJIT__MAP_FROM ||
            (it->type & OMPJIT__MAP_TO && is_only_read(c, it));
 }

@@ -13,6 +13,7 @@ bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key)
 {
     ompjit__key_begin(key, "host");
     ompjit__key_digest(key, "half", unit->host_digest);
+    ompjit__key_digest(key, "kernels", unit->digest); /* host_share.c */
     ompjit__buf_printf(&key->text, "opt %u\n", unit->opt_level);
     ompjit__key_cpu(key);
     return ompjit__key_end(key);

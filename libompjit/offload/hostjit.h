@@ -47,6 +47,9 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
 /* Puts right what clang gets wrong; before anything else. host_repair.c */
 void ompjit__host_repair(LLVMModuleRef m);
+/* Marks the entries of data regions that no program can tell from a copy; before
+ * anything else. host_share.c */
+void ompjit__host_share(LLVMModuleRef m, const ompjit__unit *unit);
 void ompjit__host_half_free(ompjit__host_half *half);
 
 /* A host half that is compiled, and not linked yet. */
