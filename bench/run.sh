@@ -160,6 +160,20 @@ loop_sizes() {
     done
 }
 
+by_number() {
+    note "work by thread number, in teams of 256 threads"
+    native "$out/threads" "$srcdir/bench/threads.c"
+    for _ in $(seq "$rounds"); do
+        for kernel in map stride rows bodies reduce tiles histogram; do
+            ours=$("$ompjit" run "$srcdir/bench/threads.c" $kernel 10 2>&-)
+            theirs=$("$out/threads" $kernel 10 2>&-)
+            add "work by thread number" $kernel ours "$(milliseconds "$ours")" ms
+            add "work by thread number" $kernel clang \
+                "$(milliseconds "$theirs")" ms
+        done
+    done
+}
+
 # start NAME SIDE COMMAND...
 start() {
     start_name=$1 start_side=$2; shift 2
@@ -267,6 +281,7 @@ variants
 cubins
 launches
 loop_sizes
+by_number
 starts
 cache
 proteus

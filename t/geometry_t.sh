@@ -138,4 +138,52 @@ E2
 succeeds "small loops, many times" env OMP_NUM_THREADS=2 timeout 100 "$ompjit" \
     run --device=host "$tmp/same.c"
 is "$out" "0 200" "  same sums, and teams that wait go on"
+
+# ------------------------------- threads that never wait for each other
+
+# Barriers at a kernel's ends are dropped, unless a thread has read before the
+# first one what another writes behind it.
+cat >"$tmp/ends.c" <<'E2'
+#include <omp.h>
+#include <stdio.h>
+static int a[4096], v[1] = {200};
+int main(void)
+{
+    int wrong = 0;
+#ifdef FREE
+#pragma omp target teams num_teams(16) thread_limit(256) map(a)
+#pragma omp parallel
+    for (int i = omp_get_team_num() * omp_get_num_threads() +
+                 omp_get_thread_num();
+         i < 4096; i += omp_get_num_teams() * omp_get_num_threads())
+        a[i] = omp_get_thread_num() == i % 256 ? 7 : 1;
+#else
+#pragma omp target teams num_teams(1) thread_limit(256) map(a, v)
+#pragma omp parallel num_threads(v[0])
+    {
+        int me = omp_get_thread_num();
+        for (int i = me; i < 4096; i += 200)
+            a[i] = 7;
+        v[0] = 1;
+    }
+#endif
+    for (int i = 0; i < 4096; i++)
+        wrong += a[i] != 7;
+    printf("%d\n", wrong);
+}
+E2
+barriers() { grep -c "call.* @ompjit_host_barrier" "$tmp/opt.ll"; }
+for specialize in off now; do
+    for form in -DFREE -DREADS; do
+        succeeds "threads by number, $form, specialize $specialize" \
+            timeout 100 env OMPJIT_SPECIALIZE=$specialize "$ompjit" run \
+            --device=host $form --dump "opt:$tmp/opt.ll" "$tmp/ends.c"
+        is "$out" 0 "  each element by its thread"
+        if [ $form = -DFREE ]; then
+            is "$(barriers)" 0 "  without a barrier"
+        else
+            like "n=$(barriers)" "n=[1-9]" "  and a barrier after the read"
+        fi
+    done
+done
 done_testing

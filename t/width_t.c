@@ -202,5 +202,5 @@ int main(void)
     test_awake();
     test_sizes();
     test_kinds();
-    done_testing();
+    return done_testing();
 }

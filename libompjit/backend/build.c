@@ -585,7 +585,9 @@ static ompjit_status optimize(struct build *b, ompjit_error *err)
                                ? run_lean(b, err)
                                : run_pipeline(b, err);
     if (!status && b->host) {
+        ompjit__drop_outer_barriers(b->m);
         ompjit__yield_in_wait_loops(b->m);
+        ompjit__tell_independent(b->m);
         status = ompjit__host_finish(b->m, err);
     }
     if (!status && !b->host)

@@ -56,6 +56,7 @@ struct ompjit__function {
     char *symbol;
     const char *name; /* the symbol as it was given: aborts compare it */
     uintptr_t code_begin, code_end; /* of the section that has it */
+    bool independent; /* its threads never wait for each other */
     ompjit__paces paces; /* of launches that several OS threads can run */
 };
 
@@ -324,6 +325,18 @@ static void find_code(ompjit__loaded *loaded, const ompjit__function *f)
     code->end = (f->code_end + page - 1) / page * page;
 }
 
+/* What ir/independent.cc has left in the object's table of names. */
+static bool is_independent(const ompjit_device *dev,
+                           const ompjit__loaded *loaded, const char *symbol)
+{
+    char *name = ompjit__format("%s.independent", symbol);
+    bool found = name && !dev->ctx->check &&
+                 memmem(loaded->object.data, loaded->object.size, name,
+                        strlen(name) + 1);
+    free(name);
+    return found;
+}
+
 static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
                                    const char *symbol, ompjit__function **out,
                                    ompjit_error *err)
@@ -348,6 +361,7 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
     f->entry = (void (*)(void **))address;
     f->loaded = loaded;
     f->name = symbol;
+    f->independent = is_independent(dev, loaded, symbol);
     pthread_mutex_lock(&dev->lock);
     find_code(loaded, f);
     f->next = loaded->functions;
@@ -632,6 +646,7 @@ static ompjit__host_launch launch_of(const ompjit_device *dev,
                                  .code = host->catches ? &f->loaded->code
                                                        : NULL,
                                  .limit_ms = g->limit_ms,
+                                 .independent = f->independent,
                                  .locate = locate,
                                  .locate_data = f};
 }

@@ -2,8 +2,9 @@
  *
  * The host engine: teams of device threads on OS threads.
  *
- * A team of one thread is a plain call. A team of several is as many fibers,
- * dealt out to the OS threads that join: whole warps where there are enough,
+ * A team of one thread is a plain call, and one of threads that never wait for
+ * each other a loop of calls. Any other team of several is as many fibers, dealt
+ * out to the OS threads that join: whole warps where there are enough,
  * so that a warp's threads wait for each other without atomics. Nothing here
  * makes an OS thread; the callers are libomp's.
  */
@@ -588,9 +589,12 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
     current = f;
     for (uint32_t number = first; !status && number < last; number++) {
         f->self.ctaid = number;
-        if (ompjit__fiber_call(launch->entry, launch->args,
-                               &t->members->escape))
-            status = single_trapped(t, err);
+        for (uint32_t tid = 0; !status && tid < single->self.ntid; tid++) {
+            f->self.tid = tid;
+            if (ompjit__fiber_call(launch->entry, launch->args,
+                                   &t->members->escape))
+                status = single_trapped(t, err);
+        }
     }
     current = outer;
     single_give(t);
@@ -602,7 +606,7 @@ ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      uint32_t first, uint32_t last,
                                      ompjit_error *err)
 {
-    if (volume(launch->geometry->threads) == 1) {
+    if (launch->independent || volume(launch->geometry->threads) == 1) {
         ompjit__host_single single = ompjit__host_single_of(launch);
         return ompjit__host_single_run(&single, first, last, launch->watch,
                                        err);

@@ -29,6 +29,7 @@ typedef struct ompjit__host_launch {
     ompjit__host_watch *watch; /* NULL: nobody stops it                 */
     uint32_t limit_ms;        /* that it may take; 0: any time          */
     bool shared;              /* several OS threads take part           */
+    bool independent;         /* its threads never wait for each other  */
     /* Appends " (FILE:LINE)" of an address in it; NULL: nothing is known. */
     void (*locate)(void *data, uintptr_t pc, ompjit__buf *text);
     void *locate_data;
@@ -42,8 +43,8 @@ typedef struct ompjit__host_trap {
     char text[512];
 } ompjit__host_trap;
 
-/* A launch whose teams have one thread, and what can be known of that thread
- * before it runs. The launch must outlive it. */
+/* A launch whose teams have one thread, or threads that run one after the other,
+ * and what can be known of a thread before it runs. The launch must outlive it. */
 typedef struct ompjit__host_single {
     const ompjit__host_launch *launch;
     size_t static_size, shared; /* bytes of shared memory: static, and all */

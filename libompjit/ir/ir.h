@@ -198,6 +198,14 @@ ompjit_status ompjit__gather_constructors(LLVMModuleRef m,
 /* Is it storage that all images of a unit must have in common? */
 bool ompjit__is_shared_variable(LLVMValueRef g);
 
+/* Drops barriers at the beginning and end of kernels that order nothing. For
+ * the host, when it is optimized. ir/outer_barriers.cc */
+void ompjit__drop_outer_barriers(LLVMModuleRef m);
+
+/* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
+ * each other. For the host, behind all other passes. ir/independent.cc */
+void ompjit__tell_independent(LLVMModuleRef m);
+
 /* Uses of these variables become uses of what the table `table`, made here, has
  * at their number. ir/import.cc */
 void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,

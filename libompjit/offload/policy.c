@@ -69,6 +69,18 @@ static bool has_many_kernels(const ompjit__call *call)
            ompjit__can_specialize(call->mod, call->dev);
 }
 
+/* The runtime of a kernel that finds its team's threads on the host is folded
+ * by what that kernel alone does (ir/flat.c): in an image of its own it may need
+ * no fibers, whatever other kernels of the module need. */
+static bool is_better_apart(const ompjit__call *call,
+                            const ompjit__geometry *g)
+{
+    return call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
+           volume(g->threads) > 1 && call->mod->unit.nkernels > 1 &&
+           call->mod->unit.kernels[call->index].observes_threads &&
+           ompjit__can_specialize(call->mod, call->dev);
+}
+
 /* The host's teams of one thread are always compiled as that. */
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
@@ -76,7 +88,8 @@ void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
     bool alone = call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
                  volume(g->threads) == 1;
     *key = (ompjit__variant_key){.dev = call->dev,
-                                 .kernel = has_many_kernels(call)
+                                 .kernel = has_many_kernels(call) ||
+                                                   is_better_apart(call, g)
                                                ? call->index
                                                : OMPJIT__ALL_KERNELS,
                                  .threads = alone ? 1 : 0};
