@@ -245,7 +245,10 @@ typedef struct ompjit_context_options {
                                 there is, else the host                    */
     const char *clang;       /* path of clang 22; NULL: OMPJIT_CLANG, else
                                 the one found by configure, else PATH      */
-    unsigned time_limit;     /* seconds one front-end run may take; 0: 60  */
+    unsigned time_limit;     /* seconds that a run of clang may take, and
+                                LLVM's work for one image or host half; 0:
+                                60, and any time for LLVM's work, as where
+                                keep_signals is set                        */
     ompjit_assembler assembler; /* AUTO: OMPJIT_ASSEMBLER, else the order  */
     ompjit_host_memory host_memory;
     ompjit_log_fn *log;      /* NULL: silent, or stderr where OMPJIT_LOG=1 */
@@ -297,7 +300,8 @@ typedef struct ompjit_context_options {
                                 installed when the first kernel is loaded
                                 there, and removed with the context, and also
                                 while constructors and destructors of a module
-                                run; what is not a kernel's fault goes to the
+                                run, and while LLVM works under a time_limit;
+                                what is not a kernel's fault goes to the
                                 handler that was there before. These signals
                                 are unblocked in the threads that run kernels */
     uint64_t device_heap;    /* bytes that malloc in kernels has on each GPU;

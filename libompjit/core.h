@@ -245,6 +245,7 @@ struct ompjit_context {
     char *devices_option;
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
+    unsigned llvm_limit;       /* seconds; 0: any time                     */
     ompjit_assembler assembler;
     ompjit_host_memory host_memory; /* not DEFAULT                        */
     struct ompjit__check *check; /* device/check.h; NULL: none are made    */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Little stack, and little memory: a thread of 64 KB compiles and launches, and
- * a compile in an address space of any size is an error or well.
+ * Little stack, memory and time: a thread of 64 KB compiles and launches, a
+ * compile in an address space of any size is an error or well, and LLVM's work
+ * ends with the time limit.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -131,6 +132,36 @@ static void write_ir(int fd)
     _exit(1);
 }
 
+/* The assembler repeats nothing for minutes. */
+static void little_time(void)
+{
+    static const char endless[] =
+        "int g(void) { return 3; }\n"
+        "void f(void) { __asm__ volatile(\".rept 100000000000\\n.endr\"); }";
+    ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx;
+    ompjit_module *mod;
+    void (*f)(void) = NULL;
+    o.devices = "host";
+    o.cache = OMPJIT_CACHE_OFF;
+    o.time_limit = 1;
+    if (ompjit_context_create(&o, &ctx, &err))
+        return;
+    ompjit_status status =
+        ompjit_module_from_c(ctx, endless, NULL, &mod, &err);
+    ok(!status, "an endless assembly is source");
+    for (int i = 0; !status && i < 2; i++)
+        ok(ompjit_module_function(mod, "g", &f, &err) == OMPJIT_ERR_TIMEOUT &&
+               strstr(err.text, "LLVM did not end within 1 second"),
+           "LLVM is left after its time: %s", err.text);
+    if (!status)
+        ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+    static int x[100];
+    all_of_it(x);
+    ok(x[0] == 3 && x[99] == 3, "and compiles again");
+}
+
 int main(void)
 {
     static char ir[1 << 20];
@@ -151,5 +182,7 @@ int main(void)
     ok(!status && size, "IR to compile");
     little_memory(ir, size);
     small_stack();
+    alarm(300);
+    little_time();
     return done_testing();
 }

@@ -205,6 +205,7 @@ static ompjit_status set_options(ompjit_context *ctx,
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->run_limit_ms = o->run_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
+    ctx->llvm_limit = ctx->keeps_signals ? 0 : o->time_limit;
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && is_one("OMPJIT_LOG"))

@@ -43,6 +43,16 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
  * used or disposed: make and dispose the LLVM context within f. Guards nest. */
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
+/* The same, and f ends as TIMEOUT error where LLVM's work in it (between calls of
+ * ompjit__in_llvm) goes on for so many seconds; 0: any time. */
+ompjit_status ompjit__guard_within(unsigned seconds,
+                                   ompjit_status (*f)(void *arg,
+                                                      ompjit_error *err),
+                                   void *arg, ompjit_stage stage,
+                                   ompjit_error *err);
+/* LLVM works, until the same with false: the thread's innermost guard may be
+ * left at any of its instructions. */
+void ompjit__in_llvm(bool now);
 
 /* Text or bitcode in memory to a module in `context`. `data` need not end in
  * NUL. READ-stage IR error with LLVM's message, line and column; so is text

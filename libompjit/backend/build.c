@@ -919,7 +919,8 @@ static ompjit_status make_image(struct build *b, ompjit_error *err)
     ompjit_status status;
     if (b->unit->cuda && from_cuda(b, &status, err))
         return status;
-    status = ompjit__guard(compile, b, OMPJIT_STAGE_CODEGEN, err);
+    status = ompjit__guard_within(b->ctx->llvm_limit, compile, b,
+                                  OMPJIT_STAGE_CODEGEN, err);
     return status ? status : assemble(b, err);
 }
 

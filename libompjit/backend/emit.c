@@ -26,7 +26,10 @@ static ompjit_status run(ompjit__generator *g, LLVMModuleRef m,
 {
     LLVMContextRef context = LLVMGetModuleContext(m);
     size_t mark = ompjit__llvm_mark(context);
-    if (!ompjit__generator_run(g, m, passes, take, out))
+    ompjit__in_llvm(true);
+    bool done = ompjit__generator_run(g, m, passes, take, out);
+    ompjit__in_llvm(false);
+    if (!done)
         return failure(m, "its target has no such files", err);
     const char *errors = ompjit__llvm_errors(context, mark);
     if (errors)

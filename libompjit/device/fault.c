@@ -22,6 +22,7 @@
 #include "base/stack.h"
 #include "device/fault.h"
 #include "device/host_thread.h"
+#include "ir/guard.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
                               SIGABRT};
@@ -388,7 +389,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int before = errno;
-    if (!ompjit__stop_taken(info) && !take(number, info, context))
+    ompjit__place at;
+    ompjit__context_place(context, &at);
+    if (!ompjit__guard_limit(info, at.pc) && !ompjit__stop_taken(info) && !take(number, info, context))
         pass_on(number, info, context);
     errno = before;
 }

@@ -3,6 +3,7 @@
  * LLVM made fit for a library: initialised once, diagnostics collected rather
  * than printed, fatal errors turned into statuses, IR read from memory.
  */
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -20,7 +21,10 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "backend/backend.h"
+#include "base/alarm.h"
 #include "base/stack.h"
+#include "device/fault.h"
+#include "ir/guard.h"
 #include "ir/no_memory.h"
 
 /* ---------------------------------------------------------- fatal errors */
@@ -30,7 +34,9 @@ struct guard {
     struct guard *outer;
     sigjmp_buf leave;
     char *reason;
-    bool no_memory;
+    bool no_memory, too_late;
+    atomic_bool in_llvm; /* may be left at any instruction of LLVM's */
+    ompjit__alarm limit;
 };
 
 static _Thread_local struct guard *innermost;
@@ -53,6 +59,49 @@ void ompjit__guard_leave(void)
         return;
     g->no_memory = true;
     siglongjmp(g->leave, 1);
+}
+
+/* ------------------------------------------------------------ time limit */
+
+/* The code of the library that LLVM is in. */
+static struct {
+    uintptr_t begin, end;
+} code;
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *data)
+{
+    uintptr_t llvm = (uintptr_t)LLVMContextCreate;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type != PT_LOAD || llvm < begin || llvm - begin >= p->p_memsz)
+            continue;
+        code.begin = begin;
+        code.end = begin + p->p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+/* In the signal handler. Outside of LLVM's own instructions, as in malloc, and
+ * where the library holds locks of its own, the next signal is waited for. */
+bool ompjit__guard_limit(const siginfo_t *info, uintptr_t pc)
+{
+    struct guard *g = innermost;
+    if (!ompjit__alarm_is(info))
+        return false;
+    if (!g || !atomic_load_explicit(&g->in_llvm, memory_order_relaxed) ||
+        pc < code.begin || pc >= code.end)
+        return true;
+    g->too_late = true;
+    siglongjmp(g->leave, 1);
+}
+
+void ompjit__in_llvm(bool now)
+{
+    if (innermost)
+        atomic_store_explicit(&innermost->in_llvm, now, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* -------------------------------------------------------- initialization */
@@ -102,6 +151,7 @@ static bool can_start(void)
 static void init(void)
 {
     keep_heap();
+    dl_iterate_phdr(find_code, NULL);
     construct();
     LLVMInstallFatalErrorHandler(fatal);
     ompjit__handle_no_malloc();
@@ -128,38 +178,42 @@ void ompjit__llvm_init(void)
 
 /* ---------------------------------------------------------------- guards */
 
-/* What a guard runs in a thread of its own. */
-struct apart {
+/* What a guard is for. */
+struct order {
     ompjit_status (*f)(void *arg, ompjit_error *err);
     void *arg;
+    unsigned seconds; /* 0: any time */
     ompjit_stage stage;
     ompjit_error *err;
-    ompjit_status status;
+    ompjit_status status; /* of one that was done in another thread */
 };
 
-static void *run_apart(void *arg)
+static ompjit_status guard(const struct order *o);
+
+static void *guard_here(void *arg)
 {
-    struct apart *a = arg;
-    a->status = ompjit__guard(a->f, a->arg, a->stage, a->err);
+    struct order *o = arg;
+    o->status = guard(o);
     return NULL;
 }
 
 /* LLVM is written for a stack of 8 MiB. */
-static ompjit_status guard_apart(struct apart *a)
+static ompjit_status guard_apart(const struct order *o)
 {
     enum { STACK = 8 << 20 };
+    struct order apart = *o;
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
-    int cause = pthread_create(&thread, &attributes, run_apart, a);
+    int cause = pthread_create(&thread, &attributes, guard_here, &apart);
     pthread_attr_destroy(&attributes);
     if (cause)
-        return ompjit__fail(a->err, OMPJIT_ERR_NO_MEMORY, a->stage,
+        return ompjit__fail(o->err, OMPJIT_ERR_NO_MEMORY, o->stage,
                             "this thread's stack is too small for LLVM, and "
                             "another one cannot be had: %s", strerror(cause));
     pthread_join(thread, NULL);
-    return a->status;
+    return apart.status;
 }
 
 static bool is_cramped(void)
@@ -170,34 +224,75 @@ static bool is_cramped(void)
     return end && here > end && here - end < ENOUGH;
 }
 
+static ompjit_status failed(const struct guard *g, const struct order *o)
+{
+    if (g->no_memory)
+        return ompjit__no_memory(o->err, o->stage);
+    if (g->too_late)
+        return ompjit__fail(o->err, OMPJIT_ERR_TIMEOUT, o->stage,
+                            "LLVM did not end within %u second%s", o->seconds,
+                            o->seconds == 1 ? "" : "s");
+    return ompjit__fail(o->err, OMPJIT_ERR_COMPILE, o->stage,
+                        "LLVM gave up: %s",
+                        g->reason ? g->reason : "(out of memory)");
+}
+
+static void begin_limit(struct guard *g, unsigned seconds)
+{
+    if (!seconds)
+        return;
+    ompjit__fault_hold();
+    ompjit__alarm_begin(&g->limit, seconds, ompjit__fault_signal());
+}
+
+static void end_limit(struct guard *g, unsigned seconds)
+{
+    if (!seconds)
+        return;
+    ompjit__alarm_end(&g->limit);
+    ompjit__fault_drop();
+}
+
 /* No destructor of the frames that are left runs. Lost are: LLVM's objects on
  * the heap (pass managers, machine functions, the module, its context) and
  * what f itself allocated. LLVM holds no lock while it calls the handler. */
-ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
-                            void *arg, ompjit_stage stage, ompjit_error *err)
+static ompjit_status guard(const struct order *o)
 {
     struct guard g = {.outer = innermost};
     if (!g.outer && is_cramped())
-        return guard_apart(
-            &(struct apart){.f = f, .arg = arg, .stage = stage, .err = err});
+        return guard_apart(o);
     if (!can_start())
-        return ompjit__no_memory(err, stage);
+        return ompjit__no_memory(o->err, o->stage);
     ompjit__llvm_init();
     ompjit__handle_no_new();
     innermost = &g;
     ompjit_status status;
-    if (!sigsetjmp(g.leave, 0)) {
-        status = f(arg, err);
-    } else if (g.no_memory) {
-        status = ompjit__no_memory(err, stage);
-    } else {
-        status = ompjit__fail(err, OMPJIT_ERR_COMPILE, stage,
-                              "LLVM gave up: %s",
-                              g.reason ? g.reason : "(out of memory)");
-        free(g.reason);
-    }
+    begin_limit(&g, o->seconds);
+    if (!sigsetjmp(g.leave, 0))
+        status = o->f(o->arg, o->err);
+    else
+        status = failed(&g, o);
+    end_limit(&g, o->seconds);
     innermost = g.outer;
+    free(g.reason);
     return status;
+}
+
+ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
+                            void *arg, ompjit_stage stage, ompjit_error *err)
+{
+    return guard(&(struct order){
+        .f = f, .arg = arg, .stage = stage, .err = err});
+}
+
+ompjit_status ompjit__guard_within(unsigned seconds,
+                                   ompjit_status (*f)(void *arg,
+                                                      ompjit_error *err),
+                                   void *arg, ompjit_stage stage,
+                                   ompjit_error *err)
+{
+    return guard(&(struct order){.f = f, .arg = arg, .seconds = seconds,
+                                 .stage = stage, .err = err});
 }
 
 /* ----------------------------------------------------------- diagnostics */
@@ -298,7 +393,9 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+    ompjit__in_llvm(true);
     LLVMErrorRef failure = LLVMRunPasses(m, passes, tm, options);
+    ompjit__in_llvm(false);
     LLVMDisposePassBuilderOptions(options);
     return check_passes(m, failure, mark, stage, err);
 }
@@ -307,7 +404,9 @@ ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                       bool host, ompjit_error *err)
 {
     size_t mark = ompjit__llvm_mark(LLVMGetModuleContext(m));
+    ompjit__in_llvm(true);
     LLVMErrorRef failure = ompjit__lean_passes(m, tm, host);
+    ompjit__in_llvm(false);
     return check_passes(m, failure, mark, OMPJIT_STAGE_OPTIMIZE, err);
 }
 

@@ -131,7 +131,8 @@ static ompjit_status compile(void *arg, ompjit_error *err)
 
 static ompjit_status compile_guarded(ompjit__hostjit *h, ompjit_error *err)
 {
-    return ompjit__guard(compile, h, OMPJIT_STAGE_CODEGEN, err);
+    return ompjit__guard_within(h->mod->ctx->llvm_limit, compile, h,
+                                OMPJIT_STAGE_CODEGEN, err);
 }
 
 /* From the cache where it is there. */
