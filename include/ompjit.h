@@ -185,7 +185,9 @@ typedef enum ompjit_check_kind {
     OMPJIT_CHECK_FREED,      /* device memory whose mapping or allocation
                                 has ended                                */
     OMPJIT_CHECK_UNINITIALIZED, /* device memory that neither a map nor a
-                                kernel has written is read               */
+                                kernel has written is read, or a variable
+                                that the team shares and none of it has
+                                written                                  */
     OMPJIT_CHECK_RACE,       /* two threads of a team, at least one of them
                                 writing, nothing that orders them        */
     OMPJIT_CHECK_LOST        /* a warning, when a mapping ends: a kernel has

@@ -534,6 +534,30 @@ is $? 66 "IR without debug information"
 like "$(cat "$tmp/stderr")" \
     "write of 4 bytes .*in function .*main.*, which has no line numbers" \
     "  is reported by function"
+case_of "a variable of the team that nobody has written" <<'END'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int out = 0;
+#pragma omp target teams num_teams(1) thread_limit(4) map(out)
+    {
+        int s[64];
+#ifdef FIXED
+        s[63] = 0;
+#endif
+#pragma omp parallel
+        {
+            s[omp_get_thread_num()] = 1;
+#pragma omp barrier
+            if (omp_get_thread_num() == 0)
+                out = s[63]; //! uninitialized
+        }
+    }
+    return printf("%d\n", out) < 0;
+}
+END
+
 # ----------------------------------------------------------------- lost
 cat >"$tmp/lost.c" <<'END'
 #ifndef KIND

@@ -141,6 +141,7 @@ void ompjit__shadow_acquire(ompjit__shadow *s, uint32_t thread,
 /* An access as its thread knows it. */
 typedef struct ompjit__touch {
     bool unwritten;         /* what is read has no value: that is wrong */
+    bool local;             /* and is a variable that the team shares   */
     const char *kernel;     /* symbol */
     uint32_t team, thread;
     const void *at;

@@ -30,11 +30,22 @@ struct thread {
     _Alignas(16) char scratch[2][SCRATCH]; /* for reads, for writes */
 };
 
+/* A variable of a thread's that its team shares. */
+struct local {
+    struct local *next;
+    uintptr_t begin, end;
+    bool raced;              /* what is read and written has no order    */
+    ompjit__touch read;      /* the first of bytes without a value; told at
+                                the end, if it was no race: `kernel` is set */
+    unsigned char written[]; /* 1 for each byte that has a value */
+};
+
 struct ompjit__check_team {
     ompjit__check_launch *launch;
     uint32_t number, n, left; /* `left` have ended; under launch->lock */
     pthread_mutex_t lock;     /* shadow */
     ompjit__shadow *shadow;   /* NULL: a team of one */
+    struct local *locals;     /* the last one first; under `lock` */
     struct thread threads[];
 };
 
@@ -51,10 +62,27 @@ bool ompjit__check_begin(ompjit__check_launch *launch, ompjit__check *check,
     return launch->teams != NULL;
 }
 
+/* Memory has a new use. */
+static void forget_locals(struct ompjit__check_team *team, uintptr_t begin,
+                          uintptr_t end)
+{
+    for (struct local **at = &team->locals, *it; (it = *at);) {
+        if (it->begin < end && begin < it->end) {
+            *at = it->next;
+            if (it->read.kernel && !it->raced)
+                ompjit__report_memory(team->launch->check, &it->read);
+            free(it);
+        } else {
+            at = &it->next;
+        }
+    }
+}
+
 static void team_free(struct ompjit__check_team *team)
 {
     if (!team)
         return;
+    forget_locals(team, 0, UINTPTR_MAX);
     ompjit__shadow_free(team->shadow);
     pthread_mutex_destroy(&team->lock);
     free(team);
@@ -199,6 +227,15 @@ static void *wrong(const ompjit_host_thread *self, struct thread *t, char *p,
     return memset(t->scratch[write], 0, size);
 }
 
+static struct local *find_local(struct ompjit__check_team *team, const char *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    struct local *it = team->locals;
+    while (it && (at < it->begin || at >= it->end))
+        it = it->next;
+    return it;
+}
+
 static void find_race(const ompjit_host_thread *self, struct thread *t,
                       char *p, uint64_t size, const ompjit__site *site)
 {
@@ -207,6 +244,9 @@ static void find_race(const ompjit_host_thread *self, struct thread *t,
     pthread_mutex_lock(&team->lock);
     bool race = ompjit__shadow_access(team->shadow, self->tid, (uintptr_t)p,
                                       size, site, &other);
+    struct local *it = race ? find_local(team, p) : NULL;
+    if (it)
+        it->raced = true;
     pthread_mutex_unlock(&team->lock);
     if (!race)
         return;
@@ -230,6 +270,21 @@ static bool has_value(const struct found *f, const char *p, uint64_t size,
         else
             any |= __atomic_load_n(&written[i], __ATOMIC_RELAXED);
     return any;
+}
+
+/* As has_value, of variables that the team shares. */
+static void touch_local(const ompjit__touch *t, struct ompjit__check_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    struct local *it = find_local(team, t->at);
+    if (it && t->size <= it->end - (uintptr_t)t->at) {
+        struct found f = {it->begin, it->end, it->written, false};
+        if (!has_value(&f, t->at, t->size, t->site) && !it->read.kernel) {
+            it->read = *t;
+            it->read.unwritten = it->read.local = true;
+        }
+    }
+    pthread_mutex_unlock(&team->lock);
 }
 
 static void no_value(const ompjit_host_thread *self, struct thread *t, char *p,
@@ -270,6 +325,8 @@ static void *check_range(char *p, const ompjit__site *site, uint64_t size)
         if (f && f->to && site->flags & OMPJIT__SITE_WRITE)
             lose(self, t, f, p, size, site);
     }
+    ompjit__touch touch = touch_of(self, t, p, size, site);
+    touch_local(&touch, t->team);
     if (t->team->shadow)
         find_race(self, t, p, size, site);
     return p;
@@ -341,14 +398,49 @@ static void check_warp_sync(uint32_t mask)
 
 /* --------------------------------------------------------------- memory */
 
+/* Under team->lock. */
+static void make_fresh(struct ompjit__check_team *team, void *p, uint64_t size)
+{
+    forget_locals(team, (uintptr_t)p, (uintptr_t)p + size);
+    if (team->shadow)
+        ompjit__shadow_fresh(team->shadow, (uintptr_t)p, size);
+}
+
 static void check_fresh(void *p, uint64_t size)
 {
     struct thread *t = ompjit_host_self()->check;
-    if (!t->team->shadow)
-        return;
     pthread_mutex_lock(&t->team->lock);
-    ompjit__shadow_fresh(t->team->shadow, (uintptr_t)p, size);
+    make_fresh(t->team, p, size);
     pthread_mutex_unlock(&t->team->lock);
+}
+
+/* A variable that the team shares begins; without memory it is not watched. */
+static void check_local(void *p, uint64_t size)
+{
+    struct ompjit__check_team *team =
+        ((struct thread *)ompjit_host_self()->check)->team;
+    struct local *it = calloc(1, sizeof *it + size);
+    pthread_mutex_lock(&team->lock);
+    make_fresh(team, p, size);
+    if (it) {
+        it->begin = (uintptr_t)p;
+        it->end = it->begin + size;
+        it->next = team->locals;
+        team->locals = it;
+    }
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* The runtime, or a function that is not checked, may write to it. */
+static void check_given_local(void *p)
+{
+    struct ompjit__check_team *team =
+        ((struct thread *)ompjit_host_self()->check)->team;
+    pthread_mutex_lock(&team->lock);
+    struct local *it = find_local(team, p);
+    if (it)
+        memset(it->written, 1, it->end - it->begin);
+    pthread_mutex_unlock(&team->lock);
 }
 
 static ompjit__memory_map *memory(void)
@@ -361,6 +453,7 @@ static ompjit__memory_map *memory(void)
 static void check_given(void *p)
 {
     ompjit__memory_written(memory(), p, 0);
+    check_given_local(p);
 }
 
 static void *check_malloc(size_t size)
@@ -418,7 +511,8 @@ static const ompjit__absolute own[] = {
     {"ompjit_check_range", (void *)check_range},
     {"ompjit_check_release", (void *)check_release},
     {"ompjit_check_acquire", (void *)check_acquire},
-    {"ompjit_check_fresh", (void *)check_fresh},
+    {"ompjit_check_local", (void *)check_local},
+    {"ompjit_check_given_local", (void *)check_given_local},
     {"ompjit_check_given", (void *)check_given},
     {"ompjit_host_barrier", (void *)check_barrier},
     {"ompjit_host_warp_sync", (void *)check_warp_sync},

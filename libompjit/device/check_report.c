@@ -168,6 +168,10 @@ static ompjit_check_kind put_cause(ompjit__check *check, ompjit__buf *b,
                               "mapped gives one, too", t->at);
         return OMPJIT_CHECK_NULL;
     }
+    if (t->local) {
+        ompjit__buf_printf(b, "no thread of the team has written it");
+        return OMPJIT_CHECK_UNINITIALIZED;
+    }
     if (!ompjit__memory_find(&check->memory, t->at, &r))
         return put_unmapped(check, b, t->at);
     ompjit_check_kind kind = put_misuse(b, &r, t);

@@ -324,14 +324,15 @@ static void check_known(struct instrument *s, LLVMValueRef i, const char *name)
         break;
     case ALLOCATES:
         after(s, i);
-        call(s, "ompjit_check_fresh", s->nothing,
+        call(s, "ompjit_check_local", s->nothing,
              (LLVMValueRef[]){i, argument}, 2);
         break;
     }
 }
 
 /* A function that is not checked may write where its arguments point. */
-static void give_pointers(struct instrument *s, LLVMValueRef i)
+static void give_pointers(struct instrument *s, LLVMValueRef i,
+                          const char *given)
 {
     for (unsigned k = 0; k < LLVMGetNumArgOperands(i); k++) {
         LLVMValueRef argument = LLVMGetOperand(i, k);
@@ -339,7 +340,7 @@ static void give_pointers(struct instrument *s, LLVMValueRef i)
             is_own(argument) || LLVMIsAConstant(argument))
             continue;
         after(s, i);
-        call_with(s, "ompjit_check_given", argument);
+        call_with(s, given, argument);
     }
 }
 
@@ -354,9 +355,12 @@ static void check_call(struct instrument *s, LLVMValueRef i)
     bool sets = starts(name, "llvm.memset.") || !strcmp(name, "memset");
     if (!copies && !sets) {
         check_known(s, i, name);
-        if (LLVMIsDeclaration(callee) && !starts(name, "llvm.") &&
-            !starts(name, "__kmpc_") && !starts(name, "ompjit_"))
-            give_pointers(s, i);
+        if (!LLVMIsDeclaration(callee) || starts(name, "llvm.") ||
+            starts(name, "ompjit_") || !strcmp(name, "__kmpc_free_shared"))
+            return;
+        give_pointers(s, i, starts(name, "__kmpc_")
+                                ? "ompjit_check_given_local"
+                                : "ompjit_check_given");
         return;
     }
     LLVMValueRef bytes = LLVMGetOperand(i, 2);
