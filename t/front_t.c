@@ -146,7 +146,7 @@ static void test_c(ompjit_context *ctx)
         uint64_t map_type;
     } want[] = {{"n", OMPJIT__PARAM_INTEGER, 4, 800},
                 {"y", OMPJIT__PARAM_POINTER, 0, 35},
-                {"a", OMPJIT__PARAM_INTEGER, 4, 800},
+                {"a", OMPJIT__PARAM_FLOAT, 4, 800},
                 {"x", OMPJIT__PARAM_POINTER, 0, 33}};
     ok(k && k->nparams == 4, "four parameters");
     for (unsigned i = 0; k && i < k->nparams && i < 4; i++) {

@@ -9,9 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/hold.h"
 #include "device/libomp.h"
@@ -123,16 +126,31 @@ static void start_limited(void)
     ompjit__release(&held);
 }
 
+/* That file is named by the number of the process. A former process of this
+ * number that was killed right after it had made its own has left an empty one,
+ * which libomp of LLVM 22 reads (__kmp_register_library_startup): SIGBUS. */
+static void remove_empty_file(void)
+{
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d",
+             (int)getpid(), (int)getuid());
+    if (!stat(path, &file) && !file.st_size)
+        unlink(path);
+}
+
 static void load_once(void)
 {
     ompjit__buf causes = {0};
-    if (load(&causes))
+    if (load(&causes)) {
+        remove_empty_file();
         start_limited();
-    else
+    } else {
         loaded.status = ompjit__fail(
             &loaded.error, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_LOAD,
             "the OpenMP runtime libomp cannot be loaded:%s",
             causes.data ? causes.data : " out of memory");
+    }
     ompjit__buf_free(&causes);
 }
 

@@ -37,6 +37,8 @@ struct guard {
     bool no_memory, too_late;
     atomic_bool in_llvm; /* may be left at any instruction of LLVM's */
     ompjit__alarm limit;
+    const struct order *order;
+    ompjit_status status;
 };
 
 static _Thread_local struct guard *innermost;
@@ -253,12 +255,31 @@ static void end_limit(struct guard *g, unsigned seconds)
     ompjit__fault_drop();
 }
 
+static ompjit_status crashed(const struct order *o, const char *cause)
+{
+    ompjit_status status = o->stage == OMPJIT_STAGE_READ ? OMPJIT_ERR_IR
+                                                         : OMPJIT_ERR_COMPILE;
+    return ompjit__fail(o->err, status, o->stage,
+                        "LLVM fails with this module: %s", cause);
+}
+
+static void run_order(void *arg)
+{
+    struct guard *g = arg;
+    if (!sigsetjmp(g->leave, 0))
+        g->status = g->order->f(g->order->arg, g->order->err);
+    else
+        g->status = failed(g, g->order);
+}
+
 /* No destructor of the frames that are left runs. Lost are: LLVM's objects on
  * the heap (pass managers, machine functions, the module, its context) and
- * what f itself allocated. LLVM holds no lock while it calls the handler. */
+ * what f itself allocated. LLVM holds no lock while it calls the handler. Its
+ * faults and aborts, which broken IR brings about, end f in the same way. */
 static ompjit_status guard(const struct order *o)
 {
-    struct guard g = {.outer = innermost};
+    struct guard g = {.outer = innermost, .order = o};
+    char cause[256];
     if (!g.outer && is_cramped())
         return guard_apart(o);
     if (!can_start())
@@ -266,16 +287,13 @@ static ompjit_status guard(const struct order *o)
     ompjit__llvm_init();
     ompjit__handle_no_new();
     innermost = &g;
-    ompjit_status status;
     begin_limit(&g, o->seconds);
-    if (!sigsetjmp(g.leave, 0))
-        status = o->f(o->arg, o->err);
-    else
-        status = failed(&g, o);
+    if (!ompjit__fault_guard(run_order, &g, cause, sizeof cause))
+        g.status = crashed(o, cause);
     end_limit(&g, o->seconds);
     innermost = g.outer;
     free(g.reason);
-    return status;
+    return g.status;
 }
 
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
