@@ -269,7 +269,7 @@ bool ompjit__stop_taken(const siginfo_t *info)
         info->si_value.sival_ptr != &request)
         return false;
     int mine = thread_number();
-    for (watch *w = atomic_load(&all.first); asked && w; w = w->next) {
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
         bool stops = atomic_load(&w->thread) == mine && ompjit__stopped(w);
         if (stops && !w->closed) {
             close_code(w);
