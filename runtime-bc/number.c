@@ -137,6 +137,7 @@ EXPORT long long llabs(long long x)
 
 /* A format: bits of the mantissa without the first, and the exponent's bias. */
 typedef struct form { int bits, bias; } form;
+/* Handed on by address: see t/runtime_t.sh. */
 static const form of_double = {52, 1023}, of_float = {23, 127};
 
 /* A decimal number 0.DDD * 10^point. No number that is halfway between two
@@ -237,39 +238,39 @@ static NOINLINE int normalize(digits *x)
 }
 
 /* x as bits of the form. */
-static NOINLINE uint64_t decimal_bits(digits *x, form f)
+static NOINLINE uint64_t decimal_bits(digits *x, const form *f)
 {
     enum { TOO_LARGE = 310, TOO_SMALL = -330, MOST_SHIFT = 59 };
-    uint64_t infinite = (2 * (uint64_t)f.bias + 1) << f.bits;
+    uint64_t infinite = (2 * (uint64_t)f->bias + 1) << f->bits;
     trim(x);
     if (!x->n || x->point < TOO_SMALL)
         return 0;
     if (x->point > TOO_LARGE)
         return infinite;
-    int biased = normalize(x) - 1 + f.bias;
+    int biased = normalize(x) - 1 + f->bias;
     int small = biased < 1 ? 1 - biased : 0;
     for (; small > 0; small -= MOST_SHIFT) {
         shift_right(x, small < MOST_SHIFT ? small : MOST_SHIFT);
         biased = 1;
     }
-    shift_left(x, f.bits + 1);
+    shift_left(x, f->bits + 1);
     /* A mantissa that becomes a power of two carries into the exponent. */
-    uint64_t bits = ((uint64_t)(biased - 1) << f.bits) + nearest(x);
+    uint64_t bits = ((uint64_t)(biased - 1) << f->bits) + nearest(x);
     return bits < infinite ? bits : infinite;
 }
 
 /* mantissa * 2^exponent, the lowest bit standing for all below it. */
 static NOINLINE uint64_t binary_bits(uint64_t mantissa, int64_t exponent,
-                                     form f)
+                                     const form *f)
 {
-    uint64_t infinite = (2 * (uint64_t)f.bias + 1) << f.bits;
+    uint64_t infinite = (2 * (uint64_t)f->bias + 1) << f->bits;
     if (!mantissa)
         return 0;
     int free = __builtin_clzll(mantissa);
     mantissa <<= free;
-    int64_t biased = exponent - free + 63 + f.bias;
-    int64_t dropped = 63 - f.bits + (biased < 1 ? 1 - biased : 0);
-    if (biased >= 2 * f.bias + 1)
+    int64_t biased = exponent - free + 63 + f->bias;
+    int64_t dropped = 63 - f->bits + (biased < 1 ? 1 - biased : 0);
+    if (biased >= 2 * f->bias + 1)
         return infinite;
     if (dropped > 64)
         return 0;
@@ -277,7 +278,7 @@ static NOINLINE uint64_t binary_bits(uint64_t mantissa, int64_t exponent,
     uint64_t half = 1ull << (dropped - 1);
     uint64_t rest = mantissa & (half | (half - 1));
     kept += rest > half || (rest == half && kept & 1);
-    return ((uint64_t)(biased < 1 ? 0 : biased - 1) << f.bits) + kept;
+    return ((uint64_t)(biased < 1 ? 0 : biased - 1) << f->bits) + kept;
 }
 
 /* ------------------------------------------------------- text of a number */
@@ -334,7 +335,7 @@ static NOINLINE scanned scan(const char *s, unsigned base)
     return x;
 }
 
-static uint64_t hexadecimal_bits(const scanned *x, form f)
+static uint64_t hexadecimal_bits(const scanned *x, const form *f)
 {
     int64_t dropped = x->n > 15 ? x->n - 15 : 0;
     uint64_t value = x->value << 1 | x->more;
@@ -355,7 +356,7 @@ static bool is_simple(const scanned *x, double *out)
     return true;
 }
 
-static NOINLINE uint64_t all_digits_bits(const scanned *x, form f)
+static NOINLINE uint64_t all_digits_bits(const scanned *x, const form *f)
 {
     digits *all = malloc(sizeof *all);
     if (!all)
@@ -384,9 +385,9 @@ static bool begins(const char *s, const char *word)
 }
 
 /* "inf", "infinity", "nan" or "nan(...)"; the end, or NULL. */
-static const char *read_special(const char *s, form f, uint64_t *bits)
+static const char *read_special(const char *s, const form *f, uint64_t *bits)
 {
-    uint64_t infinite = (2 * (uint64_t)f.bias + 1) << f.bits;
+    uint64_t infinite = (2 * (uint64_t)f->bias + 1) << f->bits;
     *bits = infinite;
     if (begins(s, "infinity"))
         return s + 8;
@@ -394,7 +395,7 @@ static const char *read_special(const char *s, form f, uint64_t *bits)
         return s + 3;
     if (!begins(s, "nan"))
         return NULL;
-    *bits = infinite | 1ull << (f.bits - 1);
+    *bits = infinite | 1ull << (f->bits - 1);
     const char *at = s + 3;
     if (*at != '(')
         return at;
@@ -404,7 +405,7 @@ static const char *read_special(const char *s, form f, uint64_t *bits)
     return *at == ')' ? at + 1 : s + 3;
 }
 
-static NOINLINE uint64_t read_bits(const char *s, char **end, form f)
+static NOINLINE uint64_t read_bits(const char *s, char **end, const form *f)
 {
     const char *begin = s;
     while (space(*s))
@@ -421,7 +422,7 @@ static NOINLINE uint64_t read_bits(const char *s, char **end, form f)
             bits = hexadecimal_bits(&x, f);
         else if (!(x = scan(s, 10)).end)
             bits = 0;
-        else if (f.bits == of_double.bits && is_simple(&x, &value))
+        else if (f->bits == of_double.bits && is_simple(&x, &value))
             __builtin_memcpy(&bits, &value, sizeof bits);
         else
             bits = all_digits_bits(&x, f);
@@ -430,19 +431,19 @@ static NOINLINE uint64_t read_bits(const char *s, char **end, form f)
     if (end)
         *end = (char *)(uintptr_t)(behind ? behind : begin);
     uint64_t sign = (uint64_t)(behind && negative);
-    return bits | sign << (f.bits == of_double.bits ? 63 : 31);
+    return bits | sign << (f->bits == of_double.bits ? 63 : 31);
 }
 
 EXPORT double strtod(const char *restrict s, char **restrict end)
 {
-    uint64_t bits = read_bits(s, end, of_double);
+    uint64_t bits = read_bits(s, end, &of_double);
     double value;
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
 }
 EXPORT float strtof(const char *restrict s, char **restrict end)
 {
-    uint32_t bits = (uint32_t)read_bits(s, end, of_float);
+    uint32_t bits = (uint32_t)read_bits(s, end, &of_float);
     float value;
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
