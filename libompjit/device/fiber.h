@@ -150,15 +150,12 @@ static inline void ompjit__stack_close(ompjit__stack *stack)
 #endif
 }
 
-static inline void ompjit__stack_reset(ompjit__stack *stack, const void *sp)
+/* Before it is used from its top again. Frames that were abandoned may lie
+ * anywhere in it. */
+static inline void ompjit__stack_reset(ompjit__stack *stack)
 {
-#ifdef OMPJIT__ASAN
-    if (sp)
-        ASAN_UNPOISON_MEMORY_REGION(
-            sp, (size_t)(stack->base + stack->size - (const char *)sp));
-#endif
-#ifdef OMPJIT__TSAN
     ompjit__stack_close(stack);
+#ifdef OMPJIT__TSAN
     stack->tsan = __tsan_create_fiber(0);
 #endif
 }

@@ -284,7 +284,7 @@ static void switch_to_new(struct member *m, void **save)
     }
     size_t size = c->stack.size - c->color * LINES % COLORS * LINE;
     c->member = m;
-    ompjit__stack_reset(&c->stack, c->sp);
+    ompjit__stack_reset(&c->stack);
     c->sp = ompjit__fiber_prepare(c->stack.base, size, carrier_main, c);
     void *fake = ompjit__fiber_leaving(&c->stack, false);
     ompjit__fiber_switch(save, c->sp);
