@@ -226,8 +226,10 @@ bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
     bool well = !ompjit__fiber_call(guarded, (void **)(void *)&g, &g.escape);
     guard = g.outer;
     ompjit__fault_drop();
-    if (!well)
+    if (!well) {
+        ompjit__stack_left();
         describe(text, size);
+    }
     fault.leaves = false;
     return well;
 }

@@ -74,8 +74,8 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp);
  * another; `last` if the one that runs is done. entered: first thing after,
  * with what leaving gave when this stack was left, NULL on a new one; `from`,
  * if not NULL, learns the stack that was left to come here. reset: before
- * prepare; frames from `sp` on, NULL for none, are abandoned. close: before it
- * is freed. */
+ * prepare. close: before it is freed. left: the frames below the caller's were
+ * abandoned. */
 typedef struct ompjit__stack {
     char *base;
     size_t size;
@@ -150,8 +150,16 @@ static inline void ompjit__stack_close(ompjit__stack *stack)
 #endif
 }
 
-/* Before it is used from its top again. Frames that were abandoned may lie
- * anywhere in it. */
+static inline void ompjit__stack_left(void)
+{
+#ifdef OMPJIT__ASAN
+    enum { DEEPEST = 256 << 10 };
+    ASAN_UNPOISON_MEMORY_REGION(
+        (char *)__builtin_frame_address(0) - DEEPEST, DEEPEST);
+#endif
+}
+
+/* Frames that were abandoned may lie anywhere in it. */
 static inline void ompjit__stack_reset(ompjit__stack *stack)
 {
     ompjit__stack_close(stack);

@@ -339,6 +339,7 @@ void ompjit__host_member_run(struct member *m)
     m->base = __builtin_frame_address(0);
     if (!ompjit__fiber_call(run_fibers, (void **)m, &m->escape))
         return;
+    ompjit__stack_left();
     ompjit__fault_left();
     if (m->escaped)
         ompjit__fiber_entered(NULL, NULL);
