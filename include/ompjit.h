@@ -158,8 +158,8 @@ typedef enum ompjit_specialize {
  * what follows. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
 
-/* What follows a target construct that failed inside such a function, when
- * on_failure, if there is one, has returned. */
+/* The program's course after a target construct of such a function has failed
+ * and on_failure, if there is one, has returned. */
 typedef enum ompjit_after_failure {
     OMPJIT_AFTER_FAILURE_DEFAULT = 0, /* END where OMP_TARGET_OFFLOAD is
                                          mandatory and there is no on_failure;

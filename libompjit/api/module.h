@@ -57,8 +57,8 @@ void ompjit__record_variant(ompjit_module *mod,
 /* tune.c */
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
-/* What an image for a GPU says of the modes of kernels (image->modes) holds for
- * other images, too; of one kernel, or OMPJIT__ALL_KERNELS: kernel.c */
+/* Notes the modes of kernels that an image for a GPU tells (image->modes): they
+ * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS: kernel.c */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes);
 

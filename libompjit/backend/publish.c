@@ -124,7 +124,7 @@ static void list_functions(const char *object, const Elf64_Shdr *table,
     }
 }
 
-/* Nobody else's file, and no link. */
+/* The file is this user's, and no link is followed. */
 static int open_map(void)
 {
     char path[64];
@@ -140,7 +140,7 @@ static int open_map(void)
     return fd;
 }
 
-/* What cannot be written is missing in the report, and nothing else. */
+/* A write that fails costs the report some lines, and nothing else. */
 static void publish_functions(const char *object, const uint64_t *addresses)
 {
     const Elf64_Ehdr *head = (const void *)object;

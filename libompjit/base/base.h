@@ -47,8 +47,7 @@ char *ompjit__strdup(const char *s);
 void *ompjit__memdup(const void *data, size_t size);
 char *ompjit__format(const char *format, ...) OMPJIT__PRINTF(1, 2);
 
-/* What is wrong with one input, to be reported at once. Zero-initialised:
- * nothing. */
+/* All faults of one input, which one error reports. Zero-initialised: none. */
 typedef struct ompjit__findings {
     ompjit_status status; /* of the first                                   */
     unsigned n, left_out; /* all, and those that an error has no room for   */

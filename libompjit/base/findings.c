@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* What an error's text has room for beside the module's name and the count. */
+/* Bytes that an error's text has beside the module's name and the count. */
 enum { ROOM = OMPJIT_ERROR_TEXT - 512 };
 
 void ompjit__finding(ompjit__findings *f, ompjit_status status,

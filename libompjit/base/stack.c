@@ -14,9 +14,9 @@
 static _Thread_local uintptr_t stack_end
     __attribute__((tls_model("initial-exec")));
 
-/* Of the first thread, whose stack grows as far as its limit lets it, from the
- * page that ends with the program's name; 0: nobody knows. The C library would
- * read /proc/self/maps. */
+/* The end of the first thread's stack, which grows as far as its limit lets it,
+ * from the page that ends with the program's name; 0: not known. The C library
+ * would read /proc/self/maps. */
 static uintptr_t first_stack_end(void)
 {
     const char *name = (const char *)getauxval(AT_EXECFN);

@@ -113,7 +113,7 @@ static bool holds_heap(const struct fiber *f, uintptr_t pc)
 
 /* ------------------------------------------------------- a kernel's fault */
 
-/* What the handler leaves to fault_escape. `leaves`: the thread is on its way out
+/* The handler's message to fault_escape. `leaves`: the thread is on its way out
  * of the kernel, and another fault is not the kernel's. */
 struct fault {
     int signal, code;
@@ -184,7 +184,7 @@ void ompjit__fault_left(void)
 
 /* ------------------------------------------------------------------ guards */
 
-/* What a call that ends with its faults needs, the innermost of the thread. */
+/* The innermost call of the thread that its faults end. */
 struct guard {
     struct guard *outer;
     void (*f)(void *arg);

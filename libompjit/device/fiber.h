@@ -31,7 +31,7 @@ int ompjit__fiber_personality(int version, int actions, uint64_t origin,
                               void *exception, void *context)
     __attribute__((visibility("hidden")));
 
-/* What the functions that stand for setjmp leave in a jmp_buf, which is larger:
+/* A jmp_buf's content, by the functions that stand for setjmp; it is larger:
  * where to go on, and, by ompjit__jump_mark (host_libc.c), for whom. */
 typedef struct ompjit__jump {
     uintptr_t sp, pc;

@@ -325,7 +325,7 @@ static void find_code(ompjit__loaded *loaded, const ompjit__function *f)
     code->end = (f->code_end + page - 1) / page * page;
 }
 
-/* What ir/independent.cc has left in the object's table of names. */
+/* ir/independent.cc has left a name in the object's table. */
 static bool is_independent(const ompjit_device *dev,
                            const ompjit__loaded *loaded, const char *symbol)
 {
@@ -608,7 +608,7 @@ static ompjit_status check_geometry(const ompjit__function *f,
     return OMPJIT_OK;
 }
 
-/* What ends a launch that lasts too long is a handler. */
+/* A handler ends a launch that lasts too long. */
 static ompjit_status check_limit(const ompjit_device *dev,
                                  const ompjit__function *f,
                                  const ompjit__geometry *g, ompjit_error *err)
