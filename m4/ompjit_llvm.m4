@@ -87,8 +87,8 @@ LDFLAGS=$ompjit_saved_ldflags CFLAGS=$ompjit_saved_cflags
 # that it takes from libstdc++ are not looked up.
 AC_DEFUN([OMPJIT_FAST_START], [
 OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [constructors that wait],
-    [-Wl,-T,$srcdir/libompjit/ir/llvm_start.ld],
-    [-Wl,-T,\$(top_srcdir)/libompjit/ir/llvm_start.ld])
+    [-Wl,-T,$srcdir/libompjit/llvm/start.ld],
+    [-Wl,-T,\$(top_srcdir)/libompjit/llvm/start.ld])
 OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [packed relative relocations],
     [-Wl,-z,pack-relative-relocs], [-Wl,-z,pack-relative-relocs])
 ompjit_stdcxx=

@@ -4,7 +4,7 @@
  * text, which the library embeds, before a CUDA source. It stands in for the
  * headers of a CUDA toolkit, so that none is needed, and has only what can be
  * lowered for both devices: LLVM's own operations, the NVVM intrinsics of
- * backend/nvvm_host.def, and functions of the C library. threadIdx and its kin
+ * backend/host/nvvm.def, and functions of the C library. threadIdx and its kin
  * are clang's own header's.
  */
 #ifndef OMPJIT_CUDA_H

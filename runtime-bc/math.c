@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Mathematics on a GPU that libdevice has in another form: the pipeline replaces
- * LLVM's intrinsics of two results (backend/math_nvptx.def), and calls here of
- * the C library's functions by libdevice's.
+ * Mathematics on a GPU that libdevice has in another form: the pipeline
+ * replaces LLVM's intrinsics of two results (passes/gpu/math_nvptx.def), and
+ * calls here of the C library's functions by libdevice's.
  */
 #include "plat.h"
 

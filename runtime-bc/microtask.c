@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Calls of outlined regions with any number of arguments, for modules that the
- * pipeline has not given their own ompjit_invoke (libompjit/ir/invoke.c).
+ * pipeline has not given their own ompjit_invoke
+ * (libompjit/passes/region_invoke.c).
  */
 #include "microtask.h"
 

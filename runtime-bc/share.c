@@ -119,7 +119,7 @@ EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
     return p;
 }
 
-/* Of a function that may call itself (libompjit/ir/recursive_locals.cc). */
+/* Of a function that may call itself (libompjit/passes/recursive_locals.cc). */
 EXPORT NOINLINE void *ompjit_alloc_recursive(size_t size)
 {
     return __kmpc_alloc_shared(size);
@@ -138,7 +138,7 @@ EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
 
 /* One variable for all threads of the team, which in an SPMD kernel are all
  * here: the pipeline calls these where clang would have each thread have its
- * own copy (libompjit/ir/last.c). */
+ * own copy (libompjit/passes/lastprivate.c). */
 static void *SHARED of_team;
 
 EXPORT NOINLINE void *ompjit_alloc_of_team(size_t size)
@@ -159,7 +159,8 @@ EXPORT NOINLINE void ompjit_free_of_team(void *p, size_t size)
 }
 
 /* Likewise one for all threads of the region that the caller is in, for the
- * buffer of a scan (libompjit/ir/scan.c). A thread that is alone has its own.
+ * buffer of a scan (libompjit/passes/scan.c). A thread that is alone has its
+ * own.
  */
 EXPORT NOINLINE void *ompjit_alloc_of_region(size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Conversions between integers of 128 bits and floating numbers on a GPU, for
- * which NVPTX has neither instructions nor calls (libompjit/backend/wide.c makes
- * these). On the host the compiler's own library serves.
+ * which NVPTX has neither instructions nor calls (libompjit/passes/gpu/wide.c
+ * makes these). On the host the compiler's own library serves.
  */
 #include "plat.h"
 

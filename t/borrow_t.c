@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Host memory `auto`: programs that could tell the application's storage from a
- * copy get a copy, the others none. Each row is a function, which gives the same
- * in `separate` memory.
+ * copy get a copy, the others none. Each row is a function, which gives the
+ * same in `separate` memory.
  */
 #include "device/device.h"
-#include "core.h"
+#include "core/core.h"
 #include "tap.h"
 
 enum { FILLED = 16 << 10 }; /* doubles: what is counted is larger */

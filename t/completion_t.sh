@@ -66,7 +66,7 @@ for option in --device --host-memory --assembler --cuda-compiler --arch; do
 done
 is "$(offered compile --arch "" | tr ' ' '\n' | sort)" \
     "$(sed -nE 's/^(ARCH|HOST)\("([^"]*)".*/\2/p' \
-        "$srcdir/libompjit/backend/arch.def" | sort)" "all architectures"
+        "$srcdir/libompjit/core/arch.def" | sort)" "all architectures"
 for value in $(offered compile --emit ""); do
     "$ompjit" compile --emit "$value" "$program" -o "$tmp/out" 2>"$tmp/stderr"
     is "$(grep -c -- --emit "$tmp/stderr")" 0 "--emit $value is taken"

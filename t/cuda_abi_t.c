@@ -9,7 +9,7 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 
 /* CUDA's name of the symbol, after its own macros. */
 #define SYMBOL(name) SYMBOL_(name)
@@ -18,7 +18,7 @@
 /* PFN_<name>_v<release> exists only for releases that brought a new form. */
 #define CU_FUNCTION(name, suffix, version, required, args) \
     typedef cu_result (*ours_##name)args;
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
 
 /* The header's form is newer, does the same, and older drivers lack it. */
 static int is_older(const char *name)
@@ -37,7 +37,7 @@ int main(void)
     ok(CUDA_ERROR_##name == value, "CUDA_ERROR_%s is %d", #name, value);
 #define CU_NUMBER(name, value) \
     ok(CU_##name == value, "CU_%s is %d", #name, value);
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
     ok(sizeof(CUdeviceptr) == sizeof(cu_pointer), "size of CUdeviceptr");
     ok(sizeof(CUdevice) == sizeof(cu_device), "size of CUdevice");
     ok(sizeof(CUresult) == sizeof(cu_result), "size of CUresult");

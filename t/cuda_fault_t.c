@@ -6,7 +6,7 @@
  * in the same context or, where its end failed, in the next.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static bool works(ompjit_context *ctx, const ompjit__image *image)
@@ -104,7 +104,7 @@ static void faults(void)
     static const char *const functions[][2] = {
 #define CU_FUNCTION(name, suffix, version, required, args) \
     {#name, #name suffix},
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
     };
     /* Only where something else failed, when the driver is loaded, and between
      * GPUs (t/cuda_t.c). */

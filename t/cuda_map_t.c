@@ -8,7 +8,7 @@
 #include <setjmp.h>
 
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 /* 0: right. `run` has big, small and present data, a private copy, an attached

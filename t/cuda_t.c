@@ -3,7 +3,7 @@
  * The list of devices and the CUDA device, on ptxi's emulated driver.
  */
 #include "cuda_work.h"
-#include "device/cuda.h"
+#include "device/cuda/cuda.h"
 #include "ptxi.h"
 
 /* ----------------------------------------------------- scenarios: devices */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "cuda_ptx.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "device/device.h"
 #include "ptxi.h"
 #include "tap.h"

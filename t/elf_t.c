@@ -2,7 +2,7 @@
  *
  * The plain linker: what it links works, what it does not know it refuses.
  */
-#include "backend/elf.h"
+#include "loader/elf.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
  * what kernels print, and when; each call of the driver failed once.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =

@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "backend/count.h"
+#include "backend/instruction_count.h"
 #include "program.h"
 
 static const char source[] =

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/offload.h"
+#include "omptarget/offload.h"
 
 typedef struct fake {
     pthread_mutex_t lock;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/stack.h"
-#include "device/fault.h"
+#include "device/host/fault.h"
 #include "ompjit.h"
 #include "tap.h"
 
@@ -287,7 +287,8 @@ static int child(int keep_signals, bool in_kernel)
     return WIFSIGNALED(status) || WEXITSTATUS(status) ? status : -1;
 }
 
-/* The ends of stacks, found without asking the C library where that takes long. */
+/* The ends of stacks, found without asking the C library where that
+ * takes long. */
 static void *stack_end(void *unused)
 {
     pthread_attr_t attributes;

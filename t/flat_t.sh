@@ -42,7 +42,7 @@ done
 # What the plain runtime is made for is there, and nothing that it would take
 # from elsewhere, but for printing and what the pipeline defines.
 nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$builddir/runtime-bc/ompjit_rt_plain.bc"; }
-sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/ir/plain.def" |
+sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/passes/plain.def" |
     sort >"$tmp/listed"
 nm --defined-only | awk '{ print $3 }' | grep '^__kmpc' | sort >"$tmp/defined"
 is "$(diff "$tmp/listed" "$tmp/defined")" "" "the plain runtime has its functions"

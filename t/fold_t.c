@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What of the device runtime's state does not stay in kernels: team-shared
- * variables that hold one constant (ir/shared.c), the kinds of tasks, and the
- * lists of tasks with events.
+ * variables that hold one constant (passes/fold_shared.c), the kinds of tasks,
+ * and the lists of tasks with events.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
 #include "api/module.h"
-#include "ir/ir.h"
+#include "passes/passes.h"
 #include "tap.h"
 
 static ompjit_error err;

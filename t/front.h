@@ -6,7 +6,7 @@
 #ifndef OMPJIT_T_FRONT_H
 #define OMPJIT_T_FRONT_H
 
-#include "core.h"
+#include "core/core.h"
 #include "tap.h"
 
 static char front_log[8192];

@@ -447,7 +447,7 @@ static void test_translated_flags(ompjit_context *ctx)
 #define PAIR(flag)
 #define MEANS(flag, host, device) flag,
 #define REFUSE(prefix, why)
-#include "frontend/flags.def"
+#include "frontend/clang/flags.def"
     };
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     ompjit__unit unit;

@@ -5,8 +5,8 @@
  * results in each mode of ptxi's driver.
  */
 #include "cuda_work.h"
-#include "offload/construct.h"
-#include "device/cuda_driver.h"
+#include "mapping/construct.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/host_blocks.h"
+#include "device/host/blocks.h"
 #include "tap.h"
 
 enum { ALIGN = 512, MB = 1 << 20 };

@@ -4,7 +4,7 @@
  * kernels at the host's address, mapped, and left over.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =

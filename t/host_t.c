@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The host engine: teams of fibers on one OS thread and on several, barriers,
- * warps, traps and deadlocks; and the lowering of team-shared variables. Kernels
- * are C functions here.
+ * warps, traps and deadlocks; and the lowering of team-shared variables.
+ * Kernels are C functions here.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/Analysis.h>
 
 #include "backend/backend.h"
-#include "backend/host_layout.h"
-#include "device/host_team.h"
+#include "abi/host_layout.h"
+#include "device/host/team.h"
 #include "runtime-bc/host_abi.h"
 #include "tap.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api/module.h"
-#include "offload/offload.h"
+#include "omptarget/offload.h"
 #include "tap.h"
 
 static ompjit_error err;
@@ -198,7 +198,7 @@ static void add_kernel(struct program *p, const char *suffix)
     ok(0, "no kernel %s in the host half", suffix);
 }
 
-/* ---------------------------------------------------------- served, entries */
+/* --------------------------------------------------------- served, entries */
 
 static const char served_c[] =
     "#include <stdio.h>\n"
@@ -279,7 +279,7 @@ static void served(void)
     ok(seen.removed == 1, "entries are removed at the end");
 }
 
-/* --------------------------------------------- beginnings and ends in order */
+/* -------------------------------------------- beginnings and ends in order */
 
 static const char order_cc[] =
     "#include <cstdlib>\n#include <stdexcept>\n#include <vector>\n"

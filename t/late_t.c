@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
-#include "offload/construct.h"
+#include "device/cuda/driver.h"
+#include "mapping/construct.h"
 #include "ptxi.h"
 
 enum { LONG = 1 << 18, BYTES = LONG * sizeof(int) };
 
-/* --------------------------------------------------------- a device that halts */
+/* ----------------------------------------------------- a device that halts */
 
 static struct {
     const ompjit__device_ops *ops;
@@ -176,7 +176,7 @@ static void other_data(ompjit_device *dev)
        "and goes");
 }
 
-/* ---------------------------------------------------------------- scenarios */
+/* --------------------------------------------------------------- scenarios */
 
 static void begins(void)
 {
@@ -332,7 +332,8 @@ static void fails(void)
     close_device(ctx, dev);
 }
 
-/* Nobody waits for what is only allocated, so its arrival is asked for, once. */
+/* Nobody waits for what is only allocated, so its arrival is asked for
+ * once. */
 static void allocated(void)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);

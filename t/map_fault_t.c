@@ -10,8 +10,8 @@
  */
 #include "cache.h"
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
-#include "offload/present.h"
+#include "device/cuda/driver.h"
+#include "mapping/present_table.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -302,7 +302,7 @@ static void faults(void)
     static const char *const functions[][2] = {
 #define CU_FUNCTION(name, suffix, version, required, args) \
     {#name, #name suffix},
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
     };
     set_up();
     cu_context own = own_context();
@@ -370,7 +370,7 @@ static void last_faults(void)
     static const char *const functions[][2] = {
 #define CU_FUNCTION(name, suffix, version, required, args) \
     {#name, #name suffix},
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
     };
     setenv("OMPJIT_CACHE", "1", 1);
     setenv("OMPJIT_TEAMS", "2", 1);

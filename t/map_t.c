@@ -6,8 +6,8 @@
  */
 #include "tap.h"
 #include "fake.h"
-#include "offload/abi.h"
-#include "offload/construct.h"
+#include "abi/offload.h"
+#include "mapping/construct.h"
 
 enum {
     NONE = OMPJIT__MAP_NONE, TO = OMPJIT__MAP_TO, FROM = OMPJIT__MAP_FROM,
@@ -455,7 +455,7 @@ static void captures(void)
     ok(!fake_delete(dev), "nothing leaked");
 }
 
-/* ------------------------------------------------------------------ mappers */
+/* ----------------------------------------------------------------- mappers */
 
 static void push(void *handle, void *base, void *begin, int64_t size,
                  int64_t type)
@@ -517,7 +517,7 @@ static void mappers(bool shares)
     ok(!fake_delete(dev), "nothing leaked");
 }
 
-/* ------------------------------------------------------------------- update */
+/* ------------------------------------------------------------------ update */
 
 /* As clang 22 emits a stride's dimensions; the last is the element. */
 typedef struct {
@@ -604,7 +604,7 @@ static void sections(void)
     ok(!fake_delete(dev), "nothing leaked");
 }
 
-/* ----------------------------------------------------------------- failures */
+/* ---------------------------------------------------------------- failures */
 
 static int without_attached;
 
@@ -727,7 +727,7 @@ static void kernel_failure(void)
     ok(!fake_delete(dev), "nothing leaked");
 }
 
-/* ------------------------------------------------------------------ threads */
+/* ----------------------------------------------------------------- threads */
 
 static void *hammer(void *arg)
 {

@@ -2,9 +2,9 @@
  * IR to PTX to cubin for every architecture by every assembler, and what is
  * read back against what the assemblers say.
  */
-#include "backend/arch.h"
-#include "backend/assemble.h"
-#include "backend/nvrtc.h"
+#include "core/arch.h"
+#include "backend/nvptx/assemble.h"
+#include "backend/cuda/nvrtc.h"
 #include "gpu_ir.h"
 
 /* ---------------------------------------------------- the architectures */

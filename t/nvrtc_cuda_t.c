@@ -3,7 +3,7 @@
  * CUDA C++ as PTX on ptxi's emulated CUDA driver: what NVRTC makes, linked with
  * the device runtime, and what clang makes.
  */
-#include "backend/nvrtc.h"
+#include "backend/cuda/nvrtc.h"
 #include "nvrtc_work.h"
 #include "ptxi.h"
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "api/module.h"
-#include "backend/arch.h"
-#include "backend/nvrtc.h"
-#include "backend/ptx_text.h"
+#include "core/arch.h"
+#include "backend/cuda/nvrtc.h"
+#include "backend/cuda/ptx_text.h"
 #include "nvrtc_work.h"
 #include "table/rows.h"
 #include "table/table.h"
@@ -153,7 +153,8 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
     close_work(&w);
 }
 
-/* ompjit_kernel_code folds all dimensions: in the code for one there is no y. */
+/* ompjit_kernel_code folds all dimensions: in the code for one there is no
+ * y. */
 static void code_of_box(void)
 {
     struct work w = {.how = "code"};
@@ -331,7 +332,7 @@ static void variables(void)
     close_work(&w);
 }
 
-/* ------------------------------------------------------------ what is wrong */
+/* ----------------------------------------------------------- what is wrong */
 
 static void wrong_sources(void)
 {
@@ -370,7 +371,7 @@ static void wrong_sources(void)
     ompjit_context_destroy(ctx);
 }
 
-/* ---------------------------------------------------------- long complaints */
+/* --------------------------------------------------------- long complaints */
 
 static unsigned long_logs, logs_to_the_end;
 

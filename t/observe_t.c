@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which kernels can observe their threads (frontend/observe.c), and what a unit
- * says of the threads that they ask for. Each row is a function with one target
- * region; clang compiles all of them as one source.
+ * Which kernels can observe their threads (frontend/describe/observe.c), and
+ * what a unit says of the threads that they ask for. Each row is a function
+ * with one target region; clang compiles all of them as one source.
  */
 #include "front.h"
 #include "frontend/frontend.h"

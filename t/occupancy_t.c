@@ -6,8 +6,8 @@
  */
 #include <limits.h>
 
-#include "backend/arch.h"
-#include "core.h"
+#include "core/arch.h"
+#include "core/core.h"
 #include "tap.h"
 
 static ompjit_error err;

@@ -2,7 +2,7 @@
  *
  * Which barriers of a kernel for the host order nothing and are dropped.
  */
-#include "ir/ir.h"
+#include "passes/passes.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tap.h"
 #include "fake.h"
-#include "offload/present.h"
+#include "mapping/present_table.h"
 
 static char arena[1 << 16];
 

@@ -5,7 +5,7 @@
  */
 #include "api/queue.h"
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -650,7 +650,7 @@ static void recording_faults(void)
 {
     static const char *const symbols[] = {
 #define CU_FUNCTION(name, suffix, version, required, args) #name suffix,
-#include "device/cuda_driver.def"
+#include "device/cuda/driver.def"
     };
     struct gpu g;
     ompjit_error err = {0};

@@ -531,7 +531,8 @@ struct locks {
 
 static int wrong_locks(args *p)
 {
-    struct locks *l = malloc(sizeof *l); /* not on the stack: ir/local.cc */
+    /* Not on the stack: passes/gpu/local_atomics.cc. */
+    struct locks *l = malloc(sizeof *l);
     omp_init_lock(&l->lock);
     omp_init_lock_with_hint(&l->hinted, omp_sync_hint_contended);
     omp_init_nest_lock(&l->nest);

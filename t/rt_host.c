@@ -12,7 +12,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "offload/abi.h"
+#include "abi/offload.h"
 #include "runtime-bc/host_abi.h"
 
 enum {

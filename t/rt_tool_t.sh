@@ -20,7 +20,7 @@ on() {
 }
 
 for name in $(sed -n 's/^MATH_NVPTX("\([a-z0-9]*\)".*/\1/p' \
-    "$srcdir/libompjit/backend/math_nvptx.def"); do
+    "$srcdir/libompjit/passes/gpu/math_nvptx.def"); do
     grep -q "[( _]$name(\|($name)" "$data/math.c" || missing="$missing $name"
 done
 is "${missing-}" "" "math.c calls every function of math_nvptx.def"

@@ -9,8 +9,8 @@
 
 #include "api/module.h"
 #include "backend/backend.h"
-#include "backend/count.h"
-#include "backend/jit.h"
+#include "backend/instruction_count.h"
+#include "loader/jit.h"
 #include "backend/template.h"
 #include "tap.h"
 
@@ -402,8 +402,8 @@ static void read_ahead(void)
     free(after);
 }
 
-/* glibc keeps what a build frees for the next; else it is mapped anew each time,
- * at 1900 page faults. */
+/* glibc keeps what a build frees for the next; else it is mapped anew each
+ * time, at 1900 page faults. */
 static void heap_stays(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -435,8 +435,8 @@ static void arrays_apart(void)
         ompjit_device_free(dev, p[i], NULL);
 }
 
-/* The flags of the mapping that an address is in, as in /proc/self/smaps; empty:
- * the system tells none. */
+/* The flags of the mapping that an address is in, as in /proc/self/smaps;
+ * empty: the system tells none. */
 static void flags_of(const void *p, char flags[512])
 {
     static const char key[] = "VmFlags:";

@@ -5,7 +5,7 @@
  * counted in the driver's calls; page-locked memory and recorded copies do not.
  */
 #include "cuda_work.h"
-#include "device/cuda.h"
+#include "device/cuda/cuda.h"
 #include "ptxi.h"
 
 enum { KB = 1024, MOST = 5 * 1024 * KB + 12, HALF = 1024 * KB };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What variants share (backend/stock.h) does not show in them: built one after
- * another, of different kernels, in turn, they are what each is in a context of
- * its own.
+ * What variants share (backend/build_scratch.h) does not show in them: built
+ * one after another, of different kernels, in turn, they are what each is in a
+ * context of its own.
  */
 #include <ctype.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The runtime table in LLVM: declarations with their attributes, the check of
- * a module, of real ones from clang too, and the structs against offload/abi.h.
+ * a module, of real ones from clang too, and the structs against abi/offload.h.
  */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -9,7 +9,7 @@
 #include <llvm-c/Target.h>
 #include <unistd.h>
 
-#include "offload/abi.h"
+#include "abi/offload.h"
 #include "ompjit_llvm.h"
 #include "table/rows.h"
 #include "table/table.h"

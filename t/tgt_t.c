@@ -8,8 +8,8 @@
 
 #include "tap.h"
 #include "fake.h"
-#include "device/libomp.h"
-#include "offload/served.h"
+#include "device/host/libomp.h"
+#include "omptarget/entry_points.h"
 
 static char log_text[4096];
 
@@ -499,7 +499,7 @@ static void rectangles(void)
     ok(!context_delete(ctx), "freed");
 }
 
-/* -------------------------------------------------------------- dependences */
+/* ------------------------------------------------------------- dependences */
 
 static int waited;
 static intptr_t waited_for;

@@ -6,7 +6,7 @@
  * and on ptxi's driver in its three modes, with leaks counted.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =

@@ -4,7 +4,7 @@
  * generic code, work on the same ones.
  */
 #include "cuda_work.h"
-#include "device/cuda_driver.h"
+#include "device/cuda/driver.h"
 #include "ptxi.h"
 
 static const char source[] =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which parameters a kernel writes through (frontend/writes.c). Each row is a
- * function with one target region; clang compiles all of them as one source.
+ * Which parameters a kernel writes through (frontend/describe/writes.c). Each
+ * row is a function with one target region; clang compiles all of them as one
+ * source.
  */
 #include "front.h"
 #include "frontend/frontend.h"

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/hold.h"
-#include "base/profile.h"
+#include "core/profile.h"
 #include "cache/cache.h"
-#include "device/check.h"
+#include "device/check/check.h"
 #include "device/device.h"
-#include "offload/offload.h"
-#include "offload/variant.h"
+#include "omptarget/offload.h"
+#include "launch/variant_table.h"
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)

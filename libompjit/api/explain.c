@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/arch.h"
-#include "backend/count.h"
+#include "core/arch.h"
+#include "backend/instruction_count.h"
 #include "cache/cache.h"
-#include "offload/abi.h"
-#include "offload/launch.h"
+#include "abi/offload.h"
+#include "launch/launch.h"
 
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 {

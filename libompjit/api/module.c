@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/module.h"
-#include "backend/cuda_image.h"
+#include "backend/cuda/cuda_image.h"
 #include "backend/template.h"
 #include "cache/cache.h"
 

@@ -5,8 +5,8 @@
 #ifndef OMPJIT_MODULE_H
 #define OMPJIT_MODULE_H
 
-#include "offload/offload.h"
-#include "offload/variant.h"
+#include "omptarget/offload.h"
+#include "launch/variant_table.h"
 
 /* What the automatic policy has seen of a kernel's launches. */
 typedef struct ompjit__sightings {
@@ -27,7 +27,7 @@ struct ompjit_kernel {
     _Atomic uint64_t contents;     /* pointers whose contents shall be */
     _Atomic bool made_spmd;        /* generic, but not to GPUs: seen so */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
-    struct ompjit__tuning *_Atomic tuning; /* offload/tune.h        */
+    struct ompjit__tuning *_Atomic tuning; /* launch/tune.h        */
     atomic_flag last_lock;
     ompjit_launch_info last;       /* and the device it ran on      */
     ompjit_device *last_device;
@@ -42,23 +42,24 @@ struct ompjit_module {
     ompjit__hostjit *hostjit;
 };
 
-/* Parameters whose values can be folded: policy.c */
+/* Parameters whose values can be folded: variant_policy.c */
 uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
-/* Pointers to what is folded as values are: policy.c */
+/* Pointers to what is folded as values are: variant_policy.c */
 uint64_t ompjit__small_structs(const ompjit__kernel_desc *k);
-/* Made on first use; NULL where memory runs out. policy.c */
+/* Made on first use; NULL where memory runs out. variant_policy.c */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
 
 /* Tells what became of the module's kernels: explain.c */
 void ompjit__explain_module(ompjit_module *mod);
-/* Adds the variant that was built to the context's record: record.c */
+/* Adds the variant that was built to the context's record: variant_list.c */
 void ompjit__record_variant(ompjit_module *mod,
                             const struct ompjit__variant_key *key);
 /* tune.c */
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* Notes the modes of kernels that an image for a GPU tells (image->modes): they
- * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS: kernel.c */
+ * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS: kernel.c
+ * */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes);
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "backend/arch.h"
-#include "core.h"
+#include "core/arch.h"
+#include "core/core.h"
 
 enum {
     WARP = 32,
@@ -25,7 +25,7 @@ typedef struct limits {
 static const limits table[] = {
 #define LIMITS(name, warps, teams, shared, team, reserved, unit)               \
     {name, warps, teams, (shared) << 10, (team) << 10, reserved, unit},
-#include "backend/limits.def"
+#include "core/limits.def"
 };
 
 static ompjit_status find(const char *arch, const limits **out,

@@ -7,7 +7,7 @@
 #ifndef OMPJIT_QUEUE_H
 #define OMPJIT_QUEUE_H
 
-#include "offload/launch.h"
+#include "launch/launch.h"
 
 /* What a launch or an update in the queue uses until it has ended. */
 typedef struct ompjit__use {

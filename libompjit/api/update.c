@@ -5,7 +5,7 @@
  * what is updated stays mapped as long as the queue or the graph uses it.
  */
 #include "api/queue.h"
-#include "offload/tgt.h"
+#include "omptarget/program.h"
 
 /* What is copied: it has no attached pointer in it. */
 typedef struct piece {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * IR to image. The only rooms that include LLVM are table, frontend, ir,
- * backend and offload/hostjit.c.
+ * backend and hosthalf/program_code.c.
  */
 #ifndef OMPJIT_BACKEND_H
 #define OMPJIT_BACKEND_H
@@ -11,13 +11,13 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
-#include "backend/arch.h"
+#include "core/arch.h"
 #include "backend/emit.h"
-#include "backend/jit.h"
-#include "backend/stock.h"
-#include "core.h"
+#include "loader/jit.h"
+#include "backend/build_scratch.h"
+#include "core/core.h"
 
-/* ------------------------------------------------------- LLVM (ir/llvm.c) */
+/* ------------------------------------------------------ LLVM (llvm/llvm.c) */
 
 /* Initialises LLVM's targets once; every entry into LLVM comes after it. */
 void ompjit__llvm_init(void);
@@ -43,8 +43,8 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
  * used or disposed: make and dispose the LLVM context within f. Guards nest. */
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
-/* The same, and f ends as TIMEOUT error where LLVM's work in it (between calls of
- * ompjit__in_llvm) goes on for so many seconds; 0: any time. */
+/* The same, and f ends as TIMEOUT error where LLVM's work in it (between calls
+ * of ompjit__in_llvm) goes on for so many seconds; 0: any time. */
 ompjit_status ompjit__guard_within(unsigned seconds,
                                    ompjit_status (*f)(void *arg,
                                                       ompjit_error *err),
@@ -72,7 +72,7 @@ typedef enum ompjit__bitcode_state {
 } ompjit__bitcode_state;
 ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
 
-/* ------------------------------------------ NVPTX (backend/nvptx.c) */
+/* ------------------------------------------ NVPTX (backend/nvptx/nvptx.c) */
 
 /* The target machine for sm_NN and a version of PTX that is no newer than `ptx`
  * (0: any can be read); the caller disposes. TARGET error where the
@@ -89,7 +89,7 @@ ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
  * what its kernels use. The driver as assembler gives an image of kind PTX with
  * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
  * is not there or too old. `image` is set on success only.
- * backend/assemble.c; reading a cubin: backend/cubin.c */
+ * backend/nvptx/assemble.c; reading a cubin: backend/nvptx/cubin.c */
 ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err);
@@ -98,30 +98,32 @@ ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit_error *err);
 /* Before the runtime is linked: what the driver's vprintf prints unlike C, and
  * calls that ask for the number of characters, become calls of the runtime's.
- * backend/device_printf.c */
+ * passes/gpu/printf.c */
 void ompjit__prepare_printf(LLVMModuleRef m);
-/* Before the runtime is linked: LLVM's intrinsics of two results become calls of
- * the runtime's functions. backend/math.c */
+/* Before the runtime is linked: LLVM's intrinsics of two results become calls
+ * of the runtime's functions. passes/gpu/math.c */
 void ompjit__prepare_math(LLVMModuleRef m);
 /* Before the runtime is linked: conversions of 128-bit integers to and from
- * floating numbers become calls of the runtime's functions. backend/wide.c */
+ * floating numbers become calls of the runtime's functions. passes/gpu/wide.c
+ * */
 void ompjit__prepare_wide(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
  * used. LINK error that names them where there is no libdevice.
- * backend/math.c */
+ * passes/gpu/math.c */
 ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
                                 ompjit_error *err);
 /* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.
  * malloc'd path. */
 char *ompjit__libdevice_path(void);
 
-/* -------------------------------------------- host (backend/host_lower.c) */
+/* -------------------------------------------- host (backend/host/lower.c) */
 
-/* Debug information becomes what line tables need. backend/lines.cc */
+/* Debug information becomes what line tables need. backend/host/line_tables.cc
+ * */
 void ompjit__line_tables(LLVMModuleRef m);
 /* The call of a kernel in its entry has the kernel's line; nothing happens
- * where the kernel has no debug information. backend/lines.cc */
+ * where the kernel has no debug information. backend/host/line_tables.cc */
 void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
                          LLVMValueRef call);
 /* GPU-form IR to host IR: triple, data layout, conventions, intrinsics. Before
@@ -135,7 +137,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
  * with args[i] pointing at the value of the kernel's ABI parameter i. */
 ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 
-/* ---------------------------- host objects (backend/orc.c; see also jit.h) */
+/* ---------------------------- host objects (loader/orc.c; see also jit.h) */
 
 /* The machine of this process's CPU; PIC, small code model. */
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
@@ -158,8 +160,9 @@ ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit__generator *g,
                                     ompjit__passes passes, ompjit__buf *text,
                                     ompjit_error *err);
-/* The passes for a variant whose template is nothing but its kernel (and entry),
- * in place of default<O2> or <O3>; what is external stays. lean.cc, llvm.c */
+/* The passes for a variant whose template is nothing but its kernel (and
+ * entry), in place of default<O2> or <O3>; what is external stays.
+ * variant_pipeline.cc, llvm.c */
 LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  bool host);
 ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
@@ -175,7 +178,7 @@ typedef struct ompjit__machine {
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
     bool plain; /* the last build needed the plain runtime only       */
-    ompjit__stock *stock;   /* NULL, or for variants: stock.h             */
+    ompjit__stock *stock;   /* NULL, or for variants: build_scratch.h */
 } ompjit__machine;
 
 /* One with the arch, ptx and opt_level of `like`, the caller's until it gives
@@ -189,7 +192,7 @@ void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
  * It takes a millisecond, which is for free while another process works. */
 void ompjit__machine_prepare(ompjit_context *ctx);
 
-/* ---------------------------------------- the embedded runtime (runtime.c) */
+/* -------------------------------- the embedded runtime (runtime_bitcode.c) */
 
 /* The device runtime's bitcode for a triple that there is a machine for. */
 const void *ompjit__runtime_bc(const char *triple, size_t *size);

@@ -5,14 +5,15 @@
  *   device bitcode
  *     -> read         into an LLVM context of its own
  *     -> narrow       to one kernel, where the spec names one
- *     -> translate    calls through pointers (ir/indirect.c)
- *     -> retarget     host only: GPU form to this CPU (host_lower.c)
- *     -> instrument   host only, where the context checks (ir/instrument.c)
+ *     -> translate    calls through pointers (passes/indirect_calls.c)
+ *     -> retarget     host only: GPU form to this CPU (lower.c)
+ *     -> instrument   host only, where the context checks
+ *                     (passes/host/instrument.c)
  *     -> link         runtime-bc; math (math.c)
  *     -> simplify     for a template (template.c): LLVM's simplifications
  *     -> fold         literals of the kernel, geometry into the runtime
  *     -> optimize     everything but entries internal, then LLVM's pipeline
- *     -> finish       host only: team-shared variables (host_lower.c)
+ *     -> finish       host only: team-shared variables (lower.c)
  *     -> generate     PTX text, or a host object
  *     -> assemble     PTX to cubin (assemble.c)
  *
@@ -32,13 +33,13 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/count.h"
-#include "backend/cuda_image.h"
-#include "backend/ptx_text.h"
+#include "backend/instruction_count.h"
+#include "backend/cuda/cuda_image.h"
+#include "backend/cuda/ptx_text.h"
 #include "backend/template.h"
-#include "device/check_abi.h"
-#include "ir/ir.h"
-#include "offload/abi.h"
+#include "abi/check.h"
+#include "passes/passes.h"
+#include "abi/offload.h"
 #include "runtime-bc/assertion.h"
 
 struct build {
@@ -81,8 +82,8 @@ static ompjit_status verify(struct build *b, ompjit_error *err)
     return status;
 }
 
-/* A variant is built where others have been (stock.h), a unit in a context of its
- * own, in which the runtime may have been read already. */
+/* A variant is built where others have been (build_scratch.h), a unit in a
+ * context of its own, in which the runtime may have been read already. */
 static ompjit_status take_context(struct build *b, ompjit_error *err)
 {
     ompjit__machine *machine = b->machine;
@@ -425,10 +426,11 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
 
 /* Before LLVM's pipeline, whose own calls of openmp-opt do no more then: they
  * take most of the time of a module of several kernels. Where a kernel is
- * generic, it has to see all of the runtime: the calls of __kmpc_parallel_60, or
- * it takes the workers for idle and removes them, and functions that nobody
+ * generic, it has to see all of the runtime: the calls of __kmpc_parallel_60,
+ * or it takes the workers for idle and removes them, and functions that nobody
  * calls before it does. Where all are SPMD, constants and the inliner leave a
- * third of the runtime, and openmp-opt finds the same in a fifth of the time. */
+ * third of the runtime, and openmp-opt finds the same in a fifth of the time.
+ * */
 static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
 {
     const char *passes =
@@ -459,8 +461,8 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
  * place: one function is left, and constants, before LLVM's pipeline begins. */
 #define JOIN "always-inline,globaldce," CLEAN ","
 
-/* Loops round the ranges of a team (runtime-bc), which have no second round: the
- * pipeline sees that too late to simplify what is left. */
+/* Loops round the ranges of a team (runtime-bc), which have no second round:
+ * the pipeline sees that too late to simplify what is left. */
 #define DROP_ROUNDS                                                            \
     ",function(loop(loop-deletion),simplifycfg,early-cse<memssa>,"             \
     "instcombine<no-verify-fixpoint>,simplifycfg)"

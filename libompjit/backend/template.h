@@ -8,7 +8,7 @@
 #ifndef OMPJIT_TEMPLATE_H
 #define OMPJIT_TEMPLATE_H
 
-#include "core.h"
+#include "core/core.h"
 
 typedef struct ompjit__template {
     struct ompjit__template *next;

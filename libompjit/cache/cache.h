@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "core.h"
+#include "core/core.h"
 
 enum { OMPJIT__DIGEST = 32 }; /* bytes of a BLAKE3 digest */
 

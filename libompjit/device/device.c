@@ -11,7 +11,7 @@
 
 const char *const ompjit__copy_names[] = {"to the device", "from the device",
                                           "on the device"};
-#include "offload/offload.h"
+#include "omptarget/offload.h"
 
 /* -------------------------------------------------------------- the list */
 

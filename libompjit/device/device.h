@@ -7,8 +7,8 @@
 #ifndef OMPJIT_DEVICE_H
 #define OMPJIT_DEVICE_H
 
-#include "core.h"
-#include "offload/abi.h"
+#include "core/core.h"
+#include "abi/offload.h"
 
 typedef struct ompjit__loaded ompjit__loaded;     /* an image on a device    */
 typedef struct ompjit__function ompjit__function; /* a kernel in one         */
@@ -62,8 +62,8 @@ typedef struct ompjit__native {
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
 
-    /* Once, under dev->open_lock, before anything else but target and close; may
-     * be repeated after a failure. NULL: nothing to open. */
+    /* Once, under dev->open_lock, before anything else but target and close;
+     * may be repeated after a failure. NULL: nothing to open. */
     ompjit_status (*open)(ompjit_device *dev, ompjit_error *err);
     /* Frees everything, also what is still loaded. */
     void (*close)(ompjit_device *dev);
@@ -71,7 +71,8 @@ typedef struct ompjit__device_ops {
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
 
-    /* info's `multiprocessors`, where it can be had for less. NULL: it cannot. */
+    /* info's `multiprocessors`, where it can be had for less. NULL: it cannot.
+     * */
     uint32_t (*multiprocessors)(ompjit_device *dev);
 
     /* info's `max_threads`, where it is known beforehand; else 0. */
@@ -96,9 +97,9 @@ typedef struct ompjit__device_ops {
     ompjit_status (*free_queued)(ompjit_device *dev, void *ptr,
                                  ompjit__queue *queue, ompjit_error *err);
 
-    /* Memory that the host reaches too, at the same address: page-locked there, or,
-     * where `managed`, moving to whoever uses it. NULL: the device's own memory
-     * is such, or there is none. */
+    /* Memory that the host reaches too, at the same address: page-locked there,
+     * or, where `managed`, moving to whoever uses it. NULL: the device's own
+     * memory is such, or there is none. */
     ompjit_status (*alloc_host)(ompjit_device *dev, size_t size, bool managed,
                                 void **ptr, ompjit_error *err);
     ompjit_status (*free_host)(ompjit_device *dev, void *ptr, bool managed,
@@ -266,9 +267,9 @@ struct ompjit_device {
     pthread_mutex_t open_lock; /* of ready                                */
     pthread_mutex_t lock; /* the operations' own, as is state             */
     void *state;
-    struct ompjit__present *present; /* offload/present.c                 */
+    struct ompjit__present *present; /* mapping/present_table.c */
     _Atomic(struct ompjit__environment_block *)
-        environments[OMPJIT__ENVIRONMENTS]; /* offload/environment.c      */
+        environments[OMPJIT__ENVIRONMENTS]; /* launch/launch_environment.c */
 };
 
 /* Adds devices of one kind to the context's list, `ordinal` -1 for all there

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * CUDA C++ to a unit. clang makes the IR that the host device runs and that a
- * GPU can; NVRTC makes PTX, for GPUs only (backend/cuda_image.c). A source that
- * only one of them takes makes a unit that has only the one.
+ * GPU can; NVRTC makes PTX, for GPUs only (backend/cuda/cuda_image.c). A source
+ * that only one of them takes makes a unit that has only the one.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cuda_image.h"
+#include "backend/cuda/cuda_image.h"
 #include "frontend/frontend.h"
 #include "table/table.h"
 

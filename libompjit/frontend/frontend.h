@@ -5,16 +5,16 @@
  *   find.c      which clang, its headers
  *   command.c   the two command lines (flags.c: the user's flags in them)
  *   clang.c     a pair of processes for them, new or kept warm
- *   recall.c    units that the cache has
- *   exchange.c  source in; bitcode and diagnostics out
- *   guess.c     what the device half needs of the host half, ahead of it
+ *   unit_cache.c    units that the cache has
+ *   clang_io.c  source in; bitcode and diagnostics out
+ *   region_guess.c     what the device half needs of the host half, ahead of it
  *   lambda.c    the halves' numbers of lambdas, where they differ
  *   diagnose.c  what the application gets to read of the diagnostics
  *   ir.c        both halves into a unit, as for IR that was given:
  *               upgrade.c (kernel_check.c, debug_wrapper.cc,
  *               region_wrapper.c, shared_locals.c, reduction.c),
- *               hosthalf.c, describe.c
- *               (param_types.c, reach.c, observe.c), name.c
+ *               host_entries.c, describe.c
+ *               (param_types.c, reach.c, observe.c), kernel_name.c
  */
 #ifndef OMPJIT_FRONTEND_H
 #define OMPJIT_FRONTEND_H
@@ -23,7 +23,7 @@
 
 #include <llvm-c/Types.h>
 
-#include "core.h"
+#include "core/core.h"
 
 /* ------------------------------------------------ arguments (command.c) */
 
@@ -132,7 +132,7 @@ typedef struct ompjit__exit {
  * has ended is gone afterwards: pid 0. */
 ompjit__exit ompjit__child_wait(ompjit__child *child, uint64_t deadline);
 
-/* ----------------------------------------------------- talk (exchange.c) */
+/* ----------------------------------------------------- talk (clang_io.c) */
 
 /* One child's part of an exchange. */
 typedef struct ompjit__talk {
@@ -149,21 +149,22 @@ typedef struct ompjit__order {
     const char *source;
     size_t size;
     unsigned time_limit; /* seconds */
-    /* What the device half gets in place of the host half's bitcode, or NULL. */
+    /* What the device half gets in place of the host half's bitcode, or NULL.
+     * */
     const ompjit__buf *info;
     /* Each called once, when this thread has nothing to do but wait: when the
-     * source is sent, and when the host half is there and the device half has all
-     * it needs. */
+     * source is sent, and when the host half is there and the device half has
+     * all it needs. */
     void (*at_first)(void *data);
     void (*meanwhile)(void *data);
     void *data;
 } ompjit__order;
 
 /* Sends the source to both children, passes the host half's bitcode (or order's
- * info) on to the device half's child, and collects what they answer. Returns as soon as both
- * bitcodes are complete or one child has ended without. TIMEOUT error when the
- * deadline passes: the children are killed then. `host` may be NULL: there is
- * only the device half. */
+ * info) on to the device half's child, and collects what they answer. Returns
+ * as soon as both bitcodes are complete or one child has ended without. TIMEOUT
+ * error when the deadline passes: the children are killed then. `host` may be
+ * NULL: there is only the device half. */
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
 /* Runs a command and collects its standard output. */
@@ -171,7 +172,7 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err);
 
-/* ------------------------------------------------------ guesses (guess.c) */
+/* ------------------------------------------------ guesses (region_guess.c) */
 
 /* What the host half of a source said of its regions. */
 typedef struct ompjit__guess {
@@ -238,8 +239,8 @@ bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
  * are too many. */
 bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
                          ompjit__buf *out);
-/* Names a device half's kernels as the host half does, where it was compiled with
- * that. SOURCE error where it is not clear which are the same. */
+/* Names a device half's kernels as the host half does, where it was compiled
+ * with that. SOURCE error where it is not clear which are the same. */
 ompjit_status ompjit__lambda_regions_rename(LLVMModuleRef m,
                                             const ompjit__lambda_regions *host,
                                             ompjit_error *err);
@@ -330,7 +331,7 @@ LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
 uint8_t ompjit__environment_mode(LLVMValueRef env); /* ompjit_mode */
 bool ompjit__is_kernel(LLVMValueRef fn);
 
-/* One offload entry of a host half, whichever layout it has. hosthalf.c */
+/* One offload entry of a host half, whichever layout it has. host_entries.c */
 typedef struct ompjit__entry {
     LLVMValueRef address, name; /* globals, or NULL */
     uint64_t size;
@@ -341,7 +342,7 @@ typedef struct ompjit__entry {
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
 
 /* Do the host half's entries say that the program requires unified shared
- * memory? hosthalf.c */
+ * memory? host_entries.c */
 bool ompjit__requires_unified(LLVMModuleRef host);
 /* Adds an entry for a pointer of the host half, as `declare target link` has
  * it. upgrade.c */

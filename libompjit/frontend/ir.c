@@ -14,7 +14,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "backend/backend.h"
-#include "frontend/recall.h"
+#include "frontend/unit_cache.h"
 
 struct reading {
     const ompjit__buf *device, *host;

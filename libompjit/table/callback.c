@@ -9,7 +9,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "ir/ir.h"
+#include "passes/passes.h"
 #include "table/llvm.h"
 #include "table/table.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Loops of default schedules, whose form on a GPU ir/schedule.c changes, and
- * scalars that regions read, which ir/values.c hands over. Prints `right`, or
- * the lines that are wrong.
+ * Loops of default schedules, whose form on a GPU passes/schedule.c changes,
+ * and scalars that regions read, which passes/pass_by_value.c hands over.
+ * Prints `right`, or the lines that are wrong.
  */
 // expect: right
 #include <stdio.h>

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * PTX as NVRTC writes it, read and changed as text: which kernels it has, a
+ * launch's values written into one, and the device runtime put before it.
+ */
+#ifndef OMPJIT_BACKEND_PTX_TEXT_H
+#define OMPJIT_BACKEND_PTX_TEXT_H
+
+#include "core/core.h"
+
+/* A piece of the text. */
+typedef struct ompjit__span {
+    const char *at;
+    size_t size;
+} ompjit__span;
+
+/* A kernel: ".entry NAME (PARAMS) DIRECTIVES { BODY }". */
+typedef struct ompjit__ptx_entry {
+    ompjit__span whole;      /* from ".visible" or ".entry" to the brace */
+    ompjit__span name, params, directives;
+    ompjit__span body;       /* between the braces                       */
+} ompjit__ptx_entry;
+
+/* The first kernel at or after `from`; false: there is none. */
+bool ompjit__ptx_next(const char *from, ompjit__ptx_entry *out);
+
+/* Describes the kernels of the text as a unit's. SOURCE error for parameters
+ * that no launch can pass; IR error where it does not read. */
+ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
+                                   ompjit_error *err);
+
+/* The version of PTX that the text is of, in tenths; 0: it does not say. */
+unsigned ompjit__ptx_text_version(const char *ptx);
+
+/* The names of functions that the text calls and does not define, each followed
+ * by a line break. */
+void ompjit__ptx_externs(const char *ptx, ompjit__buf *names);
+
+/* Appends the text with the spec's values in place: literals where parameters
+ * are read, the geometry where it is asked for; without other kernels where the
+ * spec names one. Kernels with `openmp` call OMPJIT__CUDA_BEGIN first. */
+void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
+                            const ompjit__spec *spec, ompjit__buf *out);
+
+/* Appends the text with another name for one of its functions. */
+void ompjit__ptx_rename(const char *ptx, const char *from, const char *to,
+                        ompjit__buf *out);
+
+/* Appends one text of both: `library` stands first, and what it defines
+ * `program` no longer declares. IR error where one has no header. */
+ompjit_status ompjit__ptx_join(const char *library, const char *program,
+                               ompjit__buf *out, ompjit_error *err);
+#endif

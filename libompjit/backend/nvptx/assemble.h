@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The assemblers that assemble.c chooses from.
+ */
+#ifndef OMPJIT_BACKEND_ASSEMBLE_H
+#define OMPJIT_BACKEND_ASSEMBLE_H
+
+#include "core/arch.h"
+#include "core/core.h"
+
+typedef struct ompjit__assembly {
+    ompjit_context *ctx; /* whose log has what an error cannot; NULL: none */
+    const ompjit__arch *arch;
+    const ompjit__buf *ptx;
+    ompjit__buf cubin; /* out; the caller frees, also on failure */
+    ompjit__buf log;   /* out, likewise: what was said, verbosely */
+} ompjit__assembly;
+
+/* PTX to cubin. ASSEMBLE error with the assembler's log, or UNAVAILABLE
+ * where it is not there or too old for the architecture or the PTX. Any thread
+ * may call them at any time. */
+ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err);
+ompjit_status ompjit__ptxas(ompjit__assembly *a, ompjit_error *err);
+
+/* The failure of an assembler whose log is filled: decides between the two. */
+ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
+                                      const char *assembler,
+                                      ompjit_error *err);
+
+/* The kernel of that name, which need not end in a NUL; NULL: there is none.
+ * backend/nvptx/assemble.c */
+ompjit__usage *ompjit__usage_find(ompjit__usage *usage, unsigned n,
+                                  const char *name, size_t length);
+
+/* How many teams of a kernel a multiprocessor must have room for where the
+ * assembler need not spill: half of those that now fit, or 0 where nothing is
+ * spilled or to be traded. backend/nvptx/spill_retry.c */
+uint32_t ompjit__roomier_teams(const char *arch, const ompjit_resources *use);
+/* Appends the PTX where each kernel says so that has its number in teams[i], of
+ * `n` as in `usage`, and asks for nothing of that kind itself. False: there is
+ * none, or no memory. */
+bool ompjit__roomier(const char *ptx, ompjit__usage *usage,
+                     const uint32_t *teams, unsigned n, ompjit__buf *out);
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The objects that stages hand to each other, and the stages' entry points:
+ *
+ *   source --frontend--> unit --build--> image --device.load--> loaded
+ *
+ * A unit is what was written (IR), an image is what one target runs (a cubin
+ * or a host object, all the same to everybody but its device), loaded is an
+ * image on a device.
+ */
+#ifndef OMPJIT_CORE_H
+#define OMPJIT_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+/* ------------------------------------------------------------------ unit */
+
+enum ompjit__param_kind {
+    OMPJIT__PARAM_POINTER,
+    OMPJIT__PARAM_INTEGER,
+    OMPJIT__PARAM_FLOAT,
+    OMPJIT__PARAM_SCALAR /* one of these two, or a small structure */
+};
+
+/* One parameter of a kernel as the application sees it (the launch environment
+ * that the ABI puts first is not among them). */
+typedef struct ompjit__param {
+    char *name;        /* "" if the IR has none                             */
+    uint8_t kind;      /* enum ompjit__param_kind                           */
+    uint8_t bytes;     /* of the IR parameter: what the kernel ABI passes   */
+    uint16_t source_order; /* its place among the parameters as declared    */
+    uint32_t size;     /* of the source value; 0: not known                 */
+    uint64_t map_type; /* tgt_map_type from the host half; 0: unknown       */
+} ompjit__param;
+
+#define OMPJIT__ANY_THREADS UINT32_MAX
+
+typedef struct ompjit__kernel_desc {
+    char *symbol;        /* __omp_offloading_fe00_a7200e_saxpy_l3          */
+    char *name;          /* saxpy                                          */
+    unsigned line;       /* 3; 0 unknown                                   */
+    uint8_t mode;        /* ompjit_mode                                    */
+    bool launch_env;     /* the ABI's parameter 0 is the launch environment */
+    int32_t min_threads, max_threads; /* of the configuration environment: */
+    int32_t min_teams, max_teams;     /* 0 or less: no bound               */
+    int32_t reduction_size, reduction_length; /* bytes, records            */
+    uint32_t teams;      /* a launch gets unless it asks; 0: any number.
+                            A region without a teams construct has 1       */
+    bool parallel;       /* has parallel regions and no teams construct    */
+    bool free_region;    /* has parallel regions without num_threads       */
+    bool observes_threads; /* can get other results from a team of one
+                            thread than from others: observe.c        */
+    uint32_t num_threads; /* that num_threads clauses ask for at most; 0: it
+                            has none; OMPJIT__ANY_THREADS: they are not all
+                            constants                                      */
+    uint32_t thread_limit; /* threads that a team gets by the construct's
+                            clauses; 0: none, or what only a launch knows  */
+    uint64_t written;    /* bit i: may write through parameter i; those from
+                            the 64th on count as written                   */
+    bool writes_loaded;  /* may write through a pointer that it loads from
+                            storage of the application's                   */
+    ompjit__param *params;
+    unsigned nparams;
+    bool cuda;           /* of a CUDA source: a launch says its geometry   */
+    bool openmp;         /* and it calls the OpenMP runtime, which numbers
+                            threads in one dimension                       */
+} ompjit__kernel_desc;
+
+/* A `declare target` variable, by the host half's offload entries. */
+typedef struct ompjit__global_desc {
+    char *symbol;
+    uint64_t size;  /* bytes; of the requires entry: its clauses (RequiresTy) */
+    uint32_t flags; /* offload entry flags: 1 link, 0x10 requires */
+} ompjit__global_desc;
+
+typedef struct ompjit__unit {
+    char *name;              /* for messages                               */
+    ompjit__buf device_bc;   /* verified bitcode of the inner dialect      */
+    ompjit__buf host_bc;     /* size 0: there is no host half              */
+    ompjit__kernel_desc *kernels;
+    unsigned nkernels;
+    ompjit__global_desc *globals;
+    unsigned nglobals;
+    unsigned opt_level;      /* 0 to 3                                     */
+    bool from_source;        /* clang made both halves, of one text        */
+    struct ompjit__templates *templates; /* backend/template.h              */
+    struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
+                                  device_bc is empty where clang cannot compile
+                                  it                                       */
+    uint8_t digest[32];      /* of all that images depend on               */
+    uint8_t host_digest[32]; /* of host_bc                                 */
+    bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
+                                in the device code is clang's own choice   */
+    bool stays_generic;      /* on GPUs: it has variables that images of the
+                                unit cannot share there, as they may hold the
+                                address of a function of one image         */
+    bool own_lines;          /* nobody asked for line tables: they are for
+                                messages, and have no place in PTX         */
+} ompjit__unit;
+
+void ompjit__unit_free(ompjit__unit *unit);
+
+/* ---------------------------------------------------------- front ends */
+
+typedef struct ompjit__frontend ompjit__frontend;
+
+/* C or C++ to a unit, by clang in its own process. frontend/clang/clang.c */
+ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err);
+/* CUDA C++ to a unit. frontend/cuda.c */
+ompjit_status ompjit__frontend_cuda(ompjit_context *ctx, const char *source,
+                                    const ompjit_module_options *options,
+                                    ompjit__unit *out, ompjit_error *err);
+/* Tells the front end that what it made last has been compiled further: it may
+ * use the processors now, to start the next processes ahead of time. */
+void ompjit__frontend_rest(ompjit_context *ctx);
+/* IR text or bitcode to a unit. host may be NULL. frontend/ir.c */
+ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
+                                  size_t device_size, const void *host,
+                                  size_t host_size,
+                                  const ompjit_module_options *options,
+                                  ompjit__unit *out, ompjit_error *err);
+
+/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
+ * themselves or what C++ made them of, line 0. malloc'd. core/kernel_name.c */
+char *ompjit__kernel_name(const char *symbol, unsigned *line);
+/* The same with scopes, template arguments and parameters of C++:
+ * "ns::axpy<float>(float*, int)". */
+char *ompjit__kernel_signature(const char *symbol);
+
+/* Bitcode as text, appended. llvm/print.c */
+ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
+                               ompjit__buf *text, ompjit_error *err);
+
+/* ------------------------------------------------------ specialization */
+
+enum { OMPJIT__ALIGNMENT = 64 };
+
+/* The runtime's function that a CUDA kernel which calls it begins with. */
+#define OMPJIT__CUDA_BEGIN "ompjit_cuda_begin"
+
+/* How many of a launch's threads and teams stand in the second and the third
+ * dimension; 0 is 1. The number of them all is said elsewhere. */
+typedef struct ompjit__shape {
+    uint32_t threads[2], teams[2];
+} ompjit__shape;
+
+/* What is folded into a build. Zero-initialised: nothing. */
+typedef struct ompjit__spec {
+    uint32_t threads;       /* in a team; 0: not folded                    */
+    uint32_t teams;         /* 0: not folded                               */
+    ompjit__shape shape;    /* of those that are folded                    */
+    const char *kernel;     /* symbol of the one kernel to keep; NULL: all */
+    uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
+                               must be given                               */
+    const uint64_t *literals;
+    uint64_t aligned;       /* bit i: pointer i is a multiple of
+                               OMPJIT__ALIGNMENT                           */
+    uint64_t noalias;       /* bit i: what the kernel reaches through
+                               pointer i it reaches by nothing else        */
+    bool import_globals;    /* mutable variables are another image's       */
+    uint32_t residents;     /* teams that shall fit on a multiprocessor; 0:
+                               free. Needs threads                         */
+    uint32_t ncontents;     /* what pointers point to, each by its number  */
+    uint32_t ptx;           /* the newest version that the driver reads, in
+                               tenths; 0: there is no driver to ask        */
+    const ompjit_contents *contents;
+    uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
+                               least, which can be read                    */
+    const uint64_t *sizes;
+} ompjit__spec;
+
+/* ----------------------------------------------------------------- image */
+
+enum ompjit__image_kind {
+    OMPJIT__IMAGE_CUBIN,
+    OMPJIT__IMAGE_PTX,   /* for the driver's own compiler */
+    OMPJIT__IMAGE_OBJECT /* a relocatable host object     */
+};
+
+/* What is known of one kernel in an image. For host objects only the shared
+ * sizes are filled. */
+typedef struct ompjit__usage {
+    char *symbol;
+    ompjit_resources res;
+} ompjit__usage;
+
+typedef struct ompjit__variable {
+    char *name;
+    uint64_t size; /* bytes */
+} ompjit__variable;
+
+#define OMPJIT__IMPORTS "ompjit_imports"
+#define OMPJIT__CONSTRUCTORS "ompjit_constructors"
+
+typedef struct ompjit__image {
+    enum ompjit__image_kind kind;
+    ompjit__buf bytes;
+    ompjit__buf ptx;       /* CUBIN: the text it came from                 */
+    ompjit__usage *usage;  /* one for each kernel that the image has       */
+    unsigned nusage;
+    ompjit__variable *globals; /* variables that it exports, or,          */
+    unsigned nglobals;         /* where imports_globals, imports: CUBIN and
+                                  PTX by the table OMPJIT__IMPORTS, which has
+                                  their addresses in this order            */
+    bool imports_globals;
+    bool constructors; /* has the kernel OMPJIT__CONSTRUCTORS, which whoever
+                          loads it runs                                 */
+    bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
+                         fills                                          */
+    bool lines; /* somebody asked for line tables: debuggers are told      */
+    ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
+                          ompjit_mode that openmp-opt has left it in    */
+    char arch[32];
+} ompjit__image;
+
+void ompjit__image_free(ompjit__image *image);
+
+/* Unit to image: specialize, link, optimize, generate, assemble.
+ * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
+ * the second, OPT_LL for both (then the text is in image->bytes); see also
+ * backend/instruction_count.h.
+ * backend/build.c */
+ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
+                            const char *arch, ompjit_format format,
+                            const ompjit__spec *spec, ompjit__image *out,
+                            ompjit_error *err);
+
+/* The newest PTX that CUDA of a release reads, both in tenths; 0: the release
+ * is older than all that are known. */
+unsigned ompjit__ptx_of_cuda(unsigned cuda);
+/* Is there such a GPU architecture, and is this PTX new enough for it? */
+bool ompjit__arch_runs(const char *arch, unsigned ptx);
+/* Checks an architecture's name; TARGET error that lists those there are. */
+ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
+
+/* --------------------------------------------------------------- context */
+
+struct ompjit_context {
+    pthread_mutex_t lock;      /* devices, frontend                        */
+    char *devices_option;
+    char *clang;               /* NULL until first needed, then a path     */
+    unsigned time_limit;       /* seconds                                  */
+    unsigned llvm_limit;       /* seconds; 0: any time                     */
+    ompjit_assembler assembler;
+    ompjit_host_memory host_memory; /* not DEFAULT                        */
+    struct ompjit__check *check; /* device/check/check.h; NULL: none are made */
+    bool profile;              /* launches are timed                       */
+    bool watched, ranges;      /* spans are asked for: at all, by NVTX     */
+    struct ompjit__profile *spans; /* core/profile.h; NULL: none are kept  */
+    char *profile_to;          /* where to in the end: "1" is the log; NULL:
+                                  nowhere                                  */
+    ompjit_specialize specialize; /* never DEFAULT                         */
+    unsigned sightings;        /* AUTO: launches before a variant is built */
+    uint64_t device_heap, device_stack; /* bytes; 0: the driver's choice    */
+    size_t staging;            /* bytes that one long copy of pageable memory
+                                  goes through; 0: the driver's            */
+    unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
+    bool explain;              /* ompjit_context_options                   */
+    bool tune;
+    char *record;              /* NULL: none                               */
+    bool keeps_signals; /* the library installs no signal handler */
+    uint32_t run_limit_ms; /* of launches that do not say; 0: any time */
+    ompjit_log_fn *log;
+    void *log_data;
+
+    ompjit_device **devices;   /* set once, under lock                     */
+    unsigned ndevices;
+    atomic_bool devices_known;
+
+    ompjit__frontend *frontend; /* NULL until first needed                 */
+    struct ompjit__cache *cache; /* NULL: off                              */
+    pthread_mutex_t machines_lock;
+    struct ompjit__machine *machines; /* backend/machine.c: idle ones      */
+    struct ompjit__tgt *tgt;    /* state of the served programs            */
+    struct ompjit__background *background; /* launch/background.c         */
+
+    _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];
+    _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];
+};
+
+/* A message of any length. */
+void ompjit__log(ompjit_context *ctx, const char *format, ...)
+    OMPJIT__PRINTF(2, 3);
+/* ompjit__fail for what another tool said: where that is longer than an error
+ * can be, the log gets all of it, and the text ends by saying so. ctx NULL: no
+ * log. */
+ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
+                                  ompjit_status status, ompjit_stage stage,
+                                  const char *format, ...)
+    OMPJIT__PRINTF(5, 6);
+/* A message that was asked for: to the log, or to stderr where there is none.
+ * */
+void ompjit__tell(ompjit_context *ctx, const char *message);
+/* Adds now-start to a stage. */
+void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
+                        uint64_t start);
+void ompjit__frontend_free(ompjit__frontend *frontend);
+void ompjit__machines_free(struct ompjit__machine *first);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a context did and when, for people to look at: spans of time, kept where
+ * the context is profiled, and told to NVTX where a profiler listens. Where
+ * neither is so, a span costs one look at the context.
+ */
+#ifndef OMPJIT_PROFILE_H
+#define OMPJIT_PROFILE_H
+
+#include "core/core.h"
+
+enum ompjit__span_kind {
+    OMPJIT__SPAN_COMPILE,
+    OMPJIT__SPAN_LAUNCH, /* until somebody has waited for it               */
+    OMPJIT__SPAN_QUEUED, /* the same of a launch in a queue: it overlaps   */
+    OMPJIT__SPAN_SUBMIT, /* a bound launch is put into a queue             */
+    OMPJIT__SPAN_COPY,
+    OMPJIT__SPAN_KERNEL,   /* the device's own time, as are the next:       */
+    OMPJIT__SPAN_TRANSFER, /* of a copy                                     */
+    OMPJIT__SPAN_GRAPH,    /* of all that was recorded                      */
+    OMPJIT__SPAN_KINDS
+};
+
+/* NULL: out of memory. */
+struct ompjit__profile *ompjit__profile_new(void);
+void ompjit__profile_free(struct ompjit__profile *profile);
+
+void ompjit__span_enter(ompjit_context *ctx, const char *name);
+void ompjit__span_leave(ompjit_context *ctx);
+/* Adds one that began at `begin` (ompjit__now) and ends now. */
+void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
+                      const char *name, uint64_t begin, uint64_t bytes);
+
+/* What a device did from begin to end, by the clock of ompjit__now. */
+typedef struct ompjit__device_span {
+    enum ompjit__span_kind kind;
+    const char *name;
+    uint64_t begin, end, bytes;
+    unsigned ordinal, queue; /* which device, and which queue of it */
+} ompjit__device_span;
+
+void ompjit__span_of_device(ompjit_context *ctx,
+                            const ompjit__device_span *span);
+
+/* Devices that know more than they have told tell it. device/device.c */
+void ompjit__devices_settle_times(ompjit_context *ctx);
+
+/* The time, to be handed to span_end by the same thread; 0: nobody looks. */
+static inline uint64_t ompjit__span_begin(ompjit_context *ctx,
+                                          const char *name)
+{
+    if (!ctx->watched)
+        return 0;
+    ompjit__span_enter(ctx, name);
+    return ompjit__now();
+}
+
+static inline void ompjit__span_end(ompjit_context *ctx,
+                                    enum ompjit__span_kind kind,
+                                    const char *name, uint64_t begin,
+                                    uint64_t bytes)
+{
+    if (!begin)
+        return;
+    ompjit__span_add(ctx, kind, name, begin, bytes);
+    ompjit__span_leave(ctx);
+}
+
+/* nvtx.c: whether a profiler is there, found once for the process; ranges of
+ * the calling thread. */
+bool ompjit__nvtx_there(void);
+void ompjit__nvtx_push(const char *name);
+void ompjit__nvtx_pop(void);
+
+#endif

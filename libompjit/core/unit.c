@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The end of a unit.
+ */
+#include <stdlib.h>
+
+#include "backend/cuda/cuda_image.h"
+#include "backend/template.h"
+#include "core/core.h"
+
+static void kernel_free(ompjit__kernel_desc *k)
+{
+    for (unsigned i = 0; i < k->nparams; i++)
+        free(k->params[i].name);
+    free(k->params);
+    free(k->symbol);
+    free(k->name);
+}
+
+void ompjit__unit_free(ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++)
+        kernel_free(&unit->kernels[i]);
+    for (unsigned i = 0; i < unit->nglobals; i++)
+        free(unit->globals[i].symbol);
+    ompjit__templates_free(unit->templates);
+    ompjit__cuda_free(unit->cuda);
+    free(unit->kernels);
+    free(unit->globals);
+    free(unit->name);
+    ompjit__buf_free(&unit->device_bc);
+    ompjit__buf_free(&unit->host_bc);
+    *unit = (ompjit__unit){0};
+}

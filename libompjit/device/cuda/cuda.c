@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * An NVIDIA GPU by the CUDA driver: its context and memory. find.c finds
+ * it, cuda/queue.c, copy.c and cuda/graph.c have streams, cuda_kernel.c
+ * images and launches.
+ *
+ * The library works in the GPU's primary context, which it shares with the
+ * application's own use of CUDA, and pushes it for each operation alone, so
+ * that the caller's current context stays what it was. All its work runs in
+ * non-blocking streams of its own: it neither waits for the application's
+ * streams nor holds them up, and an operation without a queue borrows one, so
+ * that host threads do not wait for each other either.
+ */
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/cuda/cuda.h"
+
+/* ---------------------------------------------------------------- errors */
+
+void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
+                           ompjit__buf *text)
+{
+    char before[sizeof gpu->lost];
+    if (ompjit__cuda_effect(code) != OMPJIT__CUDA_EFFECT_LOST)
+        return;
+    pthread_mutex_lock(&gpu->lock);
+    memcpy(before, gpu->lost, sizeof before);
+    if (!before[0])
+        snprintf(gpu->lost, sizeof gpu->lost, "%s", doing);
+    pthread_mutex_unlock(&gpu->lock);
+    if (before[0])
+        ompjit__buf_printf(text, "; the context of cuda:%u was lost when %s",
+                           gpu->ordinal, before);
+    else
+        ompjit__buf_printf(text,
+                           "; the context of cuda:%u is lost: nothing more "
+                           "can run there in this process",
+                           gpu->ordinal);
+}
+
+/* Which it was, as the kernel has told. */
+static void describe_assertion(ompjit__gpu *gpu, cu_result code,
+                               ompjit__buf *text)
+{
+    pthread_mutex_lock(&gpu->lock);
+    const volatile ompjit_assertion *a = gpu->assertion;
+    pthread_mutex_unlock(&gpu->lock);
+    if (code == OMPJIT__CUDA_ASSERT && a && a->state == ASSERTION_TOLD)
+        ompjit__buf_printf(text, ": %s:%u: %s: `%s'", (const char *)a->file,
+                           a->line, (const char *)a->function,
+                           (const char *)a->expression);
+}
+
+static void describe(ompjit__gpu *gpu, const char *function, cu_result code,
+                     const char *doing, ompjit__buf *text)
+{
+    ompjit__buf_printf(text, "%s on cuda:%u: ", doing, gpu->ordinal);
+    ompjit__cuda_describe(gpu->cu, function, code, text);
+    describe_assertion(gpu, code, text);
+    ompjit__gpu_note_lost(gpu, code, doing, text);
+}
+
+ompjit_status ompjit__gpu_fail(ompjit__gpu *gpu, ompjit__gpu_call call,
+                               ompjit_error *err, const char *format, ...)
+{
+    char doing[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(doing, sizeof doing, format, ap);
+    va_end(ap);
+    ompjit__buf text = {0};
+    describe(gpu, call.function, call.code, doing, &text);
+    ompjit_status status =
+        ompjit__fail(err, ompjit__cuda_status(call.code), call.stage, "%s",
+                     text.data ? text.data : doing);
+    ompjit__buf_free(&text);
+    return status;
+}
+
+void ompjit__gpu_log(ompjit__gpu *gpu, const char *function, cu_result code,
+                     const char *doing)
+{
+    ompjit__buf text = {0};
+    describe(gpu, function, code, doing, &text);
+    ompjit__log(gpu->ctx, "%s", text.data ? text.data : doing);
+    ompjit__buf_free(&text);
+}
+
+bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
+                      const char *doing)
+{
+    if (code)
+        ompjit__gpu_log(gpu, function, code, doing);
+    return code && ompjit__cuda_effect(code) != OMPJIT__CUDA_EFFECT_LOST;
+}
+
+/* ------------------------------------------------------------ the context */
+
+bool ompjit__gpu_usable(const ompjit__gpu *gpu)
+{
+    return gpu->own_page ? *gpu->own_page : gpu->pid == getpid();
+}
+
+/* Takes the context from the thread again, that of the last push. False: it is
+ * still there. A failure may be that of work before and the context be gone all
+ * the same; where it is not, to set none is documented as another pop. */
+static bool pop(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    cu_context popped = NULL;
+    call->function = "cuCtxPopCurrent";
+    call->code = gpu->cu->cuCtxPopCurrent(&popped);
+    return !call->code || popped || !gpu->cu->cuCtxSetCurrent(NULL);
+}
+
+/* The sizes that the user asks for. */
+static void set_limits(ompjit__gpu *gpu, cu_context context,
+                       ompjit__gpu_call *call)
+{
+    const struct {
+        unsigned limit;
+        uint64_t size;
+    } rows[] = {
+        {OMPJIT__CU_LIMIT_MALLOC_HEAP_SIZE, gpu->ctx->device_heap},
+        {OMPJIT__CU_LIMIT_STACK_SIZE, gpu->ctx->device_stack},
+    };
+    call->function = "cuCtxPushCurrent";
+    call->code = gpu->cu->cuCtxPushCurrent(context);
+    if (call->code)
+        return;
+    call->function = "cuCtxSetLimit";
+    for (size_t i = 0; i < OMPJIT__COUNT(rows) && !call->code; i++)
+        if (rows[i].size)
+            call->code = gpu->cu->cuCtxSetLimit(rows[i].limit, rows[i].size);
+    ompjit__gpu_call left = {.stage = call->stage};
+    pop(gpu, &left);
+    if (!call->code)
+        *call = left;
+}
+
+/* Under the lock. */
+static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    const ompjit__cuda *cu = gpu->cu;
+    cu_context context;
+    call->function = "cuDevicePrimaryCtxRetain";
+    call->code = cu->cuDevicePrimaryCtxRetain(&context, gpu->device);
+    if (call->code)
+        return;
+    if (gpu->ctx->device_heap || gpu->ctx->device_stack)
+        set_limits(gpu, context, call);
+    if (call->code) /* told already; the log takes the lock */
+        (void)(cu->cuDevicePrimaryCtxRelease(gpu->device) &&
+               cu->cuDevicePrimaryCtxRelease(gpu->device));
+    else
+        atomic_store_explicit(&gpu->context, context, memory_order_release);
+}
+
+static void retain(ompjit__gpu *gpu, ompjit__gpu_call *call)
+{
+    if (atomic_load_explicit(&gpu->context, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&gpu->lock);
+    if (!atomic_load(&gpu->context))
+        first_use(gpu, call);
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err)
+{
+    if (!ompjit__gpu_usable(gpu))
+        return ompjit__fail(err, OMPJIT_ERR_DRIVER, OMPJIT_STAGE_API,
+                            "cuda:%u was found by process %ld: CUDA does not "
+                            "work in %ld, forked from it afterwards",
+                            gpu->ordinal, (long)gpu->pid, (long)getpid());
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_API};
+    retain(gpu, &call);
+    if (call.code)
+        return ompjit__gpu_fail(gpu, call, err, "making the context");
+    call.function = "cuCtxPushCurrent";
+    call.code = gpu->cu->cuCtxPushCurrent(gpu->context);
+    if (call.code)
+        return ompjit__gpu_fail(gpu, call, err, "entering the context");
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
+                                ompjit_error *err)
+{
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_API};
+    bool left = pop(gpu, &call);
+    if (!call.code)
+        return status;
+    if (!left && !status)
+        return ompjit__gpu_fail(gpu, call, err, "leaving the context");
+    ompjit__gpu_log(gpu, call.function, call.code, "leaving the context");
+    return status;
+}
+
+/* ----------------------------------------------------------------- memory */
+
+static int compare(const void *a, const void *b)
+{
+    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block)
+{
+    pthread_mutex_lock(&gpu->lock);
+    bool done = tsearch(block, tree, compare);
+    pthread_mutex_unlock(&gpu->lock);
+    return done;
+}
+
+bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block)
+{
+    pthread_mutex_lock(&gpu->lock);
+    bool done = tdelete(block, tree, compare);
+    pthread_mutex_unlock(&gpu->lock);
+    return done;
+}
+
+static bool remember(ompjit__gpu *gpu, cu_pointer block)
+{
+    return ompjit__gpu_remember(gpu, &gpu->blocks, (void *)(uintptr_t)block);
+}
+
+static bool forget(ompjit__gpu *gpu, cu_pointer block)
+{
+    return ompjit__gpu_forget(gpu, &gpu->blocks, (void *)(uintptr_t)block);
+}
+
+/* A driver has all that pools need, or there are none. */
+static bool has_pools(const ompjit__gpu *gpu)
+{
+    const ompjit__cuda *cu = gpu->cu;
+    return gpu->facts.pools && cu->cuMemPoolCreate && cu->cuMemPoolDestroy &&
+           cu->cuMemPoolSetAttribute && cu->cuMemPoolTrimTo &&
+           cu->cuMemAllocFromPoolAsync && cu->cuMemFreeAsync;
+}
+
+/* What is freed in the pool is kept for the next that ask, up to a part of the
+ * GPU's memory. NULL: this driver or GPU has no pools. */
+static cu_pool make_pool(ompjit__gpu *gpu)
+{
+    enum { KEPT = 8 };
+    const ompjit__cuda *cu = gpu->cu;
+    ompjit__cuda_pool_properties properties = {
+        .type = OMPJIT__CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {OMPJIT__CU_MEM_LOCATION_TYPE_DEVICE, gpu->device}};
+    uint64_t keep = gpu->info.memory / KEPT;
+    cu_pool pool;
+    if (!has_pools(gpu))
+        return NULL;
+    cu_result r = cu->cuMemPoolCreate(&pool, (void *)&properties);
+    if (r) {
+        ompjit__gpu_log(gpu, "cuMemPoolCreate", r, "making a memory pool");
+        return NULL;
+    }
+    r = cu->cuMemPoolSetAttribute(
+        pool, OMPJIT__CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+    if (r)
+        ompjit__gpu_log(gpu, "cuMemPoolSetAttribute", r,
+                        "making a memory pool");
+    return pool;
+}
+
+cu_pool ompjit__gpu_pool(ompjit__gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->lock);
+    bool tried = gpu->pool_tried;
+    cu_pool pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (tried)
+        return pool;
+    cu_pool mine = make_pool(gpu); /* its failure's log takes the lock */
+    pthread_mutex_lock(&gpu->lock);
+    if (!gpu->pool_tried) {
+        gpu->pool_tried = true;
+        gpu->pool = mine;
+        mine = NULL;
+    }
+    pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (mine)
+        OMPJIT__GPU_DESTROY(gpu, cuMemPoolDestroy, mine,
+                            "destroying a memory pool");
+    return pool;
+}
+
+/* Memory that the pool keeps for itself may be what is missing. */
+static cu_result allocate(ompjit__gpu *gpu, size_t size, cu_pointer *block)
+{
+    cu_result r = gpu->cu->cuMemAlloc(block, size ? size : 1);
+    pthread_mutex_lock(&gpu->lock);
+    cu_pool pool = gpu->pool;
+    pthread_mutex_unlock(&gpu->lock);
+    if (r == OMPJIT__CUDA_OUT_OF_MEMORY && pool &&
+        !gpu->cu->cuMemPoolTrimTo(pool, 0))
+        r = gpu->cu->cuMemAlloc(block, size ? size : 1);
+    return r;
+}
+
+/* A block whose allocation fails only in leave is left to close. */
+static ompjit_status gpu_alloc_queued(ompjit_device *dev, size_t size,
+                                      ompjit__queue *queue, void **ptr,
+                                      ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    cu_pointer block = 0;
+    cu_pool pool = queue ? ompjit__gpu_pool(gpu) : NULL;
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+    call.function = pool ? "cuMemAllocFromPoolAsync" : "cuMemAlloc";
+    call.code = pool ? gpu->cu->cuMemAllocFromPoolAsync(
+                           &block, size ? size : 1, pool, queue->stream)
+                     : allocate(gpu, size, &block);
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err, "allocating %zu bytes", size);
+    else if (!remember(gpu, block)) {
+        OMPJIT__GPU_DESTROY(gpu, cuMemFree, block, "freeing memory");
+        status = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    }
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (!status)
+        *ptr = (void *)(uintptr_t)block;
+    return status;
+}
+
+static ompjit_status gpu_alloc(ompjit_device *dev, size_t size, void **ptr,
+                               ompjit_error *err)
+{
+    return gpu_alloc_queued(dev, size, NULL, ptr, err);
+}
+
+/* The block is forgotten first: once the driver has freed it, another thread
+ * may be given the same address. */
+static ompjit_status gpu_free_queued(ompjit_device *dev, void *ptr,
+                                     ompjit__queue *queue, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer block = (uintptr_t)ptr;
+    if (!ptr)
+        return OMPJIT_OK;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    if (!forget(gpu, block)) {
+        status = ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                              "freeing %p on cuda:%u: not the address of an "
+                              "allocation there",
+                              ptr, gpu->ordinal);
+        return ompjit__gpu_leave(gpu, status, err);
+    }
+    bool pooled = queue && ompjit__gpu_pool(gpu);
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
+    call.function = pooled ? "cuMemFreeAsync" : "cuMemFree";
+    call.code = pooled ? gpu->cu->cuMemFreeAsync(block, queue->stream)
+                       : gpu->cu->cuMemFree(block);
+    if (call.code) {
+        remember(gpu, block);
+        status = ompjit__gpu_fail(gpu, call, err, "freeing %p", ptr);
+    }
+    return ompjit__gpu_leave(gpu, status, err);
+}
+
+static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
+{
+    return gpu_free_queued(dev, ptr, NULL, err);
+}
+
+/* ------------------------------------------------------------ the device */
+
+static ompjit_status gpu_info(ompjit_device *dev, ompjit_device_info *info,
+                              ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    *info = gpu->info;
+    return OMPJIT_OK;
+}
+
+/* A cubin runs on its own generation alone, PTX also on later ones. */
+static void gpu_target(ompjit_device *dev, char arch[32],
+                       ompjit_format *format, uint32_t *ptx)
+{
+    ompjit__gpu *gpu = dev->state;
+    memcpy(arch, gpu->info.arch, sizeof gpu->info.arch);
+    *ptx = gpu->facts.ptx;
+    bool same = atoi(arch + strlen("sm_")) / 10 == gpu->facts.major;
+    *format = same && gpu->ctx->assembler != OMPJIT_ASSEMBLER_DRIVER
+                  ? OMPJIT_FORMAT_CUBIN
+                  : OMPJIT_FORMAT_PTX;
+}
+
+static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
+                                ompjit__native *out, ompjit_error *err)
+{
+    enum { CUDA_DRIVER = 2, NVIDIA = 11 };
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    status = ompjit__gpu_leave(gpu, OMPJIT_OK, err);
+    if (!status)
+        *out = (ompjit__native){.runtime = CUDA_DRIVER,
+                                .vendor = NVIDIA,
+                                .device = (void *)(intptr_t)gpu->device,
+                                .context = gpu->context,
+                                .stream = queue ? queue->stream : NULL};
+    return status;
+}
+
+static void close_blocks(ompjit__gpu *gpu, bool driver)
+{
+    if (driver && gpu->assertion)
+        OMPJIT__GPU_DESTROY(gpu, cuMemFreeHost, gpu->assertion,
+                            "freeing page-locked memory");
+    while (gpu->blocks) {
+        void *block = *(void **)gpu->blocks;
+        if (driver)
+            OMPJIT__GPU_DESTROY(gpu, cuMemFree, (uintptr_t)block,
+                                "freeing memory");
+        tdelete(block, &gpu->blocks, compare);
+    }
+    if (driver && gpu->pool)
+        OMPJIT__GPU_DESTROY(gpu, cuMemPoolDestroy, gpu->pool,
+                            "destroying a memory pool");
+}
+
+/* Work that is still under way ends before what it uses is freed. */
+static void finish(ompjit__gpu *gpu)
+{
+    for (ompjit__queue *q = gpu->queues; q; q = q->next) {
+        cu_result r = ompjit__gpu_await(gpu, q);
+        if (r)
+            ompjit__gpu_log(gpu, "cuStreamSynchronize", r, "closing");
+    }
+}
+
+/* Twice where that fails: without the context nothing is freed. */
+static bool enter_to_close(ompjit__gpu *gpu)
+{
+    ompjit_error err;
+    for (int tries = 0; tries < 2; tries++) {
+        if (!ompjit__gpu_enter(gpu, &err))
+            return true;
+        ompjit__log(gpu->ctx, "%s", err.text);
+    }
+    return false;
+}
+
+static void gpu_close(ompjit_device *dev)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_error err;
+    bool usable = gpu->context && ompjit__gpu_usable(gpu);
+    bool driver = usable && enter_to_close(gpu);
+    if (driver)
+        finish(gpu);
+    ompjit__gpu_close_clock(gpu, driver);
+    ompjit__gpu_close_graphs(gpu, driver);
+    ompjit__gpu_drop_images(gpu, driver);
+    close_blocks(gpu, driver);
+    ompjit__gpu_close_host_memory(gpu, driver);
+    ompjit__gpu_close_pipes(gpu, driver);
+    ompjit__gpu_close_queues(gpu, driver);
+    if (driver && ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
+        ompjit__log(gpu->ctx, "%s", err.text);
+    if (usable)
+        OMPJIT__GPU_DESTROY(gpu, cuDevicePrimaryCtxRelease, gpu->device,
+                            "closing");
+    ompjit__gpu_free(gpu);
+}
+
+const ompjit__device_ops ompjit__cuda_ops = {
+    .name = "cuda",
+    .close = gpu_close,
+    .info = gpu_info,
+    .alloc = gpu_alloc,
+    .free = gpu_free,
+    .alloc_queued = gpu_alloc_queued,
+    .free_queued = gpu_free_queued,
+    .alloc_host = ompjit__gpu_alloc_host,
+    .free_host = ompjit__gpu_free_host,
+    .copy = ompjit__gpu_copy,
+    .stage = ompjit__gpu_stage,
+    .copy_peer = ompjit__gpu_copy_peer,
+    .fill = ompjit__gpu_fill,
+    .settle_times = ompjit__gpu_settle_times,
+    .target = gpu_target,
+    .load = ompjit__gpu_load,
+    .unload = ompjit__gpu_unload,
+    .symbol = ompjit__gpu_symbol,
+    .function = ompjit__gpu_function,
+    .most_threads = ompjit__gpu_most_threads,
+    .launch = ompjit__gpu_launch,
+    .queue_create = ompjit__gpu_queue_create,
+    .queue_wait = ompjit__gpu_queue_wait,
+    .queue_destroy = ompjit__gpu_queue_destroy,
+    .queue_adopt = ompjit__gpu_queue_adopt,
+    .queue_captured = ompjit__gpu_queue_captured,
+    .event_record = ompjit__gpu_event_record,
+    .queue_after = ompjit__gpu_queue_after,
+    .event_destroy = ompjit__gpu_event_destroy,
+    .event_wait = ompjit__gpu_event_wait,
+    .event_query = ompjit__gpu_event_query,
+    .event_elapsed = ompjit__gpu_event_elapsed,
+    .event_adopt = ompjit__gpu_event_adopt,
+    .event_native = ompjit__gpu_event_native,
+    .graph_begin = ompjit__gpu_graph_begin,
+    .graph_end = ompjit__gpu_graph_end,
+    .graph_run = ompjit__gpu_graph_run,
+    .graph_destroy = ompjit__gpu_graph_destroy,
+    .native = gpu_native,
+};

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Images on a GPU: loading a cubin, or the PTX that it came from where the
+ * driver cannot take the cubin; symbols, kernels and their launch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/cuda.h"
+
+struct ompjit__function {
+    ompjit__function *next;
+    cu_function handle;
+    int max_threads;  /* of a team, with the registers that it uses        */
+    int registers;    /* of a thread                                       */
+    int shared;       /* static bytes                                      */
+    _Atomic int dynamic; /* bytes that the driver lets a launch ask for;
+                            grows, under gpu->lock                         */
+    const char *name; /* kept by the GPU                                   */
+};
+
+struct ompjit__loaded {
+    ompjit__loaded *next; /* under gpu->lock            */
+    cu_module module;
+    pthread_mutex_t lock; /* of functions; before gpu's */
+    ompjit__function *functions;
+    ompjit__loaded *base; /* whose variables it imports; NULL: it has all */
+};
+
+/* ----------------------------------------------------------------- images */
+
+enum { JIT_LOG = 1 << 16 }; /* bytes, with the NUL */
+
+/* What the driver's compiler said. It does not say what it left out. */
+static void add_log(char *log, ompjit__buf *text)
+{
+    size_t n = strlen(log);
+    const char *end = n + 2 < JIT_LOG ? "" : "\n... (the driver's log ends)";
+    while (n && log[n - 1] == '\n')
+        log[--n] = 0;
+    if (n)
+        ompjit__buf_printf(text, ": %s%s", log, end);
+}
+
+/* Gives the driver one form of an image. PTX has lines where somebody asked for
+ * them, of which the driver's compiler has to be told. A failure adds its words
+ * to `text`, those of the compiler too. */
+static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
+                         cu_module *module, ompjit__buf *text)
+{
+    char *log = calloc(1, JIT_LOG);
+    unsigned options[3], n = 0;
+    void *values[3];
+    if (log) {
+        options[n] = OMPJIT__CU_JIT_ERROR_LOG_BUFFER;
+        values[n++] = log;
+        options[n] = OMPJIT__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+        values[n++] = (void *)(uintptr_t)(JIT_LOG - 1);
+    }
+    if (!cubin && strstr(code->data, "\t.loc\t")) {
+        options[n] = OMPJIT__CU_JIT_GENERATE_LINE_INFO;
+        values[n++] = (void *)(uintptr_t)1;
+    }
+    cu_result r = gpu->cu->cuModuleLoadDataEx(module, code->data, n, options,
+                                              values);
+    if (r) {
+        ompjit__buf_printf(text, "%s%s: ", text->size ? "; " : "",
+                           cubin ? "cubin" : "PTX");
+        ompjit__cuda_describe(gpu->cu, "cuModuleLoadDataEx", r, text);
+        if (log)
+            add_log(log, text);
+    }
+    free(log);
+    return r;
+}
+
+static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
+                          cu_module *module, ompjit_error *err)
+{
+    ompjit__buf text = {0};
+    bool cubin = image->kind == OMPJIT__IMAGE_CUBIN;
+    cu_result r = attempt(gpu, cubin, &image->bytes, module, &text);
+    if (cubin && image->ptx.size &&
+        ompjit__cuda_effect(r) == OMPJIT__CUDA_EFFECT_REFUSED) {
+        r = attempt(gpu, false, &image->ptx, module, &text);
+        if (!r)
+            ompjit__log(gpu->ctx, "cuda:%u was given PTX for a cubin: %s",
+                        gpu->ordinal, text.data ? text.data : "");
+    }
+    ompjit_status status = OMPJIT_OK;
+    if (r) {
+        ompjit__gpu_note_lost(gpu, r, "loading an image", &text);
+        status = ompjit__fail_logged(
+            gpu->ctx, err, ompjit__cuda_status(r), OMPJIT_STAGE_LOAD,
+            "loading an image for %s on cuda:%u (%s): %s", image->arch,
+            gpu->ordinal, gpu->info.name,
+            text.data ? text.data : "out of memory");
+    }
+    ompjit__buf_free(&text);
+    return status;
+}
+
+static void free_loaded(ompjit__loaded *loaded)
+{
+    while (loaded->functions) {
+        ompjit__function *f = loaded->functions;
+        loaded->functions = f->next;
+        free(f);
+    }
+    pthread_mutex_destroy(&loaded->lock);
+    free(loaded);
+}
+
+static cu_result unload(ompjit__gpu *gpu, ompjit__loaded *loaded)
+{
+    cu_result r = gpu->cu->cuModuleUnload(loaded->module);
+    if (r)
+        ompjit__gpu_log(gpu, "cuModuleUnload", r, "unloading an image");
+    return r;
+}
+
+static ompjit_status find_variable(ompjit__gpu *gpu,
+                                   const ompjit__loaded *loaded,
+                                   const char *name, cu_pointer *at,
+                                   size_t *size, ompjit_error *err)
+{
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_LOAD, "cuModuleGetGlobal",
+        gpu->cu->cuModuleGetGlobal(at, size, loaded->module, name)};
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err, "looking up variable %s", name);
+}
+
+/* Tells the image where the variables are that it imports. */
+static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
+                                  const ompjit__image *image,
+                                  ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer table;
+    size_t size, bytes = image->nglobals * sizeof table;
+    cu_pointer *addresses = calloc(image->nglobals, sizeof *addresses);
+    if (!addresses)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    ompjit_status status =
+        find_variable(gpu, loaded, OMPJIT__IMPORTS, &table, &size, err);
+    for (unsigned i = 0; i < image->nglobals && !status; i++)
+        status = find_variable(gpu, loaded->base, image->globals[i].name,
+                               &addresses[i], &size, err);
+    if (!status)
+        status = ompjit__gpu_copy(dev, OMPJIT__COPY_TO,
+                                  (void *)(uintptr_t)table, addresses, bytes,
+                                  NULL, err);
+    free(addresses);
+    return status;
+}
+
+/* Page-locked memory, which a kernel can write. */
+static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
+{
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuMemAllocHost", 0};
+    void *memory = NULL;
+    pthread_mutex_lock(&gpu->lock);
+    if (!gpu->assertion) {
+        call.code = gpu->cu->cuMemAllocHost(&memory, sizeof *gpu->assertion);
+        if (!call.code)
+            gpu->assertion = memset(memory, 0, sizeof *gpu->assertion);
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err,
+                            "allocating page-locked memory for assertions");
+}
+
+/* Tells an image that has assertions where to write which one has failed. */
+static ompjit_status fill_assertion(ompjit_device *dev,
+                                    const ompjit__loaded *loaded,
+                                    ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    cu_pointer at;
+    size_t size;
+    cu_result r = gpu->cu->cuModuleGetGlobal(&at, &size, loaded->module,
+                                             OMPJIT_ASSERTION_AT);
+    if (r == OMPJIT__CUDA_NOT_FOUND)
+        return OMPJIT_OK;
+    ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuModuleGetGlobal", r};
+    if (r)
+        return ompjit__gpu_fail(gpu, call, err, "looking up variable "
+                                OMPJIT_ASSERTION_AT);
+    ompjit_status status = find_assertion(gpu, err);
+    return status ? status
+                  : ompjit__gpu_copy(dev, OMPJIT__COPY_TO,
+                                     (void *)(uintptr_t)at, &gpu->assertion,
+                                     sizeof gpu->assertion, NULL, err);
+}
+
+static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
+                          const ompjit__image *image, ompjit__loaded *base,
+                          ompjit_error *err)
+{
+    ompjit_status status = fill_assertion(dev, loaded, err);
+    if (status || !image->imports_globals || !image->nglobals)
+        return status;
+    loaded->base = base;
+    return fill_imports(dev, loaded, image, err);
+}
+
+/* An image whose loading fails only in leave is left to close. */
+ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
+                               ompjit__loaded *base, ompjit__loaded **out,
+                               ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    if (image->kind == OMPJIT__IMAGE_OBJECT)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_LOAD,
+                            "a host object cannot be loaded on cuda:%u",
+                            gpu->ordinal);
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    ompjit__loaded *loaded = calloc(1, sizeof *loaded);
+    if (!loaded) {
+        status = ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+        return ompjit__gpu_leave(gpu, status, err);
+    }
+    pthread_mutex_init(&loaded->lock, NULL);
+    status = load(gpu, image, &loaded->module, err);
+    if (!status && (status = fill(dev, loaded, image, base, err)))
+        unload(gpu, loaded);
+    if (status) {
+        free_loaded(loaded);
+        return ompjit__gpu_leave(gpu, status, err);
+    }
+    pthread_mutex_lock(&gpu->lock);
+    loaded->next = gpu->loaded;
+    gpu->loaded = loaded;
+    pthread_mutex_unlock(&gpu->lock);
+    status = ompjit__gpu_leave(gpu, OMPJIT_OK, err);
+    if (!status)
+        *out = loaded;
+    return status;
+}
+
+static void unlink_loaded(ompjit__gpu *gpu, ompjit__loaded *loaded)
+{
+    pthread_mutex_lock(&gpu->lock);
+    ompjit__loaded **link = &gpu->loaded;
+    while (*link != loaded)
+        link = &(*link)->next;
+    *link = loaded->next;
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+/* What the driver does not want to unload now, close tries again. */
+void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_error err;
+    if (!loaded || !ompjit__gpu_usable(gpu))
+        return;
+    ompjit_status status = ompjit__gpu_enter(gpu, &err);
+    if (!status) {
+        if (!unload(gpu, loaded)) {
+            unlink_loaded(gpu, loaded);
+            free_loaded(loaded);
+        }
+        status = ompjit__gpu_leave(gpu, OMPJIT_OK, &err);
+    }
+    if (status)
+        ompjit__log(gpu->ctx, "%s", err.text);
+}
+
+void ompjit__gpu_drop_images(ompjit__gpu *gpu, bool driver)
+{
+    while (gpu->loaded) {
+        ompjit__loaded *loaded = gpu->loaded;
+        gpu->loaded = loaded->next;
+        if (driver)
+            OMPJIT__GPU_DESTROY(gpu, cuModuleUnload, loaded->module,
+                                "unloading an image");
+        free_loaded(loaded);
+    }
+}
+
+ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
+                                 const char *name, void **address,
+                                 size_t *size, ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    cu_pointer where = 0;
+    size_t bytes = 0;
+    bool own = !loaded->base || !strcmp(name, OMPJIT__DEVICE_ENVIRONMENT);
+    status = find_variable(gpu, own ? loaded : loaded->base, name, &where,
+                           &bytes, err);
+    status = ompjit__gpu_leave(gpu, status, err);
+    if (!status) {
+        *address = (void *)(uintptr_t)where;
+        *size = bytes;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
+                                     ompjit_error *err)
+{
+    int dynamic = 0;
+    const struct {
+        int *value;
+        unsigned attribute;
+    } table[] = {
+        {&f->max_threads, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
+        {&f->registers, OMPJIT__CU_FUNC_ATTRIBUTE_NUM_REGS},
+        {&f->shared, OMPJIT__CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES},
+        {&dynamic, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES},
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
+        ompjit__gpu_call call = {
+            OMPJIT_STAGE_LOAD, "cuFuncGetAttribute",
+            gpu->cu->cuFuncGetAttribute(table[i].value, table[i].attribute,
+                                        f->handle)};
+        if (call.code)
+            return ompjit__gpu_fail(gpu, call, err,
+                                    "reading attribute %u of kernel %s",
+                                    table[i].attribute, f->name);
+    }
+    atomic_init(&f->dynamic, dynamic);
+    return OMPJIT_OK;
+}
+
+/* The name, for as long as the GPU is open: messages may come after the image
+ * has gone. NULL: out of memory. */
+static const char *keep_name(ompjit__gpu *gpu, const char *name)
+{
+    pthread_mutex_lock(&gpu->lock);
+    struct ompjit__kernel_name *n = gpu->names;
+    while (n && strcmp(n->name, name))
+        n = n->next;
+    size_t length = strlen(name) + 1;
+    if (!n && (n = calloc(1, sizeof *n + length))) {
+        memcpy(n->name, name, length);
+        n->next = gpu->names;
+        gpu->names = n;
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    return n ? n->name : NULL;
+}
+
+static ompjit_status new_function(ompjit__gpu *gpu, cu_module module,
+                                  const char *symbol, ompjit__function **out,
+                                  ompjit_error *err)
+{
+    ompjit__function *f = calloc(1, sizeof *f);
+    if (f)
+        f->name = keep_name(gpu, symbol);
+    if (!f || !f->name) {
+        free(f);
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    }
+    ompjit_status status;
+    ompjit__gpu_call call = {
+        OMPJIT_STAGE_LOAD, "cuModuleGetFunction",
+        gpu->cu->cuModuleGetFunction(&f->handle, module, symbol)};
+    if (call.code)
+        status = ompjit__gpu_fail(gpu, call, err, "looking up kernel %s",
+                                  symbol);
+    else
+        status = read_attributes(gpu, f, err);
+    if (status)
+        free(f);
+    else
+        *out = f;
+    return status;
+}
+
+static ompjit__function *known(ompjit__loaded *loaded, const char *symbol)
+{
+    ompjit__function *f = loaded->functions;
+    while (f && strcmp(f->name, symbol))
+        f = f->next;
+    return f;
+}
+
+ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
+                                   const char *symbol, ompjit__function **out,
+                                   ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&loaded->lock);
+    ompjit__function *f = known(loaded, symbol);
+    if (!f && !(status = ompjit__gpu_enter(gpu, err))) {
+        status = new_function(gpu, loaded->module, symbol, &f, err);
+        if (!status) {
+            f->next = loaded->functions;
+            loaded->functions = f;
+        }
+        status = ompjit__gpu_leave(gpu, status, err);
+    }
+    pthread_mutex_unlock(&loaded->lock);
+    if (!status)
+        *out = f;
+    return status;
+}
+
+/* ----------------------------------------------------------------- launch */
+
+uint32_t ompjit__gpu_most_threads(const ompjit__function *function)
+{
+    return (uint32_t)function->max_threads;
+}
+
+static ompjit_status check_dimensions(const ompjit__gpu *gpu,
+                                      const ompjit__function *f,
+                                      const ompjit__geometry *g,
+                                      ompjit_error *err)
+{
+    for (int i = 0; i < 3; i++) {
+        const struct {
+            const char *what;
+            uint32_t asked;
+            int limit;
+        } rows[] = {
+            {"teams", g->teams[i], gpu->facts.teams[i]},
+            {"threads", g->threads[i], gpu->facts.threads[i]},
+        };
+        for (size_t k = 0; k < OMPJIT__COUNT(rows); k++)
+            if (!rows[k].asked || rows[k].asked > (uint32_t)rows[k].limit)
+                return ompjit__fail(
+                    err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                    "kernel %s on cuda:%u: %u %s in dimension %c, where 1 to "
+                    "%d are possible",
+                    f->name, gpu->ordinal, rows[k].asked, rows[k].what, 'x' + i,
+                    rows[k].limit);
+    }
+    return OMPJIT_OK;
+}
+
+static ompjit_status check_geometry(const ompjit__gpu *gpu,
+                                    const ompjit__function *f,
+                                    const ompjit__geometry *g,
+                                    ompjit_error *err)
+{
+    ompjit_status status = check_dimensions(gpu, f, g, err);
+    if (status)
+        return status;
+    uint64_t threads =
+        (uint64_t)g->threads[0] * g->threads[1] * g->threads[2];
+    if (threads > (uint64_t)f->max_threads)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s on cuda:%u: %llu threads in a team, but "
+                            "at most %d can run with its %d registers a thread "
+                            "and its own bound",
+                            f->name, gpu->ordinal, (unsigned long long)threads,
+                            f->max_threads, f->registers);
+    uint64_t shared = (uint64_t)f->shared + g->dynamic_shared;
+    if (g->dynamic_shared && shared > (uint64_t)gpu->facts.shared_optin)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s on cuda:%u: %d bytes of its own and %u "
+                            "dynamic bytes of team-shared memory, but a team "
+                            "can have %d",
+                            f->name, gpu->ordinal, f->shared, g->dynamic_shared,
+                            gpu->facts.shared_optin);
+    if (g->cooperative && !gpu->facts.cooperative)
+        return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s on cuda:%u: this GPU has no cooperative "
+                            "launches",
+                            f->name, gpu->ordinal);
+    return OMPJIT_OK;
+}
+
+/* More dynamic shared memory than the driver gives to any kernel has to be
+ * asked for once. */
+static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
+                                  uint32_t bytes, ompjit_error *err)
+{
+    ompjit__gpu_call call = {OMPJIT_STAGE_LAUNCH, "cuFuncSetAttribute", 0};
+    if (bytes <= (uint32_t)atomic_load_explicit(&f->dynamic,
+                                                memory_order_relaxed))
+        return OMPJIT_OK;
+    pthread_mutex_lock(&gpu->lock);
+    if (bytes > (uint32_t)f->dynamic) {
+        call.code = gpu->cu->cuFuncSetAttribute(
+            f->handle, OMPJIT__CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            (int)bytes);
+        if (!call.code)
+            f->dynamic = (int)bytes;
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err,
+                            "allowing kernel %s %u bytes of dynamic shared "
+                            "memory",
+                            f->name, bytes);
+}
+
+static void submit(ompjit__gpu *gpu, const ompjit__function *f,
+                   const ompjit__geometry *g, void **args,
+                   ompjit__queue *queue, ompjit__gpu_call *call)
+{
+    atomic_store_explicit(&queue->kernel, f->name, memory_order_relaxed);
+    if (g->cooperative) {
+        call->function = "cuLaunchCooperativeKernel";
+        call->code = gpu->cu->cuLaunchCooperativeKernel(
+            f->handle, g->teams[0], g->teams[1], g->teams[2], g->threads[0],
+            g->threads[1], g->threads[2], g->dynamic_shared, queue->stream,
+            args);
+        return;
+    }
+    call->function = "cuLaunchKernel";
+    call->code = gpu->cu->cuLaunchKernel(
+        f->handle, g->teams[0], g->teams[1], g->teams[2], g->threads[0],
+        g->threads[1], g->threads[2], g->dynamic_shared, queue->stream, args,
+        NULL);
+}
+
+/* Between enter and leave. */
+static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
+                         const ompjit__geometry *g, void **args,
+                         ompjit__queue *queue, ompjit_error *err)
+{
+    ompjit__queue *q = queue;
+    ompjit_status status = allow_shared(gpu, f, g->dynamic_shared, err);
+    if (!status && !q)
+        status = ompjit__gpu_borrow(gpu, &q, err);
+    if (status)
+        return status;
+    ompjit__gpu_call call = {.stage = OMPJIT_STAGE_LAUNCH};
+    ompjit__gpu_timing *timing =
+        gpu->ctx->spans ? ompjit__gpu_time_start(gpu, q) : NULL;
+    submit(gpu, f, g, args, q, &call);
+    if (timing) {
+        ompjit__gpu_time_what(timing, OMPJIT__SPAN_KERNEL, f->name, 0);
+        ompjit__gpu_time_end(gpu, q, timing, !call.code);
+    }
+    if (!call.code && !queue) {
+        call.function = "cuStreamSynchronize";
+        call.code = ompjit__gpu_await(gpu, q);
+    }
+    if (!queue)
+        ompjit__gpu_give_back(gpu, q);
+    if (!call.code)
+        return OMPJIT_OK;
+    return ompjit__gpu_fail(gpu, call, err,
+                            "running kernel %s with %u x %u x %u teams of %u x "
+                            "%u x %u threads",
+                            f->name, g->teams[0], g->teams[1], g->teams[2],
+                            g->threads[0], g->threads[1], g->threads[2]);
+}
+
+ompjit_status ompjit__gpu_launch(ompjit_device *dev, ompjit__function *function,
+                                 const ompjit__geometry *geometry, void **args,
+                                 unsigned nargs, ompjit__queue *queue,
+                                 ompjit_error *err)
+{
+    ompjit__gpu *gpu = dev->state;
+    ompjit_status status = check_geometry(gpu, function, geometry, err);
+    if (!status)
+        status = ompjit__gpu_enter(gpu, err);
+    if (status)
+        return status;
+    status = run(gpu, function, geometry, args, queue, err);
+    return ompjit__gpu_leave(gpu, status, err);
+}

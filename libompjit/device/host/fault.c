@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Signal handlers for kernels' faults, and for launches that are stopped
+ * (stop.h). The handler looks at the device thread that its OS thread is (a
+ * variable of static TLS) and compares addresses; it then has the thread go on
+ * in fault_escape, on its own stack and outside of the handler, from where the
+ * kernel ends as any other that traps.
+ *
+ * A fault of a function that the kernel called is the kernel's, too: the frames
+ * of both are abandoned. What such a function has locked stays locked.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/stack.h"
+#include "device/host/fault.h"
+#include "device/host/thread.h"
+#include "llvm/guard.h"
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+                              SIGABRT};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+/* What was there before; written before a handler of ours is installed. */
+static struct sigaction previous[SIGNALS];
+static struct {
+    pthread_mutex_t lock;
+    _Atomic unsigned holds;
+    bool installed[SIGNALS];
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ----------------------------------------- why the C library calls abort */
+
+/* glibc's, for debuggers: what it wrote to stderr before, or NULL. */
+struct message {
+    unsigned size;
+    char text[];
+};
+static const struct message *const *last_message;
+static const struct message *_Atomic told; /* of an abort before this one */
+
+static const char *abort_message(void)
+{
+    const struct message *m = last_message ? *last_message : NULL;
+    return m && m != told ? m->text : NULL;
+}
+
+/* Was the heap's lock held then? Nobody could allocate any more. */
+static bool aborts_in_heap(const char *message)
+{
+    static const char *const texts[] = {
+        "malloc", "corrupted", "break adjusted", "double free or corruption (top",
+        "double free or corruption (out", "double free or corruption (!prev",
+        "free(): corrupted", "free(): invalid next size (normal",
+        "realloc(): invalid old", "realloc(): invalid next",
+        "Fatal glibc error: malloc"};
+    for (size_t i = 0; message && i < sizeof texts / sizeof *texts; i++)
+        if (!strncmp(message, texts[i], strlen(texts[i])))
+            return true;
+    return false;
+}
+
+static void describe_abort(char *text, size_t size)
+{
+    const char *message = abort_message();
+    if (message)
+        snprintf(text, size, "the C library gave up: %.*s",
+                 (int)strcspn(message, "\n"), message);
+    else
+        snprintf(text, size, "a function that it called has called abort");
+    told = last_message ? *last_message : NULL;
+}
+
+/* ---------------------------------------------------------------- the heap */
+
+/* The C library's functions that take and give memory, without those of its own
+ * that they call with a lock held. */
+static struct {
+    uintptr_t begin, end;
+} heap[4];
+
+static void find_heap(void)
+{
+    static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
+    for (size_t i = 0; i < sizeof heap / sizeof *heap; i++) {
+        void *address = dlsym(RTLD_DEFAULT, names[i]);
+        const ElfW(Sym) *symbol = NULL;
+        Dl_info info;
+        if (!address ||
+            !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
+            !symbol)
+            continue;
+        heap[i].begin = (uintptr_t)address;
+        heap[i].end = heap[i].begin + symbol->st_size;
+    }
+}
+
+/* Is the thread in the heap where that may be locked? */
+static bool holds_heap(const struct fiber *f, uintptr_t pc)
+{
+    bool outside = !f || !f->in_heap;
+    for (size_t i = 0; !outside && i < sizeof heap / sizeof *heap; i++)
+        outside = pc >= heap[i].begin && pc < heap[i].end;
+    return !outside;
+}
+
+/* ------------------------------------------------------- a kernel's fault */
+
+/* The handler's message to fault_escape. `leaves`: the thread is on its way out
+ * of the kernel, and another fault is not the kernel's. */
+struct fault {
+    int signal, code;
+    uintptr_t pc, address;
+    bool overflow, leaves;
+    enum ompjit__stop stop;
+};
+static _Thread_local struct fault fault
+    __attribute__((tls_model("initial-exec")));
+
+static void describe(char *text, size_t size)
+{
+    const void *address = (const void *)fault.address;
+    enum { NOT_AN_ADDRESS = 128 }; /* SI_KERNEL: the CPU does not say which */
+    if (fault.overflow)
+        snprintf(text, size, "its stack overflowed");
+    else if (fault.signal == SIGFPE)
+        snprintf(text, size, fault.code == FPE_INTDIV || fault.code == FPE_INTOVF
+                                 ? "an integer division by zero, or with a "
+                                   "result that is too large"
+                                 : "a floating-point exception");
+    else if (fault.signal == SIGILL)
+        snprintf(text, size, "an illegal instruction");
+    else if (fault.signal == SIGTRAP)
+        snprintf(text, size, "a breakpoint");
+    else if (fault.signal == SIGABRT)
+        describe_abort(text, size);
+    else if (fault.code == NOT_AN_ADDRESS)
+        snprintf(text, size, "access to an address that no memory can have");
+    else if (fault.signal == SIGBUS)
+        snprintf(text, size, "access to memory at %p that is not behind its "
+                 "mapping or not aligned", address);
+    else if (fault.code == SEGV_ACCERR)
+        snprintf(text, size, "access to memory at %p that is protected",
+                 address);
+    else
+        snprintf(text, size, "access to unmapped memory at %p", address);
+}
+
+static void describe_stop(const ompjit__host_launch *launch, char *text,
+                          size_t size)
+{
+    if (fault.stop == OMPJIT__STOP_TIMEOUT)
+        snprintf(text, size, "it ran for more than %u ms", launch->limit_ms);
+    else
+        snprintf(text, size, fault.stop == OMPJIT__STOP_ABORTED
+                                 ? "the launch was aborted"
+                                 : "another thread of the launch has failed");
+}
+
+static void fault_escape(void)
+{
+    struct fiber *f = ompjit__host_current;
+    ompjit__host_trap trap = {.pc = fault.pc, .stop = fault.stop};
+    ompjit__fiber_clean();
+    if (fault.stop)
+        describe_stop(f->member->team->launch, trap.text, sizeof trap.text);
+    else
+        describe(trap.text, sizeof trap.text);
+    ompjit__host_trapped(f, &trap);
+}
+
+void ompjit__fault_left(void)
+{
+    fault.leaves = false;
+    ompjit__stop_left();
+}
+
+/* ------------------------------------------------------------------ guards */
+
+/* The innermost call of the thread that its faults end. */
+struct guard {
+    struct guard *outer;
+    void (*f)(void *arg);
+    void *arg, *escape;
+    uintptr_t base; /* a place in the stack below that of `escape` */
+};
+static _Thread_local struct guard *guard
+    __attribute__((tls_model("initial-exec")));
+
+/* libgcc's _URC_FATAL_PHASE1_ERROR while it looks for who catches; when a
+ * thread is cancelled it unwinds what there is, _URC_CONTINUE_UNWIND. */
+int ompjit__fiber_personality(int version, int actions, uint64_t origin,
+                              void *exception, void *context)
+{
+    enum { SEARCHES = 1, NOBODY = 3, CONTINUE = 8 };
+    return actions & SEARCHES ? NOBODY : CONTINUE;
+}
+
+static void guard_escape(void)
+{
+    ompjit__fiber_clean();
+    ompjit__fiber_leave(guard->escape);
+}
+
+static void guarded(void **arg)
+{
+    const struct guard *g = (const struct guard *)(void *)arg;
+    g->f(g->arg);
+}
+
+bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
+                         size_t size)
+{
+    struct guard g = {.outer = guard, .f = f, .arg = arg};
+    g.base = (uintptr_t)__builtin_frame_address(0);
+    ompjit__fault_hold();
+    ompjit__fault_thread();
+    guard = &g;
+    bool well = !ompjit__fiber_call(guarded, (void **)(void *)&g, &g.escape);
+    guard = g.outer;
+    ompjit__fault_drop();
+    if (!well) {
+        ompjit__stack_left();
+        describe(text, size);
+    }
+    fault.leaves = false;
+    return well;
+}
+
+/* ----------------------------------------------------------------- kernels */
+
+static bool in_code(const ompjit__host_launch *launch, uintptr_t pc)
+{
+    const ompjit__host_code *code = launch->code;
+    return code && pc >= code->begin && pc < code->end;
+}
+
+/* Where frames may be. The OS thread's stack ends where that can be known, and
+ * is not as large as that elsewhere. */
+struct bounds {
+    uintptr_t low, high;
+};
+
+static struct bounds bounds_below(uintptr_t high)
+{
+    enum { MOST = 1 << 30 };
+    uintptr_t low = ompjit__stack_end();
+    return (struct bounds){low ? low : high > MOST ? high - MOST : 0, high};
+}
+
+static struct bounds bounds_of(const struct fiber *f)
+{
+    if (!f->carrier)
+        return bounds_below((uintptr_t)f->member->base);
+    uintptr_t base = (uintptr_t)f->carrier->stack.base;
+    return (struct bounds){base + OMPJIT__HOST_GUARD,
+                           base + f->carrier->stack.size};
+}
+
+/* Did the stack end? A carrier's has a guard below it. That of an OS thread
+ * ends where a push, or a frame's first touch, is no memory any more. */
+static bool overflowed(const struct fiber *f, uintptr_t sp, uintptr_t address)
+{
+    enum { NEAR = 64 << 10 };
+    if (f && f->carrier)
+        return address - (uintptr_t)f->carrier->stack.base <
+               OMPJIT__HOST_GUARD;
+    return address + NEAR > sp && address < sp + NEAR;
+}
+
+/* The kernel's call of the function that faults, 0 where it is not found: that
+ * of a function without a frame (memcpy) is known, else it is the first address
+ * on the stack that is one of the kernel's code. */
+static uintptr_t calling_pc(const ompjit__host_launch *launch,
+                            const void *context, uintptr_t sp, uintptr_t high)
+{
+    enum { FAR = 64 << 10 };
+    uintptr_t pc = ompjit__context_caller(context) - 1;
+    if (in_code(launch, pc))
+        return pc;
+    uintptr_t end = high - sp > FAR ? sp + FAR : high;
+    for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + 8 <= end; at += 8) {
+        pc = *(const uintptr_t *)at - 1;
+        if (in_code(launch, pc))
+            return pc;
+    }
+    return 0;
+}
+
+/* Has the thread go on in `escape`: below what may still be in use, and where
+ * the stack pointer is not good for that, ROOM below the frames to come back
+ * to. */
+static void redirect(void *context, void (*escape)(void), uintptr_t sp,
+                     struct bounds stack)
+{
+    enum { RED_ZONE = 256, ROOM = 16 << 10 };
+    bool good = sp > stack.low && sp <= stack.high && !fault.overflow;
+    fault.leaves = true;
+    ompjit__context_redirect(context, escape,
+                             good ? sp - RED_ZONE : stack.high - ROOM);
+}
+
+/* A fault of what the calling thread executes? No signal that was sent is one,
+ * but by abort, and nothing on a signal stack, where only handlers run. With
+ * the lock of the heap held the process could not go on. */
+static bool is_fault(int number, const siginfo_t *info, const void *context)
+{
+    if (fault.leaves || ompjit__context_on_signal_stack(context))
+        return false;
+    if (number == SIGABRT)
+        return info->si_code == SI_TKILL && info->si_pid == getpid() &&
+               !aborts_in_heap(abort_message());
+    return info->si_code > 0;
+}
+
+/* The kernel's place, and why it stops where it does not fault. False: it was
+ * neither, and goes on. */
+static bool place_fault(const struct fiber *f, const void *context,
+                        const ompjit__place *at)
+{
+    const struct ompjit__host_team *t = f->member->team;
+    struct bounds stack = bounds_of(f);
+    enum ompjit__closed closed =
+        fault.signal == SIGSEGV && fault.code == SEGV_ACCERR
+            ? ompjit__closed_at(t->watch, at->pc, fault.address)
+            : OMPJIT__CLOSED_NOT;
+    if (closed == OMPJIT__CLOSED_AGAIN)
+        return false;
+    if (closed == OMPJIT__CLOSED_LEAVE)
+        fault.stop = ompjit__stopped(t->watch);
+    if (!in_code(t->launch, at->pc))
+        fault.pc = at->sp > stack.low && at->sp < stack.high
+                       ? calling_pc(t->launch, context, at->sp, stack.high)
+                       : 0;
+    return true;
+}
+
+/* Takes a fault of a kernel, or of a call that is guarded. */
+static bool take(int number, const siginfo_t *info, void *context)
+{
+    const struct fiber *f = ompjit__host_current;
+    ompjit__place at;
+    if ((!f && !guard) || !is_fault(number, info, context))
+        return false;
+    bool memory = number == SIGSEGV || number == SIGBUS;
+    uintptr_t address = memory ? (uintptr_t)info->si_addr : 0;
+    ompjit__context_place(context, &at);
+    if (number != SIGABRT && holds_heap(f, at.pc))
+        return false;
+    fault = (struct fault){number, info->si_code, at.pc, address, false, false,
+                           OMPJIT__STOP_NOT};
+    if (f && !place_fault(f, context, &at))
+        return true;
+    fault.overflow = memory && !fault.stop && overflowed(f, at.sp, address);
+    redirect(context, f ? fault_escape : guard_escape, at.sp,
+             f ? bounds_of(f) : bounds_below(guard->base));
+    return true;
+}
+
+/* --------------------------------------------------------------- handlers */
+
+/* What would have happened without us. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    int i = 0;
+    while (i < SIGNALS - 1 && signals[i] != number)
+        i++;
+    const struct sigaction *before = &previous[i];
+    bool sent = info->si_code <= 0;
+    if (before->sa_flags & SA_SIGINFO) {
+        pthread_sigmask(SIG_BLOCK, &before->sa_mask, NULL);
+        before->sa_sigaction(number, info, context);
+    } else if (before->sa_handler == SIG_DFL ||
+               (before->sa_handler == SIG_IGN && !sent)) {
+        /* The instruction faults again, and then for good. */
+        signal(number, SIG_DFL);
+        if (sent)
+            raise(number);
+    } else if (before->sa_handler != SIG_IGN) {
+        pthread_sigmask(SIG_BLOCK, &before->sa_mask, NULL);
+        before->sa_handler(number);
+    }
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    int before = errno;
+    ompjit__place at;
+    ompjit__context_place(context, &at);
+    if (!ompjit__guard_limit(info, at.pc) && !ompjit__stop_taken(info) && !take(number, info, context))
+        pass_on(number, info, context);
+    errno = before;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
+}
+
+int ompjit__fault_signal(void)
+{
+    int found = 0;
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction now;
+        bool ours = !sigaction(signals[i], NULL, &now) && is_ours(&now);
+        if (!ours && signals[i] == SIGSEGV)
+            return 0;
+        found = ours ? signals[i] : found;
+    }
+    return found;
+}
+
+void ompjit__fault_hold(void)
+{
+    struct sigaction ours = {.sa_sigaction = on_fault,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&ours.sa_mask);
+    pthread_mutex_lock(&state.lock);
+    if (!heap[0].begin) {
+        last_message = dlsym(RTLD_DEFAULT, "__abort_msg");
+        find_heap();
+    }
+    for (int i = 0; state.holds == 0 && i < SIGNALS; i++) {
+        struct sigaction now;
+        if (state.installed[i] || sigaction(signals[i], NULL, &now))
+            continue; /* somebody's handler may still call ours */
+        previous[i] = now;
+        state.installed[i] = !sigaction(signals[i], &ours, NULL);
+    }
+    state.holds++;
+    pthread_mutex_unlock(&state.lock);
+}
+
+void ompjit__fault_drop(void)
+{
+    pthread_mutex_lock(&state.lock);
+    state.holds--;
+    for (int i = 0; state.holds == 0 && i < SIGNALS; i++) {
+        struct sigaction now;
+        if (state.installed[i] && !sigaction(signals[i], NULL, &now) &&
+            is_ours(&now))
+            state.installed[i] = sigaction(signals[i], &previous[i], NULL) != 0;
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ----------------------------------------------------- stacks for handlers */
+
+enum { STACK = 64 << 10 };
+static _Thread_local bool prepared
+    __attribute__((tls_model("initial-exec")));
+static pthread_key_t stack_key;
+static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
+
+static void free_stack(void *stack)
+{
+    stack_t now;
+    if (!sigaltstack(NULL, &now) && now.ss_sp == stack) {
+        now = (stack_t){.ss_flags = SS_DISABLE};
+        sigaltstack(&now, NULL);
+    }
+    munmap(stack, STACK);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&stack_key, free_stack);
+}
+
+/* A fault while its signal is blocked would end the process. */
+static void unblock(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaddset(&set, signals[i]);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void ompjit__fault_thread(void)
+{
+    stack_t now;
+    if (prepared || !state.holds)
+        return;
+    prepared = true;
+    unblock();
+    ompjit__stack_find();
+    if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
+        return;
+    pthread_once(&stack_once, make_key);
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        return;
+    now = (stack_t){.ss_sp = stack, .ss_size = STACK};
+    if (sigaltstack(&now, NULL))
+        munmap(stack, STACK);
+    else
+        pthread_setspecific(stack_key, stack);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Watches, and the closing and opening of code. What signal handlers reach here
+ * takes no lock but `closing`, under which all signals are blocked, and calls
+ * nothing that is not a system call.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device/host/fault.h"
+#include "device/host/thread.h"
+
+typedef ompjit__host_watch watch;
+
+_Thread_local watch *ompjit__own_watch
+    __attribute__((tls_model("initial-exec")));
+
+static struct {
+    watch *_Atomic first; /* all watches; none is ever taken out */
+    pthread_once_t once;
+    pthread_key_t key;
+    bool has_key;
+} all = {.once = PTHREAD_ONCE_INIT};
+
+static int thread_number(void)
+{
+    return (int)syscall(SYS_gettid);
+}
+
+/* ---------------------------------------------------------------- watches */
+
+static void free_own(void *w)
+{
+    ompjit__own_watch = NULL;
+    ((watch *)w)->own = false;
+    atomic_store(&((watch *)w)->thread, 0);
+}
+
+static atomic_flag closing = ATOMIC_FLAG_INIT;
+
+/* A child has one thread, with another number. */
+static void after_fork(void)
+{
+    int mine = thread_number();
+    atomic_flag_clear(&closing);
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
+        atomic_store(&w->serves, NULL);
+        atomic_store(&w->thread, w == ompjit__own_watch ? mine : 0);
+        if (w != ompjit__own_watch && ompjit__serial_of(w) % 2)
+            ompjit__serial_advance(w);
+    }
+}
+
+static void make_key(void)
+{
+    all.has_key = !pthread_key_create(&all.key, free_own);
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+/* One that is nobody's, for the calling thread. */
+static watch *take(void)
+{
+    int mine = thread_number();
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
+        int nobody = 0;
+        if (atomic_compare_exchange_strong(&w->thread, &nobody, mine))
+            return w;
+    }
+    watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    atomic_init(&w->thread, mine);
+    w->next = atomic_load(&all.first);
+    while (!atomic_compare_exchange_weak(&all.first, &w->next, w))
+        continue;
+    return w;
+}
+
+/* A launch from within a kernel has a watch beside that of its thread, to its
+ * end. */
+watch *ompjit__watch_new(void)
+{
+    watch *w = take();
+    if (!w || ompjit__own_watch)
+        return w;
+    pthread_once(&all.once, make_key);
+    if (all.has_key && !pthread_setspecific(all.key, w)) {
+        w->own = true;
+        ompjit__own_watch = w;
+    }
+    return w;
+}
+
+void ompjit__watch_serve(watch *w)
+{
+    watch *own = ompjit__own_watch ? ompjit__own_watch
+                 : w               ? ompjit__watch_new()
+                                   : NULL;
+    if (own)
+        atomic_store_explicit(&own->serves, w, memory_order_relaxed);
+}
+
+/* ----------------------------------------------------- closing and opening */
+
+static void lock(sigset_t *before)
+{
+    sigset_t every;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, before);
+    while (atomic_flag_test_and_set_explicit(&closing, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(const sigset_t *before)
+{
+    atomic_flag_clear_explicit(&closing, memory_order_release);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static bool protect(const ompjit__host_code *code, int how)
+{
+    return !mprotect((void *)code->begin, code->end - code->begin, how);
+}
+
+static void close_code(watch *w)
+{
+    ompjit__host_code *code = w->launch->code;
+    sigset_t before;
+    if (!code || !code->begin || !ompjit__fault_signal())
+        return;
+    lock(&before);
+    if (!w->closed && (code->closers || protect(code, PROT_READ))) {
+        w->closed = true;
+        code->closers++;
+    }
+    unlock(&before);
+}
+
+static void open_code(watch *w)
+{
+    ompjit__host_code *code = w->launch->code;
+    sigset_t before;
+    lock(&before);
+    if (w->closed && code->closers == 1)
+        protect(code, PROT_READ | PROT_EXEC);
+    code->closers -= w->closed;
+    w->closed = false;
+    unlock(&before);
+}
+
+void ompjit__watch_clear(watch *w)
+{
+    if (w->closed)
+        open_code(w);
+    if (!w->own)
+        atomic_store(&w->thread, 0);
+}
+
+/* ----------------------------------------------------------------- asking */
+
+/* The value of the signal that asks; its address tells it from others. */
+static char request;
+
+static void ask(int thread, int number)
+{
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = &request;
+    if (thread)
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, number, &info);
+}
+
+/* The first to stop the launch says why. */
+static bool mark(watch *w, uint64_t serial, enum ompjit__stop why)
+{
+    uint64_t now = atomic_load(&w->stop);
+    do {
+        if (now / OMPJIT__STOPS >= serial)
+            return false;
+    } while (!atomic_compare_exchange_weak(&w->stop, &now,
+                                           serial * OMPJIT__STOPS + why));
+    return true;
+}
+
+/* When the code is closed: the OS threads that take part leave the system calls
+ * in which the kernel has them wait. */
+static void interrupt_helpers(const watch *w)
+{
+    int number = ompjit__fault_signal();
+    for (watch *x = atomic_load(&all.first); x && number; x = x->next)
+        if (atomic_load(&x->serves) == w)
+            ask(atomic_load(&x->thread), number);
+}
+
+bool ompjit__stop_one(watch *w, uint64_t serial, enum ompjit__stop why)
+{
+    int number = ompjit__fault_signal();
+    if (!number || atomic_load(&w->serial) != serial || !mark(w, serial, why))
+        return number != 0;
+    ask(atomic_load(&w->thread), number);
+    return true;
+}
+
+bool ompjit__stop_all(const void *device, const void *kernel,
+                      enum ompjit__stop why)
+{
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
+        uint64_t serial = atomic_load(&w->serial);
+        bool meant = atomic_load(&w->device) == device &&
+                     (!kernel || atomic_load(&w->kernel) == kernel);
+        if (serial % 2 && meant && atomic_load(&w->serial) == serial &&
+            !ompjit__stop_one(w, serial, why))
+            return false;
+    }
+    return ompjit__fault_signal() != 0;
+}
+
+void ompjit__stop_others(watch *w)
+{
+    if (!w || !w->launch->shared ||
+        !mark(w, atomic_load(&w->serial), OMPJIT__STOP_FAILED))
+        return;
+    close_code(w);
+    interrupt_helpers(w);
+}
+
+/* ------------------------------------------------------ in signal handlers */
+
+/* A thread that was about to wait in a system call when the signal came waits
+ * after it. So it gets the signal again and again until it is out. */
+static _Thread_local struct {
+    int timer;
+    bool runs;
+} nudge __attribute__((tls_model("initial-exec")));
+
+static void start_nudging(void)
+{
+    const struct itimerspec often = {{.tv_nsec = 5000000},
+                                     {.tv_nsec = 5000000}};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+                             .sigev_signo = ompjit__fault_signal()};
+    event.sigev_value.sival_ptr = &request;
+    event._sigev_un._tid = thread_number();
+    if (nudge.runs || !event.sigev_signo ||
+        syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &nudge.timer))
+        return;
+    nudge.runs = true;
+    syscall(SYS_timer_settime, nudge.timer, 0, &often, NULL);
+}
+
+void ompjit__stop_left(void)
+{
+    if (nudge.runs)
+        syscall(SYS_timer_delete, nudge.timer);
+    nudge.runs = false;
+}
+
+bool ompjit__stop_taken(const siginfo_t *info)
+{
+    bool asked = info->si_code == SI_QUEUE && info->si_pid == getpid();
+    if ((!asked && info->si_code != SI_TIMER) ||
+        info->si_value.sival_ptr != &request)
+        return false;
+    int mine = thread_number();
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
+        bool stops = atomic_load(&w->thread) == mine && ompjit__stopped(w);
+        if (stops && !w->closed) {
+            close_code(w);
+            interrupt_helpers(w);
+        }
+    }
+    const struct fiber *f = ompjit__host_current;
+    if (f && ompjit__stopped(f->member->team->watch))
+        start_nudging();
+    return true;
+}
+
+/* Is a launch from whose kernel this one was made to stop? It keeps the code
+ * closed until this one has ended. */
+static bool outer_stops(const watch *inner)
+{
+    int mine = thread_number();
+    for (watch *w = atomic_load(&all.first); w; w = w->next)
+        if (w != inner && atomic_load(&w->thread) == mine && ompjit__stopped(w))
+            return true;
+    return false;
+}
+
+enum ompjit__closed ompjit__closed_at(watch *w, uintptr_t pc,
+                                      uintptr_t address)
+{
+    enum { LONGEST_INSTRUCTION = 16 };
+    static const struct timespec nap = {.tv_nsec = 50000};
+    const ompjit__host_code *code = w ? w->launch->code : NULL;
+    if (!code || pc < code->begin || pc >= code->end || address < pc ||
+        address - pc >= LONGEST_INSTRUCTION)
+        return OMPJIT__CLOSED_NOT;
+    while (!ompjit__stopped(w)) {
+        if (!atomic_load(&code->closers))
+            return OMPJIT__CLOSED_AGAIN;
+        if (outer_stops(w))
+            mark(w, atomic_load(&w->serial), OMPJIT__STOP_ABORTED);
+        else
+            nanosleep(&nap, NULL);
+    }
+    return OMPJIT__CLOSED_LEAVE;
+}

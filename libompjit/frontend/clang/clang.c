@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * C to a unit, by two clang processes, one for each half. Starting a clang
+ * takes longer than compiling a small kernel; so after each compile the next
+ * pair with the same command lines is started ahead. It waits for its source,
+ * having read nothing that may change, and ends by itself when this process
+ * does: its pipes close. OMPJIT_WARM=0 switches that off.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "frontend/unit_cache.h"
+
+enum { MAX_WARM = 2, MAX_LEAVING = 8 };
+
+/* A pair of processes for the halves of one source; CUDA has no host half. */
+struct pair {
+    char *key; /* of a warm pair; NULL: no pair there */
+    ompjit__child host, device;
+};
+
+struct ompjit__frontend {
+    pthread_mutex_t lock;
+    ompjit__clang clang;   /* set once                                      */
+    unsigned time_limit;   /* seconds                                       */
+    pid_t owner;           /* the process whose children these are          */
+    bool checked;          /* clang's version is known to be right          */
+    /* Of the last compile, until frontend_rest: what to start next. */
+    ompjit__command pending;
+    char *pending_key; /* NULL: nothing */
+    struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
+    ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
+    ompjit__guess guesses[OMPJIT__GUESSES];
+};
+
+/* ----------------------------------------------------------------- state */
+
+static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
+                                  ompjit_error *err)
+{
+    ompjit__frontend *f = calloc(1, sizeof *f);
+    if (!f)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    f->time_limit = ctx->time_limit ? ctx->time_limit : 60;
+    ompjit_status status =
+        ompjit__clang_find(ctx->clang, f->time_limit, &f->clang, err);
+    if (status) {
+        free(f);
+        return status;
+    }
+    f->owner = getpid();
+    pthread_mutex_init(&f->lock, NULL);
+    *out = f;
+    return OMPJIT_OK;
+}
+
+/* Made at the first compile that finds a clang. */
+static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
+                                 ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&ctx->lock);
+    if (!ctx->frontend)
+        status = frontend_new(ctx, &ctx->frontend, err);
+    if (!status && !ctx->clang)
+        ctx->clang = ompjit__strdup(ctx->frontend->clang.path);
+    *out = ctx->frontend;
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+static void pair_kill(struct pair *pair)
+{
+    ompjit__child_kill(&pair->host);
+    ompjit__child_kill(&pair->device);
+    free(pair->key);
+    pair->key = NULL;
+}
+
+/* In a child of the process that started them they are somebody else's:
+ * forgotten, without a signal. Under the lock. */
+static void forget_if_forked(ompjit__frontend *f)
+{
+    if (f->owner == getpid())
+        return;
+    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++) {
+        ompjit__child_forget(&f->warm[i].host);
+        ompjit__child_forget(&f->warm[i].device);
+        free(f->warm[i].key);
+        f->warm[i].key = NULL;
+    }
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
+        if (f->leaving[i].pid)
+            ompjit__child_forget(&f->leaving[i]);
+    f->owner = getpid();
+}
+
+void ompjit__frontend_free(ompjit__frontend *f)
+{
+    if (!f)
+        return;
+    forget_if_forked(f);
+    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++)
+        pair_kill(&f->warm[i]);
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
+        if (f->leaving[i].pid)
+            ompjit__child_kill(&f->leaving[i]);
+    if (f->pending_key)
+        ompjit__command_free(&f->pending);
+    free(f->pending_key);
+    ompjit__guesses_free(f->guesses);
+    ompjit__clang_free(&f->clang);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+/* ---------------------------------------------------- children that leave */
+
+/* Their work is done and they are killed; they are waited for when somebody
+ * comes by, at the latest when the context ends. */
+static void leave(ompjit__frontend *f, ompjit__child *child)
+{
+    if (!child->pid)
+        return;
+    ompjit__child_hang_up(child);
+    pthread_mutex_lock(&f->lock);
+    unsigned place = 0;
+    for (unsigned i = 0; i < MAX_LEAVING; i++) {
+        if (f->leaving[i].pid)
+            ompjit__child_wait(&f->leaving[i], 0);
+        if (!f->leaving[i].pid)
+            place = i;
+    }
+    ompjit__child old = f->leaving[place];
+    f->leaving[place] = *child;
+    pthread_mutex_unlock(&f->lock);
+    if (old.pid)
+        ompjit__child_kill(&old);
+    *child = (ompjit__child)OMPJIT__NO_CHILD;
+}
+
+/* ------------------------------------------------------------ warm pairs */
+
+static void key_add(ompjit__buf *key, const ompjit__args *args)
+{
+    for (size_t i = 0; i < args->n; i++)
+        ompjit__buf_printf(key, "%s\n", args->v[i]);
+}
+
+/* What makes two pairs the same: command lines and working directory. NULL
+ * when memory runs out. */
+static char *pair_key(const ompjit__command *command)
+{
+    ompjit__buf key = {0};
+    struct stat here = {0};
+    if (stat(".", &here))
+        here.st_ino = 0;
+    ompjit__buf_printf(&key, "%ju %ju\n", (uintmax_t)here.st_dev,
+                       (uintmax_t)here.st_ino);
+    key_add(&key, &command->host);
+    key_add(&key, &command->device);
+    if (!key.failed)
+        return key.data;
+    ompjit__buf_free(&key);
+    return NULL;
+}
+
+static ompjit_status pair_start(const ompjit__command *command,
+                                unsigned time_limit, bool ahead,
+                                struct pair *out, ompjit_error *err)
+{
+    struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
+    ompjit_status status = OMPJIT_OK;
+    if (command->host.n)
+        status = ompjit__child_start(command->host.v, time_limit, ahead,
+                                     &pair.host, err);
+    if (!status)
+        status = ompjit__child_start(command->device.v, time_limit, ahead,
+                                     &pair.device, err);
+    if (status)
+        pair_kill(&pair);
+    else
+        *out = pair;
+    return status;
+}
+
+static struct pair take_at(ompjit__frontend *f, unsigned i)
+{
+    struct pair taken = f->warm[i];
+    for (; i + 1 < MAX_WARM; i++)
+        f->warm[i] = f->warm[i + 1];
+    f->warm[MAX_WARM - 1] = (struct pair){0};
+    return taken;
+}
+
+static int warm_at(const ompjit__frontend *f, const char *key)
+{
+    for (int i = 0; i < MAX_WARM && f->warm[i].key; i++)
+        if (!strcmp(f->warm[i].key, key))
+            return i;
+    return -1;
+}
+
+static bool take_warm(ompjit__frontend *f, const char *key, struct pair *out)
+{
+    pthread_mutex_lock(&f->lock);
+    forget_if_forked(f);
+    int i = key ? warm_at(f, key) : -1;
+    if (i >= 0)
+        *out = take_at(f, (unsigned)i);
+    pthread_mutex_unlock(&f->lock);
+    return i >= 0;
+}
+
+/* Starts the next pair with this key, unless there is one. */
+static void warm_up(ompjit__frontend *f, const ompjit__command *command,
+                    const char *key)
+{
+    const char *off = getenv("OMPJIT_WARM");
+    struct pair next, old = {0};
+    if (!key || (off && !strcmp(off, "0")))
+        return;
+    pthread_mutex_lock(&f->lock);
+    if (warm_at(f, key) < 0 &&
+        !pair_start(command, f->time_limit, true, &next, NULL)) {
+        next.key = ompjit__strdup(key);
+        if (f->warm[MAX_WARM - 1].key)
+            old = take_at(f, 0);
+        unsigned n = 0;
+        while (f->warm[n].key)
+            n++;
+        if (next.key)
+            f->warm[n] = next;
+        else
+            old = next;
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (old.device.pid)
+        pair_kill(&old);
+}
+
+/* --------------------------------------------------------------- compile */
+
+/* One compile in a pair. */
+struct run {
+    ompjit_context *ctx;
+    ompjit__frontend *f;
+    const char *name, *source;
+    ompjit__command *command;
+    char *key; /* of its pair */
+    bool eager; /* start the next pair during this compile */
+    bool cuda;  /* no host half                            */
+    bool last;  /* no other pair is tried after this one   */
+    ompjit__talk host, device;
+    ompjit__buf deps; /* make rules */
+    ompjit__early early;
+    char *marks;       /* of the source, or NULL                   */
+    ompjit__buf guess; /* of what the host half says of regions ... */
+    ompjit__buf info;  /* ... and what it says                     */
+    ompjit__buf all_numbers; /* ompjit__lambda_info, where it is needed */
+    const ompjit__snippet *snippet;
+    ompjit__recall *recall;
+};
+
+/* While both halves are compiled, the runtime is read for the build that will
+ * follow. */
+static void at_first(void *data)
+{
+    struct run *run = data;
+    if (!run->cuda)
+        ompjit__machine_prepare(run->ctx);
+}
+
+/* While the device half is compiled, the host half is read. Where compile
+ * follows compile, without a build between that would tell when the processors
+ * are free, the next pair is started, too. */
+static void meanwhile(void *data)
+{
+    struct run *run = data;
+    if (run->eager)
+        warm_up(run->f, run->command, run->key);
+    if (run->cuda)
+        return;
+    run->early.own_lines = !ompjit__lines_wanted(run->snippet->options);
+    ompjit__early_read(&run->early, &run->host.out, run->name);
+    if (run->early.host)
+        ompjit__offload_info(run->early.host, &run->info);
+}
+
+/* Only for what goes on in a pair that was started ahead: where the guess is
+ * wrong, a new one comes after it. */
+static void guess(struct run *run)
+{
+    pthread_mutex_lock(&run->f->lock);
+    ompjit__guess_take(run->f->guesses, run->key, run->marks, &run->guess);
+    pthread_mutex_unlock(&run->f->lock);
+    if (run->guess.failed)
+        ompjit__buf_free(&run->guess);
+}
+
+static bool same(const ompjit__buf *a, const ompjit__buf *b)
+{
+    return a->size == b->size && !memcmp(a->data, b->data, a->size);
+}
+
+/* A guess was right, or there is one for the next time. */
+static bool settle_guess(struct run *run)
+{
+    if (run->all_numbers.size)
+        return true;
+    if (run->guess.size)
+        return run->info.size && same(&run->guess, &run->info);
+    if (!run->info.size)
+        return true;
+    pthread_mutex_lock(&run->f->lock);
+    ompjit__guess_put(run->f->guesses, run->key, run->marks, &run->info);
+    pthread_mutex_unlock(&run->f->lock);
+    return true;
+}
+
+/* Takes what is pending; true: there was something. */
+static bool take_pending(ompjit__frontend *f, ompjit__command *command,
+                         char **key)
+{
+    pthread_mutex_lock(&f->lock);
+    *key = f->pending_key;
+    *command = f->pending;
+    f->pending_key = NULL;
+    pthread_mutex_unlock(&f->lock);
+    return *key != NULL;
+}
+
+/* Keeps the run's command, which is the frontend's from now on. */
+static void set_pending(ompjit__frontend *f, const ompjit__command *command,
+                        char *key)
+{
+    pthread_mutex_lock(&f->lock);
+    ompjit__command old = f->pending;
+    char *old_key = f->pending_key;
+    f->pending = *command;
+    f->pending_key = key;
+    pthread_mutex_unlock(&f->lock);
+    if (old_key)
+        ompjit__command_free(&old);
+    free(old_key);
+}
+
+void ompjit__frontend_rest(ompjit_context *ctx)
+{
+    ompjit__command command;
+    char *key;
+    pthread_mutex_lock(&ctx->lock);
+    ompjit__frontend *f = ctx->frontend;
+    pthread_mutex_unlock(&ctx->lock);
+    if (!f || !take_pending(f, &command, &key))
+        return;
+    warm_up(f, &command, key);
+    ompjit__command_free(&command);
+    free(key);
+}
+
+static void run_free(struct run *run)
+{
+    ompjit__buf_free(&run->host.out);
+    ompjit__buf_free(&run->host.diag);
+    ompjit__buf_free(&run->device.out);
+    ompjit__buf_free(&run->device.diag);
+    ompjit__buf_free(&run->deps);
+    ompjit__early_free(&run->early);
+    ompjit__buf_free(&run->info);
+}
+
+/* A wrong clang fails in many ways; its version explains all of them. */
+static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
+{
+    pthread_mutex_lock(&f->lock);
+    bool checked = f->checked;
+    pthread_mutex_unlock(&f->lock);
+    if (checked)
+        return OMPJIT_OK;
+    ompjit_status status =
+        ompjit__clang_check(&f->clang, f->time_limit, err);
+    pthread_mutex_lock(&f->lock);
+    f->checked |= status == OMPJIT_OK;
+    pthread_mutex_unlock(&f->lock);
+    return status;
+}
+
+/* At least one half has ended without bitcode. The host half goes first: what
+ * is wrong with the source, it says, and the device half fails without it. */
+static ompjit_status verdict(struct run *run, ompjit_error *err)
+{
+    const ompjit__talk *host = &run->host, *device = &run->device;
+    ompjit_context *log = run->last ? run->ctx : NULL;
+    ompjit_status status;
+    if (run->cuda)
+        status =
+            ompjit__diagnose(log, run->name, "device", device, NULL, err);
+    else if (host->exit.how != OMPJIT__END_RUNNING)
+        status = ompjit__diagnose(log, run->name, "host", host, NULL, err);
+    else
+        status = ompjit__diagnose(log, run->name, "device", device,
+                                  host->complete ? &host->diag : NULL, err);
+    ompjit_status version = check_version(run->f, err);
+    return version ? version : status;
+}
+
+static ompjit_status run_in(struct run *run, struct pair *pair,
+                            ompjit_error *err)
+{
+    run_free(run);
+    run->host = (ompjit__talk){.child = &pair->host};
+    run->device = (ompjit__talk){.child = &pair->device};
+    ompjit__order order = {.source = run->source,
+                           .size = strlen(run->source),
+                           .time_limit = run->f->time_limit,
+                           .info = run->all_numbers.size ? &run->all_numbers
+                                   : run->guess.size     ? &run->guess
+                                                         : NULL,
+                           .at_first = at_first,
+                           .meanwhile = meanwhile,
+                           .data = run};
+    ompjit_status status = ompjit__exchange(
+        &order, run->cuda ? NULL : &run->host, &run->device, err);
+    ompjit__take_deps(&run->host.diag, &run->deps);
+    ompjit__take_deps(&run->device.diag, &run->deps);
+    if (status || !(run->cuda || run->host.complete) ||
+        !run->device.complete) {
+        pair_kill(pair);
+        return status ? status : verdict(run, err);
+    }
+    if (!settle_guess(run)) {
+        pair_kill(pair);
+        return OMPJIT_ERR_SOURCE; /* for compile() alone */
+    }
+    leave(run->f, &pair->host);
+    leave(run->f, &pair->device);
+    free(pair->key);
+    return OMPJIT_OK;
+}
+
+static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
+{
+    struct pair pair;
+    run->last = true;
+    ompjit_status status =
+        pair_start(run->command, run->f->time_limit, false, &pair, err);
+    return status ? status : run_in(run, &pair, err);
+}
+
+/* A pair that was started ahead may be unfit by now, or have looked at folders
+ * that are different today: only a new one's word is an error. */
+static ompjit_status compile(struct run *run, ompjit_error *err)
+{
+    struct pair pair;
+    ompjit_error failure;
+    if (take_warm(run->f, run->key, &pair)) {
+        guess(run);
+        ompjit_status status = run_in(run, &pair, &failure);
+        if (status == OMPJIT_ERR_TIMEOUT && err)
+            *err = failure;
+        if (!status || status == OMPJIT_ERR_TIMEOUT)
+            return status;
+        ompjit__buf_free(&run->guess);
+    }
+    return compile_in_new(run, err);
+}
+
+/* Where the halves number lambdas differently, the device half is compiled once
+ * more, with each number there may be. */
+static ompjit_status compile_both(struct run *run, ompjit_error *err)
+{
+    ompjit_status status = compile(run, err);
+    if (status || !run->early.host ||
+        ompjit__lambda_regions_agree(&run->early.lambdas, &run->device.out))
+        return status;
+    if (!ompjit__lambda_info(run->early.host, run->early.lambdas.numbers,
+                             &run->all_numbers))
+        return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                            "%s: clang's host and device halves number "
+                            "lambdas differently, and there are too many of "
+                            "them in the names of target regions",
+                            run->name);
+    if (run->all_numbers.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    status = compile_in_new(run, err);
+    run->early.all_numbers = true;
+    return status;
+}
+
+static void collect_warnings(const struct run *run, ompjit__buf *text)
+{
+    ompjit__diagnostics_add(text, &run->host.diag, NULL);
+    ompjit__diagnostics_add(text, &run->device.diag, &run->host.diag);
+    while (text->size && text->data[text->size - 1] == '\n')
+        text->data[--text->size] = 0;
+}
+
+static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
+{
+    if (text->size && !text->failed)
+        ompjit__log(ctx, "%s", text->data);
+}
+
+static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
+                                      ompjit__unit *out, ompjit_error *err)
+{
+    uint64_t start = ompjit__now();
+    ompjit_status status = compile_both(run, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
+    if (status)
+        return status;
+    collect_warnings(run, &run->recall->warnings);
+    log_warnings(ctx, &run->recall->warnings);
+    start = ompjit__now();
+    unsigned opt_level = run->snippet->options->opt_level;
+    status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
+                                                opt_level, out, err)
+                       : ompjit__unit_read(&run->device.out, &run->host.out,
+                                           run->name, opt_level, &run->early,
+                                           out, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    return status;
+}
+
+/* In a pair of processes, and what comes of it is remembered. The command is
+ * the front end's afterwards. */
+static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
+                                 ompjit__command *command, ompjit__unit *out,
+                                 ompjit_error *err)
+{
+    ompjit__command unused;
+    char *unused_key;
+    run->key = pair_key(command);
+    run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
+    run->eager = take_pending(run->f, &unused, &unused_key);
+    if (run->eager)
+        ompjit__command_free(&unused);
+    free(unused_key);
+    ompjit_status status = compile_and_read(ctx, run, out, err);
+    if (!status)
+        ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
+                           run->recall);
+    run_free(run);
+    ompjit__buf_free(&run->guess);
+    ompjit__buf_free(&run->all_numbers);
+    free(run->marks);
+    if (run->key)
+        set_pending(run->f, command, run->key);
+    else
+        ompjit__command_free(command);
+    return status;
+}
+
+/* By the cache where it has the unit. The command is the front end's
+ * afterwards. */
+static ompjit_status compile_snippet(ompjit_context *ctx, ompjit__frontend *f,
+                                     ompjit__snippet *snippet,
+                                     ompjit__command *command, bool cuda,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__recall recall;
+    struct run run = {.ctx = ctx,
+                      .f = f,
+                      .name = ompjit__source_name(snippet->options),
+                      .source = snippet->source,
+                      .command = command,
+                      .cuda = cuda,
+                      .snippet = snippet,
+                      .recall = &recall};
+    ompjit_status status = OMPJIT_OK;
+    snippet->clang = &f->clang;
+    snippet->command = command;
+    if (ompjit__recall_c(ctx, snippet, &recall)) {
+        log_warnings(ctx, &recall.warnings);
+        *out = recall.unit;
+        ompjit__command_free(command);
+    } else {
+        status = compile_new(ctx, &run, command, out, err);
+    }
+    if (!status)
+        out->own_lines = !ompjit__lines_wanted(snippet->options);
+    ompjit__recall_end(&recall);
+    if (!status)
+        out->from_source = true;
+    /* Nothing follows what did not compile, but another try. */
+    if (status == OMPJIT_ERR_SOURCE)
+        ompjit__frontend_rest(ctx);
+    return status;
+}
+
+ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
+    if (!options)
+        options = &defaults;
+    ompjit__frontend *f;
+    ompjit__command command;
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
+    if (!status)
+        status = ompjit__command_make(&f->clang, options, &command, err);
+    return status ? status
+                  : compile_snippet(ctx, f, &snippet, &command, false, out, err);
+}
+
+ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
+                                 const ompjit_module_options *options,
+                                 ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__frontend *f;
+    ompjit__command command;
+    ompjit__snippet snippet = {.source = source, .options = options};
+    ompjit_status status = frontend_of(ctx, &f, err);
+    if (!status)
+        status = ompjit__command_make_cuda(&f->clang, options, &command, err);
+    return status ? status
+                  : compile_snippet(ctx, f, &snippet, &command, true, out, err);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The user's compiler flags, which are the driver's, as cc1 takes them. A flag
+ * that would change what is made, or where it goes, is refused with the reason
+ * rather than ignored; which those are is in flags.def.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+
+enum kind { PAIRED, TRANSLATED, REFUSED };
+
+struct row {
+    const char *flag;
+    enum kind kind;
+    const char *host, *device; /* REFUSED: host is the reason */
+};
+
+/* As the driver spells them out. */
+#define FINITE_MATH "-menable-no-infs -menable-no-nans -ffinite-math-only"
+#define UNSAFE_MATH                                                           \
+    "-fapprox-func -funsafe-math-optimizations -fno-signed-zeros "            \
+    "-mreassociate -freciprocal-math -ffp-contract=fast"
+#define FAST_MATH "-ffast-math " UNSAFE_MATH " " FINITE_MATH
+#define NO_TRAPS "-ffp-exception-behavior=ignore"
+#define NO_TBAA "-relaxed-aliasing"
+#define LINES_HOST "-debug-info-kind=line-tables-only -dwarf-version=5"
+/* What ptxas takes without full debug information. */
+#define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"
+
+static const struct row rows[] = {
+#define PAIR(flag) {flag, PAIRED, NULL, NULL},
+#define MEANS(flag, host, device) {flag, TRANSLATED, host, device},
+#define REFUSE(prefix, why) {prefix, REFUSED, why, NULL},
+#include "frontend/clang/flags.def"
+};
+
+static bool starts(const char *s, const char *with)
+{
+    return !strncmp(s, with, strlen(with));
+}
+
+static bool matches(const struct row *row, const char *flag)
+{
+    return row->kind == TRANSLATED ? !strcmp(flag, row->flag)
+                                   : starts(flag, row->flag);
+}
+
+static const struct row *find(const char *flag)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (matches(&rows[i], flag))
+            return &rows[i];
+    return NULL;
+}
+
+/* What is in no row but in one of these families goes to clang as it is, which
+ * has its own word to say about it. */
+static bool is_passed(const char *flag)
+{
+    static const char *const families[] = {"-f", "-W", "-std=", "-pedantic"};
+    for (size_t i = 0; i < OMPJIT__COUNT(families); i++)
+        if (starts(flag, families[i]))
+            return true;
+    return !strcmp(flag, "-w") || !strcmp(flag, "-pthread");
+}
+
+static ompjit_status refuse(const char *flag, const char *why,
+                            ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_FRONTEND,
+                        "the compiler flag `%s` cannot be used: %s", flag,
+                        why);
+}
+
+static void add_words(ompjit__args *args, const char *words)
+{
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        char *word = ompjit__format("%.*s", (int)n, words);
+        if (word)
+            ompjit__args_add(args, word);
+        args->failed |= !word;
+        free(word);
+        words += n + (words[n] == ' ');
+    }
+}
+
+static void add_both(ompjit__command *command, const char *option,
+                     const char *value)
+{
+    ompjit__args_add(&command->host, option);
+    ompjit__args_add(&command->host, value);
+    ompjit__args_add(&command->device, option);
+    ompjit__args_add(&command->device, value);
+}
+
+/* A relative -I counts from the working directory, as it does for clang, and
+ * from the source's folder, where a source in memory seems to be. */
+static void add_pair(ompjit__command *command, const char *option,
+                     const char *value, const char *dir)
+{
+    add_both(command, option, value);
+    if (!dir || strcmp(option, "-I") || *value == '/')
+        return;
+    char *beside = ompjit__format("%s%s", dir, value);
+    command->host.failed |= !beside;
+    if (beside)
+        add_both(command, option, beside);
+    free(beside);
+}
+
+static ompjit_status add_flag(const ompjit_module_options *options,
+                              unsigned *i, const char *dir,
+                              ompjit__command *command, ompjit_error *err)
+{
+    const char *flag = options->flags[(*i)++];
+    const struct row *row = flag ? find(flag) : NULL;
+    if (!flag)
+        return refuse("(null)", "it is no string", err);
+    if (row && row->kind == REFUSED)
+        return refuse(flag, row->host, err);
+    if (row && row->kind == PAIRED) {
+        const char *value = flag + strlen(row->flag);
+        if (!*value && *i < options->nflags)
+            value = options->flags[(*i)++];
+        if (!value || !*value)
+            return refuse(flag, "its value is missing", err);
+        add_pair(command, row->flag, value, dir);
+        return OMPJIT_OK;
+    }
+    if (!row && !is_passed(flag))
+        return refuse(flag, *flag == '-' ? "it is not known here"
+                                         : "it is no flag",
+                      err);
+    if (!row) {
+        ompjit__args_add(&command->host, flag);
+        ompjit__args_add(&command->device, flag);
+        return OMPJIT_OK;
+    }
+    add_words(&command->host, row->host);
+    add_words(&command->device, row->device);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__flags_add(const ompjit_module_options *options,
+                                const char *dir, ompjit__command *command,
+                                ompjit_error *err)
+{
+    if (dir)
+        add_both(command, "-iquote", dir);
+    for (unsigned i = 0; i < options->nflags;) {
+        ompjit_status status = add_flag(options, &i, dir, command, err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}

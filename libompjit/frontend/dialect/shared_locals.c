@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Locals of a generic kernel's main thread that its parallel regions refer to.
+ * On a GPU a stack variable's address means another variable in each thread, so
+ * clang takes such locals from __kmpc_alloc_shared. Other front ends leave
+ * plain allocas; here these become what clang makes of them.
+ *
+ * A local is shared where its address gets into a list of arguments that
+ * __kmpc_parallel_60 hands on: by itself, from a parameter, through the slots
+ * of unoptimized code, or within another local that is shared. Requires checked
+ * calls of LLVM 22's form. Kernels in SPMD mode have no main thread, and code
+ * that only regions run has no list that others read; both are left alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#include "frontend/frontend.h"
+#include "frontend/describe/reach.h"
+#include "passes/passes.h"
+
+enum { LIST = 7 };
+
+struct search {
+    ompjit__reached main;   /* functions that the main thread runs */
+    ompjit__reached seen;   /* pointers to what is shared          */
+    ompjit__reached locals; /* allocas among them                  */
+    bool failed;
+};
+
+static LLVMValueRef function_of(LLVMValueRef instruction)
+{
+    return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+}
+
+static bool is_call(LLVMValueRef v)
+{
+    return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
+}
+
+/* ------------------------------------------------------------ shared ones */
+
+static void share(struct search *s, LLVMValueRef v)
+{
+    if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind &&
+        (LLVMIsAInstruction(v) || LLVMIsAArgument(v)))
+        ompjit__reached_add(&s->seen, v);
+}
+
+/* All pointers that are stored into an object. */
+static void share_contents(struct search *s, LLVMValueRef object)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(object); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == object)
+            share(s, LLVMGetOperand(user, 0));
+        else if (LLVMIsAGetElementPtrInst(user) ||
+                 LLVMIsAAddrSpaceCastInst(user))
+            share_contents(s, user);
+    }
+}
+
+/* What callers hand over for a parameter. */
+static void share_arguments(struct search *s, LLVMValueRef parameter)
+{
+    LLVMValueRef f = LLVMGetParamParent(parameter);
+    unsigned at = 0;
+    while (LLVMGetParam(f, at) != parameter)
+        at++;
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (is_call(call) && LLVMGetCalledValue(call) == f &&
+            at < LLVMGetNumArgOperands(call) &&
+            ompjit__is_reached(&s->main, function_of(call)))
+            share(s, LLVMGetOperand(call, at));
+    }
+}
+
+static void look_behind(struct search *s, LLVMValueRef v)
+{
+    if (LLVMIsAArgument(v)) {
+        share_arguments(s, v);
+    } else if (LLVMIsAAllocaInst(v)) {
+        ompjit__reached_add(&s->locals, v);
+        share_contents(s, v);
+    } else if (LLVMIsALoadInst(v)) {
+        if (LLVMIsAAllocaInst(LLVMGetOperand(v, 0)))
+            share_contents(s, LLVMGetOperand(v, 0));
+    } else if (LLVMIsAPHINode(v) || LLVMIsASelectInst(v) ||
+               LLVMIsAGetElementPtrInst(v) || LLVMIsAAddrSpaceCastInst(v) ||
+               LLVMIsAFreezeInst(v)) {
+        for (int i = 0; i < LLVMGetNumOperands(v); i++)
+            share(s, LLVMGetOperand(v, (unsigned)i));
+    }
+}
+
+/* The main thread runs what a generic kernel calls, but not what it hands to
+ * the runtime. */
+static void add_callees(ompjit__reached *main, LLVMValueRef f)
+{
+    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
+    for (; block; block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+             i = LLVMGetNextInstruction(i))
+            if (is_call(i) && LLVMIsAFunction(LLVMGetCalledValue(i)))
+                ompjit__reached_add(main, LLVMGetCalledValue(i));
+}
+
+static void find(LLVMModuleRef m, LLVMValueRef parallel, struct search *s)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (ompjit__is_generic(m, f))
+            ompjit__reached_add(&s->main, f);
+    for (size_t i = 0; i < s->main.n && !s->main.failed; i++)
+        add_callees(&s->main, s->main.functions[i]);
+    for (LLVMUseRef u = LLVMGetFirstUse(parallel); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (is_call(call) && LLVMGetCalledValue(call) == parallel &&
+            ompjit__is_reached(&s->main, function_of(call)) &&
+            LLVMIsAAllocaInst(LLVMGetOperand(call, LIST)))
+            share_contents(s, LLVMGetOperand(call, LIST));
+    }
+    for (size_t i = 0; i < s->seen.n && !s->seen.failed; i++)
+        look_behind(s, s->seen.functions[i]);
+    s->failed = s->main.failed || s->seen.failed || s->locals.failed;
+}
+
+/* ---------------------------------------------------------------- rewrite */
+
+static LLVMValueRef runtime_function(LLVMModuleRef m, const char *name,
+                                     LLVMTypeRef type)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, name);
+    return f ? f : LLVMAddFunction(m, name, type);
+}
+
+/* Where the main thread's code begins in a kernel: the workers have left by
+ *
+ *   %thread = call i32 @__kmpc_target_init(...)
+ *   %main = icmp eq i32 %thread, -1
+ *   br i1 %main, label %main_code, label %exit
+ */
+static LLVMBasicBlockRef main_code(LLVMValueRef kernel)
+{
+    LLVMValueRef init = LLVMGetNamedFunction(LLVMGetGlobalParent(kernel),
+                                             "__kmpc_target_init");
+    LLVMValueRef call = NULL;
+    for (LLVMUseRef u = init ? LLVMGetFirstUse(init) : NULL; u && !call;
+         u = LLVMGetNextUse(u))
+        if (is_call(LLVMGetUser(u)) && function_of(LLVMGetUser(u)) == kernel)
+            call = LLVMGetUser(u);
+    LLVMUseRef use = call ? LLVMGetFirstUse(call) : NULL;
+    LLVMValueRef test = use ? LLVMGetUser(use) : NULL;
+    use = test && LLVMIsAICmpInst(test) ? LLVMGetFirstUse(test) : NULL;
+    LLVMValueRef branch = use ? LLVMGetUser(use) : NULL;
+    if (!branch || !LLVMIsABranchInst(branch) || !LLVMIsConditional(branch))
+        return NULL;
+    unsigned taken = LLVMGetICmpPredicate(test) == LLVMIntEQ ? 0 : 1;
+    return LLVMGetSuccessor(branch, taken);
+}
+
+static bool is_lifetime(LLVMValueRef v)
+{
+    size_t n;
+    return LLVMIsAIntrinsicInst(v) &&
+           !strncmp(LLVMGetValueName2(LLVMGetCalledValue(v), &n),
+                    "llvm.lifetime.", 14);
+}
+
+static void drop_lifetimes(LLVMValueRef local)
+{
+    LLVMUseRef next, u = LLVMGetFirstUse(local);
+    for (; u; u = next) {
+        LLVMValueRef user = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (is_lifetime(user))
+            LLVMInstructionEraseFromParent(user);
+    }
+}
+
+/* The block that ends with the main thread's work: in a kernel it calls
+ * __kmpc_target_deinit, elsewhere it returns. */
+static LLVMValueRef end_in(LLVMBasicBlockRef block, bool kernel)
+{
+    size_t n;
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
+    if (!kernel)
+        return LLVMIsAReturnInst(last) ? last : NULL;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+         i = LLVMGetNextInstruction(i))
+        if (is_call(i) && !strcmp(LLVMGetValueName2(LLVMGetCalledValue(i), &n),
+                                  "__kmpc_target_deinit"))
+            return i;
+    return NULL;
+}
+
+static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(local);
+    return begin && LLVMIsAConstantInt(LLVMGetOperand(local, 0)) &&
+           (block == begin ||
+            block == LLVMGetEntryBasicBlock(function_of(local)));
+}
+
+static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(c, 0);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(c);
+    LLVMTypeRef freed[] = {pointer, i64};
+    LLVMTypeRef get = LLVMFunctionType(pointer, &i64, 1, false);
+    LLVMTypeRef put =
+        LLVMFunctionType(LLVMVoidTypeInContext(c), freed, 2, false);
+    LLVMValueRef f = function_of(local);
+    bool kernel = ompjit__is_kernel(f);
+    uint64_t bytes = LLVMABISizeOfType(LLVMGetModuleDataLayout(m),
+                                       LLVMGetAllocatedType(local)) *
+                     LLVMConstIntGetZExtValue(LLVMGetOperand(local, 0));
+    LLVMValueRef size = LLVMConstInt(i64, bytes, false);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+    LLVMValueRef at = LLVMGetFirstInstruction(begin);
+    while (LLVMIsAPHINode(at) || LLVMIsAAllocaInst(at))
+        at = LLVMGetNextInstruction(at);
+    LLVMPositionBuilderBefore(b, at);
+    LLVMValueRef shared = LLVMBuildCall2(
+        b, get, runtime_function(m, "__kmpc_alloc_shared", get), &size, 1, "");
+    drop_lifetimes(local);
+    LLVMReplaceAllUsesWith(local, shared);
+    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
+    for (; block; block = LLVMGetNextBasicBlock(block)) {
+        LLVMValueRef end = end_in(block, kernel);
+        if (!end)
+            continue;
+        LLVMValueRef args[] = {shared, size};
+        LLVMPositionBuilderBefore(b, end);
+        LLVMBuildCall2(b, put, runtime_function(m, "__kmpc_free_shared", put),
+                       args, 2, "");
+    }
+    LLVMDisposeBuilder(b);
+    LLVMInstructionEraseFromParent(local);
+}
+
+/* The stack of shared memory is freed in the reverse order: the first one that
+ * is moved is taken last, and the first that is freed. */
+static void move_all(LLVMModuleRef m, const struct search *s,
+                     ompjit__findings *findings)
+{
+    for (size_t i = 0; i < s->locals.n; i++) {
+        LLVMValueRef local = s->locals.functions[i];
+        LLVMValueRef f = function_of(local);
+        LLVMBasicBlockRef begin =
+            ompjit__is_kernel(f) ? main_code(f) : LLVMGetEntryBasicBlock(f);
+        size_t n;
+        const char *name = LLVMGetValueName2(local, &n);
+        if (is_plain(local, begin))
+            move(m, local, begin);
+        else
+            ompjit__finding_at(findings, OMPJIT_ERR_ABI, local,
+                               "a parallel region refers to the local "
+                               "variable %s of a generic kernel, whose size "
+                               "or place is only known when it runs: take it "
+                               "from __kmpc_alloc_shared",
+                               *name ? name : "(without a name)");
+    }
+}
+
+ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err)
+{
+    LLVMValueRef parallel = LLVMGetNamedFunction(m, "__kmpc_parallel_60");
+    struct search s = {0};
+    ompjit__findings findings = {0};
+    if (!parallel)
+        return OMPJIT_OK;
+    find(m, parallel, &s);
+    if (!s.failed)
+        move_all(m, &s, &findings);
+    free(s.main.functions);
+    free(s.seen.functions);
+    free(s.locals.functions);
+    return s.failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
+                    : ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ,
+                                           err);
+}

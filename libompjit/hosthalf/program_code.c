@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The host half of a module becomes code of this process: compiled for this
+ * CPU, linked, its offload entries registered with the served functions
+ * (program.c), its constructors run. What the program leaves for its end
+ * (destructors, atexit handlers) runs when the host half is freed, or when the
+ * process exits before that: it is kept by libc as a shared library's is.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "api/module.h"
+#include "device/host/fault.h"
+#include "device/host/libomp.h"
+#include "hosthalf/program_code.h"
+
+/* Outlives the host half where a thread still has destructors to run: those
+ * then do nothing. */
+struct life {
+    atomic_uint references;
+    atomic_bool alive;
+};
+
+struct ompjit__hostjit {
+    ompjit_module *mod;
+    ompjit__jit *jit;
+    ompjit__compiled_half made;
+    struct life *life;
+    const void *const *table; /* NULL until linked */
+    ompjit_error libomp;      /* why there is none; OK: not needed or there */
+};
+
+extern void __cxa_finalize(void *dso);
+extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso);
+extern void *__emutls_get_address(void *control);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+/* --------------------------------------------- thread-local destructors */
+
+struct farewell {
+    struct life *life;
+    void (*destructor)(void *);
+    void *object;
+};
+
+static void release(struct life *life)
+{
+    if (life && atomic_fetch_sub(&life->references, 1) == 1)
+        free(life);
+}
+
+static void say_farewell(void *arg)
+{
+    struct farewell *f = arg;
+    if (atomic_load(&f->life->alive))
+        f->destructor(f->object);
+    release(f->life);
+    free(f);
+}
+
+static int thread_atexit(struct life *life, void (*destructor)(void *),
+                         void *object, void *dso)
+{
+    struct farewell *f = malloc(sizeof *f);
+    if (!f)
+        return -1;
+    *f = (struct farewell){life, destructor, object};
+    atomic_fetch_add(&life->references, 1);
+    return __cxa_thread_atexit_impl(say_farewell, f, &__dso_handle);
+}
+
+const ompjit__served ompjit__thread_atexit_row = {
+    "__cxa_thread_atexit", (void *)thread_atexit, true, "i:ppp"};
+
+/* ----------------------------------------------------------------- compile */
+
+static void stage_done(ompjit__hostjit *h, ompjit_stage stage, uint64_t *start)
+{
+    ompjit__stage_done(h->mod->ctx, stage, *start);
+    *start = ompjit__now();
+}
+
+static ompjit_status compile_module(ompjit__hostjit *h, LLVMModuleRef m,
+                                    LLVMTargetMachineRef tm, ompjit_error *err)
+{
+    unsigned level = h->mod->unit.opt_level;
+    char passes[] = "default<O3>";
+    passes[sizeof "default<O" - 1] = (char)('0' + (level > 3 ? 3 : level));
+    uint64_t start = ompjit__now();
+    ompjit__host_share(m, &h->mod->unit);
+    ompjit_status status = ompjit__host_prepare(m, tm, &h->made.half, err);
+    stage_done(h, OMPJIT_STAGE_READ, &start);
+    if (!status)
+        status = ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+    stage_done(h, OMPJIT_STAGE_OPTIMIZE, &start);
+    if (!status)
+        status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,
+                                     &h->made.object, err);
+    stage_done(h, OMPJIT_STAGE_CODEGEN, &start);
+    return status;
+}
+
+static ompjit_status compile(void *arg, ompjit_error *err)
+{
+    ompjit__hostjit *h = arg;
+    const ompjit__unit *unit = &h->mod->unit;
+    ompjit__buf messages = {0};
+    LLVMContextRef context = ompjit__llvm_context(&messages);
+    LLVMTargetMachineRef tm = NULL;
+    LLVMModuleRef m = NULL;
+    ompjit_status status =
+        ompjit__parse_ir(context, unit->host_bc.data, unit->host_bc.size,
+                         unit->name, &messages, &m, err);
+    if (!status)
+        status = ompjit__host_machine(unit->opt_level, true, &tm, err);
+    if (!status)
+        status = compile_module(h, m, tm, err);
+    if (tm)
+        LLVMDisposeTargetMachine(tm);
+    if (m)
+        LLVMDisposeModule(m);
+    LLVMContextDispose(context);
+    ompjit__buf_free(&messages);
+    return status;
+}
+
+static ompjit_status compile_guarded(ompjit__hostjit *h, ompjit_error *err)
+{
+    return ompjit__guard_within(h->mod->ctx->llvm_limit, compile, h,
+                                OMPJIT_STAGE_CODEGEN, err);
+}
+
+/* From the cache where it is there. */
+static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
+{
+    struct ompjit__cache *cache = h->mod->ctx->cache;
+    ompjit__key key = {0};
+    ompjit__claim claim;
+    ompjit_status status = OMPJIT_OK;
+    if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
+        status = compile_guarded(h, err);
+    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_unpack,
+                                    &h->made, &claim)) {
+        ompjit__buf payload = {0};
+        status = compile_guarded(h, err);
+        if (!status) {
+            ompjit__half_pack(&h->made, &payload);
+            ompjit__cache_put(cache, &key, &payload);
+        }
+        ompjit__buf_free(&payload);
+        ompjit__claim_end(&claim);
+    }
+    ompjit__key_free(&key);
+    return status;
+}
+
+/* -------------------------------------------------------------------- link */
+
+static bool is_openmp(const char *name)
+{
+    static const char *const prefixes[] = {
+        "omp_",  "ompc_", "ompx_",  "__kmpc_", "kmp_",
+        "kmpc_", "GOMP_", "__kmp_", "__gomp_", ".gomp_"};
+    for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+/* Also where the application is linked with another OpenMP runtime: half of
+ * one and half of the other would not know of each other's threads. */
+static void *find_openmp(ompjit__hostjit *h, const char *name)
+{
+    const struct ompjit__libomp *omp;
+    if (ompjit__libomp(&omp, &h->libomp))
+        return NULL;
+    return dlsym(omp->handle, name);
+}
+
+/* What compiled programs are linked with and this process may lack. */
+static void *find_library(const char *name)
+{
+    static const char *const libraries[] = {"libm.so.6", "libgcc_s.so.1",
+                                            "libstdc++.so.6"};
+    for (size_t i = 0; i < OMPJIT__COUNT(libraries); i++) {
+        void *handle = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+        void *address = handle ? dlsym(handle, name) : NULL;
+        if (address)
+            return address; /* and the library stays */
+        if (handle)
+            dlclose(handle);
+    }
+    return NULL;
+}
+
+static void *find(void *data, const char *name)
+{
+    void *address = is_openmp(name) ? find_openmp(data, name) : NULL;
+    if (!address)
+        address = dlsym(RTLD_DEFAULT, name);
+    return address ? address : find_library(name);
+}
+
+/* Undefined OpenMP functions are so because there is no libomp. */
+static void add_cause(const ompjit__hostjit *h, ompjit_error *err)
+{
+    size_t n = err ? strlen(err->text) : 0;
+    if (err)
+        snprintf(err->text + n, sizeof err->text - n, "\n%s", h->libomp.text);
+}
+
+static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
+{
+    const ompjit__absolute always[] = {
+        {OMPJIT__SYMBOL_CONTEXT, h->mod->ctx},
+        {OMPJIT__SYMBOL_LIFE, h->life},
+        {"__emutls_get_address", (void *)__emutls_get_address},
+    };
+    void *table;
+    ompjit_status status = ompjit__jit_new(h->mod->unit.name, &h->jit, err);
+    if (status)
+        return status;
+    ompjit__jit_search(h->jit, find, h);
+    if (!h->mod->unit.own_lines)
+        ompjit__jit_debug(h->jit);
+    status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
+    if (!status)
+        status = ompjit__jit_define(h->jit, h->made.half.needs,
+                                    h->made.half.nneeds, err);
+    if (!status)
+        status = ompjit__jit_add_object(h->jit, h->made.object.data,
+                                        h->made.object.size, err);
+    if (!status)
+        status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
+    if (!status)
+        h->table = table;
+    else if (h->libomp.status)
+        add_cause(h, err);
+    return status;
+}
+
+/* ---------------------------------------------------------------- register */
+
+/* A metadirective or variant may make clang see a region in one half alone:
+ * then the region's host version is all there is. Halves that are no pair are
+ * an error. */
+static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
+                                const void *key, ompjit_error *err)
+{
+    ompjit_module *mod = h->mod;
+    for (unsigned i = 0; i < mod->unit.nkernels; i++)
+        if (!strcmp(mod->unit.kernels[i].symbol, symbol))
+            return ompjit__tgt_add_kernel(mod->ctx, key, mod, i, err);
+    if (mod->unit.from_source)
+        return ompjit__tgt_add_kernel(mod->ctx, key, mod, OMPJIT__NO_KERNEL,
+                                      err);
+    return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ,
+                        "%s: the host half has target region %s, the device "
+                        "half has no such kernel",
+                        mod->unit.name, symbol);
+}
+
+/* `requires` entries have no address; their flags go where a size is. */
+static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
+{
+    enum { REQUIRES = 0x10 };
+    ompjit_status status = OMPJIT_OK;
+    for (size_t i = 0; !status && i < h->made.half.nentries; i++) {
+        const ompjit__host_entry *e = &h->made.half.entries[i];
+        const void *key = h->table[OMPJIT__TABLE_KEYS + i];
+        bool requires = e->flags & REQUIRES;
+        if (!requires && !e->size)
+            status = add_kernel(h, e->symbol, key, err);
+        else
+            status = ompjit__tgt_add_global(
+                h->mod->ctx, (void *)(uintptr_t)key,
+                requires ? e->data : e->size, e->flags, h->mod, e->symbol, err);
+    }
+    return status;
+}
+
+/* ----------------------------------------------- constructors, destructors */
+
+static void construct(void *h)
+{
+    const ompjit__hostjit *half = h;
+    ((void (*)(void))(uintptr_t)half->table[OMPJIT__TABLE_INIT])();
+}
+
+static void destruct(void *h)
+{
+    const ompjit__hostjit *half = h;
+    __cxa_finalize((void *)(uintptr_t)half->table[OMPJIT__TABLE_DSO]);
+}
+
+static ompjit_status run_constructors(ompjit__hostjit *h, ompjit_error *err)
+{
+    char cause[512];
+    if (h->mod->ctx->keeps_signals) {
+        construct(h);
+        return OMPJIT_OK;
+    }
+    if (ompjit__fault_guard(construct, h, cause, sizeof cause))
+        return OMPJIT_OK;
+    return ompjit__fail(err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LOAD,
+                        "%s: a constructor has failed: %s", h->mod->unit.name,
+                        cause);
+}
+
+/* The C library forgets each before it is called, so that one which fails is
+ * not called again. */
+static void run_destructors(ompjit__hostjit *h)
+{
+    char cause[512];
+    if (h->mod->ctx->keeps_signals)
+        destruct(h);
+    else
+        while (!ompjit__fault_guard(destruct, h, cause, sizeof cause))
+            ompjit__log(h->mod->ctx, "%s: a destructor has failed: %s",
+                        h->mod->unit.name, cause);
+}
+
+/* --------------------------------------------------------------- interface */
+
+static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
+{
+    h->life = calloc(1, sizeof *h->life);
+    if (!h->life)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    atomic_init(&h->life->references, 1);
+    atomic_init(&h->life->alive, true);
+    ompjit_status status = obtain(h, err);
+    uint64_t start = ompjit__now();
+    if (!status)
+        status = link_object(h, err);
+    ompjit__buf_free(&h->made.object);
+    if (!status)
+        status = register_entries(h, err);
+    if (!status)
+        status = run_constructors(h, err);
+    stage_done(h, OMPJIT_STAGE_LOAD, &start);
+    return status;
+}
+
+ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
+                                  ompjit_error *err)
+{
+    if (!mod->unit.host_bc.size)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_READ,
+                            "%s has no host half", mod->unit.name);
+    ompjit__hostjit *h = calloc(1, sizeof *h);
+    if (!h)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    h->mod = mod;
+    ompjit_status status = build(h, err);
+    if (status) {
+        ompjit__hostjit_free(h);
+        return status;
+    }
+    *out = h;
+    return OMPJIT_OK;
+}
+
+void ompjit__hostjit_free(ompjit__hostjit *h)
+{
+    if (!h)
+        return;
+    if (h->table) {
+        run_destructors(h);
+        ompjit__tgt_remove(h->mod->ctx, h->mod);
+    }
+    if (h->life)
+        atomic_store(&h->life->alive, false);
+    release(h->life);
+    ompjit__jit_free(h->jit);
+    ompjit__compiled_half_free(&h->made);
+    free(h);
+}
+
+static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
+                                 ompjit_error *err)
+{
+    ompjit__buf names = {0};
+    for (size_t i = 0; i < h->made.half.nfunctions; i++)
+        ompjit__buf_printf(&names, "%s %s", i ? "," : "",
+                           h->made.half.functions[i]);
+    ompjit_status status = ompjit__fail(
+        err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+        "%s has no function %s; it has:%s", h->mod->unit.name, name,
+        names.size ? names.data : " none");
+    ompjit__buf_free(&names);
+    return status;
+}
+
+ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
+                                     void **address, ompjit_error *err)
+{
+    for (size_t i = 0; i < h->made.half.nfunctions; i++)
+        if (!strcmp(h->made.half.functions[i], name))
+            return ompjit__jit_lookup(h->jit, name, address, err);
+    return no_function(h, name, err);
+}

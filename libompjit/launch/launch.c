@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * One kernel launch: choose the geometry and the variant, pass the launch
+ * environment and the arguments, run.
+ */
+#include "core/profile.h"
+#include "launch/launch.h"
+
+/* ----------------------------------------------------------------- launch */
+
+/* The ABI's arguments: the environment before the kernel's own. */
+static ompjit_status submit(const ompjit__kernel_desc *k, ompjit_device *dev,
+                            ompjit__function *f, const ompjit__geometry *g,
+                            const uint64_t *values, void **environment,
+                            ompjit__queue *queue, ompjit_error *err)
+{
+    void *args[k->nparams + 1];
+    unsigned n = 0;
+    if (k->launch_env)
+        args[n++] = environment;
+    for (unsigned i = 0; i < k->nparams; i++)
+        args[n++] = (void *)&values[i];
+    return dev->ops->launch(dev, f, g, args, n, queue, err);
+}
+
+static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
+                                  const ompjit__geometry *g,
+                                  ompjit__queue *queue,
+                                  ompjit__environment *environment,
+                                  ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    ompjit_status status =
+        ompjit__environment_new(k, call->dev, g, environment, err);
+    return status ? status
+                  : submit(k, call->dev, f, g, call->values,
+                           &environment->device, queue, err);
+}
+
+static ompjit_status submit_sharing(const ompjit__call *call,
+                                    ompjit__function *f,
+                                    const ompjit__geometry *g,
+                                    ompjit__queue *queue,
+                                    const ompjit__sharing *sharing,
+                                    ompjit__environment *environment,
+                                    ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    pthread_mutex_lock(sharing->lock);
+    ompjit_status status = ompjit__environment_share(
+        k, call->dev, g, sharing->environment, environment, err);
+    if (!status)
+        status = submit(k, call->dev, f, g, call->values,
+                        &environment->device, queue, err);
+    pthread_mutex_unlock(sharing->lock);
+    return status;
+}
+
+/* Of launches that end at the same time any one is the last. */
+static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
+                     const ompjit__variant *v)
+{
+    if (atomic_flag_test_and_set_explicit(&kernel->last_lock,
+                                          memory_order_acquire))
+        return;
+    const ompjit__variant_key *key = ompjit__variant_key_of(v);
+    kernel->last_device = key->dev;
+    kernel->last = (ompjit_launch_info){
+        .teams = g->teams[0] * g->teams[1] * g->teams[2],
+        .threads = g->threads[0] * g->threads[1] * g->threads[2],
+        .folded_teams = key->teams != 0,
+        .folded_threads = key->threads != 0,
+        .folded_args = (uint32_t)__builtin_popcountll(key->literal_mask),
+    };
+    atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
+}
+
+void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
+{
+    ompjit__environment_free(inflight->dev, &inflight->environment, well);
+    if (inflight->begin) {
+        ompjit__stage_done(inflight->mod->ctx, OMPJIT_STAGE_LAUNCH,
+                           inflight->begin);
+        ompjit__span_add(inflight->mod->ctx,
+                         inflight->queued ? OMPJIT__SPAN_QUEUED
+                                          : OMPJIT__SPAN_LAUNCH,
+                         inflight->kernel, inflight->begin, 0);
+    }
+    if (inflight->variant)
+        ompjit__variant_release(inflight->mod, inflight->variant);
+    if (inflight->mapped)
+        ompjit__mapped_let_go(inflight->dev, inflight->mapped);
+}
+
+/* Tells whoever asked that the kernel may have begun. */
+static void note_begun(const ompjit__call *call, ompjit_status status)
+{
+    if (call->request->begun && (!status || ompjit__kernel_ran(status)))
+        *call->request->begun = true;
+}
+
+ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
+                            const ompjit__sharing *sharing,
+                            ompjit__inflight *inflight, ompjit_error *err)
+{
+    ompjit_module *mod = call->mod;
+    const ompjit__kernel_desc *k = &mod->unit.kernels[call->index];
+    ompjit__geometry g;
+    ompjit__function *f;
+    *inflight = (ompjit__inflight){.mod = mod, .dev = call->dev};
+    ompjit__geometry_of(call, &g);
+    ompjit_status status =
+        ompjit__choose_variant(call, &g, &inflight->variant, err);
+    if (status)
+        return status;
+    status = ompjit__variant_function(mod, inflight->variant, call->index, &f,
+                                      err);
+    if (!status)
+        ompjit__settle_geometry(
+            call, f, ompjit__variant_mode(inflight->variant, call->index), &g);
+    bool ranged = mod->ctx->ranges;
+    inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
+    inflight->kernel = k->name;
+    inflight->queued = queue != NULL;
+    if (ranged)
+        ompjit__nvtx_push(k->name);
+    if (!status) {
+        status = sharing && ompjit__environment_needed(k)
+                     ? submit_sharing(call, f, &g, queue, sharing,
+                                      &inflight->environment, err)
+                     : submit_alone(call, f, &g, queue,
+                                    &inflight->environment, err);
+        note_begun(call, status);
+    }
+    if (ranged)
+        ompjit__nvtx_pop();
+    if (status)
+        ompjit__inflight_end(inflight, false);
+    else
+        remember(&mod->kernels[call->index], &g, inflight->variant);
+    return status;
+}
+
+static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
+                              ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status status = ompjit__start(call, queue, NULL, &inflight, err);
+    if (!status) {
+        if (queue)
+            status = call->dev->ops->queue_wait(call->dev, queue, err);
+        ompjit__inflight_end(&inflight, !status);
+    }
+    return status;
+}
+
+ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
+                          ompjit_device *dev, const ompjit__request *request,
+                          const uint64_t *values, unsigned nvalues,
+                          ompjit__queue *queue, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = &mod->unit.kernels[index];
+    if (nvalues != k->nparams)
+        return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_LAUNCH,
+                            "kernel %s takes %u arguments, got %u", k->name,
+                            k->nparams, nvalues);
+    ompjit__call call = {mod, index, dev, request, values};
+    ompjit_status status = ompjit__device_ready(dev, err);
+    return status ? status : run_call(&call, queue, err);
+}
+
+ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
+                                    const char *symbol, void **address,
+                                    size_t *size, ompjit_error *err)
+{
+    static const ompjit__geometry one = {.teams = {1, 1, 1},
+                                         .threads = {1, 1, 1}};
+    ompjit__call call = {.mod = mod, .dev = dev};
+    ompjit__variant_key key;
+    ompjit__variant *v;
+    ompjit_status status = ompjit__device_ready(dev, err);
+    if (status)
+        return status;
+    ompjit__loaded *first = ompjit__variants_first(mod, dev);
+    if (first)
+        return dev->ops->symbol(dev, first, symbol, address, size, err);
+    ompjit__generic_key(&call, &one, &key);
+    status = ompjit__variant_get(mod, &key, 0, &v, err);
+    if (status)
+        return status;
+    status = dev->ops->symbol(dev, ompjit__variant_loaded(v), symbol, address,
+                              size, err);
+    ompjit__variant_release(mod, v);
+    return status;
+}

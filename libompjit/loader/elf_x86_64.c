@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Relocations of x86-64 (System V ABI, AMD64 supplement, 4.4.1): those of
+ * position-independent code.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "loader/elf.h"
+
+#ifdef __x86_64__
+
+const unsigned ompjit__elf_machine = EM_X86_64;
+
+static bool put32(unsigned char *place, uint64_t value)
+{
+    int32_t low = (int32_t)value;
+    if ((int64_t)value != low)
+        return false;
+    memcpy(place, &low, sizeof low);
+    return true;
+}
+
+static bool put64(const ompjit__relocation *r, uint64_t value)
+{
+    if (r->room < sizeof value)
+        return false;
+    memcpy(r->place, &value, sizeof value);
+    return true;
+}
+
+static void put_slot(const ompjit__relocation *r)
+{
+    memcpy(r->slot, &r->symbol, sizeof r->symbol);
+}
+
+/* jmp *slot(%rip) */
+static bool put_stub(const ompjit__relocation *r)
+{
+    static const unsigned char jump[] = {0xff, 0x25};
+    put_slot(r);
+    memcpy(r->stub, jump, sizeof jump);
+    return put32(r->stub + 2, (uint64_t)(r->slot - (r->stub + 6)));
+}
+
+bool ompjit__elf_relocate(const ompjit__relocation *r)
+{
+    uint64_t value = r->symbol + (uint64_t)r->addend;
+    uint64_t place = (uint64_t)(uintptr_t)r->place;
+    switch (r->type) {
+    case R_X86_64_64:
+        return put64(r, value);
+    case R_X86_64_PC64:
+        return put64(r, value - place);
+    case R_X86_64_PC32:
+        return put32(r->place, value - place);
+    case R_X86_64_PLT32:
+        return put32(r->place, value - place) ||
+               (put_stub(r) &&
+                put32(r->place, (uint64_t)(uintptr_t)r->stub +
+                                    (uint64_t)r->addend - place));
+    case R_X86_64_GOTPCREL:
+    case R_X86_64_GOTPCRELX:
+    case R_X86_64_REX_GOTPCRELX:
+        put_slot(r);
+        return put32(r->place, (uint64_t)(uintptr_t)r->slot +
+                                   (uint64_t)r->addend - place);
+    default:
+        return false;
+    }
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Tells tools of code that was linked into this process: gdb, by its JIT
+ * interface, of objects with line tables, and perf, by /tmp/perf-PID.map, of
+ * functions where OMPJIT_PERF=1.
+ */
+#ifndef OMPJIT_BACKEND_PUBLISH_H
+#define OMPJIT_BACKEND_PUBLISH_H
+
+#include "base/base.h"
+
+typedef struct ompjit__published ompjit__published;
+
+/* Does perf want to know? */
+bool ompjit__publish_wanted(void);
+
+/* `addresses` has where each section of the ELF object lies, 0 for one that is
+ * not loaded. `debugger`: gdb is told, too, where there are line tables; a copy
+ * of the object is kept for it. NULL: there is nothing to take back, or no
+ * memory for it. */
+ompjit__published *ompjit__publish(const void *object, size_t size,
+                                   const uint64_t *addresses, bool debugger);
+/* Before the code is unmapped; NULL: nothing. */
+void ompjit__unpublish(ompjit__published *published);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Attachment: a pointer in mapped storage that is made to point, on the
+ * device, to where the device has what it points to (OpenMP 6.0, 7.9.6). What
+ * a construct attached it can take back until it has succeeded.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mapping/construct.h"
+
+/* Puts `now` where the list has `was`; NULL: at the end. */
+static void relink(ompjit__mapped *entry, const ompjit__attached *was,
+                   ompjit__attached *now)
+{
+    ompjit__attached **link = &entry->attached;
+    while (*link != was)
+        link = &(*link)->next;
+    *link = now;
+}
+
+static bool logged(const ompjit__construct *c, const ompjit__attached *a)
+{
+    const ompjit__attached *l = c->log;
+    while (l && l != a)
+        l = l->log;
+    return l != NULL;
+}
+
+/* What the device's copy of a pointer is, whose host value is `base`. */
+static char *value_of(const char *base, const char *begin, char *device_begin)
+{
+    return (char *)((uintptr_t)device_begin -
+                    ((uintptr_t)begin - (uintptr_t)base));
+}
+
+/* Makes the device's copy of the pointer at host address `at` point to where
+ * the device has `begin`; `base` is the host pointer's value. */
+static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
+                            char *at, uint32_t size, char *base,
+                            const char *begin, char *device_begin,
+                            ompjit_error *err)
+{
+    char *device = ompjit__present_device(pointer, at);
+    char *value = value_of(base, begin, device_begin);
+    if (device == at)
+        return OMPJIT_OK;
+    ompjit__attached *a = ompjit__present_attached(pointer, at);
+    if (a && a->size == size &&
+        !memcmp(a->value, &value, OMPJIT__POINTER_SIZE))
+        return OMPJIT_OK;
+    if (a && a->size != size && logged(c, a))
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "the pointer at %p is attached as %u and as %u "
+                            "bytes", (void *)at, a->size, size);
+    ompjit__attached *made = malloc(sizeof *made + size);
+    if (!made)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    *made = (ompjit__attached){.host = at, .device = device, .size = size};
+    memcpy(made->value, at, size);
+    memcpy(made->value, &value, OMPJIT__POINTER_SIZE);
+    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_TO, device,
+                                              made->value, size, err);
+    if (st || (a && a->size == size && logged(c, a))) {
+        if (!st) /* twice in one construct */
+            memcpy(a->value, made->value, size);
+        free(made);
+        return st;
+    }
+    made->owner = pointer;
+    made->replaced = a;
+    made->next = a ? a->next : NULL;
+    relink(pointer, a, made);
+    made->log = c->log;
+    c->log = made;
+    return OMPJIT_OK;
+}
+
+/* The construct's attachments are there to stay. */
+void ompjit__attach_keep(ompjit__construct *c)
+{
+    for (ompjit__attached *a = c->log; a; a = a->log) {
+        free(a->replaced);
+        a->replaced = NULL;
+    }
+}
+
+/* They are not: the device gets back what it had, or the host's value. */
+void ompjit__attach_undo(ompjit__construct *c)
+{
+    for (ompjit__attached *a = c->log, *log; a; a = log) {
+        ompjit__attached *old = a->replaced;
+        log = a->log;
+        ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
+                               old ? (void *)old->value : a->host, a->size,
+                               NULL);
+        if (old)
+            old->next = a->next;
+        relink(a->owner, a, old ? old : a->next);
+        free(a);
+    }
+    c->log = NULL;
+}
+
+/* An ATTACH entry: a pointer that is attached if both it and what it points
+ * to are present now, and either is new (or `always`). */
+static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
+                                 ompjit_error *err)
+{
+    ompjit__mapped *pointer, *pointee;
+    if (it->size < (int64_t)OMPJIT__POINTER_SIZE ||
+        it->size > OMPJIT__SMALL_COPY)
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "attach entry for a pointer of %" PRId64 " bytes "
+                            "at %p", it->size, (void *)it->base);
+    if (!it->begin ||
+        ompjit__present_find(c->table, it->begin, 0, &pointee) !=
+            OMPJIT__CONTAINED ||
+        ompjit__present_find(c->table, it->base, (uint64_t)it->size,
+                             &pointer) != OMPJIT__CONTAINED)
+        return OMPJIT_OK;
+    if (!(it->type & OMPJIT__MAP_ALWAYS) && !ompjit__is_new(c, pointer) &&
+        !ompjit__is_new(c, pointee))
+        return OMPJIT_OK;
+    char *base;
+    pointee->shared |= !ompjit__is_new(c, pointee);
+    memcpy(&base, it->base, OMPJIT__POINTER_SIZE);
+    return attach(c, pointer, it->base, (uint32_t)it->size, base, it->begin,
+                  ompjit__present_device(pointee, it->begin), err);
+}
+
+ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; i < c->n && !st; i++) {
+        const ompjit__item *it = &c->items[i];
+        if (ompjit__item_private(it))
+            continue;
+        if (it->type & OMPJIT__MAP_ATTACH)
+            st = attach_item(c, it, err);
+        else if (it->pointer && it->device)
+            st = attach(c, it->pointer, it->pointer_at, OMPJIT__POINTER_SIZE,
+                        it->base, it->begin, it->device, err);
+    }
+    return st;
+}
+
+/* ------------------------------------------------------------------ users */
+
+/* Found anew each time: what the construct maps others may delete. */
+static ompjit__attached *attached_of(const ompjit__construct *c,
+                                     const ompjit__item *it)
+{
+    const char *at = it->pointer_at ? it->pointer_at : it->base;
+    ompjit__mapped *pointer;
+    if (ompjit__item_private(it) ||
+        !(it->type & (OMPJIT__MAP_ATTACH | OMPJIT__MAP_PTR_AND_OBJ)) ||
+        ompjit__present_find(c->table, at, OMPJIT__POINTER_SIZE, &pointer) !=
+            OMPJIT__CONTAINED)
+        return NULL;
+    return ompjit__present_attached(pointer, at);
+}
+
+void ompjit__attach_use(ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ompjit__attached *a = attached_of(c, &c->items[i]);
+        c->items[i].uses = a != NULL;
+        if (a)
+            a->users++;
+    }
+}
+
+void ompjit__attach_unuse(ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (!c->items[i].uses)
+            continue;
+        ompjit__attached *a = attached_of(c, &c->items[i]);
+        c->items[i].uses = false;
+        if (a && a->users && !--a->users)
+            pthread_cond_broadcast(&c->table->sent);
+    }
+}
+
+/* Would the item make a pointer that a kernel goes by point elsewhere? */
+static bool redirects(const ompjit__construct *c, const ompjit__item *it)
+{
+    const ompjit__attached *a = attached_of(c, it);
+    bool attach = it->type & OMPJIT__MAP_ATTACH;
+    ompjit__mapped *pointee;
+    char *base;
+    if (!a || !a->users)
+        return false;
+    uint64_t size = attach ? 1 : (uint64_t)it->size;
+    if (ompjit__present_find(c->table, it->begin, size, &pointee) !=
+        OMPJIT__CONTAINED)
+        return true;
+    if (attach && !(it->type & OMPJIT__MAP_ALWAYS))
+        return false;
+    memcpy(&base, it->base, sizeof base);
+    char *value = value_of(base, it->begin,
+                           ompjit__present_device(pointee, it->begin));
+    return memcmp(a->value, &value, sizeof value) != 0;
+}
+
+bool ompjit__attach_wait(ompjit__construct *c)
+{
+    bool waited = false;
+    for (size_t i = 0; i < c->n;) {
+        if (redirects(c, &c->items[i])) {
+            pthread_cond_wait(&c->table->sent, &c->table->lock);
+            waited = true;
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    return waited;
+}

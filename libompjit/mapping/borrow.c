@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * In `auto` memory the host device uses the application's storage for a mapping
+ * where no program can tell it from a copy. Of a construct with a kernel these
+ * are sections that come back to the host at its end, and sections that the
+ * kernel does not write (frontend/describe/writes.c says which). Storage in
+ * which a device pointer may be attached has a copy always. Data regions'
+ * entries are marked where the host half shows it (share.c).
+ */
+#include "mapping/construct.h"
+#include "omptarget/program.h"
+
+void ompjit__construct_borrow(ompjit__construct *c,
+                              const ompjit__kernel_desc *kernel)
+{
+    c->borrows = c->dev->borrows;
+    c->kernel = kernel;
+}
+
+static bool is_composed(const ompjit__item *it)
+{
+    return it->component || it->combined ||
+           it->type & (OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF);
+}
+
+static bool lies_in(const void *address, const ompjit__item *it)
+{
+    const char *at = address;
+    return at >= it->begin && at < it->begin + it->size;
+}
+
+/* True where an entry of the construct has its pointer in the item. */
+static bool holds_attached(const ompjit__construct *c, const ompjit__item *it)
+{
+    const uint64_t attaches = OMPJIT__MAP_ATTACH | OMPJIT__MAP_PTR_AND_OBJ;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].type & attaches && lies_in(c->items[i].base, it))
+            return true;
+    return false;
+}
+
+/* Whether a section, or the address where one of no length is looked up, meets
+ * the item's storage. */
+static bool meets(const ompjit__item *other, const ompjit__item *it)
+{
+    const char *begin = other->begin, *end = it->begin + it->size;
+    return begin < end ? begin + other->size > it->begin || begin >= it->begin
+                       : begin == end && !other->size;
+}
+
+/* The number of the kernel's parameter that the item is for; -1: none. */
+static int param_of(const ompjit__construct *c, const ompjit__item *it)
+{
+    const ompjit__maps *m = c->maps;
+    int param = 0;
+    if (!(it->type & OMPJIT__MAP_TARGET_PARAM) || it->component)
+        return -1;
+    for (int32_t i = 0; i < it->index; i++)
+        param += ((uint64_t)m->types[i] & OMPJIT__MAP_TARGET_PARAM) != 0;
+    return param;
+}
+
+static bool may_write(const ompjit__construct *c, const ompjit__item *it)
+{
+    int param = param_of(c, it);
+    return param < 0 ? c->kernel->writes_loaded
+                     : param >= 64 || c->kernel->written >> param & 1;
+}
+
+/* Is the pointer that leads to the item somewhere on the device, where the
+ * kernel may load it? */
+static bool is_attached(const ompjit__construct *c, const ompjit__item *attach)
+{
+    ompjit__mapped *entry;
+    for (size_t i = 0; i < c->n; i++)
+        if (lies_in(attach->base, &c->items[i]))
+            return true;
+    return ompjit__present_find(c->table, attach->base, OMPJIT__POINTER_SIZE,
+                                &entry) != OMPJIT__ABSENT;
+}
+
+static bool is_only_read(const ompjit__construct *c, const ompjit__item *it)
+{
+    if (!c->kernel || may_write(c, it))
+        return false;
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *other = &c->items[i];
+        if (other == it || ompjit__item_private(other) || !meets(other, it))
+            continue;
+        if (other->type & OMPJIT__MAP_ATTACH
+                ? c->kernel->writes_loaded && is_attached(c, other)
+                : may_write(c, other))
+            return false;
+    }
+    return true;
+}
+
+/* Storage that several entries share is like the least of them. */
+static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *other = &c->items[i];
+        if (!ompjit__item_private(other) &&
+            !(other->type & (OMPJIT__MAP_UNSEEN | OMPJIT__MAP_ATTACH)) &&
+            meets(other, it))
+            return false;
+    }
+    return it->type & OMPJIT__MAP_UNSEEN;
+}
+
+bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)
+{
+    if (ompjit__shares_memory(c->dev))
+        return true;
+    if (!c->dev->borrows || is_composed(it) || it->type & OMPJIT__MAP_CLOSE ||
+        holds_attached(c, it))
+        return false;
+    if (!c->borrows)
+        return is_unseen(c, it);
+    return it->type & OMPJIT__MAP_FROM ||
+           (it->type & OMPJIT__MAP_TO && is_only_read(c, it));
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a construct copies to the host without the table's lock, before it knows
+ * that it has to. A target construct does right behind its kernel, so that it
+ * waits once: what its own block has, by one copy into page-locked memory, and
+ * each other section straight to its place. Nobody knows yet that the construct
+ * will be the last to leave the data, so of sections that somebody else has
+ * used meanwhile it is not believed, and those are copied again. So does one
+ * that only ends data, with what is not little.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mapping/construct.h"
+
+/* ----------------------------------------------------------- the own block */
+
+/* The range of the block that has what is mapped from. */
+static bool find_ahead(const ompjit__construct *c, const char **begin,
+                       const char **end)
+{
+    *begin = *end = NULL;
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__mapped *e = c->items[i].entry;
+        if (!e || !c->gathered.block || e->block != c->gathered.block ||
+            !(c->items[i].type & OMPJIT__MAP_FROM))
+            continue;
+        const char *first = e->device, *last = first + (e->end - e->begin);
+        *begin = !*begin || first < *begin ? first : *begin;
+        *end = last > *end ? last : *end;
+    }
+    return *begin;
+}
+
+static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit__gathered *g = &c->gathered;
+    const ompjit__device_ops *ops = c->dev->ops;
+    const char *begin, *end;
+    void *room;
+    if (!find_ahead(c, &begin, &end))
+        return OMPJIT_OK;
+    size_t size = (size_t)(end - begin);
+    ompjit_status st = ops->stage(c->dev, c->queue, size, &room, err);
+    if (st || !room)
+        return st;
+    st = ops->copy(c->dev, OMPJIT__COPY_FROM, room, begin, size, c->queue, err);
+    if (!st) {
+        g->ahead = begin;
+        g->ahead_size = size;
+        g->ahead_at = room;
+    }
+    return st;
+}
+
+bool ompjit__came_ahead(const ompjit__construct *c, const ompjit__mapped *entry,
+                       char *host, size_t size)
+{
+    const ompjit__gathered *g = &c->gathered;
+    const char *device = ompjit__present_device(entry, host);
+    if (!g->ahead_size || entry->block != g->block || entry->shared)
+        return false;
+    size_t at = (size_t)(device - g->ahead);
+    if (at > g->ahead_size || size > g->ahead_size - at)
+        return false;
+    memcpy(host, g->ahead_at + at, size);
+    return true;
+}
+
+/* ---------------------------------------------------------- other sections */
+
+typedef struct section {
+    char *host;
+    const char *device;
+    size_t size;
+} section;
+
+/* Will the construct copy the item when it ends, if nobody else comes? */
+static bool comes_back(const ompjit__construct *c, const ompjit__item *it)
+{
+    const ompjit__mapped *e = it->entry;
+    if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH || !e ||
+        !(it->type & OMPJIT__MAP_FROM) || e->attached)
+        return false;
+    if (e->block && e->block == c->gathered.block)
+        return false;
+    return it->type & OMPJIT__MAP_ALWAYS ||
+           (ompjit__is_new(c, e) && !e->shared);
+}
+
+/* The items' sections; under the lock, which the copies are not. Constants that
+ * are mapped all the same stay what they are. */
+static void find_sections(ompjit__construct *c, ompjit__buf *out)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ompjit__item *it = &c->items[i];
+        section s;
+        if (!comes_back(c, it))
+            continue;
+        s.size = ompjit__item_held(it, it->entry, &s.host);
+        s.device = ompjit__present_device(it->entry, s.host);
+        if (!s.size || s.device == s.host || !ompjit__writable(s.host, s.size))
+            continue;
+        ompjit__buf_add(out, &s, sizeof s);
+        it->ahead = true;
+    }
+}
+
+static ompjit_status copy_all(const ompjit__construct *c,
+                              const ompjit__buf *found, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    if (found->failed)
+        st = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    const section *s = (const section *)(void *)found->data;
+    for (size_t i = 0; i < found->size / sizeof *s && !st; i++)
+        st = c->dev->ops->copy(c->dev, OMPJIT__COPY_FROM, s[i].host,
+                               s[i].device, s[i].size, c->queue, err);
+    return st;
+}
+
+static ompjit_status copy_sections(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit__buf found = {0};
+    ompjit__present_lock(c->table);
+    find_sections(c, &found);
+    ompjit__present_unlock(c->table);
+    ompjit_status st = copy_all(c, &found, err);
+    ompjit__buf_free(&found);
+    return st;
+}
+
+bool ompjit__item_came(const ompjit__construct *c, const ompjit__item *it)
+{
+    return it->ahead && (it->type & OMPJIT__MAP_ALWAYS ||
+                         (ompjit__is_new(c, it->entry) && !it->entry->shared));
+}
+
+ompjit_status ompjit__copy_ahead(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = copy_block(c, err);
+    return st ? st : copy_sections(c, err);
+}
+
+/* ----------------------------------------------------- data that only ends */
+
+/* May the item's copy be worth it? */
+static bool is_large(const ompjit__item *it)
+{
+    const uint64_t composed = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF |
+                              OMPJIT__MAP_ATTACH;
+    return !ompjit__item_private(it) && !(it->type & composed) &&
+           it->type & OMPJIT__MAP_FROM && it->size > OMPJIT__SMALL_COPY;
+}
+
+/* Finds the item's entry, as if the construct had made it if it is the last to
+ * leave it: then it sees others use it. */
+static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
+                           ompjit_error *err)
+{
+    ompjit__mapped *e;
+    if (!is_large(it) ||
+        ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &e) !=
+            OMPJIT__CONTAINED)
+        return OMPJIT_OK;
+    if (ompjit__mapped_count(e) == 1 && *ompjit__item_counter(e, it) == 1) {
+        e->construct = c->number;
+        e->shared = false;
+    }
+    it->entry = e;
+    return ompjit__construct_after(c, e, err);
+}
+
+static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
+                               ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    ompjit__present_lock(c->table);
+    ompjit__late_wait(c);
+    c->number = ++c->table->constructs;
+    for (size_t i = 0; i < c->n && !st; i++)
+        st = claim(c, &c->items[i], err);
+    if (!st)
+        find_sections(c, found);
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+ompjit_status ompjit__end_ahead(ompjit__construct *c, ompjit_error *err)
+{
+    size_t i = 0;
+    while (i < c->n && !is_large(&c->items[i]))
+        i++;
+    if (i == c->n || !ompjit__has_queues(c->dev))
+        return OMPJIT_OK;
+    ompjit__buf found = {0};
+    ompjit_status st = claim_all(c, &found, err);
+    if (st || (!found.size && !found.failed))
+        return st;
+    st = ompjit__construct_open(c, err);
+    c->copying = !st;
+    if (!st)
+        st = copy_all(c, &found, err);
+    ompjit__buf_free(&found);
+    ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
+    return st ? st : waited;
+}

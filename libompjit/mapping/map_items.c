@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The caller's map arrays as a list of items, with user-defined mappers
+ * called. Mappers are the program's code, so this is done before any lock is
+ * taken.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mapping/construct.h"
+
+void ompjit__components_add(ompjit__components *c, ompjit__component one)
+{
+    if (c->n == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 16;
+        ompjit__component *list = c->failed ? NULL :
+            realloc(c->list, capacity * sizeof *list);
+        if (!list) {
+            c->failed = true;
+            return;
+        }
+        c->list = list;
+        c->capacity = capacity;
+    }
+    c->list[c->n++] = one;
+}
+
+static ompjit_status reserve(ompjit__construct *c, size_t more,
+                             ompjit_error *err)
+{
+    if (more <= c->capacity - c->n)
+        return OMPJIT_OK;
+    size_t capacity = 2 * c->capacity + more;
+    ompjit__item *items = malloc(capacity * sizeof *items);
+    if (!items)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    memcpy(items, c->items, c->n * sizeof *items);
+    if (c->items != c->few)
+        free(c->items);
+    c->items = items;
+    c->capacity = capacity;
+    return OMPJIT_OK;
+}
+
+typedef void mapper_fn(void *handle, void *base, void *begin, int64_t size,
+                       int64_t type, void *name);
+
+static ompjit_status add_mapped(ompjit__construct *c, int32_t i,
+                                ompjit_error *err)
+{
+    const ompjit__maps *m = c->maps;
+    ompjit__components list = {0};
+    mapper_fn *mapper = (mapper_fn *)(uintptr_t)m->mappers[i];
+    mapper(&list, m->bases[i], m->begins[i], m->sizes[i], m->types[i],
+           m->names ? m->names[i] : NULL);
+    ompjit_status st = list.failed ? ompjit__no_memory(err, OMPJIT_STAGE_MAP)
+                                   : reserve(c, list.n, err);
+    for (size_t k = 0; !st && k < list.n; k++) {
+        const ompjit__component *from = &list.list[k];
+        c->items[c->n++] = (ompjit__item){
+            .base = from->base, .begin = from->begin, .size = from->size,
+            .type = (uint64_t)from->type, .name = from->name, .index = i,
+            .component = true,
+            .combined = k + 1 < list.n &&
+                ompjit__map_parent((uint64_t)from->type) < 0 &&
+                ompjit__map_parent((uint64_t)from[1].type) == (int)k,
+        };
+    }
+    free(list.list);
+    return st;
+}
+
+static ompjit_status check_sizes(const ompjit__construct *c, ompjit_error *err)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].size < 0)
+            return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                                "map entry %d at %p has the size %" PRId64,
+                                c->items[i].index, (void *)c->items[i].begin,
+                                c->items[i].size);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
+                                     const ompjit__maps *maps,
+                                     ompjit_error *err)
+{
+    /* Not the whole struct: `few` is large, and a launch should be quick. */
+    c->dev = dev;
+    c->table = dev->present;
+    c->maps = maps;
+    c->queue = NULL;
+    c->arrival = NULL;
+    c->copying = false;
+    c->items = c->few;
+    c->n = c->number = 0;
+    c->log = NULL;
+    c->borrows = false;
+    c->kernel = NULL;
+    c->late = (ompjit__buf){0};
+    c->gathered = (ompjit__gathered){0};
+    c->capacity = OMPJIT__FEW_ITEMS;
+    if (maps->n < 0)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                            "a construct with %d map entries", maps->n);
+    ompjit_status st = reserve(c, (size_t)maps->n, err);
+    for (int32_t i = 0; !st && i < maps->n; i++) {
+        uint64_t type = (uint64_t)maps->types[i];
+        if (maps->mappers && maps->mappers[i] &&
+            !(type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE))) {
+            st = add_mapped(c, i, err);
+            continue;
+        }
+        if ((st = reserve(c, 1, err)))
+            break;
+        c->items[c->n++] = (ompjit__item){
+            .base = maps->bases[i], .begin = maps->begins[i],
+            .size = maps->sizes[i], .type = type,
+            .name = maps->names ? maps->names[i] : NULL, .index = i,
+            .combined = i + 1 < maps->n && ompjit__map_parent(type) < 0 &&
+                ompjit__map_parent((uint64_t)maps->types[i + 1]) == i,
+        };
+    }
+    return st ? st : check_sizes(c, err);
+}
+
+void ompjit__construct_free(ompjit__construct *c)
+{
+    ompjit__construct_close(c);
+    if (c->items != c->few)
+        free(c->items);
+}

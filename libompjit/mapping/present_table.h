@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The present table from inside: shared by present_table.c, map*.c and the
+ * routines that look addresses up. Everything here but lock, new and free wants
+ * the table's lock held, unless it says otherwise.
+ */
+#ifndef OMPJIT_OFFLOAD_PRESENT_H
+#define OMPJIT_OFFLOAD_PRESENT_H
+
+#include "omptarget/offload.h"
+
+#define OMPJIT__FOREVER UINT64_MAX /* a reference count that never changes */
+
+/* A pointer inside mapped storage whose device copy points at device storage.
+ * A copy of the storage around it, in either direction, must leave it alone. */
+typedef struct ompjit__attached {
+    struct ompjit__attached *next;
+    struct ompjit__attached *log;      /* made by the construct at work: */
+    struct ompjit__attached *replaced; /* what was there before, and     */
+    struct ompjit__mapped *owner;      /* whose record it is             */
+    char *host, *device;   /* the pointer's two addresses                */
+    uint32_t size;         /* 8, or that of a Fortran descriptor         */
+    uint32_t users;        /* kernels under way that may go by it        */
+    unsigned char value[]; /* what the device has there: `size` bytes    */
+} ompjit__attached;
+
+/* Copies to the device that may still be under way: a point in the queue of the
+ * construct that made them. Counted by the entries that wait for it and by that
+ * construct; the event comes before anybody else can see it. */
+typedef struct ompjit__arrival {
+    ompjit_device *dev;
+    ompjit__event *event;
+    unsigned refs;       /* under the table's lock */
+    bool unsent;         /* still to be put into the queue: no event yet;
+                            under that lock                                  */
+    _Atomic bool done;   /* known to be            */
+} ompjit__arrival;
+
+/* Device memory that the small entries of one construct share. */
+typedef struct ompjit__block {
+    void *memory;  /* NULL: not yet allocated                      */
+    unsigned refs; /* entries, and that construct; under the lock  */
+} ompjit__block;
+
+/* Host storage [begin, end) and its counterpart. */
+typedef struct ompjit__mapped {
+    struct ompjit__mapped *left, *right;
+    uint64_t priority;     /* of the treap */
+    uintptr_t begin, end;
+    uintptr_t base;        /* where the pointer it was mapped by points  */
+    char *device;          /* counterpart of begin                       */
+    void *allocation;      /* to be freed with it; NULL: not ours, or in */
+    ompjit__block *block;  /* this one                                   */
+    bool floating;         /* its place there is not yet known; `device` is
+                              how far behind an aligned address it begins */
+    uint64_t dynamic, hold;
+    uint64_t construct;    /* number of the construct that made it       */
+    bool shared;           /* another one has looked it up since         */
+    ompjit__attached *attached;
+    ompjit__arrival *arrival; /* of its contents; NULL: they are there   */
+    char *name;            /* ";x;file;line;column;;" or NULL            */
+} ompjit__mapped;
+
+struct ompjit__present {
+    pthread_mutex_t lock;
+    pthread_cond_t sent;   /* one of the arrivals that are unsent, or a
+                              pointer's last user has gone               */
+    unsigned unsent;       /* how many                                   */
+    ompjit__mapped *root;
+    size_t count;
+    uint64_t constructs;   /* numbers given out                          */
+    _Atomic size_t globals;/* of tgt's global list, entered here         */
+};
+
+enum ompjit__found {
+    OMPJIT__ABSENT,
+    OMPJIT__CONTAINED, /* or, with size 0, in reach of the base pointer  */
+    OMPJIT__OVERLAPS   /* only a part is mapped                          */
+};
+
+void ompjit__present_lock(ompjit__present *table);
+void ompjit__present_unlock(ompjit__present *table);
+
+/* What [host, host+size) meets; *entry is NULL exactly where it is ABSENT. */
+enum ompjit__found ompjit__present_find(ompjit__present *table,
+                                        const void *host, uint64_t size,
+                                        ompjit__mapped **entry);
+/* The counterpart of `host`, which `entry` was found for. */
+char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
+
+/* Waits until what fills [host, host+size) has been asked for, for which it
+ * gives the lock back: then arrivals there have events. deferred_copy.c */
+void ompjit__late_wait_at(ompjit__present *table, const void *host,
+                          uint64_t size);
+
+/* Adds a range that overlaps nothing, counts 0. NULL: out of memory. */
+ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
+                                    uint64_t size, char *device,
+                                    const char *name);
+/* Counts down, and frees with the last; accepts NULL. */
+void ompjit__arrival_drop(ompjit__arrival *arrival);
+/* Takes it out and frees it; returns its device memory, which has to be freed
+ * now, or NULL. */
+void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
+/* Counts down; returns what has to be freed with the last. Accepts NULL. */
+void *ompjit__block_drop(ompjit__block *block);
+
+void ompjit__present_each(ompjit__present *table,
+                          void (*f)(void *data, const ompjit__mapped *entry),
+                          void *data);
+
+/* Both counts together; OMPJIT__FOREVER if either is that. */
+uint64_t ompjit__mapped_count(const ompjit__mapped *entry);
+
+/* Counts a hold, as the map type modifier does; and takes it back, without the
+ * lock, which frees what nothing else refers to. */
+void ompjit__mapped_hold(ompjit__mapped *entry);
+void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry);
+
+/* The record of the pointer at `host`, or NULL. */
+ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
+                                           const void *host);
+/* Whether the pointer, or a part of it, is in [host, host+size). */
+static inline bool ompjit__attached_in(const ompjit__attached *a,
+                                       const char *host, size_t size)
+{
+    return a->host < host + size && a->host + a->size > host;
+}
+/* The first one in [host, end), or NULL. */
+const ompjit__attached *ompjit__present_next_attached(
+    const ompjit__mapped *entry, const char *host, const char *end);
+
+/* "x (file.c:3), 800 bytes at 0x7f00" */
+#define OMPJIT__RANGE_TEXT 256
+void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
+                        uint64_t size, const char *name);
+
+/* omp_target_associate_ptr, and variables that are always present: an entry
+ * that is never freed. MAPPING error where something else is there. */
+ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
+                                        void *device, uint64_t size,
+                                        ompjit_error *err);
+/* NOT_FOUND where there is no such association. */
+ompjit_status ompjit__present_disassociate(ompjit_device *dev,
+                                           const void *host,
+                                           ompjit_error *err);
+/* Looks one byte up, taking the lock; NULL: absent. */
+void *ompjit__present_lookup(ompjit_device *dev, const void *host);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * From a program's target constructs to a device: which data is present, what
+ * has to be copied, which kernel a host address stands for, and its launch.
+ */
+#ifndef OMPJIT_OFFLOAD_H
+#define OMPJIT_OFFLOAD_H
+
+#include "device/device.h"
+
+/* ------------------------------------------------------ launch (launch.c) */
+
+/* What is asked of a launch; zero means the device's choice. */
+typedef struct ompjit__request {
+    uint32_t teams[3], threads[3]; /* clauses or explicit; 0: free        */
+    bool teams_fixed;    /* the number of teams must be exactly this      */
+    bool threads_fixed;  /* likewise; else threads is an upper bound      */
+    uint32_t dynamic_shared;
+    uint64_t tripcount;
+    ompjit_specialize policy; /* DEFAULT: the context's                    */
+    unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
+    uint64_t literals;     /* parameters to fold; 0: all that can be      */
+    uint64_t noalias;      /* pointers that share no storage with others  */
+    uint64_t sized;        /* pointers i to sizes[i] bytes at least       */
+    const uint64_t *sizes;
+    bool cooperative;      /* all teams at the same time                  */
+    uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
+    uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
+    bool tuned;            /* the geometry is one to try: none remembered */
+    uint32_t ncontents;    /* what pointers point to                      */
+    const ompjit_contents *contents;
+    uint32_t residents;    /* teams that shall fit on a multiprocessor    */
+    bool *begun;           /* out: true where the kernel may have begun; NULL:
+                              nobody asks                                 */
+} ompjit__request;
+
+/* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
+ * parameter i (a pointer is a device pointer), in the low end. Compiles and
+ * loads what is missing. Waits for the end, and with `queue`, in which the
+ * kernel runs after what is there, for all of it. */
+ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
+                          ompjit_device *dev, const ompjit__request *request,
+                          const uint64_t *values, unsigned nvalues,
+                          ompjit__queue *queue, ompjit_error *err);
+
+/* Frees what launches left to be used again. launch_environment.c */
+void ompjit__environments_free(ompjit_device *dev);
+
+/* Loads the module on the device (where it is not yet), without a launch, and
+ * gives the device address of a declare-target variable. */
+ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
+                                    const char *symbol, void **address,
+                                    size_t *size, ompjit_error *err);
+
+/* -------------------------------------------- present table (present_table.c)
+ * Which host storage has a counterpart on a device. Reference counts as the
+ * OpenMP specification has them (5.2, 5.8.3 map clause). One lock per table. */
+
+typedef struct ompjit__present ompjit__present;
+
+ompjit__present *ompjit__present_new(void);
+/* Frees the table and, through the device, all device memory it owns. */
+void ompjit__present_free(ompjit_device *dev, ompjit__present *table);
+
+/* ----------------------------------------------------------- mapping (map.c)
+ * The arrays are those of __tgt_target_data_begin_mapper: `n` entries of base
+ * pointer, begin pointer, size, map type, name (or NULL), mapper (or NULL). */
+
+typedef struct ompjit__maps {
+    int32_t n;
+    void **bases, **begins;
+    int64_t *sizes, *types;
+    void **names, **mappers;
+} ompjit__maps;
+
+ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
+                                ompjit_error *err);
+ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_error *err);
+ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
+                                 ompjit_error *err);
+
+/* A whole target construct: map, run the kernel, unmap. */
+ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_module *mod, unsigned kernel,
+                              const ompjit__request *request,
+                              ompjit_error *err);
+
+/* ------------------------------------------------ served programs (program.c)
+ * The __tgt_* and omp_* functions that clang's host code calls. Each takes the
+ * context first; the JIT binds that argument (program_code.c). */
+
+/* One function to bind: its name in the program, and ours. The table comes
+ * from omptarget/entry_points.def. */
+typedef struct ompjit__served {
+    const char *name;      /* __tgt_target_kernel                         */
+    void *address;         /* takes ompjit_context * before its arguments;
+                              or exactly the program's own arguments where
+                              has_context is false                        */
+    bool has_context;
+    const char *signature; /* "i:plii..." result and arguments, without the
+                              context: v void, i i32, l i64, s size_t, p
+                              pointer                                     */
+} ompjit__served;
+extern const ompjit__served ompjit__served_table[];
+extern const size_t ompjit__served_count;
+
+/* One for each context, made with it (ctx->tgt); touches no device. Freed
+ * before the devices are closed. NULL: out of memory. */
+struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx);
+void ompjit__tgt_free(struct ompjit__tgt *tgt);
+
+/* A served function cannot return an error. Its text goes to the log, the
+ * first one is kept, and then the hook is called, if there is one; it may end
+ * the process or jump out. If it returns, `after` says what follows. */
+typedef void ompjit__tgt_fatal_fn(void *data, const ompjit_error *err);
+void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
+                          void *data, ompjit_after_failure after);
+/* Returns the error that was kept, filling *err, and forgets it; OMPJIT_OK
+ * where there is none. */
+ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err);
+
+/* Tells the served functions what a program's offload entries are: `key` is
+ * the host address by which host code names the kernel or variable. `size` and
+ * `flags` are the entry's; of a `requires` entry (flag 0x10) `size` is its
+ * data, and `host` and `symbol` are not used. `symbol` is copied. The kernel
+ * OMPJIT__NO_KERNEL is a region that has no device version. */
+#define OMPJIT__NO_KERNEL UINT32_MAX
+ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
+                                     ompjit_module *mod, unsigned kernel,
+                                     ompjit_error *err);
+ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
+                                     uint64_t size, uint32_t flags,
+                                     ompjit_module *mod, const char *symbol,
+                                     ompjit_error *err);
+/* Forgets all entries of a module, and unmaps its globals. Before the module
+ * is unloaded from its devices. */
+void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod);
+
+/* ------------------------------------------------- host half (program_code.c)
+ * The host half of a unit, compiled into this process with its __tgt_* calls
+ * bound to the context. */
+
+typedef struct ompjit__hostjit ompjit__hostjit;
+
+/* Compiles, registers the offload entries with tgt, runs the static
+ * constructors. */
+ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
+                                  ompjit_error *err);
+void ompjit__hostjit_free(ompjit__hostjit *jit);
+ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *jit, const char *name,
+                                     void **address, ompjit_error *err);
+
+#endif

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * OpenMP's device memory and device information routines (6.0, 24 and 25).
+ * What they cannot do they log, and return as each routine says.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "omptarget/entry_points.h"
+
+#define INVALID_DEVICE (-2) /* omp_invalid_device */
+#define HOST_UID "HOST"
+
+/* ----------------------------------------------------------------- devices */
+
+int ompjit__s_get_num_devices(ompjit_context *ctx)
+{
+    return ompjit__tgt_num_devices(ctx->tgt);
+}
+
+/* Also omp_get_device_num, which only host code calls here. */
+int ompjit__s_get_initial_device(ompjit_context *ctx)
+{
+    return ompjit__tgt_num_devices(ctx->tgt);
+}
+
+int ompjit__s_is_initial_device(void)
+{
+    return 1;
+}
+
+const char *ompjit__s_get_uid_from_device(ompjit_context *ctx, int device)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    ompjit_device *dev;
+    switch (ompjit__tgt_routine_device(tgt, device, &dev)) {
+    case OMPJIT__ON_HOST: return HOST_UID;
+    case OMPJIT__NOWHERE: return NULL;
+    case OMPJIT__ON_DEVICE: break;
+    }
+    const char *uid = NULL;
+    pthread_mutex_lock(&tgt->lock);
+    if (!tgt->uids)
+        tgt->uids = calloc(ctx->ndevices, sizeof *tgt->uids);
+    if (tgt->uids) {
+        char **at = &tgt->uids[dev->number];
+        if (!*at)
+            *at = ompjit__format("%s:%u", dev->ops->name, dev->ordinal);
+        uid = *at;
+    }
+    pthread_mutex_unlock(&tgt->lock);
+    return uid;
+}
+
+int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid)
+{
+    int n = ompjit__tgt_num_devices(ctx->tgt);
+    for (int i = 0; uid && i <= n; i++) {
+        const char *one = ompjit__s_get_uid_from_device(ctx, i);
+        if (one && !strcmp(one, uid))
+            return i;
+    }
+    return INVALID_DEVICE;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static void *device_alloc(ompjit_context *ctx, ompjit_device *dev, size_t size)
+{
+    void *ptr;
+    ompjit_error err;
+    if (!dev->ops->alloc(dev, size, &ptr, &err))
+        return ptr;
+    ompjit__log(ctx, "omp_target_alloc: %s", err.text);
+    return NULL;
+}
+
+void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device)
+{
+    ompjit_device *dev;
+    if (!size)
+        return NULL;
+    switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
+    case OMPJIT__ON_HOST: return malloc(size);
+    case OMPJIT__ON_DEVICE: return device_alloc(ctx, dev, size);
+    case OMPJIT__NOWHERE: break;
+    }
+    ompjit__log(ctx, "omp_target_alloc: no device %d", device);
+    return NULL;
+}
+
+void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    if (!ptr)
+        return;
+    switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
+    case OMPJIT__ON_HOST:
+        free(ptr);
+        break;
+    case OMPJIT__ON_DEVICE:
+        if (dev->ops->free(dev, ptr, &err))
+            ompjit__log(ctx, "omp_target_free: %s", err.text);
+        break;
+    case OMPJIT__NOWHERE:
+        ompjit__log(ctx, "omp_target_free: no device %d", device);
+        break;
+    }
+}
+
+/* Memory that host and device can both use. `dev` gets the device whose own
+ * operations it takes; NULL: it is memory as any other is there. */
+static bool finds_common(ompjit_context *ctx, int device, ompjit_device **dev)
+{
+    bool away = ompjit__tgt_routine_device(ctx->tgt, device, dev) ==
+                OMPJIT__ON_DEVICE;
+    bool own = away && (*dev)->ops->alloc_host;
+    bool none = away && !own && !ompjit__host_usable(*dev);
+    if (none)
+        ompjit__log(ctx, "device %d shares no memory with the host", device);
+    if (!own)
+        *dev = NULL;
+    return !none;
+}
+
+static void *alloc_common(ompjit_context *ctx, size_t size, int device,
+                          bool managed)
+{
+    ompjit_device *dev;
+    void *ptr = NULL;
+    ompjit_error err;
+    if (!size || !finds_common(ctx, device, &dev))
+        return NULL;
+    if (!dev)
+        return ompjit__s_target_alloc(ctx, size, device);
+    if (dev->ops->alloc_host(dev, size, managed, &ptr, &err))
+        ompjit__log(ctx, "llvm_omp_target_alloc_%s: %s",
+                    managed ? "shared" : "host", err.text);
+    return ptr;
+}
+
+static void free_common(ompjit_context *ctx, void *ptr, int device,
+                        bool managed)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    if (!ptr || !finds_common(ctx, device, &dev))
+        return;
+    if (!dev)
+        ompjit__s_target_free(ctx, ptr, device);
+    else if (dev->ops->free_host(dev, ptr, managed, &err))
+        ompjit__log(ctx, "llvm_omp_target_free_%s: %s",
+                    managed ? "shared" : "host", err.text);
+}
+
+void *ompjit__s_target_alloc_host(ompjit_context *ctx, size_t size, int device)
+{
+    return alloc_common(ctx, size, device, false);
+}
+
+void *ompjit__s_target_alloc_shared(ompjit_context *ctx, size_t size,
+                                    int device)
+{
+    return alloc_common(ctx, size, device, true);
+}
+
+void ompjit__s_target_free_host(ompjit_context *ctx, void *ptr, int device)
+{
+    free_common(ctx, ptr, device, false);
+}
+
+void ompjit__s_target_free_shared(ompjit_context *ctx, void *ptr, int device)
+{
+    free_common(ctx, ptr, device, true);
+}
+
+/* Dynamic shared memory is a kernel's; the host has none. */
+void *ompjit__s_dynamic_shared(void)
+{
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- presence */
+
+/* The counterpart, with the program's variables made present first. */
+static void *lookup(ompjit_context *ctx, ompjit_device *dev, const void *ptr)
+{
+    ompjit_error err;
+    if (ompjit__tgt_globals(ctx->tgt, dev, &err))
+        ompjit__log(ctx, "device %u: %s", dev->number, err.text);
+    return ompjit__present_lookup(dev, ptr);
+}
+
+void *ompjit__s_get_mapped_ptr(ompjit_context *ctx, const void *ptr,
+                               int device)
+{
+    ompjit_device *dev;
+    if (!ptr)
+        return NULL;
+    switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
+    case OMPJIT__ON_HOST: return (void *)(uintptr_t)ptr;
+    case OMPJIT__ON_DEVICE: return lookup(ctx, dev, ptr);
+    case OMPJIT__NOWHERE: break;
+    }
+    return NULL;
+}
+
+int ompjit__s_target_is_present(ompjit_context *ctx, const void *ptr,
+                                int device)
+{
+    return ompjit__s_get_mapped_ptr(ctx, ptr, device) != NULL;
+}
+
+int ompjit__s_target_is_accessible(ompjit_context *ctx, const void *ptr,
+                                   size_t size, int device)
+{
+    ompjit_device *dev;
+    if (!ptr)
+        return 0;
+    switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
+    case OMPJIT__ON_HOST: return 1;
+    case OMPJIT__ON_DEVICE: return ompjit__host_usable(dev);
+    case OMPJIT__NOWHERE: break;
+    }
+    return 0;
+}
+
+static int association(ompjit_context *ctx, const char *routine,
+                       ompjit_status st, const ompjit_error *err)
+{
+    if (st)
+        ompjit__log(ctx, "%s: %s", routine, err->text);
+    return st != OMPJIT_OK;
+}
+
+int ompjit__s_target_associate_ptr(ompjit_context *ctx, const void *host,
+                                   const void *device_ptr, size_t size,
+                                   size_t offset, int device)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    ompjit_status st;
+    char *there = (char *)(uintptr_t)device_ptr + offset;
+    if (!host || !device_ptr || !size ||
+        ompjit__tgt_routine_device(ctx->tgt, device, &dev) !=
+            OMPJIT__ON_DEVICE)
+        st = ompjit__fail(&err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                          "%p with %p, %zu bytes, on device %d", host,
+                          device_ptr, size, device);
+    else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
+        st = ompjit__present_associate(dev, host, there, size, &err);
+    return association(ctx, "omp_target_associate_ptr", st, &err);
+}
+
+int ompjit__s_target_disassociate_ptr(ompjit_context *ctx, const void *host,
+                                      int device)
+{
+    ompjit_device *dev;
+    ompjit_error err;
+    ompjit_status st;
+    if (!host || ompjit__tgt_routine_device(ctx->tgt, device, &dev) !=
+                     OMPJIT__ON_DEVICE)
+        st = ompjit__fail(&err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
+                          "%p on device %d", host, device);
+    else
+        st = ompjit__present_disassociate(dev, host, &err);
+    return association(ctx, "omp_target_disassociate_ptr", st, &err);
+}
+
+/* ------------------------------------------------------------------ copies */
+
+/* One end of a copy: device NULL is the host. */
+typedef struct end {
+    ompjit_device *dev;
+    char *at;
+} end;
+
+static bool find_end(ompjit_context *ctx, end *e, const void *at, int device)
+{
+    e->dev = NULL;
+    e->at = (char *)(uintptr_t)at;
+    return ompjit__tgt_routine_device(ctx->tgt, device, &e->dev) !=
+           OMPJIT__NOWHERE;
+}
+
+/* Through the host, in pieces. */
+static ompjit_status bounce(end dst, end src, size_t size, ompjit_error *err)
+{
+    size_t piece = size < (size_t)4 << 20 ? size : (size_t)4 << 20;
+    char *buffer = malloc(piece);
+    ompjit_status st = buffer ? OMPJIT_OK
+                              : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    for (size_t at = 0; !st && at < size; at += piece) {
+        size_t n = size - at < piece ? size - at : piece;
+        st = src.dev->ops->copy(src.dev, OMPJIT__COPY_FROM, buffer,
+                                src.at + at, n, NULL, err);
+        if (!st)
+            st = dst.dev->ops->copy(dst.dev, OMPJIT__COPY_TO, dst.at + at,
+                                    buffer, n, NULL, err);
+    }
+    free(buffer);
+    return st;
+}
+
+static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
+{
+    if (!dst.dev && !src.dev) {
+        memcpy(dst.at, src.at, size);
+        return OMPJIT_OK;
+    }
+    if (dst.dev && src.dev && dst.dev != src.dev)
+        return dst.dev->ops == src.dev->ops && dst.dev->ops->copy_peer
+                   ? dst.dev->ops->copy_peer(dst.dev, dst.at, src.dev, src.at,
+                                             size, err)
+                   : bounce(dst, src, size, err);
+    ompjit_device *dev = dst.dev ? dst.dev : src.dev;
+    enum ompjit__copy direction = !src.dev ? OMPJIT__COPY_TO
+                                : !dst.dev ? OMPJIT__COPY_FROM
+                                           : OMPJIT__COPY_ON;
+    return dev->ops->copy(dev, direction, dst.at, src.at, size, NULL, err);
+}
+
+static int copied(ompjit_context *ctx, ompjit_status st,
+                  const ompjit_error *err)
+{
+    if (st)
+        ompjit__log(ctx, "omp_target_memcpy: %s", err->text);
+    return st != OMPJIT_OK;
+}
+
+int ompjit__s_target_memcpy(ompjit_context *ctx, void *dst, const void *src,
+                            size_t size, size_t dst_offset, size_t src_offset,
+                            int dst_device, int src_device)
+{
+    end to, from;
+    ompjit_error err;
+    if (!size)
+        return 0;
+    if (!dst || !src || !find_end(ctx, &to, dst, dst_device) ||
+        !find_end(ctx, &from, src, src_device)) {
+        ompjit__log(ctx, "omp_target_memcpy: %p on device %d from %p on "
+                    "device %d", dst, dst_device, src, src_device);
+        return 1;
+    }
+    to.at += dst_offset;
+    from.at += src_offset;
+    return copied(ctx, copy(to, from, size, &err), &err);
+}
+
+/* The shape of a rectangular copy. */
+typedef struct rectangle {
+    const size_t *volume, *dst_offsets, *src_offsets, *dst_dims, *src_dims;
+    int dims;
+} rectangle;
+
+/* Copies what is left of r's dimensions in runs of `run` bytes. */
+static ompjit_status copy_runs(end dst, end src, size_t element, size_t run,
+                               rectangle r, int contiguous, ompjit_error *err)
+{
+    size_t dst_step = element, src_step = element;
+    for (int i = 1; i < r.dims; i++) {
+        dst_step *= r.dst_dims[i];
+        src_step *= r.src_dims[i];
+    }
+    dst.at += r.dst_offsets[0] * dst_step;
+    src.at += r.src_offsets[0] * src_step;
+    if (r.dims == contiguous)
+        return copy(dst, src, run, err);
+    rectangle inner = {r.volume + 1, r.dst_offsets + 1, r.src_offsets + 1,
+                       r.dst_dims + 1, r.src_dims + 1, r.dims - 1};
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; i < r.volume[0] && !st; i++) {
+        st = copy_runs(dst, src, element, run, inner, contiguous, err);
+        dst.at += dst_step;
+        src.at += src_step;
+    }
+    return st;
+}
+
+/* The innermost dimension is one run, and so are those around it while what
+ * lies inside them is copied whole. */
+static ompjit_status copy_rectangle(end dst, end src, size_t element,
+                                    rectangle r, ompjit_error *err)
+{
+    int contiguous = 1, i = r.dims - 1;
+    size_t run = element * r.volume[i];
+    while (i > 0 && r.volume[i] == r.dst_dims[i] &&
+           r.volume[i] == r.src_dims[i]) {
+        run *= r.volume[--i];
+        contiguous++;
+    }
+    return run ? copy_runs(dst, src, element, run, r, contiguous, err)
+               : OMPJIT_OK;
+}
+
+static bool rectangle_fits(const rectangle *r)
+{
+    for (int i = 0; i < r->dims; i++)
+        if (r->dst_offsets[i] + r->volume[i] > r->dst_dims[i] ||
+            r->src_offsets[i] + r->volume[i] > r->src_dims[i])
+            return false;
+    return true;
+}
+
+int ompjit__s_target_memcpy_rect(ompjit_context *ctx, void *dst,
+                                 const void *src, size_t element, int dims,
+                                 const size_t *volume,
+                                 const size_t *dst_offsets,
+                                 const size_t *src_offsets,
+                                 const size_t *dst_dims,
+                                 const size_t *src_dims, int dst_device,
+                                 int src_device)
+{
+    end to, from;
+    ompjit_error err;
+    rectangle r = {volume, dst_offsets, src_offsets, dst_dims, src_dims, dims};
+    if (!dst && !src)
+        return INT_MAX; /* how many dimensions there may be */
+    if (!dst || !src || !element || dims < 1 || !volume || !dst_offsets ||
+        !src_offsets || !dst_dims || !src_dims || !rectangle_fits(&r) ||
+        !find_end(ctx, &to, dst, dst_device) ||
+        !find_end(ctx, &from, src, src_device)) {
+        ompjit__log(ctx, "omp_target_memcpy_rect: %p on device %d from %p on "
+                    "device %d, %d dimensions of %zu bytes", dst, dst_device,
+                    src, src_device, dims, element);
+        return 1;
+    }
+    return copied(ctx, copy_rectangle(to, from, element, r, &err), &err);
+}
+
+/* ------------------------------------------------------------------ memset */
+
+static ompjit_status fill(ompjit_device *dev, char *at, int value, size_t size,
+                          ompjit_error *err)
+{
+    if (dev->ops->fill)
+        return dev->ops->fill(dev, at, value, size, err);
+    size_t piece = size < (size_t)1 << 20 ? size : (size_t)1 << 20;
+    char *buffer = malloc(piece);
+    if (!buffer)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    memset(buffer, value, piece);
+    ompjit_status st = OMPJIT_OK;
+    for (size_t done = 0; !st && done < size; done += piece)
+        st = dev->ops->copy(dev, OMPJIT__COPY_TO, at + done, buffer,
+                            size - done < piece ? size - done : piece, NULL,
+                            err);
+    free(buffer);
+    return st;
+}
+
+void *ompjit__s_target_memset(ompjit_context *ctx, void *ptr, int value,
+                              size_t size, int device)
+{
+    end e;
+    ompjit_error err;
+    if (!ptr || !size)
+        return ptr;
+    if (!find_end(ctx, &e, ptr, device)) {
+        ompjit__log(ctx, "omp_target_memset: no device %d", device);
+        return ptr;
+    }
+    if (!e.dev || e.dev->shares_memory)
+        memset(ptr, value, size);
+    else if (fill(e.dev, ptr, value, size, &err))
+        ompjit__log(ctx, "omp_target_memset: %s", err.text);
+    return ptr;
+}
+
+/* --------------------------------------------------------- _async routines
+ * Done when they return, after what they depend on: the task that the
+ * standard has them make is an included one. */
+
+/* A depend object of clang's points at its records, and the record before them
+ * has their number as address. */
+static void wait_objects(ompjit_context *ctx, int n, void **objects)
+{
+    for (int i = 0; i < n; i++) {
+        const ompjit__depend *list = objects[i];
+        if (list)
+            ompjit__tgt_wait(ctx->tgt, NULL, (int32_t)list[-1].address, list,
+                             0, NULL);
+    }
+}
+
+int ompjit__s_target_memcpy_async(ompjit_context *ctx, void *dst,
+                                  const void *src, size_t size,
+                                  size_t dst_offset, size_t src_offset,
+                                  int dst_device, int src_device, int ndeps,
+                                  void **deps)
+{
+    wait_objects(ctx, ndeps, deps);
+    return ompjit__s_target_memcpy(ctx, dst, src, size, dst_offset, src_offset,
+                                   dst_device, src_device);
+}
+
+int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx, void *dst,
+                                       const void *src, size_t element,
+                                       int dims, const size_t *volume,
+                                       const size_t *dst_offsets,
+                                       const size_t *src_offsets,
+                                       const size_t *dst_dims,
+                                       const size_t *src_dims, int dst_device,
+                                       int src_device, int ndeps, void **deps)
+{
+    wait_objects(ctx, ndeps, deps);
+    return ompjit__s_target_memcpy_rect(ctx, dst, src, element, dims, volume,
+                                        dst_offsets, src_offsets, dst_dims,
+                                        src_dims, dst_device, src_device);
+}
+
+void *ompjit__s_target_memset_async(ompjit_context *ctx, void *ptr, int value,
+                                    size_t size, int device, int ndeps,
+                                    void **deps)
+{
+    wait_objects(ctx, ndeps, deps);
+    return ompjit__s_target_memset(ctx, ptr, value, size, device);
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a context knows of the programs it serves: their kernels and variables
+ * by host address, the OpenMP runtime they run on, and what went wrong. The
+ * functions they call are in tgt_entry.c, omp_routines.c and interop.c.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "device/check/check.h"
+#include "device/host/libomp.h"
+#include "omptarget/program.h"
+
+/* ---------------------------------------------------------------- kernels
+ * Open addressing from host address to kernel. Launches read it without a
+ * lock: a slot's key is stored last and stays when its kernel is forgotten
+ * (then it has no module, and another key may take the slot); a table that got
+ * too small is kept until the end. */
+
+typedef struct slot {
+    _Atomic(const void *) key;
+    _Atomic(ompjit_module *) mod;
+    _Atomic unsigned kernel;
+} slot;
+
+struct ompjit__kernels {
+    ompjit__kernels *outgrown; /* the table before this one */
+    size_t size, used;         /* slots; size is a power of 2 */
+    slot slots[];
+};
+
+static size_t first_slot(const ompjit__kernels *t, const void *key)
+{
+    uint64_t x = (uintptr_t)key * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(x >> 32) & (t->size - 1);
+}
+
+/* The key's slot, or the free one where it belongs. */
+static slot *slot_of(ompjit__kernels *t, const void *key)
+{
+    for (size_t i = first_slot(t, key);; i = (i + 1) & (t->size - 1)) {
+        const void *there =
+            atomic_load_explicit(&t->slots[i].key, memory_order_acquire);
+        if (!there || there == key)
+            return &t->slots[i];
+    }
+}
+
+bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
+                      ompjit_module **mod, unsigned *kernel)
+{
+    ompjit__kernels *t =
+        atomic_load_explicit(&tgt->kernels, memory_order_acquire);
+    if (!t || !key)
+        return false;
+    slot *s = slot_of(t, key);
+    *mod = atomic_load_explicit(&s->mod, memory_order_acquire);
+    *kernel = atomic_load_explicit(&s->kernel, memory_order_relaxed);
+    return *mod != NULL;
+}
+
+/* Where to put a key that is not in the table: a forgotten one's slot on the
+ * way to the free one, or that. */
+static slot *place_for(ompjit__kernels *t, const void *key)
+{
+    size_t i = first_slot(t, key);
+    while (atomic_load(&t->slots[i].key) && atomic_load(&t->slots[i].mod))
+        i = (i + 1) & (t->size - 1);
+    return &t->slots[i];
+}
+
+static void put(ompjit__kernels *t, const void *key, ompjit_module *mod,
+                unsigned kernel)
+{
+    slot *s = slot_of(t, key);
+    if (!atomic_load(&s->key))
+        s = place_for(t, key);
+    if (!atomic_load(&s->key))
+        t->used++;
+    atomic_store_explicit(&s->kernel, kernel, memory_order_relaxed);
+    atomic_store_explicit(&s->mod, mod, memory_order_release);
+    atomic_store_explicit(&s->key, key, memory_order_release);
+}
+
+/* A table with room for one more, the current one or a new one. */
+static ompjit__kernels *with_room(struct ompjit__tgt *tgt)
+{
+    ompjit__kernels *old = atomic_load(&tgt->kernels);
+    if (old && 2 * (old->used + 1) <= old->size)
+        return old;
+    size_t size = old ? 2 * old->size : 64;
+    ompjit__kernels *t = calloc(1, sizeof *t + size * sizeof *t->slots);
+    if (!t)
+        return NULL;
+    t->size = size;
+    t->outgrown = old;
+    for (size_t i = 0; old && i < old->size; i++) {
+        slot *s = &old->slots[i];
+        if (atomic_load(&s->mod))
+            put(t, atomic_load(&s->key), atomic_load(&s->mod),
+                atomic_load(&s->kernel));
+    }
+    return t;
+}
+
+ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
+                                     ompjit_module *mod, unsigned kernel,
+                                     ompjit_error *err)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    pthread_mutex_lock(&tgt->lock);
+    ompjit__kernels *t = with_room(tgt);
+    if (t) {
+        put(t, key, mod, kernel);
+        atomic_store_explicit(&tgt->kernels, t, memory_order_release);
+    }
+    pthread_mutex_unlock(&tgt->lock);
+    return t ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+}
+
+/* ---------------------------------------------------------------- globals */
+
+static bool add_global(struct ompjit__tgt *tgt, ompjit__global one)
+{
+    size_t n = atomic_load(&tgt->nglobals);
+    if (n == tgt->globals_capacity) {
+        size_t capacity = n ? 2 * n : 16;
+        ompjit__global *list = realloc(tgt->globals, capacity * sizeof *list);
+        if (!list)
+            return false;
+        tgt->globals = list;
+        tgt->globals_capacity = capacity;
+    }
+    tgt->globals[n] = one;
+    atomic_store_explicit(&tgt->nglobals, n + 1, memory_order_release);
+    return true;
+}
+
+ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
+                                     uint64_t size, uint32_t flags,
+                                     ompjit_module *mod, const char *symbol,
+                                     ompjit_error *err)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    if (flags & OMPJIT__ENTRY_REQUIRES) {
+        atomic_fetch_or(&tgt->requires, size);
+        if (size & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+            ompjit__check_unify(ctx);
+        return OMPJIT_OK;
+    }
+    char *copy = ompjit__strdup(symbol);
+    pthread_mutex_lock(&tgt->lock);
+    bool added = copy && add_global(tgt, (ompjit__global){
+        .host = host, .size = size, .flags = flags, .mod = mod,
+        .symbol = copy});
+    pthread_mutex_unlock(&tgt->lock);
+    if (added)
+        return OMPJIT_OK;
+    free(copy);
+    return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+}
+
+static bool requires_unified(const struct ompjit__tgt *tgt)
+{
+    return atomic_load_explicit(&tgt->requires, memory_order_relaxed) &
+           OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
+}
+
+bool ompjit__shares_memory(const ompjit_device *dev)
+{
+    const struct ompjit__tgt *tgt = dev->ctx ? dev->ctx->tgt : NULL;
+    return dev->shares_memory ||
+           (dev->reads_host &&
+            (dev->shares_chip || (tgt && requires_unified(tgt))));
+}
+
+bool ompjit__is_unified(const ompjit_device *dev)
+{
+    return dev->ctx && dev->ctx->tgt && requires_unified(dev->ctx->tgt) &&
+           ompjit__shares_memory(dev);
+}
+
+bool ompjit__host_usable(const ompjit_device *dev)
+{
+    return dev->borrows || ompjit__shares_memory(dev);
+}
+
+/* A link variable is a pointer on the device. Where the device can read host
+ * memory it points to the host's variable until another is mapped. So is every
+ * variable of a program that requires unified shared memory. */
+static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
+                              void *device, ompjit_error *err)
+{
+    bool link = g->flags & OMPJIT__ENTRY_LINK ||
+                requires_unified(dev->ctx->tgt);
+    if (!link || !ompjit__shares_memory(dev) || device == g->host)
+        return OMPJIT_OK;
+    return dev->ops->copy(dev, OMPJIT__COPY_TO, device, g->host, g->size, NULL,
+                          err);
+}
+
+static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
+                                  size_t index, ompjit_error *err)
+{
+    const ompjit__global *g = &tgt->globals[index];
+    void *device;
+    size_t size;
+    if (!g->mod || g->flags & OMPJIT__ENTRY_INDIRECT_VTABLE)
+        return OMPJIT_OK;
+    if (g->flags & OMPJIT__ENTRY_INDIRECT)
+        return ompjit__indirect_enter(tgt, dev, index, err);
+    ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &device,
+                                             &size, err);
+    if (!st && size < g->size)
+        st = ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                          "variable %s has %zu bytes on device %u and %zu on "
+                          "the host", g->symbol, size, dev->number,
+                          (size_t)g->size);
+    if (!st)
+        st = set_link(dev, g, device, err);
+    if (!st)
+        st = ompjit__present_associate(dev, g->host, device, g->size, err);
+    return st;
+}
+
+ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
+                                  ompjit_error *err)
+{
+    _Atomic size_t *entered = &dev->present->globals;
+    if (atomic_load_explicit(entered, memory_order_acquire) ==
+        atomic_load_explicit(&tgt->nglobals, memory_order_acquire))
+        return OMPJIT_OK;
+    ompjit_status st = OMPJIT_OK;
+    pthread_mutex_lock(&tgt->lock);
+    size_t i = atomic_load(entered);
+    for (; i < atomic_load(&tgt->nglobals); i++)
+        if ((st = enter_global(tgt, dev, i, err)))
+            break;
+    atomic_store_explicit(entered, i, memory_order_release);
+    pthread_mutex_unlock(&tgt->lock);
+    return st;
+}
+
+/* On the devices where it was entered; a variable of which a construct still
+ * holds a part stays, as would any other. */
+static void leave_global(ompjit_context *ctx, const ompjit__global *g,
+                         size_t index)
+{
+    for (unsigned d = 0; d < ctx->ndevices; d++) {
+        ompjit_device *dev = ctx->devices[d];
+        if (index < atomic_load(&dev->present->globals))
+            ompjit__present_disassociate(dev, g->host, NULL);
+    }
+}
+
+void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    pthread_mutex_lock(&tgt->lock);
+    ompjit__kernels *t = atomic_load(&tgt->kernels);
+    for (size_t i = 0; t && i < t->size; i++)
+        if (atomic_load(&t->slots[i].mod) == mod)
+            atomic_store(&t->slots[i].mod, NULL);
+    for (size_t i = 0; i < atomic_load(&tgt->nglobals); i++)
+        if (tgt->globals[i].mod == mod) {
+            leave_global(ctx, &tgt->globals[i], i);
+            tgt->globals[i].mod = NULL;
+        }
+    pthread_mutex_unlock(&tgt->lock);
+}
+
+/* ------------------------------------------------------------------ errors */
+
+/* Other threads may hold anything, so that no handlers run, and standard output
+ * keeps its rest where one of them writes there. */
+static void end_process(const ompjit_error *err)
+{
+    if (!ftrylockfile(stdout)) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    dprintf(STDERR_FILENO, "ompjit: %s\n", err->text);
+    _exit(EXIT_FAILURE);
+}
+
+void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
+{
+    ompjit__log(tgt->ctx, "error: %s", err->text);
+    pthread_mutex_lock(&tgt->lock);
+    if (!tgt->first.status)
+        tgt->first = *err;
+    ompjit__tgt_fatal_fn *fatal = tgt->fatal;
+    void *data = tgt->fatal_data;
+    bool end = tgt->after == OMPJIT_AFTER_FAILURE_END;
+    pthread_mutex_unlock(&tgt->lock);
+    if (fatal)
+        fatal(data, err);
+    if (end)
+        end_process(err);
+}
+
+void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
+                          void *data, ompjit_after_failure after)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    bool must_end = tgt->policy == OMPJIT__OFFLOAD_MANDATORY && !fn;
+    if (after == OMPJIT_AFTER_FAILURE_DEFAULT)
+        after = must_end ? OMPJIT_AFTER_FAILURE_END : OMPJIT_AFTER_FAILURE_KEEP;
+    pthread_mutex_lock(&tgt->lock);
+    tgt->fatal = fn;
+    tgt->fatal_data = data;
+    tgt->after = after;
+    pthread_mutex_unlock(&tgt->lock);
+}
+
+ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    pthread_mutex_lock(&tgt->lock);
+    ompjit_status st = tgt->first.status;
+    if (st && err)
+        *err = tgt->first;
+    tgt->first.status = OMPJIT_OK;
+    pthread_mutex_unlock(&tgt->lock);
+    return st;
+}
+
+/* ------------------------------------------------------------------ libomp */
+
+static void find(void *handle, const char *name, void *function)
+{
+    void *address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+}
+
+const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
+{
+    const struct ompjit__libomp *omp;
+    if (atomic_load_explicit(&tgt->omp_known, memory_order_acquire))
+        return &tgt->omp;
+    pthread_mutex_lock(&tgt->lock);
+    if (!atomic_load(&tgt->omp_known) && !ompjit__libomp(&omp, NULL)) {
+        find(omp->handle, "omp_get_default_device", &tgt->omp.default_device);
+        find(omp->handle, "__kmpc_global_thread_num", &tgt->omp.thread);
+        find(omp->handle, "__kmpc_omp_wait_deps", &tgt->omp.wait_deps);
+    }
+    atomic_store_explicit(&tgt->omp_known, true, memory_order_release);
+    pthread_mutex_unlock(&tgt->lock);
+    return &tgt->omp;
+}
+
+void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
+                      int32_t n, const void *list, int32_t n_noalias,
+                      const void *noalias)
+{
+    if (n <= 0 && n_noalias <= 0)
+        return;
+    const ompjit__tgt_omp *l = ompjit__tgt_get_omp(tgt);
+    if (l->thread && l->wait_deps)
+        l->wait_deps(where, l->thread(where), n, list, n_noalias, noalias);
+}
+
+/* ----------------------------------------------------------------- devices */
+
+/* Devices that cannot do what the program requires are not supported devices
+ * of it, as OpenMP has it: where one cannot, the program sees none. */
+static bool meets_requirements(struct ompjit__tgt *tgt)
+{
+    const ompjit_context *ctx = tgt->ctx;
+    if (!requires_unified(tgt))
+        return true;
+    for (unsigned i = 0; i < ctx->ndevices; i++)
+        if (!ctx->devices[i]->reads_host) {
+            if (!atomic_exchange(&tgt->unmet_told, true))
+                ompjit__log(tgt->ctx, "the program requires unified shared "
+                            "memory, which device %u has not: there is no "
+                            "device for it", i);
+            return false;
+        }
+    return true;
+}
+
+int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
+{
+    ompjit_context *ctx = tgt->ctx;
+    if (tgt->policy == OMPJIT__OFFLOAD_DISABLED)
+        return 0;
+    if (!atomic_load_explicit(&ctx->devices_known, memory_order_acquire)) {
+        ompjit_error err;
+        if (ompjit__devices(ctx, &err)) {
+            ompjit__log(ctx, "no devices: %s", err.text);
+            return 0;
+        }
+    }
+    return meets_requirements(tgt) ? (int)ctx->ndevices : 0;
+}
+
+static enum ompjit__where place(struct ompjit__tgt *tgt, int64_t number,
+                                int64_t count, ompjit_device **dev)
+{
+    if (number == -1 || number == count)
+        return OMPJIT__ON_HOST;
+    if (number < 0 || number > count)
+        return OMPJIT__NOWHERE;
+    *dev = tgt->ctx->devices[number];
+    return OMPJIT__ON_DEVICE;
+}
+
+enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,
+                                                int64_t number,
+                                                ompjit_device **dev)
+{
+    int count = ompjit__tgt_num_devices(tgt);
+    if (number == -1) {
+        const ompjit__tgt_omp *l = ompjit__tgt_get_omp(tgt);
+        number = l->default_device ? l->default_device() : 0;
+    }
+    return place(tgt, number, count, dev);
+}
+
+enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
+                                              int64_t number,
+                                              ompjit_device **dev)
+{
+    return place(tgt, number, ompjit__tgt_num_devices(tgt), dev);
+}
+
+/* ---------------------------------------------------------------- lifetime */
+
+static enum ompjit__policy policy(void)
+{
+    const char *value = getenv("OMP_TARGET_OFFLOAD");
+    if (value && !strcasecmp(value, "mandatory"))
+        return OMPJIT__OFFLOAD_MANDATORY;
+    if (value && !strcasecmp(value, "disabled"))
+        return OMPJIT__OFFLOAD_DISABLED;
+    return OMPJIT__OFFLOAD_DEFAULT;
+}
+
+struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx)
+{
+    struct ompjit__tgt *tgt = calloc(1, sizeof *tgt);
+    if (!tgt)
+        return NULL;
+    if (pthread_mutex_init(&tgt->lock, NULL)) {
+        free(tgt);
+        return NULL;
+    }
+    tgt->ctx = ctx;
+    tgt->policy = policy();
+    return tgt;
+}
+
+void ompjit__tgt_free(struct ompjit__tgt *tgt)
+{
+    if (!tgt)
+        return;
+    ompjit__interop_free_all(tgt->interops);
+    ompjit__omp_blocks_free(tgt->memory);
+    for (ompjit__kernels *t = atomic_load(&tgt->kernels), *next; t; t = next) {
+        next = t->outgrown;
+        free(t);
+    }
+    for (size_t i = 0; i < atomic_load(&tgt->nglobals); i++)
+        free(tgt->globals[i].symbol);
+    free(tgt->globals);
+    for (unsigned i = 0; tgt->uids && i < tgt->ctx->ndevices; i++)
+        free(tgt->uids[i]);
+    free(tgt->uids);
+    pthread_mutex_destroy(&tgt->lock);
+    free(tgt);
+}

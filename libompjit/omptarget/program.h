@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * State behind the functions that served programs call, and what those
+ * functions (tgt_entry.c, omp_routines.c, interop.c) share.
+ */
+#ifndef OMPJIT_OFFLOAD_TGT_H
+#define OMPJIT_OFFLOAD_TGT_H
+
+#include "abi/offload.h"
+#include "mapping/present_table.h"
+
+/* OMP_TARGET_OFFLOAD */
+enum ompjit__policy {
+    OMPJIT__OFFLOAD_DEFAULT,
+    OMPJIT__OFFLOAD_MANDATORY,
+    OMPJIT__OFFLOAD_DISABLED
+};
+
+/* kmp_depend_info_t: what a depend clause or object says. */
+typedef struct ompjit__depend {
+    intptr_t address;
+    size_t length;
+    uint64_t flags;
+} ompjit__depend;
+
+/* What is asked of libomp, beyond what device/host/libomp.h has. Any may be
+ * missing. */
+typedef struct ompjit__tgt_omp {
+    int (*default_device)(void);
+    int32_t (*thread)(const ompjit__ident *where);
+    void (*wait_deps)(const ompjit__ident *where, int32_t thread, int32_t n,
+                      const ompjit__depend *list, int32_t n_noalias,
+                      const ompjit__depend *noalias);
+} ompjit__tgt_omp;
+
+typedef struct ompjit__kernels ompjit__kernels;
+typedef struct ompjit__interop ompjit__interop;
+
+typedef struct ompjit__global {
+    char *host;
+    uint64_t size;
+    uint32_t flags;
+    ompjit_module *mod; /* NULL: forgotten */
+    char *symbol;
+} ompjit__global;
+
+struct ompjit__tgt {
+    ompjit_context *ctx;
+    enum ompjit__policy policy;
+    pthread_mutex_t lock;          /* all but the atomics                 */
+    _Atomic(ompjit__kernels *) kernels; /* read without the lock          */
+    ompjit__global *globals;       /* only ever grows                     */
+    size_t globals_capacity;
+    _Atomic size_t nglobals;
+    _Atomic uint64_t requires;     /* enum ompjit__requires_flag          */
+    _Atomic bool unmet_told;       /* that no device meets them           */
+    _Atomic bool omp_known;
+    ompjit__tgt_omp omp;           /* after ompjit__tgt_get_omp           */
+    ompjit_error first;            /* status OK: none                     */
+    ompjit__tgt_fatal_fn *fatal;
+    void *fatal_data;
+    ompjit_after_failure after;    /* DEFAULT is as KEEP                  */
+    ompjit__interop *interops;     /* all there are                       */
+    struct ompjit__omp_block *memory; /* omp_alloc_device.c; under the lock */
+    char **uids;                   /* of each device, made when asked for */
+};
+
+/* Which kernel a host address names; false: none. */
+bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
+                      ompjit_module **mod, unsigned *kernel);
+
+/* Makes the program's declare-target variables present on the device. */
+ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
+                                  ompjit_error *err);
+
+/* Under the lock: of all indirect functions of the module whose entry this is,
+ * once their last one comes. indirect.c */
+ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
+                                     ompjit_device *dev, size_t index,
+                                     ompjit_error *err);
+
+/* Frees the list, not the memory. omp_alloc_device.c */
+void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
+
+/* Whether mapped data is the original: so the user chose, or the program
+ * requires unified shared memory and the device can have it. */
+bool ompjit__shares_memory(const ompjit_device *dev);
+/* Whether the program requires it, and the device has it. */
+bool ompjit__is_unified(const ompjit_device *dev);
+/* Whether the device's code may use pointers to host memory. */
+bool ompjit__host_usable(const ompjit_device *dev);
+
+/* Log, keep, call the hook, end the process if that is asked for. Not under any
+ * lock. */
+void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
+
+const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);
+/* Waits, in libomp, for the tasks that these depend on. */
+void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
+                      int32_t n, const void *list, int32_t n_noalias,
+                      const void *noalias);
+
+enum ompjit__where { OMPJIT__ON_HOST, OMPJIT__ON_DEVICE, OMPJIT__NOWHERE };
+
+/* omp_get_num_devices; 0 where offloading is disabled or the devices cannot
+ * be found, which the log says. */
+int ompjit__tgt_num_devices(struct ompjit__tgt *tgt);
+/* A device number as constructs have it: -1 is the default device. */
+enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,
+                                                int64_t number,
+                                                ompjit_device **dev);
+/* A device number as API routines have it: -1 is the initial device. */
+enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
+                                              int64_t number,
+                                              ompjit_device **dev);
+
+void ompjit__interop_free_all(ompjit__interop *list);
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A whole target construct: data in, the kernel's arguments, the kernel, data
+ * out. Arguments are the TARGET_PARAM entries in order: by value (literal), a
+ * private copy's address, or the mapped storage's address on the device.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/module.h"
+#include "mapping/construct.h"
+#include "launch/tune.h"
+
+#define PRIVATE_ALIGNMENT 64
+enum { FEW_CONTENTS = 16 };
+
+/* Arguments under construction. `at` has, for each of the caller's entries,
+ * where its storage begins on the device. */
+typedef struct arguments {
+    uint64_t *values;
+    uint64_t *sizes;       /* bytes from there on that can be read; 0: not
+                              known                              */
+    char **at;
+    unsigned n;
+    char *storage;         /* all private copies, in one piece   */
+    bool own;              /* an allocation of their own         */
+    size_t filled, total;  /* bytes: before those that are initialised;
+                              all                                */
+    uint64_t few_values[2 * OMPJIT__FEW_ITEMS];
+    char *few_at[OMPJIT__FEW_ITEMS];
+} arguments;
+
+static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
+{
+    a->values = a->few_values;
+    a->at = a->few_at;
+    a->n = 0;
+    a->storage = NULL;
+    a->own = false;
+    a->filled = a->total = 0;
+    a->sizes = a->values + OMPJIT__FEW_ITEMS;
+    if (n <= OMPJIT__FEW_ITEMS)
+        return OMPJIT_OK;
+    a->values = malloc(2 * n * sizeof *a->values);
+    a->sizes = a->values + n;
+    a->at = malloc(n * sizeof *a->at);
+    if (a->values && a->at)
+        return OMPJIT_OK;
+    free(a->values);
+    free(a->at);
+    a->values = a->few_values;
+    a->at = a->few_at;
+    return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+}
+
+/* Frees the private copies too; the first error counts. */
+static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
+                                    ompjit_error *err)
+{
+    ompjit_status st = ompjit__gather_end(c, err);
+    if (a->own) {
+        ompjit_status freed =
+            ompjit__construct_free_memory(c, a->storage, st ? NULL : err);
+        st = st ? st : freed;
+    }
+    if (a->values != a->few_values)
+        free(a->values);
+    if (a->at != a->few_at)
+        free(a->at);
+    return st;
+}
+
+/* ---------------------------------------------------------------- privates */
+
+static bool is_private(uint64_t type)
+{
+    return type & OMPJIT__MAP_PRIVATE && type & OMPJIT__MAP_TARGET_PARAM &&
+           !(type & OMPJIT__MAP_LITERAL);
+}
+
+/* firstprivate, or a pointer that the construct initialises (ATTACH). */
+static bool is_initialised(uint64_t type)
+{
+    return type & (OMPJIT__MAP_TO | OMPJIT__MAP_ATTACH);
+}
+
+/* Gives each private entry its offset: the initialised ones come last, so that
+ * one copy fills them and what is behind them. */
+static void lay_out(arguments *a, const ompjit__maps *m)
+{
+    for (int initialised = 0; initialised <= 1; initialised++) {
+        for (int32_t i = 0; i < m->n; i++) {
+            uint64_t type = (uint64_t)m->types[i];
+            if (!is_private(type) || is_initialised(type) != initialised)
+                continue;
+            a->at[i] = (char *)a->total;
+            a->total += ((size_t)m->sizes[i] + PRIVATE_ALIGNMENT - 1) /
+                        PRIVATE_ALIGNMENT * PRIVATE_ALIGNMENT;
+        }
+        if (!initialised)
+            a->filled = a->total;
+    }
+}
+
+static void fill_one(const ompjit__construct *c, int32_t i, char *to)
+{
+    const ompjit__maps *m = c->maps;
+    size_t size = (size_t)m->sizes[i];
+    if (!(m->types[i] & OMPJIT__MAP_ATTACH)) {
+        memcpy(to, m->begins[i], size);
+        return;
+    }
+    /* A private copy of the pointer at `base`, whose pointee is mapped. */
+    char *pointer, *begin = m->begins[i];
+    memcpy(to, m->bases[i], size);
+    memcpy(&pointer, m->bases[i], sizeof pointer);
+    if (begin)
+        pointer = ompjit__translate(c->table, pointer, begin, 0);
+    memcpy(to, &pointer, sizeof pointer);
+}
+
+static ompjit_status find_storage(arguments *a, ompjit__construct *c,
+                                  ompjit_error *err)
+{
+    if (c->gathered.privates) {
+        a->storage = c->gathered.block->memory;
+        return OMPJIT_OK;
+    }
+    ompjit_status st =
+        ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
+    a->own = !st;
+    return st;
+}
+
+static ompjit_status make_privates(arguments *a, ompjit__construct *c,
+                                   ompjit_error *err)
+{
+    const ompjit__maps *m = c->maps;
+    size_t filled = a->total - a->filled;
+    if (!a->total)
+        return OMPJIT_OK;
+    char *staging = malloc(filled ? filled : 1);
+    if (!staging)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    ompjit_status st = find_storage(a, c, err);
+    for (int32_t i = 0; i < m->n && !st; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        if (!is_private(type))
+            continue;
+        if (is_initialised(type))
+            fill_one(c, i, staging + ((uintptr_t)a->at[i] - a->filled));
+        a->at[i] = a->storage + (uintptr_t)a->at[i];
+    }
+    if (!st && filled)
+        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage + a->filled,
+                                    staging, filled, err);
+    if (a->own && filled > OMPJIT__SMALL_COPY) {
+        ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
+        st = st ? st : waited;
+    }
+    free(staging);
+    return st;
+}
+
+/* --------------------------------------------------------------- arguments */
+
+/* An implicit map may be larger than what is mapped. */
+static uint64_t readable(const ompjit__item *it)
+{
+    uint64_t there = it->entry->end - (uintptr_t)it->begin;
+    bool inside = (uintptr_t)it->begin >= it->entry->begin;
+    return inside && (uint64_t)it->size < there ? (uint64_t)it->size
+           : inside                             ? there
+                                                : 0;
+}
+
+static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
+                      const ompjit__item *it)
+{
+    const ompjit__maps *m = c->maps;
+    uint64_t type = (uint64_t)m->types[i];
+    uintptr_t base = (uintptr_t)m->bases[i], begin = (uintptr_t)m->begins[i];
+    uint64_t *value = &a->values[a->n];
+    a->sizes[a->n] = 0;
+    if (type & OMPJIT__MAP_LITERAL) {
+        /* A compiler leaves the rest of the word as it was. */
+        int64_t size = m->sizes[i];
+        bool part = size > 0 && size < 8;
+        *value = part ? base & ((UINT64_C(1) << 8 * size) - 1) : base;
+    } else if (type & OMPJIT__MAP_PRIVATE) {
+        uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
+        *value = (uintptr_t)a->at[i] + delta;
+        a->sizes[a->n] = delta ? 0 : (uint64_t)m->sizes[i];
+    } else {
+        if (it) /* PTR_AND_OBJ: begin has loaded the pointer */
+            base = (uintptr_t)it->base;
+        *value = (uintptr_t)ompjit__translate(c->table, (char *)base,
+                                              (char *)begin,
+                                              (uint64_t)m->sizes[i]);
+        a->at[i] = (char *)(uintptr_t)(*value + (begin - base));
+        if (it && it->entry && base == begin)
+            a->sizes[a->n] = readable(it);
+    }
+    if (type & OMPJIT__MAP_TARGET_PARAM)
+        a->n++;
+}
+
+/* Variables that a lambda captured by reference: the device's copy of the
+ * lambda, entry `parent`, gets their device addresses. */
+static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
+                                 int32_t i, ompjit_error *err)
+{
+    const ompjit__maps *m = c->maps;
+    int parent = ompjit__map_parent((uint64_t)m->types[i]);
+    if (parent < 0 || parent >= i)
+        return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                            "map entry %d is a capture of entry %d", i,
+                            parent);
+    ompjit__mapped *captured;
+    ompjit__present_find(c->table, m->begins[i], (uint64_t)m->sizes[i],
+                         &captured);
+    char *field = a->at[parent] +
+                  ((char *)m->bases[i] - (char *)m->begins[parent]);
+    if (!captured || field == m->bases[i])
+        return OMPJIT_OK;
+    char *value = ompjit__present_device(captured, m->begins[i]);
+    return ompjit__construct_copy(c, OMPJIT__COPY_TO, field, &value,
+                                  sizeof value, err);
+}
+
+static ompjit_status make_arguments(arguments *a, ompjit__construct *c,
+                                    ompjit_error *err)
+{
+    const uint64_t capture = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_LITERAL |
+                             OMPJIT__MAP_IMPLICIT;
+    const ompjit__maps *m = c->maps;
+    ompjit_status st = make_privates(a, c, err);
+    size_t k = 0;
+    for (int32_t i = 0; i < m->n && !st; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        while (k < c->n && c->items[k].index < i)
+            k++;
+        bool own = k < c->n && c->items[k].index == i &&
+                   !c->items[k].component;
+        if (!(type & OMPJIT__MAP_TARGET_PARAM) &&
+            (type & capture) == capture)
+            st = add_capture(a, c, i, err);
+        else if (type & OMPJIT__MAP_TARGET_PARAM)
+            add_value(a, c, i, own ? &c->items[k] : NULL);
+    }
+    return st;
+}
+
+/* --------------------------------------------------------------------- run */
+
+/* False where every entry is passed by value. */
+static bool needs_table(const ompjit__construct *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->items[i].type & OMPJIT__MAP_ATTACH ||
+            !(c->items[i].type & OMPJIT__MAP_LITERAL) ||
+            c->items[i].type & OMPJIT__MAP_PTR_AND_OBJ)
+            return true;
+    return false;
+}
+
+static ompjit_status enter(ompjit__construct *c, arguments *a,
+                           const ompjit__kernel_desc *kernel,
+                           ompjit_error *err)
+{
+    ompjit__construct_borrow(c, kernel);
+    lay_out(a, c->maps);
+    ompjit__gather_privates(c, a->total, a->filled);
+    ompjit__present_lock(c->table);
+    ompjit_status st = ompjit__construct_begin(c, err);
+    bool begun = !st;
+    if (begun) {
+        ompjit__attach_use(c);
+        st = make_arguments(a, c, err);
+    }
+    st = ompjit__construct_commit(c, begun, st, err);
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+/* After a kernel that failed the device's data is not copied back; after a
+ * copy that failed everything is released all the same. */
+static ompjit_status leave(ompjit__construct *c, ompjit_status st,
+                           ompjit_error *err)
+{
+    ompjit__construct_wait(c, NULL);
+    ompjit__present_lock(c->table);
+    if (!st)
+        st = ompjit__construct_end(c, true, true, err);
+    if (st)
+        ompjit__construct_end(c, true, false, NULL);
+    ompjit__present_unlock(c->table);
+    return st;
+}
+
+/* Does the entry stand for storage? Those that only set pointers do not. */
+static bool has_storage(uint64_t type)
+{
+    return !(type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_ATTACH));
+}
+
+/* Is entry i's section apart from every other entry's? */
+static bool stands_alone(const ompjit__maps *m, int32_t i)
+{
+    const char *begin = m->begins[i], *end = begin + m->sizes[i];
+    for (int32_t j = 0; j < m->n; j++) {
+        const char *other = m->begins[j];
+        if (j != i && has_storage((uint64_t)m->types[j]) && other < end &&
+            begin < other + m->sizes[j])
+            return false;
+    }
+    return true;
+}
+
+/* May entry i's storage be that of a variable of the program, which kernels
+ * reach by its name? */
+static bool is_variable(const ompjit__construct *c, int32_t i)
+{
+    const ompjit__maps *m = c->maps;
+    ompjit__mapped *entry;
+    if ((uint64_t)m->types[i] & OMPJIT__MAP_PRIVATE)
+        return false;
+    ompjit__present_lock(c->table);
+    ompjit__present_find(c->table, m->begins[i], (uint64_t)m->sizes[i], &entry);
+    bool variable = !entry || entry->dynamic == OMPJIT__FOREVER ||
+                    entry->hold == OMPJIT__FOREVER;
+    ompjit__present_unlock(c->table);
+    return variable;
+}
+
+/* The pointer arguments whose storage the kernel reaches by nothing else,
+ * unless it finds pointers in memory, which the build looks for
+ * (passes/pointer_escape.c). None where there may be more than the sections
+ * tell: a section of no length stands for whatever is present there, and a
+ * pointer passed by value for anything. Variables have storage of their own,
+ * except where all memory is shared. */
+static uint64_t find_unshared(const ompjit__construct *c, const arguments *a,
+                              const ompjit_module *mod, unsigned kernel)
+{
+    const ompjit__kernel_desc *k = &mod->unit.kernels[kernel];
+    const ompjit__maps *m = c->maps;
+    bool variables = mod->unit.nglobals != 0;
+    uint64_t unshared = 0;
+    unsigned param = 0;
+    if (a->n != k->nparams || (variables && c->dev->shares_memory))
+        return 0;
+    for (int32_t i = 0; i < m->n; i++) {
+        uint64_t type = (uint64_t)m->types[i];
+        if (has_storage(type) && !m->sizes[i])
+            return 0;
+        if (!(type & OMPJIT__MAP_TARGET_PARAM))
+            continue;
+        if (type & OMPJIT__MAP_LITERAL &&
+            k->params[param].kind == OMPJIT__PARAM_POINTER)
+            return 0;
+        if (has_storage(type) && param < 64 && stands_alone(m, i) &&
+            !(variables && is_variable(c, i)))
+            unshared |= UINT64_C(1) << param;
+        param++;
+    }
+    return unshared;
+}
+
+/* The pointer arguments to storage of a known size. */
+static uint64_t find_sized(const arguments *a)
+{
+    uint64_t sized = 0;
+    for (unsigned i = 0; i < a->n && i < 64; i++)
+        sized |= (uint64_t)(a->sizes[i] != 0) << i;
+    return sized;
+}
+
+/* Does the device have at entry i what the host has? */
+static bool is_current(const ompjit__construct *c, int32_t i, uint64_t value)
+{
+    ompjit__mapped *entry;
+    const void *begin = c->maps->begins[i];
+    if (value == (uintptr_t)begin ||
+        (uint64_t)c->maps->types[i] & OMPJIT__MAP_ALWAYS)
+        return true;
+    ompjit__present_lock(c->table);
+    ompjit__present_find(c->table, begin, (uint64_t)c->maps->sizes[i], &entry);
+    bool current = entry && ompjit__is_new(c, entry);
+    ompjit__present_unlock(c->table);
+    return current;
+}
+
+/* May the storage of entry i, which parameter `param` points to, be taken for a
+ * constant, if the kernel only reads it? */
+static bool is_constant(const ompjit__construct *c, const arguments *a,
+                        int32_t i, unsigned param, uint64_t noalias)
+{
+    const ompjit__maps *m = c->maps;
+    uint64_t type = (uint64_t)m->types[i];
+    if (m->sizes[i] <= 0 || m->sizes[i] > OMPJIT_CONTENTS_MAX ||
+        m->bases[i] != m->begins[i] || !(type & OMPJIT__MAP_TO) ||
+        type & (OMPJIT__MAP_FROM | OMPJIT__MAP_LITERAL |
+                OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_ATTACH))
+        return false;
+    return is_private(type) || (noalias >> param & 1 &&
+                                is_current(c, i, a->values[param]));
+}
+
+/* What the pointers in `wanted` point to; how many there are. */
+static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
+                              uint64_t wanted, uint64_t noalias,
+                              ompjit_contents out[FEW_CONTENTS])
+{
+    const ompjit__maps *m = c->maps;
+    unsigned param = 0;
+    uint32_t n = 0;
+    for (int32_t i = 0; i < m->n && param < 64 && n < FEW_CONTENTS; i++) {
+        if (!((uint64_t)m->types[i] & OMPJIT__MAP_TARGET_PARAM))
+            continue;
+        if (wanted >> param & 1 && is_constant(c, a, i, param, noalias))
+            out[n++] = (ompjit_contents){param, (uint32_t)m->sizes[i],
+                                         m->begins[i]};
+        param++;
+    }
+    return n;
+}
+
+static bool tunes(const ompjit_device *dev)
+{
+    return dev->ctx && dev->ctx->tune;
+}
+
+/* As ompjit__run; what comes back is put into the queue behind the kernel. */
+static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
+                                ompjit_error *err)
+{
+    ompjit__inflight inflight;
+    ompjit_status st = ompjit__start(call, c->queue, NULL, &inflight, err);
+    if (st)
+        return st;
+    st = ompjit__copy_ahead(c, err);
+    ompjit_status waited =
+        c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
+    ompjit__inflight_end(&inflight, !waited);
+    return st ? st : waited;
+}
+
+static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
+                                unsigned kernel,
+                                const ompjit__request *request,
+                                ompjit_error *err)
+{
+    arguments a;
+    bool table = needs_table(c);
+    ompjit_status st = arguments_init(&a, (size_t)c->maps->n, err);
+    if (st)
+        return st;
+    const ompjit__kernel_desc *k = mod ? &mod->unit.kernels[kernel] : NULL;
+    st = table ? enter(c, &a, k, err) : make_arguments(&a, c, err);
+    if (!st) {
+        ompjit__request asked = *request;
+        ompjit_contents contents[FEW_CONTENTS];
+        if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
+            asked.policy == OMPJIT_SPECIALIZE_AUTO) {
+            asked.noalias = find_unshared(c, &a, mod, kernel);
+            asked.sized = find_sized(&a);
+            asked.sizes = a.sizes;
+            uint64_t wanted = atomic_load_explicit(
+                &mod->kernels[kernel].contents, memory_order_relaxed);
+            asked.contents = contents;
+            asked.ncontents = wanted ? find_contents(c, &a, wanted,
+                                                     asked.noalias, contents)
+                                     : 0;
+        }
+        ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
+        if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))
+            ompjit__map_tune(c, &call, a.storage, a.total);
+        bool queued = c->queue && a.n == mod->unit.kernels[kernel].nparams;
+        if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
+            st = run_queued(c, &call, err);
+        else if (!st)
+            st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
+                             c->queue, err);
+        if (c->copying && !st) /* the kernel has been waited for */
+            ompjit__construct_arrived(c);
+        if (table)
+            st = leave(c, st, err);
+    } else
+        ompjit__construct_wait(c, NULL);
+    ompjit_status freed = arguments_free(&a, c, st ? NULL : err);
+    return st ? st : freed;
+}
+
+ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_module *mod, unsigned kernel,
+                              const ompjit__request *request,
+                              ompjit_error *err)
+{
+    ompjit__call call = {mod, kernel, dev, request, NULL};
+    bool mapped = maps && maps->n;
+    if (!mapped && tunes(dev))
+        ompjit__map_tune(NULL, &call, NULL, 0);
+    if (!mapped)
+        return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);
+    ompjit__construct c;
+    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
+    if (!st)
+        st = run_mapped(&c, mod, kernel, request, err);
+    ompjit__construct_free(&c);
+    return st;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The __tgt_* entry points that clang's host code calls, but for interop
+ * (interop.c). They find device and kernel and hand over to map.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "device/check/check.h"
+#include "mapping/construct.h"
+#include "omptarget/entry_points.h"
+
+/* "function at file.c:3", for messages; "" if the program does not say. */
+static void where_text(char *text, size_t size, const ompjit__ident *where)
+{
+    char function[64], file[128];
+    unsigned line;
+    text[0] = 0;
+    if (where && where->source &&
+        sscanf(where->source, ";%127[^;];%63[^;];%u", file, function, &line)
+            == 3 && line)
+        snprintf(text, size, "%s:%u: in %s: ", file, line, function);
+}
+
+/* Adds where it was to the error, and reports it. */
+static void failed(ompjit_context *ctx, const ompjit__ident *where,
+                   const ompjit_error *err)
+{
+    char place[256];
+    ompjit_error full;
+    where_text(place, sizeof place, where);
+    ompjit__fail(&full, err->status, err->stage, "%s%s", place, err->text);
+    ompjit__tgt_fail(ctx->tgt, &full);
+}
+
+/* The construct's device; NULL: it is the host's. False after a failure, which
+ * a context without the devices that it was told to use is, and with
+ * OMP_TARGET_OFFLOAD=mandatory a device that does not exist. */
+static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
+                      int64_t number, ompjit_device **dev)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    *dev = NULL;
+    enum ompjit__where at = ompjit__tgt_construct_device(tgt, number, dev);
+    int count = ompjit__tgt_num_devices(tgt);
+    if (at == OMPJIT__ON_DEVICE)
+        return true;
+    ompjit_error err;
+    ompjit_status status = OMPJIT_OK;
+    if (!count && tgt->policy != OMPJIT__OFFLOAD_DISABLED)
+        status = ompjit__devices(ctx, &err);
+    if (!status && tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
+        (at == OMPJIT__NOWHERE || !count))
+        status = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
+                              "no device %" PRId64 "; there are %d, and "
+                              "OMP_TARGET_OFFLOAD is mandatory", number, count);
+    if (status)
+        failed(ctx, where, &err);
+    else if (at == OMPJIT__NOWHERE)
+        ompjit__log(ctx, "no device %" PRId64 "; there are %d: on the host",
+                    number, count);
+    return !status;
+}
+
+/* ----------------------------------------------------------- data regions */
+
+typedef ompjit_status data_fn(ompjit_device *dev, const ompjit__maps *maps,
+                              ompjit_error *err);
+
+static void data(ompjit_context *ctx, const ompjit__ident *where,
+                 int64_t number, const ompjit__maps *maps, data_fn *f)
+{
+    ompjit_device *dev;
+    if (!device_of(ctx, where, number, &dev) || !dev)
+        return;
+    ompjit_error err;
+    ompjit_status st = ompjit__tgt_globals(ctx->tgt, dev, &err);
+    if (!st)
+        st = f(dev, maps, &err);
+    if (st)
+        failed(ctx, where, &err);
+}
+
+#define MAPS \
+    &(ompjit__maps){n, bases, begins, sizes, types, names, mappers}
+
+void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
+                          int64_t device, OMPJIT__ARRAYS)
+{
+    data(ctx, where, device, MAPS, ompjit__map_begin);
+}
+
+void ompjit__s_data_end(ompjit_context *ctx, ompjit__ident *where,
+                        int64_t device, OMPJIT__ARRAYS)
+{
+    data(ctx, where, device, MAPS, ompjit__map_end);
+}
+
+void ompjit__s_data_update(ompjit_context *ctx, ompjit__ident *where,
+                           int64_t device, OMPJIT__ARRAYS)
+{
+    data(ctx, where, device, MAPS, ompjit__map_update);
+    ompjit__strided_free(MAPS);
+}
+
+/* The _nowait forms are called from within tasks: to have them done when they
+ * return is what the standard allows and the tasks make asynchronous. */
+void ompjit__s_data_begin_nowait(ompjit_context *ctx, ompjit__ident *where,
+                                 int64_t device, OMPJIT__ARRAYS,
+                                 OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    data(ctx, where, device, MAPS, ompjit__map_begin);
+}
+
+void ompjit__s_data_end_nowait(ompjit_context *ctx, ompjit__ident *where,
+                               int64_t device, OMPJIT__ARRAYS, OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    data(ctx, where, device, MAPS, ompjit__map_end);
+}
+
+void ompjit__s_data_update_nowait(ompjit_context *ctx, ompjit__ident *where,
+                                  int64_t device, OMPJIT__ARRAYS,
+                                  OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    data(ctx, where, device, MAPS, ompjit__map_update);
+    ompjit__strided_free(MAPS);
+}
+
+/* openmp-opt splits begin into issue and wait; all is done at issue. */
+void ompjit__s_data_begin_issue(ompjit_context *ctx, ompjit__ident *where,
+                                int64_t device, OMPJIT__ARRAYS,
+                                ompjit__async_info *async)
+{
+    data(ctx, where, device, MAPS, ompjit__map_begin);
+    async->queue = NULL;
+}
+
+void ompjit__s_data_begin_wait(ompjit_context *ctx, int64_t device,
+                               ompjit__async_info *async)
+{
+}
+
+/* ----------------------------------------------------------------- mappers */
+
+int64_t ompjit__s_mapper_num_components(ompjit_context *ctx, void *handle)
+{
+    return (int64_t)((ompjit__components *)handle)->n;
+}
+
+void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
+                                     void *base, void *begin, int64_t size,
+                                     int64_t type, void *name)
+{
+    ompjit__components_add(handle, (ompjit__component){
+        .base = base, .begin = begin, .size = size, .type = type,
+        .name = name});
+}
+
+/* ----------------------------------------------------------------- kernels */
+
+/* What a launch returns to the program: the region is done, or the host's
+ * version of it runs. */
+enum { DONE, HOST_VERSION };
+
+/* After a failure. A kernel that has begun may have changed what the host's
+ * version would read, so that runs only in place of one that never began. */
+static int32_t give_up(const ompjit_context *ctx, bool begun)
+{
+    bool mandatory = ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY;
+    return begun || mandatory ? DONE : HOST_VERSION;
+}
+
+/* Where clang has seen the region in one half alone. */
+static int32_t no_device_version(ompjit_context *ctx,
+                                 const ompjit__ident *where)
+{
+    ompjit_error err;
+    ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
+                 "the compiler made no device version of this target region");
+    if (ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY)
+        failed(ctx, where, &err);
+    else
+        ompjit__log(ctx, "%s: on the host", err.text);
+    return give_up(ctx, false);
+}
+
+static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
+                      int64_t number, const void *key,
+                      const ompjit__maps *maps, ompjit__request *request)
+{
+    ompjit_module *mod;
+    ompjit_device *dev;
+    unsigned kernel;
+    ompjit_error err;
+    bool begun = false;
+    if (!device_of(ctx, where, number, &dev))
+        return give_up(ctx, false);
+    if (!dev)
+        return HOST_VERSION;
+    request->begun = &begun;
+    ompjit_status st;
+    bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
+    if (known && kernel == OMPJIT__NO_KERNEL)
+        return no_device_version(ctx, where);
+    if (!known)
+        st = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
+                          "no kernel is registered for host address %p", key);
+    else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
+        st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
+    if (!st)
+        return DONE;
+    failed(ctx, where, &err);
+    /* A device that an earlier kernel has failed on has lost its data. */
+    return give_up(ctx, begun || st == OMPJIT_ERR_DEVICE);
+}
+
+/* A clause's number. Those that are negative come as large ones; like libomp,
+ * we take 1 for what is not positive. */
+static uint32_t positive(uint32_t n)
+{
+    return n && n <= INT32_MAX ? n : 1;
+}
+
+/* `teams` -1: a target region without teams, which has one. Else 0 is a free
+ * choice; num_teams(n) means exactly n (5.1: its lower bound is n too), while
+ * thread_limit is an upper bound. */
+static void clauses(ompjit__request *r, const uint32_t teams[3],
+                    const uint32_t threads[3], bool has_teams)
+{
+    if (!has_teams)
+        r->teams[0] = r->teams[1] = r->teams[2] = 1;
+    for (int i = 0; has_teams && teams[0] && i < 3; i++)
+        r->teams[i] = positive(teams[i]);
+    for (int i = 0; threads[0] && i < 3; i++)
+        r->threads[i] = positive(threads[i]);
+    r->teams_fixed = r->teams[0] != 0;
+}
+
+int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
+                                int64_t device, int32_t teams, int32_t threads,
+                                void *key, ompjit__kernel_args *args)
+{
+    ompjit__request request = {.tripcount = args->tripcount,
+                               .policy = ctx->specialize};
+    ompjit__maps maps = {(int32_t)args->num_args, args->bases, args->begins,
+                         args->sizes, args->types, args->names,
+                         args->mappers};
+    /* Version 1 ends after the trip count. */
+    if (args->version < OMPJIT__KERNEL_ARGS_V2) {
+        uint32_t t[3] = {teams > 0 ? (uint32_t)teams : 0, 1, 1};
+        uint32_t l[3] = {threads > 0 ? (uint32_t)threads : 0, 1, 1};
+        clauses(&request, t, l, teams != -1);
+    } else {
+        clauses(&request, args->teams, args->thread_limit, teams != -1);
+        request.dynamic_shared = args->dynamic_shared;
+    }
+    return launch(ctx, where, device, key, &maps, &request);
+}
+
+int32_t ompjit__s_target_kernel_nowait(ompjit_context *ctx,
+                                       ompjit__ident *where, int64_t device,
+                                       int32_t teams, int32_t threads,
+                                       void *key, ompjit__kernel_args *args,
+                                       OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    return ompjit__s_target_kernel(ctx, where, device, teams, threads, key,
+                                   args);
+}
+
+/* Before LLVM 15: the arrays are arguments, -1 teams is `target` alone. */
+int32_t ompjit__s_target_teams_mapper(ompjit_context *ctx,
+                                      ompjit__ident *where, int64_t device,
+                                      void *key, OMPJIT__ARRAYS, int32_t teams,
+                                      int32_t threads)
+{
+    ompjit__kernel_args args = {
+        .version = OMPJIT__KERNEL_ARGS_V1, .num_args = (uint32_t)n,
+        .bases = bases, .begins = begins, .sizes = sizes, .types = types,
+        .names = names, .mappers = mappers};
+    return ompjit__s_target_kernel(ctx, where, device, teams, threads, key,
+                                   &args);
+}
+
+int32_t ompjit__s_target_teams_nowait_mapper(ompjit_context *ctx,
+                                             ompjit__ident *where,
+                                             int64_t device, void *key,
+                                             OMPJIT__ARRAYS, int32_t teams,
+                                             int32_t threads, OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    return ompjit__s_target_teams_mapper(ctx, where, device, key, n, bases,
+                                         begins, sizes, types, names, mappers,
+                                         teams, threads);
+}
+
+int32_t ompjit__s_target_mapper(ompjit_context *ctx, ompjit__ident *where,
+                                int64_t device, void *key, OMPJIT__ARRAYS)
+{
+    return ompjit__s_target_teams_mapper(ctx, where, device, key, n, bases,
+                                         begins, sizes, types, names, mappers,
+                                         -1, 0);
+}
+
+int32_t ompjit__s_target_nowait_mapper(ompjit_context *ctx,
+                                       ompjit__ident *where, int64_t device,
+                                       void *key, OMPJIT__ARRAYS,
+                                       OMPJIT__DEPENDS)
+{
+    ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
+    return ompjit__s_target_mapper(ctx, where, device, key, n, bases, begins,
+                                   sizes, types, names, mappers);
+}
+
+/* Only a hint, and LLVM 15 and later pass it with the kernel. */
+void ompjit__s_push_target_tripcount(ompjit_context *ctx, ompjit__ident *where,
+                                     int64_t device, uint64_t tripcount)
+{
+}
+
+/* -------------------------------------------------------------- the others */
+
+/* Devices are found when they are needed, and end with their context. */
+void ompjit__s_init_all(ompjit_context *ctx)
+{
+}
+
+/* A served program's entries were registered by the JIT that loaded it. */
+void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
+{
+}
+
+void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
+{
+    atomic_fetch_or(&ctx->tgt->requires, (uint64_t)flags);
+    if (flags & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
+        ompjit__check_unify(ctx);
+}
+
+/* Chooses what libomptarget prints; here the log has what there is. */
+void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags)
+{
+}
+
+int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device)
+{
+    ompjit_device *dev;
+    ompjit_device_info info;
+    ompjit_error err;
+    if (ompjit__tgt_routine_device(ctx->tgt, device, &dev) !=
+        OMPJIT__ON_DEVICE)
+        return 0;
+    if (dev->ops->info(dev, &info, &err)) {
+        ompjit__log(ctx, "device %u: %s", dev->number, err.text);
+        return 0;
+    }
+    ompjit__log(ctx, "device %u: %s, %s, %" PRIu64 " bytes, %u "
+                "multiprocessors, teams of up to %u threads with %u bytes "
+                "shared", dev->number, info.name, info.arch, info.memory,
+                info.multiprocessors, info.max_threads, info.max_shared);
+    return 1;
+}
+
+static void log_entry(void *arg, const ompjit__mapped *e)
+{
+    ompjit_device *dev = arg;
+    char text[OMPJIT__RANGE_TEXT];
+    ompjit__range_text(text, (void *)e->begin, e->end - e->begin, e->name);
+    if (e->dynamic == OMPJIT__FOREVER)
+        ompjit__log(dev->ctx, "  %s: device %p, always present", text,
+                    (void *)e->device);
+    else
+        ompjit__log(dev->ctx, "  %s: device %p, count %" PRIu64 ", held %"
+                    PRIu64, text, (void *)e->device, e->dynamic, e->hold);
+}
+
+void ompjit__s_dump_mapping_tables(ompjit_context *ctx)
+{
+    int n = ompjit__tgt_num_devices(ctx->tgt);
+    for (int i = 0; i < n; i++) {
+        ompjit_device *dev = ctx->devices[i];
+        ompjit__present_lock(dev->present);
+        ompjit__log(ctx, "device %d: %zu ranges mapped", i,
+                    dev->present->count);
+        ompjit__present_each(dev->present, log_entry, dev);
+        ompjit__present_unlock(dev->present);
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How a GPU's kernels are launched, as their IR says it: the bound on a team's
+ * threads, and the execution mode, which openmp-opt may change.
+ */
+#include <llvm-c/Core.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "passes/passes.h"
+
+enum { WARP = 32, MOST_THREADS = 1024 };
+
+static const char bound[] = "nvvm.maxntid";
+
+static void set_bound(LLVMValueRef f, bool main_warp)
+{
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex, bound, sizeof bound - 1);
+    unsigned n;
+    const char *value = a ? LLVMGetStringAttributeValue(a, &n) : "";
+    unsigned long threads = strtoul(value, NULL, 10);
+    char text[16];
+    if (!threads || strchr(value, ',')) /* a bare kernel's three dimensions */
+        return;
+    if (main_warp)
+        threads = (threads + WARP - 1) / WARP * WARP + WARP;
+    if (threads > MOST_THREADS)
+        threads = MOST_THREADS;
+    int length = snprintf(text, sizeof text, "%lu", threads);
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(LLVMGetModuleContext(
+                                      LLVMGetGlobalParent(f)),
+                                  bound, sizeof bound - 1, text,
+                                  (unsigned)length));
+}
+
+/* openmp-opt takes these bounds of a launch for its numbers, and so makes state
+ * machines for teams of just that many threads. */
+static void drop_bounds(LLVMValueRef f)
+{
+    static const char *const names[] = {"omp_target_thread_limit",
+                                        "omp_target_num_teams"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                         names[i], (unsigned)strlen(names[i]));
+}
+
+void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &unit->kernels[i];
+        LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
+        if (!f)
+            continue;
+        set_bound(f, k->mode == OMPJIT_MODE_GENERIC);
+        drop_bounds(f);
+    }
+}
+
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+                        ompjit__buf *modes)
+{
+    bool found = false;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        char mode = (char)unit->kernels[i].mode;
+        LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
+        LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
+        if (env) {
+            mode = (char)ompjit__environment_mode(env);
+            LLVMSetVisibility(env, LLVMDefaultVisibility);
+            LLVMSetLinkage(env, LLVMInternalLinkage);
+            found = true;
+        }
+        ompjit__buf_add(modes, &mode, 1);
+    }
+    return found;
+}
+
+/* ------------------------------------------------- between two openmp-opts */
+
+static const char anchor[] = "ompjit_stays_generic";
+
+/* What openmp-opt takes for a call that may not be made by all threads, and
+ * other passes for nothing: `declare void @ompjit_stays_generic()`. */
+static LLVMValueRef declare_anchor(LLVMModuleRef m, LLVMTypeRef type)
+{
+    static const char *const flags[] = {"nofree", "nosync", "nounwind",
+                                        "willreturn"};
+    enum { INACCESSIBLE_MEMORY = 3 << 2 }; /* llvm::MemoryEffects: read, write */
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMValueRef f = LLVMAddFunction(m, anchor, type);
+    for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
+        LLVMAddAttributeAtIndex(
+            f, LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName(
+                                           flags[i], strlen(flags[i])), 0));
+    LLVMAddAttributeAtIndex(
+        f, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("memory", 6),
+                                INACCESSIBLE_MEMORY));
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(c, "llvm.assume", 11,
+                                                      "omp_no_openmp", 13));
+    return f;
+}
+
+void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
+{
+    LLVMTypeRef type = LLVMFunctionType(
+        LLVMVoidTypeInContext(LLVMGetModuleContext(m)), NULL, 0, 0);
+    LLVMValueRef callee = NULL;
+    for (unsigned i = 0; i < unit->nkernels; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
+        LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
+        if (!env || LLVMIsDeclaration(f) ||
+            ompjit__environment_mode(env) != OMPJIT_MODE_GENERIC)
+            continue;
+        callee = callee ? callee : declare_anchor(m, type);
+        LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+        LLVMBasicBlockRef last = LLVMGetLastBasicBlock(f);
+        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(last));
+        LLVMBuildCall2(b, type, callee, NULL, 0, "");
+        LLVMDisposeBuilder(b);
+    }
+}
+
+void ompjit__forget_generic(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, anchor);
+    for (LLVMUseRef u; f && (u = LLVMGetFirstUse(f));)
+        LLVMInstructionEraseFromParent(LLVMGetUser(u));
+    if (f)
+        LLVMDeleteFunction(f);
+}

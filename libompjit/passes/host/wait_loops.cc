@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops that wait for another thread of the team. On a GPU the other thread
+// runs meanwhile; on the host device it may be a fiber of the same OS thread,
+// which runs only when this one gives way. So each round of such a loop ends
+// with a yield, of a name of its own: the device asks whether an image has any
+// (device/host/host.c), since the other thread may be of another team.
+//
+// A loop waits if it reads the same place again by an atomic or volatile
+// access, and stores nothing but by atomic operations. A loop that repeats a
+// compare-and-exchange with what it has found (an atomic update) does not
+// wait: its own next round succeeds.
+#include <llvm-c/Core.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+using namespace llvm;
+
+// passes/passes.h is C.
+extern "C" void ompjit__yield_in_wait_loops(LLVMModuleRef m);
+
+namespace {
+
+constexpr StringLiteral yield_name = "ompjit_host_yield";
+constexpr StringLiteral wait_name = "ompjit_host_wait";
+constexpr StringLiteral engine_prefix = "ompjit_";
+
+bool is_engine(const Instruction &i)
+{
+    const auto *call = dyn_cast<CallBase>(&i);
+    const Function *callee = call ? call->getCalledFunction() : nullptr;
+    return callee && callee->isDeclaration() &&
+           callee->getName().starts_with(engine_prefix);
+}
+
+bool is_reading_again(const Instruction &i)
+{
+    if (const auto *load = dyn_cast<LoadInst>(&i))
+        return load->isVolatile() || load->isAtomic();
+    return isa<AtomicRMWInst, AtomicCmpXchgInst>(i);
+}
+
+bool may_wait(const Function &f)
+{
+    return any_of(instructions(f), is_reading_again);
+}
+
+bool is_yield(const Instruction &i)
+{
+    if (!is_engine(i))
+        return false;
+    StringRef name = cast<CallBase>(i).getCalledFunction()->getName();
+    return name == yield_name || name == wait_name;
+}
+
+// A function that only looks: all it changes are variables of its own.
+constexpr int MOST_CALLS = 3;
+bool only_looks(const Function &f, int calls);
+
+bool only_looks(const Instruction &i, int calls)
+{
+    if (isa<AtomicRMWInst, AtomicCmpXchgInst, FenceInst, LoadInst,
+            IntrinsicInst>(i) ||
+        is_engine(i))
+        return !is_yield(i);
+    if (const auto *store = dyn_cast<StoreInst>(&i))
+        return isa<AllocaInst>(
+                   store->getPointerOperand()->stripPointerCasts()) ||
+               store->isAtomic();
+    if (const auto *call = dyn_cast<CallBase>(&i))
+        return call->getCalledFunction() && calls &&
+               only_looks(*call->getCalledFunction(), calls - 1);
+    return !i.mayHaveSideEffects();
+}
+
+bool only_looks(const Function &f, int calls)
+{
+    return !f.isDeclaration() && all_of(instructions(f), [&](auto &i) {
+        return only_looks(i, calls);
+    });
+}
+
+class WaitLoop {
+  public:
+    explicit WaitLoop(Loop &l) : loop(l) {}
+
+    bool waits() const
+    {
+        bool reads_again = false;
+        for (BasicBlock *block : loop.blocks())
+            for (Instruction &i : *block) {
+                if (!only_looks(i, MOST_CALLS) || is_update(i))
+                    return false;
+                reads_again |= is_same_place(i);
+            }
+        return reads_again;
+    }
+
+  private:
+    bool is_update(const Instruction &i) const
+    {
+        const auto *cas = dyn_cast<AtomicCmpXchgInst>(&i);
+        return cas && !is_invariant(cas->getCompareOperand(), MOST_STEPS);
+    }
+
+    // Is it an access to the place of the round before, here or in a function
+    // with the same arguments?
+    bool is_same_place(const Instruction &i) const
+    {
+        if (const auto *call = dyn_cast<CallBase>(&i))
+            return call->getCalledFunction() &&
+                   may_wait(*call->getCalledFunction()) &&
+                   all_of(call->args(), [&](const Use &use) {
+                       return is_invariant(use, MOST_STEPS);
+                   });
+        if (!is_reading_again(i))
+            return false;
+        const Value *at = isa<LoadInst>(i)
+                              ? cast<LoadInst>(i).getPointerOperand()
+                          : isa<AtomicRMWInst>(i)
+                              ? cast<AtomicRMWInst>(i).getPointerOperand()
+                              : cast<AtomicCmpXchgInst>(i).getPointerOperand();
+        return is_invariant(at, MOST_STEPS);
+    }
+
+    // What the checker hands out for an address depends on that address.
+    bool is_invariant(const Value *v, int steps) const
+    {
+        const auto *i = dyn_cast<Instruction>(v);
+        if (!i || !loop.contains(i))
+            return true;
+        if (!steps || isa<PHINode>(i) ||
+            (isa<CallBase>(i) && !is_engine(*i)) ||
+            (isa<LoadInst>(i) && is_stored_to(*cast<LoadInst>(i))))
+            return false;
+        return all_of(i->operands(), [&](const Use &use) {
+            return is_invariant(use, steps - 1);
+        });
+    }
+
+    // A variable on the stack; all else the loop does not store to.
+    bool is_stored_to(const LoadInst &load) const
+    {
+        const Value *at = load.getPointerOperand()->stripPointerCasts();
+        return isa<AllocaInst>(at) &&
+               any_of(at->users(), [&](const User *user) {
+                   const auto *store = dyn_cast<StoreInst>(user);
+                   return store && loop.contains(store);
+               });
+    }
+
+    static constexpr int MOST_STEPS = 8;
+    Loop &loop;
+};
+
+void yield_in(Function &f, FunctionCallee yield)
+{
+    DominatorTree tree(f);
+    LoopInfo loops(tree);
+    SmallVector<BasicBlock *, 4> latches;
+    SmallVector<std::pair<BasicBlock *, BasicBlock *>, 4> edges;
+    for (Loop *loop : loops.getLoopsInPreorder()) {
+        if (!WaitLoop(*loop).waits())
+            continue;
+        latches.clear();
+        loop->getLoopLatches(latches);
+        for (BasicBlock *latch : latches)
+            edges.push_back({latch, loop->getHeader()});
+    }
+    for (auto [latch, header] : edges)
+        IRBuilder<>(SplitEdge(latch, header)->getTerminator())
+            .CreateCall(yield);
+}
+
+} // namespace
+
+void ompjit__yield_in_wait_loops(LLVMModuleRef ref)
+{
+    Module &m = *unwrap(ref);
+    if (none_of(m, may_wait))
+        return;
+    FunctionCallee yield =
+        m.getOrInsertFunction(wait_name, Type::getVoidTy(m.getContext()));
+    for (Function &f : m)
+        if (!f.isDeclaration())
+            yield_in(f, yield);
+}

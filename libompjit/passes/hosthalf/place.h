@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Where a pointer of unoptimized host code points, as far as that can be said
+ * without running it: share.c compares such places.
+ */
+#ifndef OMPJIT_OFFLOAD_HOST_PLACE_H
+#define OMPJIT_OFFLOAD_HOST_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+enum { OMPJIT__PLACE_LOADS = 4, OMPJIT__PLACE_ARGS = 32 };
+
+/* Begins at the root: a local or global variable, a parameter of the outermost
+ * function, or a call's result. at[0] bytes behind it a pointer is loaded,
+ * at[1] bytes behind where that points the next one, and so on. */
+typedef struct ompjit__place {
+    LLVMValueRef root; /* NULL: nothing is known                           */
+    unsigned loads;
+    int64_t at[OMPJIT__PLACE_LOADS + 1];
+    bool exact; /* the last offset is known; else it is anywhere in there  */
+} ompjit__place;
+
+/* A function that is walked through, called by another one or the outermost. */
+typedef struct ompjit__frame {
+    const struct ompjit__frame *caller;
+    LLVMValueRef f;
+    LLVMTargetDataRef layout;
+    ompjit__place args[OMPJIT__PLACE_ARGS];
+    unsigned depth;
+    /* Is the variable of the outermost function stored where the walk was? */
+    bool (*was_stored)(const void *data, LLVMValueRef variable);
+    const void *data;
+} ompjit__frame;
+
+ompjit__place ompjit__place_of(const ompjit__frame *frame,
+                               LLVMValueRef pointer);
+/* The value that a variable always has, where it is stored once; else v. */
+LLVMValueRef ompjit__place_original(LLVMValueRef v);
+/* Does the program use the variable's address other than to load, store and
+ * map? */
+bool ompjit__place_escapes(LLVMValueRef variable);
+/* A branch to where a launch has failed, its successor 0: the host's version of
+ * a kernel that never began. */
+bool ompjit__is_launch_failure(LLVMValueRef branch);
+/* A call that returns storage which nothing else points to. */
+bool ompjit__place_is_fresh(LLVMValueRef call);
+/* The name of the function that a call calls; "": it is not known. */
+const char *ompjit__callee_name(LLVMValueRef call);
+
+/* An array of pointers that the program hands to the offloading runtime. */
+bool ompjit__is_offload_array(LLVMValueRef variable);
+/* The variable that the address lies in, and the offset; NULL: none, or not
+ * known where. */
+LLVMValueRef ompjit__variable_at(LLVMTargetDataRef layout,
+                                 LLVMValueRef address, int64_t *at);
+/* What is stored there by the only store; NULL: none or several. */
+LLVMValueRef ompjit__stored_at(LLVMTargetDataRef layout, LLVMValueRef variable,
+                               int64_t at);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What stands in storage that a kernel only reads, written into the IR: the
+ * pointer becomes the address of a constant.
+ */
+#include <llvm-c/Core.h>
+#include <string.h>
+
+#include "passes/passes.h"
+
+/* Is memory reached through the value by nothing but plain loads? `depth`
+ * bounds recursion. */
+static bool only_read(LLVMValueRef v, unsigned depth)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        LLVMOpcode code = LLVMIsAInstruction(user)
+                              ? LLVMGetInstructionOpcode(user)
+                              : (LLVMOpcode)0;
+        bool source = LLVMIsAMemCpyInst(user) &&
+                      LLVMGetOperand(user, 0) != v &&
+                      LLVMGetOperand(user, 1) == v;
+        if (source || (code == LLVMLoad && !LLVMGetVolatile(user) &&
+                       LLVMGetOrdering(user) == LLVMAtomicOrderingNotAtomic))
+            continue;
+        if ((code != LLVMGetElementPtr && code != LLVMAddrSpaceCast) ||
+            LLVMGetOperand(user, 0) != v || !depth ||
+            !only_read(user, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+/* A constant in the target's global memory, as a pointer of the given type. */
+static LLVMValueRef make_constant(LLVMModuleRef m, LLVMTypeRef pointer,
+                                  const ompjit_contents *c, bool host)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    LLVMValueRef bytes = LLVMConstStringInContext2(context, c->bytes, c->size,
+                                                   1);
+    LLVMValueRef g = LLVMAddGlobalInAddressSpace(
+        m, LLVMTypeOf(bytes), "ompjit.contents", host ? 0 : 1);
+    LLVMSetInitializer(g, bytes);
+    LLVMSetGlobalConstant(g, 1);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetAlignment(g, OMPJIT__ALIGNMENT);
+    return host ? g : LLVMConstAddrSpaceCast(g, pointer);
+}
+
+void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
+                           const ompjit__spec *spec, bool host)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
+    for (unsigned i = 0; i < spec->ncontents; i++) {
+        const ompjit_contents *c = &spec->contents[i];
+        LLVMValueRef param = LLVMGetParam(f, c->param + k->launch_env);
+        if (only_read(param, 8))
+            LLVMReplaceAllUsesWith(
+                param, make_constant(m, LLVMTypeOf(param), c, host));
+    }
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Changes to a unit's IR before a target is known.
+ */
+#ifndef OMPJIT_IR_H
+#define OMPJIT_IR_H
+
+#include <llvm-c/Types.h>
+
+#include "core/core.h"
+
+/* Makes the kernels other than spec->kernel removable; NOT_FOUND where there is
+ * no such kernel. Requires the inner dialect. passes/specialize.c */
+ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
+                             const ompjit__spec *spec, ompjit_error *err);
+
+/* Writes the literals over spec->kernel's parameters, which stay in its ABI.
+ * Requires that the kernel is a function of its own yet. passes/specialize.c */
+ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
+                                    const ompjit__spec *spec,
+                                    ompjit_error *err);
+
+/* Replaces pointers to contents that are known by constants, where the kernel
+ * does nothing with them but read. passes/known_contents.c */
+void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
+                           const ompjit__spec *spec, bool host);
+
+/* Marks a kernel that waits for what others store: by a flush, a lock or an
+ * acquiring atomic operation of its own code or what it calls. Before the
+ * runtime is linked. The other tells whether one is marked.
+ * passes/alias_scopes.cc */
+void ompjit__note_acquires(LLVMValueRef kernel);
+bool ompjit__acquires(LLVMValueRef kernel);
+
+/* Tells LLVM that sections which pointer parameters lead to are apart from all
+ * other storage. Bit i of `separate`: parameter first + i. Holds for accesses
+ * of any number of threads. Of a kernel that is simplified and finds no
+ * pointers to sections in memory. passes/alias_scopes.cc */
+void ompjit__separate_sections(LLVMValueRef kernel, uint64_t separate,
+                               unsigned first);
+
+/* Says of spec->kernel's pointers what is known of them but for `noalias`, and
+ * to the assembler how many threads a team has. passes/specialize.c */
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec);
+
+/* Gives each team one copy of what clang copies from its last iteration, where
+ * in SPMD mode each thread had one. passes/lastprivate.c */
+void ompjit__share_lastprivate(LLVMModuleRef m);
+/* Whether only kernels in SPMD mode run the function's code, and outside of
+ * parallel regions. passes/lastprivate.c */
+bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
+
+/* Gives the threads that share a scan one buffer for it, and leaves out its
+ * passes over a single element. Of what clang has not optimized. passes/scan.c
+ * */
+void ompjit__share_scans(LLVMModuleRef m);
+
+/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
+ * and stores. passes/gpu/local_atomics.cc */
+void ompjit__lower_local(LLVMModuleRef m);
+
+/* Puts the team-shared variables that need most alignment first.
+ * passes/shared_layout.cc */
+void ompjit__order_shared(LLVMModuleRef m);
+
+/* The module flags that make openmp-opt treat the module as OpenMP device
+ * code: removes them, adds them again. llvm/module_flags.cc */
+void ompjit__drop_openmp_flags(LLVMModuleRef m);
+void ompjit__add_openmp_flags(LLVMModuleRef m);
+unsigned ompjit__instruction_count(LLVMModuleRef m);
+
+/* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
+ * the runtime is linked, and of what clang has not optimized. chunk_is_default:
+ * ompjit__unit. passes/schedule.c */
+void ompjit__stride_loops(LLVMModuleRef m);
+void ompjit__block_loops(LLVMModuleRef m, bool chunk_is_default);
+
+/* Is it the comparison by which a thread knows its turn in the loop that clang
+ * puts round a critical section, or the one that ends that loop?
+ * passes/critical_turns.c */
+bool ompjit__is_turn(LLVMValueRef compare);
+bool ompjit__limits_turns(LLVMValueRef compare);
+/* Leaves out such loops, for the host. Before the runtime is linked. */
+void ompjit__drop_turns(LLVMModuleRef m);
+
+/* Hands scalars that parallel regions only read to them by value. After sroa,
+ * before openmp-opt. passes/pass_by_value.c */
+void ompjit__hand_over_values(LLVMModuleRef m);
+
+/* Defines ompjit_invoke, which the runtime calls outlined regions through, for
+ * the numbers of arguments that the module's regions have. Before the runtime
+ * is linked; where a number is not constant the runtime's own stays.
+ * passes/region_invoke.c */
+void ompjit__define_invoke(LLVMModuleRef m);
+
+/* May the kernel reach storage by a pointer that it finds in memory? Of a
+ * module that has one kernel and is simplified. passes/pointer_escape.c */
+bool ompjit__follows_pointers(LLVMModuleRef m, const ompjit__kernel_desc *k);
+
+/* Shared variables that hold one constant become it; false: there are none. For
+ * NVPTX, when the runtime is part of the kernel. passes/fold_shared.c */
+bool ompjit__fold_shared(LLVMModuleRef m);
+
+/* Takes numbers for the addresses of outlined regions, where no call needs one;
+ * true if there were any. For NVPTX, optimized. passes/region_ids.c */
+bool ompjit__number_regions(LLVMModuleRef m);
+
+/* Barriers of clang's helper functions no longer ask for a thread number.
+ * Before the runtime is linked. passes/reduction_barrier.c */
+void ompjit__barriers_without_number(LLVMModuleRef m);
+
+/* Writes the execution mode into the runtime's question for it, where all
+ * kernels of the unit that are built (spec->kernel) are of one mode that stays:
+ * SPMD, or generic where openmp-opt will not run. True: all are SPMD. After the
+ * runtime is linked. passes/specialize.c */
+bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
+                       const ompjit__spec *spec, bool generic_stays);
+
+/* Are all kernels that are built SPMD? */
+bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec);
+
+/* Before openmp-opt: functions access any memory that they may access by their
+ * attributes as memory of their arguments. passes/memory_effects.cc */
+void ompjit__widen_memory_effects(LLVMModuleRef m);
+
+/* After openmp-opt: loads and stores that it has made ones of a thread's stack
+ * are generic again. Later passes may have them access other memory.
+ * passes/gpu/address_spaces.c */
+void ompjit__forget_stack_accesses(LLVMModuleRef m);
+
+/* Makes the bounds on threads that kernels have for the assembler those of a
+ * GPU, and those of generic kernels have room for the main thread's warp; and
+ * keeps openmp-opt from taking them for what each launch has.
+ * passes/exec_mode.c */
+void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* After openmp-opt has made kernels SPMD: adds a barrier before each region
+ * that it has thread 0 run alone. passes/guarded_regions.c */
+void ompjit__order_guarded_regions(LLVMModuleRef m);
+
+/* Between two runs of openmp-opt: kernels that are generic after the first stay
+ * so. It has by then made the code that asks for the mode, and constants of the
+ * answers, which it does not take back. passes/exec_mode.c */
+void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit);
+void ompjit__forget_generic(LLVMModuleRef m);
+
+/* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
+ * read from, which must have been preserved, removable. False: there is none.
+ * passes/exec_mode.c */
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+                        ompjit__buf *modes);
+
+/* Replaces a weak constant of the runtime (runtime-bc/plat.h), `name`, by
+ * `value`, so that LLVM folds what depends on it. Nothing happens where the
+ * module lacks it. */
+void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
+
+/* 1: no kernel asks what task it is in. */
+#define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
+#define OMPJIT__USE_EVENTS "ompjit_use_events"
+/* 1: threads have no states: ompjit__is_flat. */
+#define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
+
+/* Is no parallel region inside another, and no setting made? Then no thread has
+ * anything of its own. Before the runtime is linked. passes/no_thread_state.c
+ * */
+bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* Do the kernels call nothing that the runtime may have but what
+ * passes/plain.def lists? Before the runtime is linked.
+ * passes/no_thread_state.c */
+bool ompjit__is_plain(LLVMModuleRef m);
+
+/* Replace those that tell the spec's geometry, by 0 where it has no number, and
+ * on NVPTX what kernels read of it from the machine. */
+void ompjit__fold_threads(LLVMModuleRef m, const ompjit__spec *spec);
+void ompjit__fold_teams(LLVMModuleRef m, const ompjit__spec *spec);
+
+/* The i-th of those constants' names; NULL past the last. */
+const char *ompjit__fold_name(size_t i);
+
+/* Makes the unit's mutable variables external, under names of their own where
+ * they have none or, on a GPU, one that PTX cannot have, and lists them in
+ * image->globals; with spec->import_globals they are another image's, on a GPU
+ * by the image's table. Before the runtime is linked. passes/globals.c */
+ompjit_status ompjit__share_globals(LLVMModuleRef m, bool host,
+                                    const ompjit__spec *spec,
+                                    ompjit__image *image, ompjit_error *err);
+
+/* Exports the constants that offload entries name, from an image that imports
+ * nothing: the host reaches them by name. passes/globals.c */
+ompjit_status ompjit__export_constants(LLVMModuleRef m,
+                                       const ompjit__unit *unit,
+                                       ompjit__image *image, ompjit_error *err);
+
+/* Makes the kernel OMPJIT__CONSTRUCTORS, without parameters, of the module's
+ * constructors, where it has any. `found` NULL: forgets them. After narrowing.
+ * passes/constructors.c */
+ompjit_status ompjit__gather_constructors(LLVMModuleRef m,
+                                          const ompjit__unit *unit,
+                                          bool *found, ompjit_error *err);
+
+/* Is it storage that all images of a unit must have in common? */
+bool ompjit__is_shared_variable(LLVMValueRef g);
+
+/* Drops barriers at the beginning and end of kernels that order nothing. For
+ * the host, when it is optimized. passes/host/outer_barriers.cc */
+void ompjit__drop_outer_barriers(LLVMModuleRef m);
+
+/* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
+ * each other. For the host, behind all other passes. passes/host/independent.cc
+ * */
+void ompjit__tell_independent(LLVMModuleRef m);
+
+/* Uses of these variables become uses of what the table `table`, made here, has
+ * at their number. passes/gpu/import.cc */
+void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,
+                              size_t n, const char *table);
+
+/* Forgets clang's list of static variables that must stay. passes/gpu/import.cc
+ * */
+void ompjit__drop_used(LLVMModuleRef m);
+
+/* Has calls through pointers look for the device's function first, in units
+ * that say that some are made so. After narrowing, before variables are shared
+ * and the runtime is linked. passes/indirect_calls.c */
+void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
+
+/* Puts variables that are taken from the heap for other threads to see, and
+ * freed in the same function, on the stack. For the host, before the runtime is
+ * linked. passes/host/heap_to_stack.cc */
+void ompjit__heap_to_stack(LLVMModuleRef m);
+
+/* Keeps openmp-opt from taking more shared memory for a kernel's variables than
+ * a team has. For NVPTX, before the runtime is linked. passes/shared_budget.c
+ * */
+ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err);
+
+/* Keeps openmp-opt from giving a variable of a recursive function one place for
+ * all of its calls. For NVPTX, before openmp-opt. passes/recursive_locals.cc */
+void ompjit__keep_recursive_locals(LLVMModuleRef m);
+
+/* For the host device: loops that wait for another thread of the team give way
+ * to it in each round. Of optimized code. passes/host/wait_loops.cc */
+void ompjit__yield_in_wait_loops(LLVMModuleRef m);
+
+/* Inserts the checker's calls into the module's code. After retargeting to the
+ * host and sroa, before the runtime is linked. passes/host/instrument.c */
+ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
+
+/* Adds a finding about an instruction, with its place. llvm/ir_place.c */
+void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
+                        LLVMValueRef at, const char *format, ...)
+    OMPJIT__PRINTF(4, 5);
+
+#endif

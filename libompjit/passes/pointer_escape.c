@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Does a kernel take pointers from memory that was there before it? Such a
+ * pointer, attached in a struct or kept in a variable, may lead to what another
+ * argument points to, whatever the launch's map clauses say. Pointers that the
+ * kernel itself has put somewhere come from its arguments.
+ */
+#include <llvm-c/Core.h>
+#include <string.h>
+
+#include "passes/passes.h"
+
+enum { SHARED_SPACE = 3, MOST_STEPS = 16, DEEP = 4 };
+
+/* What the pointer is an address in. */
+static LLVMValueRef base_of(LLVMValueRef pointer)
+{
+    for (int i = 0; i < MOST_STEPS; i++) {
+        bool step = LLVMIsAGetElementPtrInst(pointer) ||
+                    LLVMIsAAddrSpaceCastInst(pointer);
+        if (LLVMIsAConstantExpr(pointer)) {
+            LLVMOpcode code = LLVMGetConstOpcode(pointer);
+            step = code == LLVMGetElementPtr || code == LLVMAddrSpaceCast;
+        }
+        if (!step)
+            return pointer;
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    return pointer;
+}
+
+static bool is_ours(LLVMValueRef v)
+{
+    size_t n;
+    return !strncmp(LLVMGetValueName2(v, &n), "ompjit", 6);
+}
+
+/* A pointer, or its number, that a variable of the runtime has; the table of
+ * the program's variables leads to these. */
+static bool is_runtimes(LLVMValueRef v)
+{
+    size_t n;
+    if (LLVMIsAIntToPtrInst(v))
+        v = LLVMGetOperand(v, 0);
+    if (!LLVMIsALoadInst(v))
+        return false;
+    LLVMValueRef base = base_of(LLVMGetOperand(v, 0));
+    return LLVMIsAGlobalVariable(base) && is_ours(base) &&
+           strcmp(LLVMGetValueName2(base, &n), OMPJIT__IMPORTS);
+}
+
+static bool is_allocated(LLVMValueRef call)
+{
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    size_t n;
+    return LLVMIsAFunction(f) &&
+           (is_ours(f) ||
+            !strcmp(LLVMGetValueName2(f, &n), "__kmpc_alloc_shared"));
+}
+
+/* Memory of the kernel's or the runtime's own: team-shared, a thread's state, a
+ * launch's environment; and constants. `depth` bounds recursion. */
+static bool is_own(LLVMValueRef pointer, LLVMValueRef environment,
+                   unsigned depth)
+{
+    LLVMValueRef base = base_of(pointer);
+    if (LLVMIsAAllocaInst(base) || base == environment || is_runtimes(base))
+        return true;
+    if (LLVMIsAGlobalVariable(base))
+        return LLVMIsGlobalConstant(base) || is_ours(base) ||
+               LLVMGetPointerAddressSpace(LLVMTypeOf(base)) == SHARED_SPACE;
+    if (LLVMIsAPHINode(base) && depth) {
+        for (unsigned i = 0; i < LLVMCountIncoming(base); i++)
+            if (!is_own(LLVMGetIncomingValue(base, i), environment, depth - 1))
+                return false;
+        return true;
+    }
+    return LLVMIsACallInst(base) && is_allocated(base);
+}
+
+static bool has_pointers(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind:
+    case LLVMStructTypeKind: /* of a load: rare */
+        return true;
+    case LLVMVectorTypeKind:
+    case LLVMArrayTypeKind:
+        return has_pointers(LLVMGetElementType(type));
+    default:
+        return false;
+    }
+}
+
+/* Copies into memory of the kernel's own may bring pointers there. */
+static bool takes_pointer(LLVMValueRef i, LLVMValueRef environment)
+{
+    if (LLVMIsAIntToPtrInst(i)) {
+        LLVMValueRef number = LLVMGetOperand(i, 0);
+        return !LLVMIsALoadInst(number) ||
+               !is_own(LLVMGetOperand(number, 0), environment, DEEP);
+    }
+    if (LLVMIsAMemCpyInst(i) || LLVMIsAMemMoveInst(i))
+        return !is_own(LLVMGetOperand(i, 1), environment, DEEP) &&
+               is_own(LLVMGetOperand(i, 0), environment, DEEP);
+    if (LLVMIsALoadInst(i))
+        return has_pointers(LLVMTypeOf(i)) &&
+               !is_own(LLVMGetOperand(i, 0), environment, DEEP);
+    return (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) &&
+           has_pointers(LLVMTypeOf(LLVMGetOperand(i, 1)));
+}
+
+/* The host's, which takes the kernel's arguments from an array. */
+static bool is_entry(LLVMValueRef f, const char *kernel)
+{
+    size_t n, length = strlen(kernel);
+    const char *name = LLVMGetValueName2(f, &n);
+    return !strncmp(name, kernel, length) && !strcmp(name + length, ".entry");
+}
+
+static bool function_takes_pointer(LLVMValueRef f, LLVMValueRef environment)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (takes_pointer(i, environment))
+                return true;
+    return false;
+}
+
+bool ompjit__follows_pointers(LLVMModuleRef m, const ompjit__kernel_desc *k)
+{
+    LLVMValueRef kernel = LLVMGetNamedFunction(m, k->symbol);
+    LLVMValueRef environment =
+        kernel && k->launch_env ? LLVMGetParam(kernel, 0) : NULL;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!is_entry(f, k->symbol) && function_takes_pointer(f, environment))
+            return true;
+    return false;
+}
