@@ -516,7 +516,9 @@ void ompjit_bytes_free(void *data);
 /* The address of a function of the module's host half, compiled for this
  * process: its target regions run on the context's default device and do
  * their own mapping. Valid as long as the module. `fn` receives a function
- * pointer; cast it to the function's own type. */
+ * pointer; cast it to the function's own type. The function's host code is the
+ * application's own: its exceptions pass on to the caller, and its faults, among
+ * them the division by a target loop's step of zero, are the process's. */
 ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                                      void (**fn)(void), ompjit_error *err);
 

@@ -3,8 +3,9 @@
  * Kernels that do what no kernel should, each in a process of its own, launched
  * and as a region of a module's function: the launch fails with the cause, or
  * the kernel gets along with it, and then another kernel of the module, malloc
- * and the ends of module and context work. What may end the process is exit, a
- * signal that is sent, and a host stack that is overwritten.
+ * and the ends of module and context work. The process may end by exit, a signal
+ * that is sent, a host stack that is overwritten, and the function's own host
+ * code.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -215,6 +216,13 @@ static const struct row rows[] = {
      .source = LOOP("#include <stdio.h>",
           "if (i == 1) printf(\"%n %5$d %.*f %c %q\\n\", (int *)16, 3, 9, 1.0, "
           "7);")},
+    {"printf with a width that is too large", COUNTS, NULL,
+     .source = LOOP("#include <stdio.h>",
+          "if (printf(\"%d%.2000000000f\\n\", i, 1.5) != -1 ||\n"
+          "    printf(\"%2000000000d\\n\", i) != -1 ||\n"
+          "    printf(\"%*d\\n\", -2000000000, i) != -1 ||\n"
+          "    printf(\"%99999999999999999999d\\n\", i) != -1 ||\n"
+          "    printf(\"%.1048576d\", 0) != 1048576) __builtin_trap();")},
     {"much that is printed", COUNTS, NULL,
      .source = LOOP("#include <stdio.h>",
           "for (int k = 0; k < 2000; k++) "
@@ -270,6 +278,15 @@ static const struct row rows[] = {
           "if (i == 3 && !fork()) _exit(0);")},
     {"a signal that is sent", ENDS, NULL,
      .source = LOOP("int raise(int);", "if (i == 2) raise(11);")},
+    {"the host's code faults behind the region", ENDS, NULL,
+     .source = HOST("", "*(volatile int *)0 = 1;")},
+    {"the host divides by a loop's step of zero", ENDS, NULL,
+     .source =
+     "void f(int n, int *x) {\n  volatile int zero = 0; int step = zero;\n"
+     "#pragma omp target teams distribute parallel for map(tofrom: x[:n])\n"
+     "  for (int i = 0; i < n; i += step) x[i]++;\n}\n"},
+    {"the host throws what nobody catches", ENDS, NULL,
+     .source = HOST("", "throw 5;"), .cpp = true},
     {"a host stack that is overwritten", ENDS, NULL,
      .source = LOOP("", "volatile char room[8]; volatile int much = 9000; "
               "for (int j = 0; j < much; j++) room[j] = 0x41; "

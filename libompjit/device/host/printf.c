@@ -3,9 +3,12 @@
  * printf of device code on the host: clang packs the arguments into a buffer,
  * each at its natural alignment; here they are taken out again, conversion by
  * conversion, and formatted by the C library. Each call is one write, so that
- * lines of concurrent threads stay whole.
+ * lines of concurrent threads stay whole. A call with a width or precision of
+ * more than WIDEST prints nothing and returns -1.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -108,6 +111,26 @@ static const char *parse(const char *f, struct conversion *c,
     return NULL;
 }
 
+/* C lets an implementation bound a conversion's characters. Beyond this the C
+ * library would write for seconds, and no time limit could stop it. */
+enum { WIDEST = 1 << 20 };
+
+/* Is its width or precision too large? */
+static bool is_too_wide(const struct conversion *c)
+{
+    for (int i = 0; i < c->nstars; i++)
+        if (c->star[i] > WIDEST || c->star[i] < -WIDEST)
+            return true;
+    for (const char *s = c->spec; *s; s++)
+        if (isdigit((unsigned char)*s)) {
+            char *end;
+            if (strtoul(s, &end, 10) > WIDEST)
+                return true;
+            s = end - 1;
+        }
+    return false;
+}
+
 int32_t ompjit_host_vprintf(const char *format, const void *data)
 {
     struct packed args = {data, 0};
@@ -129,10 +152,14 @@ int32_t ompjit_host_vprintf(const char *format, const void *data)
             ompjit__buf_add(&out, f, strlen(f));
             break;
         }
+        if (is_too_wide(&c)) {
+            out.failed = true;
+            break;
+        }
         convert(&out, &c, &args);
         f = end;
     }
-    int32_t n = out.failed ? -1 : (int32_t)out.size;
+    int32_t n = out.failed || out.size > INT32_MAX ? -1 : (int32_t)out.size;
     if (n > 0)
         fwrite(out.data, 1, out.size, stdout);
     ompjit__buf_free(&out);
