@@ -398,7 +398,9 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_error *err);
 
 /* Memory of a device, by bytes. Device memory of the host device is ordinary
- * memory. Copies return when they are done. `free` accepts NULL. */
+ * memory. Copies return when they are done. `free` accepts NULL; memory that the
+ * device has not given by `alloc` or omp_target_alloc, or that was freed before,
+ * is INVALID. */
 ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
                                   ompjit_error *err);
 ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,

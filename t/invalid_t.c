@@ -142,6 +142,15 @@ static void devices(void)
     NO(ompjit_device_alloc(NULL, 8, &bytes, &err));
     NO(ompjit_device_alloc(dev, 8, NULL, &err));
     NO(ompjit_device_free(NULL, NULL, &err));
+    NO(ompjit_device_free(dev, data, &err));
+    NO(ompjit_device_free(dev, (void *)8, &err));
+    ok(!ompjit_device_alloc(dev, 300000, &bytes, &err) &&
+           !ompjit_device_free(dev, bytes, &err), "memory is freed");
+    NO(ompjit_device_free(dev, bytes, &err));
+    ok(!ompjit_device_alloc(foreign, 8, &bytes, &err), "and not by others");
+    NO(ompjit_device_free(dev, bytes, &err));
+    ok(!ompjit_device_free(foreign, bytes, &err), "but by its device");
+    bytes = NULL;
     NO(ompjit_device_upload(NULL, data, data, 4, &err));
     NO(ompjit_device_upload(dev, NULL, data, 4, &err));
     NO(ompjit_device_upload(dev, data, NULL, 4, &err));

@@ -43,6 +43,7 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->state = state;
     pthread_mutex_init(&dev->lock, NULL);
     pthread_mutex_init(&dev->open_lock, NULL);
+    pthread_mutex_init(&dev->allocations_lock, NULL);
     ctx->devices[ctx->ndevices++] = dev;
     *out = dev;
     return OMPJIT_OK;
@@ -55,8 +56,10 @@ void ompjit__devices_free(ompjit_context *ctx)
         ompjit__present_free(dev, dev->present);
         ompjit__environments_free(dev);
         dev->ops->close(dev);
+        ompjit__allocations_free(dev);
         pthread_mutex_destroy(&dev->lock);
         pthread_mutex_destroy(&dev->open_lock);
+        pthread_mutex_destroy(&dev->allocations_lock);
         free(dev);
     }
     free(ctx->devices);
@@ -254,7 +257,7 @@ ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
     NOT_NULL(dev);
     NOT_NULL(ptr);
     ompjit_status status = ompjit__device_ready(dev, err);
-    return status ? status : dev->ops->alloc(dev, size, ptr, err);
+    return status ? status : ompjit__allocate(dev, size, ptr, err);
 }
 
 void ompjit__device_drop(ompjit_device *dev, void *memory)
@@ -268,7 +271,7 @@ ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
                                  ompjit_error *err)
 {
     NOT_NULL(dev);
-    return ptr ? dev->ops->free(dev, ptr, err) : OMPJIT_OK;
+    return ptr ? ompjit__deallocate(dev, ptr, err) : OMPJIT_OK;
 }
 
 ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,

@@ -86,6 +86,9 @@ typedef struct ompjit__device_ops {
     ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
                            ompjit_error *err);
     ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit_error *err);
+    /* `free` refuses what is no allocation. Else only what `alloc` has given may
+     * be passed to it, once. */
+    bool knows_allocations;
 
     /* The same for work in `queue` and what is ordered after it: memory may be
      * given that is free only when the queue comes to this point, and freed
@@ -268,6 +271,8 @@ struct ompjit_device {
     pthread_mutex_t lock; /* the operations' own, as is state             */
     void *state;
     struct ompjit__present *present; /* mapping/present_table.c */
+    void *allocations; /* the application's own; device/allocations.c     */
+    pthread_mutex_t allocations_lock;
     _Atomic(struct ompjit__environment_block *)
         environments[OMPJIT__ENVIRONMENTS]; /* launch/launch_environment.c */
 };
@@ -290,6 +295,15 @@ ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err);
 /* Frees memory where there is nobody to take an error: it goes to the log.
  * device/device.c */
 void ompjit__device_drop(ompjit_device *dev, void *memory);
+/* Memory that the application asks for and frees, of a device that is ready.
+ * INVALID where it was not allocated here, or was freed before; any thread may
+ * call both. device/allocations.c */
+ompjit_status ompjit__allocate(ompjit_device *dev, size_t size, void **ptr,
+                               ompjit_error *err);
+ompjit_status ompjit__deallocate(ompjit_device *dev, void *ptr,
+                                 ompjit_error *err);
+/* Forgets what was allocated; the memory itself stays. device/allocations.c */
+void ompjit__allocations_free(ompjit_device *dev);
 /* What kernels are told about the device they run on, once it is ready.
  * device/device.c */
 ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);

@@ -70,7 +70,7 @@ static void *device_alloc(ompjit_context *ctx, ompjit_device *dev, size_t size)
 {
     void *ptr;
     ompjit_error err;
-    if (!dev->ops->alloc(dev, size, &ptr, &err))
+    if (!ompjit__allocate(dev, size, &ptr, &err))
         return ptr;
     ompjit__log(ctx, "omp_target_alloc: %s", err.text);
     return NULL;
@@ -101,7 +101,7 @@ void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
         free(ptr);
         break;
     case OMPJIT__ON_DEVICE:
-        if (dev->ops->free(dev, ptr, &err))
+        if (ompjit__deallocate(dev, ptr, &err))
             ompjit__log(ctx, "omp_target_free: %s", err.text);
         break;
     case OMPJIT__NOWHERE:

@@ -483,6 +483,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .info = gpu_info,
     .alloc = gpu_alloc,
     .free = gpu_free,
+    .knows_allocations = true,
     .alloc_queued = gpu_alloc_queued,
     .free_queued = gpu_free_queued,
     .alloc_host = ompjit__gpu_alloc_host,

@@ -129,13 +129,10 @@ static ompjit_status host_free(ompjit_device *dev, void *ptr, ompjit_error *err)
         ompjit__host_blocks_free(&host->blocks, ptr);
     else if (!dev->ctx->check)
         free(ptr);
-    else if (ptr)
+    else if (ptr) {
         ompjit__lost_report(dev->ctx->check, ptr);
-    if (dev->ctx->check && ptr && !ompjit__memory_end(&dev->ctx->check->memory, ptr))
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
-                            "host device: %p is freed, but is no device memory "
-                            "or was freed before",
-                            ptr);
+        ompjit__memory_end(&dev->ctx->check->memory, ptr);
+    }
     return OMPJIT_OK;
 }
 
