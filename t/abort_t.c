@@ -16,7 +16,9 @@
 #include "ompjit.h"
 #include "tap.h"
 
-/* Each kernel is endless where `how` is 0. */
+/* Each kernel is endless where `how` is 0, and says in x[64] that it runs: only
+ * then it can be aborted. */
+enum { RUNS = 64, N };
 static const char source[] =
     "#include <math.h>\n"
     "#include <omp.h>\n"
@@ -28,28 +30,32 @@ static const char source[] =
     "omp_nest_lock_t nest;\n"
     "volatile double sink;\n"
     "#pragma omp end declare target\n"
+    "#define BEGIN if (!how) { _Pragma(\"omp atomic write\") x[64] = 1; }\n"
     "void spin(int how, int *x) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: x[:64])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
     "  for (int i = 0; i < 64; i++) {\n"
     "    volatile int go = !how;\n"
+    "    BEGIN\n"
     "    while (go) ;\n"
     "    x[i]++;\n"
     "  }\n"
     "}\n"
     "void team(int how, int *x) {\n"
-    "#pragma omp target parallel map(tofrom: x[:64])\n"
+    "#pragma omp target parallel map(tofrom: x[:65])\n"
     "  {\n"
     "    volatile int go = !how && omp_get_thread_num() == 1;\n"
+    "    BEGIN\n"
     "    while (go) ;\n"
     "#pragma omp barrier\n"
     "    if (omp_get_thread_num() == 0) for (int i = 0; i < 64; i++) x[i]++;\n"
     "  }\n"
     "}\n"
     "void library(int how, int *x) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: x[:64])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
     "  for (int i = 0; i < 64; i++) {\n"
     "    volatile int go = !how;\n"
     "    char room[4000];\n"
+    "    BEGIN\n"
     "    while (go) {\n"
     "      sink = fmod(sink + 1e300, 3.25);\n"
     "      memset(room, i, sizeof room);\n"
@@ -61,15 +67,16 @@ static const char source[] =
     "  }\n"
     "}\n"
     "void waits(int how, int *x) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: x[:64])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
     "  for (int i = 0; i < 64; i++) {\n"
     "    volatile int go = !how;\n"
+    "    BEGIN\n"
     "    while (go) sleep(1000);\n"
     "    x[i]++;\n"
     "  }\n"
     "}\n"
     "void locked(int how, int *x) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: x[:64])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
     "  for (int i = 0; i < 64; i++) {\n"
     "#pragma omp critical\n"
     "    {\n"
@@ -77,6 +84,7 @@ static const char source[] =
     "      omp_set_nest_lock(&nest);\n"
     "      omp_set_nest_lock(&nest);\n"
     "      volatile int go = !how;\n"
+    "      BEGIN\n"
     "      while (go) ;\n"
     "      if (how == 2 && i == 63) __builtin_trap();\n"
     "      if (how == 3 && i == 63) *(volatile int *)8 = 1;\n"
@@ -88,7 +96,7 @@ static const char source[] =
     "  }\n"
     "}\n"
     "void one_fails(int how, int *x) {\n"
-    "#pragma omp target teams distribute parallel for map(tofrom: x[:64])\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
     "  for (int i = 0; i < 64; i++) {\n"
     "    volatile int go = !how && i < 40;\n"
     "    while (go) ;\n"
@@ -102,7 +110,12 @@ static ompjit_context *ctx;
 static ompjit_module *mod;
 static ompjit_device *dev;
 static ompjit_error err;
-static int x[64];
+static int x[N];
+
+static bool runs(void)
+{
+    return *(volatile int *)&x[RUNS];
+}
 
 static double now(void)
 {
@@ -134,6 +147,7 @@ static ompjit_status run(const char *name, int how, uint32_t limit_ms)
         {.name = "how", .type = OMPJIT_ARG_I32, .value.i32 = how},
         {.name = "x", .type = OMPJIT_ARG_POINTER, .value.p = x}};
     launch.run_limit_ms = limit_ms;
+    x[RUNS] = 0;
     return ompjit_kernel_launch(kernel_of(name), dev, &launch, args, 2, &err);
 }
 
@@ -162,7 +176,9 @@ struct aborter {
 static void *abort_soon(void *data)
 {
     struct aborter *a = data;
-    usleep(150000);
+    while (!runs())
+        usleep(1000);
+    usleep(50000);
     a->status = a->way == KERNEL ? ompjit_kernel_abort(kernel_of(a->name), NULL)
                                  : ompjit_device_abort(dev, NULL);
     return NULL;
@@ -174,6 +190,7 @@ static void by_thread(const char *name, enum way way)
     pthread_t thread;
     ok(works(name), "%s works", name);
     double begin = now();
+    x[RUNS] = 0;
     pthread_create(&thread, NULL, abort_soon, &a);
     ompjit_status status = run(name, 0, 0);
     pthread_join(thread, NULL);
@@ -194,18 +211,22 @@ static volatile int aborts;
 static void on_alarm(int number)
 {
     (void)number;
-    aborts += !ompjit_kernel_abort(to_abort, NULL);
+    if (runs() && !aborts)
+        aborts += !ompjit_kernel_abort(to_abort, NULL);
 }
 
 static void by_handler(const char *name)
 {
     struct sigaction action = {.sa_handler = on_alarm}, before;
-    struct itimerval soon = {.it_value = {.tv_usec = 150000}};
+    struct itimerval soon = {.it_value = {.tv_usec = 50000},
+                             .it_interval = {.tv_usec = 50000}};
     to_abort = kernel_of(name);
     aborts = 0;
     sigaction(SIGALRM, &action, &before);
     setitimer(ITIMER_REAL, &soon, NULL);
     ompjit_status status = run(name, 0, 0);
+    soon = (struct itimerval){0};
+    setitimer(ITIMER_REAL, &soon, NULL);
     sigaction(SIGALRM, &before, NULL);
     alarm(LONGEST); /* which the timer has taken the place of */
     ok(status == OMPJIT_ERR_ABORTED && aborts == 1,
@@ -228,6 +249,7 @@ static void bound(void)
     ok(!ompjit_kernel_bind(kernel_of("spin"), dev, &launch, args, 2, &b, &err),
        "bound");
     for (int round = 0; round < 3; round++) {
+        x[RUNS] = 0;
         pthread_create(&thread, NULL, abort_soon, &a);
         ok(ompjit_bound_run(b, &err) == OMPJIT_ERR_ABORTED,
            "a bound launch is aborted: %s", err.text);
@@ -314,7 +336,7 @@ static atomic_uint rounds, wrong;
 static void *keep_running(void *data)
 {
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-    int y[64] = {0};
+    int y[N] = {0};
     ompjit_error e;
     ompjit_arg args[] = {
         {.name = "how", .type = OMPJIT_ARG_I32, .value.i32 = 1},
