@@ -7,11 +7,15 @@
 // (device/host/host.c), since the other thread may be of another team.
 //
 // A loop waits if it reads the same place again by an atomic or volatile
-// access, and stores nothing but by atomic operations. A loop that repeats a
-// compare-and-exchange with what it has found (an atomic update) does not
-// wait: its own next round succeeds.
+// access, branches by what it reads, and stores nothing but by atomic
+// operations. A loop that only counts what it finds by an atomic update
+// branches by something else. A loop that repeats a compare-and-exchange with
+// what it has found (an atomic update) does not wait: its own next round
+// succeeds.
 #include <llvm-c/Core.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -96,7 +100,8 @@ class WaitLoop {
             for (Instruction &i : *block) {
                 if (!only_looks(i, MOST_CALLS) || is_update(i))
                     return false;
-                reads_again |= is_same_place(i);
+                reads_again =
+                    reads_again || (is_same_place(i) && decides(i));
             }
         return reads_again;
     }
@@ -106,6 +111,28 @@ class WaitLoop {
     {
         const auto *cas = dyn_cast<AtomicCmpXchgInst>(&i);
         return cas && !is_invariant(cas->getCompareOperand(), MOST_STEPS);
+    }
+
+    // Does a branch of the loop depend on it? Values that go through memory are
+    // followed through variables on the stack.
+    bool decides(Instruction &i) const
+    {
+        SmallSetVector<Value *, 16> found;
+        found.insert(&i);
+        for (size_t at = 0; at < found.size(); at++) {
+            auto *value = dyn_cast<Instruction>(found[at]);
+            if (value && value->isTerminator() && loop.contains(value) &&
+                value->getNumSuccessors() > 1)
+                return true;
+            if (value && value->mayWriteToMemory())
+                for (Value *operand : value->operands())
+                    if (auto *variable =
+                            dyn_cast<AllocaInst>(getUnderlyingObject(operand)))
+                        found.insert(variable);
+            for (User *user : found[at]->users())
+                found.insert(user);
+        }
+        return false;
     }
 
     // Is it an access to the place of the round before, here or in a function
