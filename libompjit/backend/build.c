@@ -424,6 +424,16 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
 
 #define CLEAN "function(sroa,early-cse,simplifycfg)"
 
+static ompjit_status openmp_opt(struct build *b, ompjit_error *err)
+{
+    ompjit__widen_memory_effects(b->m);
+    ompjit__mark_synchronization(b->m);
+    ompjit_status status = ompjit__run_passes(b->m, b->tm, "openmp-opt",
+                                              OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__unmark_synchronization(b->m);
+    return status;
+}
+
 /* Before LLVM's pipeline, whose own calls of openmp-opt do no more then: they
  * take most of the time of a module of several kernels. Where a kernel is
  * generic, it has to see all of the runtime: the calls of __kmpc_parallel_60,
@@ -434,18 +444,15 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
 static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
 {
     const char *passes =
-        b->spmd ? "globaldce,ipsccp,cgscc(inline," CLEAN "),globaldce,"
-                  "openmp-opt"
-                : "globaldce,always-inline," CLEAN ",openmp-opt";
+        b->spmd ? "globaldce,ipsccp,cgscc(inline," CLEAN "),globaldce"
+                : "globaldce,always-inline," CLEAN;
     ompjit_status status = OMPJIT_OK;
     if (!b->spmd) {
         status = ompjit__run_passes(b->m, b->tm, CLEAN, OMPJIT_STAGE_OPTIMIZE,
                                     err);
         ompjit__hand_over_values(b->m);
-        ompjit__widen_memory_effects(b->m);
         if (!status)
-            status = ompjit__run_passes(b->m, b->tm, "openmp-opt",
-                                        OMPJIT_STAGE_OPTIMIZE, err);
+            status = openmp_opt(b, err);
         ompjit__order_guarded_regions(b->m);
         ompjit__keep_generic(b->m, b->unit);
     }
@@ -453,6 +460,8 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
     if (!status)
         status = ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE,
                                     err);
+    if (!status)
+        status = openmp_opt(b, err);
     ompjit__forget_generic(b->m);
     return status;
 }
@@ -491,10 +500,10 @@ static ompjit_status drop_barriers(struct build *b, ompjit_error *err)
     if (ompjit__instruction_count(b->m) > MUCH)
         return OMPJIT_OK;
     ompjit__add_openmp_flags(b->m);
-    ompjit__widen_memory_effects(b->m);
-    ompjit_status status =
-        ompjit__run_passes(b->m, b->tm, "openmp-opt,function(simplifycfg)",
-                           OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit_status status = openmp_opt(b, err);
+    if (!status)
+        status = ompjit__run_passes(b->m, b->tm, "function(simplifycfg)",
+                                    OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__forget_stack_accesses(b->m);
     ompjit__drop_openmp_flags(b->m);
     return status;

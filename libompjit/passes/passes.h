@@ -139,6 +139,11 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
  * that it has thread 0 run alone. passes/guarded_regions.c */
 void ompjit__order_guarded_regions(LLVMModuleRef m);
 
+/* Around each run of openmp-opt: calls that tell it where threads synchronize.
+ * passes/synchronization.c */
+void ompjit__mark_synchronization(LLVMModuleRef m);
+void ompjit__unmark_synchronization(LLVMModuleRef m);
+
 /* Between two runs of openmp-opt: kernels that are generic after the first stay
  * so. It has by then made the code that asks for the mode, and constants of the
  * answers, which it does not take back. passes/exec_mode.c */
