@@ -248,9 +248,11 @@ typedef struct ompjit_context_options {
     const char *clang;       /* path of clang 22; NULL: OMPJIT_CLANG, else
                                 the one found by configure, else PATH      */
     unsigned time_limit;     /* seconds that a run of clang may take, and
-                                LLVM's work for one image or host half; 0:
-                                60, and any time for LLVM's work, as where
-                                keep_signals is set                        */
+                                LLVM's work for one image or host half, and
+                                ptxas's; 0: 60, and any time for LLVM and
+                                ptxas, as where keep_signals is set. NVRTC
+                                and nvJitLink work in this process, and
+                                nothing can stop them                      */
     ompjit_assembler assembler; /* AUTO: OMPJIT_ASSEMBLER, else the order  */
     ompjit_host_memory host_memory;
     ompjit_log_fn *log;      /* NULL: silent, or stderr where OMPJIT_LOG=1 */

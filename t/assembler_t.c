@@ -72,6 +72,9 @@ static const struct odd odd_rows[] = {
      "#!/bin/sh\necho \"Value 'sm_80' is not defined for option "
      "'gpu-name'\"\nexit 1\n",
      "sm_80", OMPJIT_ERR_UNAVAILABLE, "is too old", "not defined for option"},
+    {"a ptxas that does not end", OMPJIT_ASSEMBLER_PTXAS, "slow",
+     "#!/bin/sh\nexec sleep 1000\n", "sm_80", OMPJIT_ERR_TIMEOUT,
+     "did not end within 3 seconds", "slow/bin/ptxas"},
     {"a ptxas that is no program", OMPJIT_ASSEMBLER_PTXAS, "text", "\001\002",
      "sm_80", OMPJIT_ERR_UNAVAILABLE, "cannot run ", "text/bin/ptxas: "},
     {"an assembler with no such number", (ompjit_assembler)9, "none", NULL,
@@ -142,7 +145,8 @@ static void child(const struct odd *row, const char *folder, struct result *r)
 {
     ompjit__buf ptx = {0};
     struct ompjit_context ctx = {
-        .assembler = row->number, .log = keep_longest, .log_data = r};
+        .assembler = row->number, .llvm_limit = 3, .log = keep_longest,
+        .log_data = r};
     ompjit__image image = {0};
     set_up(row, folder);
     ompjit__buf_printf(&ptx, ".version 7.8\n");

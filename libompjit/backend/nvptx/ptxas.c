@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -103,16 +104,30 @@ static int start(const char *const *argv, const char *log, pid_t *pid)
     return cause;
 }
 
-/* Waits; whether it ended well. Where the application ignores SIGCHLD nobody
- * can tell, and the cubin's being there must do. */
-static bool ended_well(pid_t pid, ompjit__buf *log)
+/* Waits; with a limit in seconds (0: none) the program is killed after it. The
+ * result is that of waitpid. */
+static pid_t wait_for(pid_t pid, unsigned limit, int *how, bool *late)
+{
+    uint64_t deadline = ompjit__now() + limit * UINT64_C(1000000000);
+    pid_t got;
+    while (!(got = waitpid(pid, how, limit && !*late ? WNOHANG : 0)) ||
+           (got < 0 && errno == EINTR)) {
+        if (limit && !*late && ompjit__now() >= deadline) {
+            *late = true;
+            kill(pid, SIGKILL);
+        } else if (!got) {
+            poll(NULL, 0, 1);
+        }
+    }
+    return got;
+}
+
+/* Has it ended well? Where the application ignores SIGCHLD nobody can tell, and
+ * the cubin's being there must do. */
+static bool ended_well(pid_t pid, unsigned limit, bool *late, ompjit__buf *log)
 {
     int how = 0;
-    pid_t got;
-    do
-        got = waitpid(pid, &how, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
+    if (wait_for(pid, limit, &how, late) < 0)
         return true;
     if (WIFSIGNALED(how))
         ompjit__buf_printf(log, "ended by signal %d (%s)\n", WTERMSIG(how),
@@ -130,7 +145,12 @@ static ompjit_status run(const char *program, const struct workplace *w,
     if (cause)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_ASSEMBLE,
                             "cannot run %s: %s", program, strerror(cause));
-    bool well = ended_well(pid, &a->log);
+    unsigned limit = a->ctx ? a->ctx->llvm_limit : 0;
+    bool late = false, well = ended_well(pid, limit, &late, &a->log);
+    if (late)
+        return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_ASSEMBLE,
+                            "%s did not end within %u second%s", program,
+                            limit, limit == 1 ? "" : "s");
     ompjit_status status = ompjit__read_file(w->files[LOG], &a->log, err);
     if (status)
         return status;
