@@ -3,6 +3,8 @@
  * and that it never raises the most memory that is in use.
  */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "device/host/blocks.h"
 #include "tap.h"
@@ -75,8 +77,39 @@ static void is_bounded(void)
     ok(!b.n && !b.pooled, "nothing is left at the end");
 }
 
+static size_t resident(char *p, size_t size)
+{
+    static unsigned char pages[512 * MB / 4096];
+    size_t n = 0, page = (size_t)sysconf(_SC_PAGESIZE);
+    p += -(uintptr_t)p % page;
+    if (mincore(p, size - page, pages))
+        return size;
+    for (size_t i = 0; i < size / page - 1; i++)
+        n += pages[i] & 1;
+    return n * page;
+}
+
+static void stays_empty(void)
+{
+    ompjit__host_blocks b;
+    ompjit__host_blocks_init(&b);
+    char *p = ompjit__host_blocks_new(&b, ALIGN, 512 * MB);
+    size_t n = resident(p, 512 * MB);
+    ok(n <= 64 * MB, "of a block that nobody has used %zu MB are there",
+       n / MB);
+    ompjit__host_blocks_free(&b, p);
+    b.slow_blocks = 2;
+    p = ompjit__host_blocks_new(&b, ALIGN, 256 * MB);
+    n = resident(p, 256 * MB);
+    ok(n <= MB, "none asks for large pages where they are slow: %zu MB",
+       n / MB);
+    ompjit__host_blocks_free(&b, p);
+    ompjit__host_blocks_end(&b);
+}
+
 int main(void)
 {
+    stays_empty();
     serves();
     is_bounded();
     return done_testing();

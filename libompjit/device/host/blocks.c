@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device/host/blocks.h"
@@ -47,18 +48,42 @@ void ompjit__host_blocks_end(ompjit__host_blocks *b)
     pthread_mutex_destroy(&b->lock);
 }
 
+/* Writes to a page for the first time. Returns nanoseconds of CPU time. */
+static uint64_t time_first_touch(volatile char *page)
+{
+    struct timespec t[2];
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[0]);
+    *page = 0;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[1]);
+    return (uint64_t)(t[1].tv_sec - t[0].tv_sec) * 1000000000u +
+           (uint64_t)t[1].tv_nsec - (uint64_t)t[0].tv_nsec;
+}
+
 /* Arrays take large pages, where the system gives some to who asks: what goes
  * through several of them in blocks needs more small ones than a processor
- * remembers. */
-static void use_large_pages(void *p, size_t size)
+ * remembers. In a virtual machine a large page can cost several times as much
+ * as the small ones in its place, when the host has to find memory for it. So
+ * a large block asks for its parts one after another, and for no more when the
+ * first page of a part has been slow. Under the lock. */
+static void use_large_pages(ompjit__host_blocks *b, void *p, size_t size)
 {
-    enum { LARGE_PAGE = 2 << 20 };
+    enum { LARGE_PAGE = 2 << 20, LEAST_PART = 4 * LARGE_PAGE, PARTS = 16 };
+    enum { SLOW = 1000000 /* ns */, SLOW_BLOCKS = 2 /* until none asks */ };
     uintptr_t begin = (uintptr_t)p + LARGE_PAGE - 1;
     uintptr_t end = (uintptr_t)p + size;
     begin -= begin % LARGE_PAGE;
     end -= end % LARGE_PAGE;
-    if (begin < end)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    size_t part = size / PARTS < LEAST_PART ? LEAST_PART : size / PARTS;
+    part -= part % LARGE_PAGE;
+    for (; begin < end && b->slow_blocks < SLOW_BLOCKS; begin += part) {
+        size_t length = end - begin < part ? end - begin : part;
+        madvise((void *)begin, length, MADV_HUGEPAGE);
+        if (time_first_touch((char *)begin) > SLOW) {
+            madvise((void *)begin, length, MADV_NOHUGEPAGE);
+            b->slow_blocks++;
+            return;
+        }
+    }
 }
 
 /* The smallest block that fits and wastes little, and of equals the one freed
@@ -94,7 +119,7 @@ static void *allocate(ompjit__host_blocks *b, size_t align, size_t size)
     }
     if (!p)
         return NULL;
-    use_large_pages(p, size);
+    use_large_pages(b, p, size);
     b->live += malloc_usable_size(p);
     return p;
 }

@@ -17,6 +17,7 @@ typedef struct ompjit__host_blocks {
                                   were in use at a time                     */
     size_t most;               /* bytes that the pool keeps at most         */
     uint64_t frees;            /* so far: the pool's clock                  */
+    unsigned slow_blocks;      /* whose large pages came slowly             */
     unsigned n;
     struct ompjit__pooled {
         void *block;
