@@ -36,9 +36,42 @@ static const char before[] =
     "static void run(pair *s) {\n"
     "#pragma omp target data map(to: s->x[:N]) map(tofrom: s->y[:N])\n"
     "  for (int k = 0; k < s->n; k++) add(s->y, s->x); }\n"
+    "typedef struct { int n; double dt, *x, *y; } state;\n"
     "static void run_globals(void) {\n"
     "#pragma omp target data map(to: A[:N]) map(tofrom: B[:N])\n"
     "  { add(B, A); printf(\"# %d\\n\", N); add(B, A); } }\n";
+
+/* Each row with a `state` has these functions of its own: data that a function
+ * maps is shared if none of its callers can tell. */
+static const char own[] =
+    "static double *keep(double *p) { static double *kept;\n"
+    "  double *was = kept; kept = p; return was; }\n"
+    "static double *field(double v) { double *p = malloc(N * sizeof *p);\n"
+    "  fill(p, v); return p; }\n"
+    "static state *make_state(void) { state *s = malloc(sizeof *s); s->n = N;\n"
+    "  s->dt = 1; s->x = field(1); s->y = field(2); return s; }\n"
+    "static void map_in(state *s) {\n"
+    "#pragma omp target enter data map(to: s->x[:s->n], s->y[:s->n])\n}\n"
+    "static void map_out(state *s) {\n"
+    "#pragma omp target exit data map(from: s->x[:s->n]) "
+    "map(delete: s->y[:s->n])\n}\n"
+    "static void step(state *s) { double *x = s->x, *y = s->y, t = s->dt;\n"
+    "#pragma omp target teams distribute parallel for\n"
+    "  for (int i = 0; i < N; i++) { x[i] += t * y[i]; y[i]++; } }\n"
+    "static void steps(state *s) {\n"
+    "#pragma omp target data map(tofrom: s->x[:N]) map(to: s->y[:N])\n"
+    "  for (int k = 0; k < 3; k++) { step(s); s->dt /= 2; } }\n"
+    "static void drop(state *s) { free(s->x); free(s->y); free(s); }\n"
+    "static double end(state *s) { double v = s->x[5];\n"
+    "  drop(s); return v; }\n"
+    "static double peek(double *p) { return p[5]; }\n"
+    "static void enter_one(double *p, int n) {\n"
+    "#pragma omp target enter data map(to: p[:n])\n}\n"
+    "static void enter_again(double *p, int n) {\n"
+    "#pragma omp target enter data map(to: p[:n])\n}\n";
+static const char *const owned[] = {"keep", "field", "make_state", "map_in",
+                                    "map_out", "step", "steps", "drop", "end",
+                                    "peek", "enter_one", "enter_again"};
 
 #define TDPF "\n#pragma omp target teams distribute parallel for "
 #define OMP(text) "\n#pragma omp " text "\n"
@@ -116,8 +149,69 @@ static const struct {
      "map(release: a[:N])") "return b[5];"},
     {"region_inside", 0, OMP("target data map(to: a[:N]) map(tofrom: b[:N])")
      "twice(a, b, N); return b[5];"},
+    {"region_scratch", 0,
+     OMP("target data map(alloc: c[:N]) map(tofrom: b[:N])")
+     "{" TDPF "\n" FOR "c[i] = b[i];" TDPF "\n" FOR "b[i] += c[i]; }"
+     "free(c); return b[5];"},
+    {"region_scalars", 0, "state *s = make_state(); steps(s); return end(s);"},
+    {"region_parallel", 0, "double s = 0;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     OMP("parallel for reduction(+: s)") FOR "s += i;"
+     TDPF "\n" FOR "a[i]++; } return s + a[5];"},
+    {"enter_in_function", 0, "state *s = make_state(); map_in(s);"
+     "for (int k = 0; k < 3; k++) { step(s); s->dt /= 2; }"
+     "map_out(s); return end(s);"},
+    {"enter_and_update", 0, "state *s = make_state(); map_in(s); step(s);"
+     OMP("target update from(s->x[:s->n])") "double v = peek(s->x);"
+     "step(s); map_out(s); return v * end(s);"},
+
+    /* the walk takes objects of one allocation for each other */
+    {"enter_of_two", 4, "state *s = make_state(), *t = make_state();"
+     "map_in(s), map_in(t); step(s), step(t); map_out(s), map_out(t);"
+     "return end(s) * end(t);"},
 
     /* and those that one can tell */
+    {"tells_scalar_in_array", 1, "holder *h = malloc(sizeof *h);"
+     "h->p = h->rest; fill(h->rest, 1); double *p = h->p;"
+     OMP("target data map(tofrom: p[:N])") "{" TDPF "\n" FOR "p[i] *= 2;"
+     "h->rest[5] = 1; } return h->rest[5];"},
+    {"tells_read_in_caller", 1, "state *s = make_state(); map_in(s); step(s);"
+     "double v = peek(s->x); map_out(s); return v * end(s);"},
+    {"tells_write_in_caller", 1, "state *s = make_state(); map_in(s);"
+     "s->x[5] = 70; step(s); map_out(s); return end(s);"},
+    {"tells_read_of_deleted", 1, "state *s = make_state(); map_in(s); step(s);"
+     "map_out(s); return s->y[5] * end(s);"},
+    {"tells_mapped_again", 2, "state *s = make_state(); map_in(s); step(s);"
+     "map_out(s); map_in(s); step(s); map_out(s); return end(s);"},
+    {"tells_kept_alias", 1, "state *s = make_state(); keep(s->x); map_in(s);"
+     "step(s); double v = peek(keep(0)); map_out(s); return v * end(s);"},
+    {"tells_less_in_end", 1, "state *s = make_state(); map_in(s); step(s);"
+     "s->n = 5; map_out(s); double v = s->x[9]; return v * end(s);"},
+    {"tells_less_updated", 1, "state *s = make_state(); map_in(s); step(s);"
+     "s->n = 5;" OMP("target update from(s->x[:s->n])") "double v = s->x[9];"
+     "s->n = N; map_out(s); return v * end(s);"},
+    {"tells_updated_other", 4, "state *s = make_state(), *t = make_state();"
+     "map_in(s), map_in(t); step(s), step(t);"
+     OMP("target update from(s->x[:s->n])") "double v = peek(t->x);"
+     "map_out(s), map_out(t); return v * end(s) * end(t);"},
+    {"tells_moved_field", 1, "state *s = make_state(); map_in(s); step(s);"
+     "double *was = s->x; s->x = b;" OMP("target update from(s->x[:s->n])")
+     "double v = was[5]; s->x = was; map_out(s); return v * end(s);"},
+    {"tells_two_counts", 1, "double *p = field(1); enter_one(p, N);"
+     "enter_again(p, N);" TDPF "\n" FOR "p[i]++;"
+     OMP("target exit data map(from: p[:N])") "double v = p[5];"
+     OMP("target exit data map(from: p[:N])") "return v * p[5];"},
+    {"tells_by_pointer", 1, "state *s = make_state();"
+     "double (*f)(double *) = n > 2 ? peek : 0; map_in(s); step(s);"
+     "double v = f(s->x); map_out(s); return v * end(s);"},
+    {"tells_parallel_read", 1, "double s = 0;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     OMP("parallel for reduction(+: s)") FOR "s += a[i]; }"
+     "return s * a[5];"},
+    {"tells_scratch_read", 1,
+     OMP("target data map(alloc: c[:N]) map(tofrom: b[:N])")
+     "{" TDPF "\n" FOR "c[i] = b[i];" TDPF "\n" FOR "b[i] += c[i]; }"
+     "return c[5] * b[5];"},
     {"tells_host_read", 1, "double s;" OMP("target data map(tofrom: a[:N])")
      "{" TDPF "\n" FOR "a[i]++; s = a[5]; } return s * a[5];"},
     {"tells_read_by_alias", 1, "double s, *p = N > 1 ? a : b;"
@@ -227,11 +321,21 @@ static ompjit_module *compile(ompjit_host_memory memory, const char *source,
     return mod;
 }
 
+static void give_own(ompjit__buf *text, const char *name, const char *body)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(owned); i++)
+        ompjit__buf_printf(text, "#undef %s\n#define %s %s_%s\n", owned[i],
+                           owned[i], owned[i], name);
+    if (strstr(body, "make_state()") || strstr(body, "field("))
+        ompjit__buf_printf(text, "%s", own);
+}
+
 static char *source(void)
 {
     ompjit__buf text = {0};
     ompjit__buf_printf(&text, "%s", before);
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        give_own(&text, rows[i].name, rows[i].body);
         ompjit__buf_printf(
             &text,
             "double f_%s(int n) {\n"
@@ -241,6 +345,7 @@ static char *source(void)
             "fill(a, 1), fill(b, 100), fill(c, 1000);\n"
             "%s\n}\n",
             rows[i].name, rows[i].body);
+    }
     return text.data;
 }
 

@@ -244,6 +244,9 @@ enum ompjit__map_flag {
 
 /* Ours: no program can tell the entry's storage from a copy (share.c). */
 #define OMPJIT__MAP_UNSEEN UINT64_C(0x10000000000)
+/* The same where nothing but the host half itself calls other functions of its
+ * than main. */
+#define OMPJIT__MAP_UNSEEN_IN_MAIN UINT64_C(0x20000000000)
 
 /* Ours: the offset of a strided section's first dimension is this and the
  * number of dimensions where repair.c has been; the offset of the last one is

@@ -189,9 +189,12 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
     void *address;
     if (!status)
         status = ompjit__hostjit_lookup(mod->hostjit, name, &address, err);
-    if (!status)
-        *fn = (void (*)(void))address;
-    return status;
+    if (status)
+        return status;
+    if (strcmp(name, "main"))
+        atomic_store(&mod->ctx->hands_out_functions, true);
+    *fn = (void (*)(void))address;
+    return OMPJIT_OK;
 }
 
 /* ------------------------------------------------------------------ emit */

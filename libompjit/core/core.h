@@ -270,6 +270,7 @@ struct ompjit_context {
 
     ompjit_device **devices;   /* set once, under lock                     */
     unsigned ndevices;
+    atomic_bool hands_out_functions; /* of host halves: others than main */
     atomic_bool devices_known;
 
     ompjit__frontend *frontend; /* NULL until first needed                 */

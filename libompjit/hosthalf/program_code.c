@@ -92,7 +92,7 @@ static ompjit_status compile_module(ompjit__hostjit *h, LLVMModuleRef m,
     char passes[] = "default<O3>";
     passes[sizeof "default<O" - 1] = (char)('0' + (level > 3 ? 3 : level));
     uint64_t start = ompjit__now();
-    ompjit__host_share(m, &h->mod->unit);
+    ompjit__host_share(h->mod->ctx, m, &h->mod->unit);
     ompjit_status status = ompjit__host_prepare(m, tm, &h->made.half, err);
     stage_done(h, OMPJIT_STAGE_READ, &start);
     if (!status)

@@ -50,7 +50,8 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
 void ompjit__host_repair(LLVMModuleRef m);
 /* Marks the entries of data regions that no program can tell from a copy;
  * before anything else. share.c */
-void ompjit__host_share(LLVMModuleRef m, const ompjit__unit *unit);
+void ompjit__host_share(ompjit_context *ctx, LLVMModuleRef m,
+                        const ompjit__unit *unit);
 void ompjit__host_half_free(ompjit__host_half *half);
 
 /* A host half that is compiled, and not linked yet. */

@@ -98,14 +98,17 @@ static bool is_only_read(const ompjit__construct *c, const ompjit__item *it)
 /* Storage that several entries share is like the least of them. */
 static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
 {
+    uint64_t unseen = OMPJIT__MAP_UNSEEN;
+    if (!atomic_load(&c->dev->ctx->hands_out_functions))
+        unseen |= OMPJIT__MAP_UNSEEN_IN_MAIN;
     for (size_t i = 0; i < c->n; i++) {
         const ompjit__item *other = &c->items[i];
         if (!ompjit__item_private(other) &&
-            !(other->type & (OMPJIT__MAP_UNSEEN | OMPJIT__MAP_ATTACH)) &&
+            !(other->type & (unseen | OMPJIT__MAP_ATTACH)) &&
             meets(other, it))
             return false;
     }
-    return it->type & OMPJIT__MAP_UNSEEN;
+    return it->type & unseen;
 }
 
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "passes/hosthalf/call.h"
 #include "passes/hosthalf/place.h"
 
 enum { DEEP = 12 };
@@ -54,10 +55,57 @@ bool ompjit__place_is_fresh(LLVMValueRef call)
     return false;
 }
 
+/* ------------------------------------------------------------------- types */
+
+/* True for accesses by type: those as char are not. */
+static bool has_type(unsigned tbaa, LLVMValueRef i)
+{
+    LLVMValueRef tag = LLVMGetMetadata(i, tbaa);
+    unsigned n = tag ? (unsigned)LLVMGetMDNodeNumOperands(tag) : 0;
+    LLVMValueRef operands[8], names[8];
+    if (n < 3 || n > 8)
+        return false;
+    LLVMGetMDNodeOperands(tag, operands);
+    if (!operands[1] || !LLVMIsAMDNode(operands[1]))
+        return false;
+    n = (unsigned)LLVMGetMDNodeNumOperands(operands[1]);
+    if (!n || n > 8)
+        return false;
+    LLVMGetMDNodeOperands(operands[1], names);
+    unsigned length = 0;
+    const char *name =
+        names[0] ? LLVMGetMDString(names[0], &length) : NULL;
+    return name && !(length == 15 && !memcmp(name, "omnipotent char", 15));
+}
+
+bool ompjit__is_scalar_type(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind ||
+           (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) > 8);
+}
+
+LLVMTypeRef ompjit__access_type(unsigned tbaa, LLVMValueRef access)
+{
+    LLVMTypeRef type = LLVMIsAStoreInst(access)
+                           ? LLVMTypeOf(LLVMGetOperand(access, 0))
+                           : LLVMTypeOf(access);
+    bool scalar = ompjit__is_scalar_type(type) ||
+                  LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+    return scalar && has_type(tbaa, access) ? type : NULL;
+}
+
+unsigned ompjit__tbaa_kind(LLVMModuleRef m)
+{
+    static const char name[] = "tbaa";
+    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name,
+                                    sizeof name - 1);
+}
+
 /* ---------------------------------------------------------------- offsets */
 
-/* The bytes that a GEP adds; false: they are not constant. */
-static bool gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *sum)
+bool ompjit__gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep,
+                        int64_t *sum)
 {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
     for (int i = 1; i < LLVMGetNumOperands(gep); i++) {
@@ -88,7 +136,7 @@ LLVMValueRef ompjit__variable_at(LLVMTargetDataRef layout,
     *at = 0;
     for (; is_gep(address) || is_cast(address);
          address = LLVMGetOperand(address, 0))
-        if (is_gep(address) && !gep_offset(layout, address, at))
+        if (is_gep(address) && !ompjit__gep_offset(layout, address, at))
             return NULL;
     return LLVMIsAAllocaInst(address) ? address : NULL;
 }
@@ -276,7 +324,7 @@ static LLVMValueRef stored_in(LLVMTargetDataRef layout, LLVMValueRef v,
         LLVMValueRef user = LLVMGetUser(u), more = NULL;
         int64_t by = 0;
         if (is_gep(user) && depth) {
-            if (!gep_offset(layout, user, &by))
+            if (!ompjit__gep_offset(layout, user, &by))
                 *several = true;
             else
                 more = stored_in(layout, user, at - by, several, depth - 1);
@@ -319,6 +367,57 @@ static ompjit__place root_of(const ompjit__frame *frame, LLVMValueRef v)
     return p;
 }
 
+/* ------------------------------------------------------------------- kept */
+
+static bool is_own_variable(LLVMValueRef pointer)
+{
+    while (is_gep(pointer))
+        pointer = LLVMGetOperand(pointer, 0);
+    return LLVMIsAAllocaInst(pointer);
+}
+
+static bool changes_memory(LLVMValueRef i)
+{
+    if (LLVMIsAStoreInst(i))
+        return !is_own_variable(LLVMGetOperand(i, 1));
+    if (LLVMIsAMemIntrinsic(i))
+        return !is_own_variable(LLVMGetOperand(i, 0));
+    if (is_call(i))
+        return ompjit__call_class_of(ompjit__callee_name(i)) >
+               OMPJIT__CALL_READS;
+    return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i);
+}
+
+/* Where a block goes on that has one way on, if no other block goes there. */
+static LLVMValueRef only_next(LLVMValueRef end)
+{
+    bool one = (LLVMIsABranchInst(end) && !LLVMIsConditional(end)) ||
+               LLVMIsAInvokeInst(end);
+    LLVMBasicBlockRef next = one ? LLVMGetSuccessor(end, 0) : NULL;
+    LLVMUseRef u =
+        next ? LLVMGetFirstUse(LLVMBasicBlockAsValue(next)) : NULL;
+    return u && !LLVMGetNextUse(u) ? LLVMGetFirstInstruction(next) : NULL;
+}
+
+bool ompjit__place_is_kept(const ompjit__frame *frame, LLVMValueRef variable)
+{
+    enum { MOST_STEPS = 1000 };
+    LLVMValueRef i = NULL;
+    for (LLVMUseRef u = LLVMGetFirstUse(variable); u && !i;
+         u = LLVMGetNextUse(u))
+        if (LLVMIsAStoreInst(LLVMGetUser(u)) &&
+            LLVMGetOperand(LLVMGetUser(u), 1) == variable)
+            i = LLVMGetUser(u);
+    for (int k = 0; i && frame->from && k < MOST_STEPS; k++) {
+        if (i == frame->from)
+            return true;
+        if (changes_memory(i) && k)
+            return false;
+        i = LLVMIsATerminatorInst(i) ? only_next(i) : LLVMGetNextInstruction(i);
+    }
+    return false;
+}
+
 static ompjit__place loaded_by(const ompjit__frame *frame, LLVMValueRef load,
                                unsigned depth)
 {
@@ -329,7 +428,9 @@ static ompjit__place loaded_by(const ompjit__frame *frame, LLVMValueRef load,
         held = find(frame, original, depth);
     /* What has been loaded before the walk began may be another pointer. */
     if (held.root && (!held.loads || frame->caller ||
-                      frame->was_stored(frame->data, LLVMGetOperand(load, 0))))
+                      frame->was_stored(frame->data, LLVMGetOperand(load, 0)) ||
+                      (frame->resolves &&
+                       ompjit__place_is_kept(frame, LLVMGetOperand(load, 0)))))
         return held;
     ompjit__place p = find(frame, LLVMGetOperand(load, 0), depth);
     if (!p.root || !p.exact || p.loads == OMPJIT__PLACE_LOADS)
@@ -351,7 +452,7 @@ static ompjit__place find(const ompjit__frame *frame, LLVMValueRef v,
     if (!is_gep(v))
         return root_of(frame, v);
     p = find(frame, LLVMGetOperand(v, 0), depth - 1);
-    p.exact = p.exact && gep_offset(frame->layout, v, &p.at[p.loads]);
+    p.exact = p.exact && ompjit__gep_offset(frame->layout, v, &p.at[p.loads]);
     return p;
 }
 

@@ -3,8 +3,8 @@
  * Where a pointer of unoptimized host code points, as far as that can be said
  * without running it: share.c compares such places.
  */
-#ifndef OMPJIT_OFFLOAD_HOST_PLACE_H
-#define OMPJIT_OFFLOAD_HOST_PLACE_H
+#ifndef OMPJIT_PASSES_HOSTHALF_PLACE_H
+#define OMPJIT_PASSES_HOSTHALF_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-enum { OMPJIT__PLACE_LOADS = 4, OMPJIT__PLACE_ARGS = 32 };
+enum { OMPJIT__PLACE_LOADS = 6, OMPJIT__PLACE_ARGS = 32 };
 
 /* Begins at the root: a local or global variable, a parameter of the outermost
  * function, or a call's result. at[0] bytes behind it a pointer is loaded,
@@ -27,8 +27,12 @@ typedef struct ompjit__place {
 /* A function that is walked through, called by another one or the outermost. */
 typedef struct ompjit__frame {
     const struct ompjit__frame *caller;
-    LLVMValueRef f;
+    LLVMValueRef f, call; /* call: in the caller; NULL: not one of f's own */
     LLVMTargetDataRef layout;
+    LLVMValueRef from; /* the call behind which the outermost function's walk
+                          began                                             */
+    bool resolves; /* variables that hold then what they were computed from
+                      stand for that                                         */
     ompjit__place args[OMPJIT__PLACE_ARGS];
     unsigned depth;
     /* Is the variable of the outermost function stored where the walk was? */
@@ -38,6 +42,9 @@ typedef struct ompjit__frame {
 
 ompjit__place ompjit__place_of(const ompjit__frame *frame,
                                LLVMValueRef pointer);
+/* Is what the variable of the outermost function is computed from the same at
+ * frame->from as when it was stored, for the only time? */
+bool ompjit__place_is_kept(const ompjit__frame *frame, LLVMValueRef variable);
 /* The value that a variable always has, where it is stored once; else v. */
 LLVMValueRef ompjit__place_original(LLVMValueRef v);
 /* Does the program use the variable's address other than to load, store and
@@ -51,8 +58,16 @@ bool ompjit__place_is_fresh(LLVMValueRef call);
 /* The name of the function that a call calls; "": it is not known. */
 const char *ompjit__callee_name(LLVMValueRef call);
 
+unsigned ompjit__tbaa_kind(LLVMModuleRef m);
+/* The type that a load or store has by the language's rules; NULL: any. */
+LLVMTypeRef ompjit__access_type(unsigned tbaa, LLVMValueRef access);
+bool ompjit__is_scalar_type(LLVMTypeRef type);
+
 /* An array of pointers that the program hands to the offloading runtime. */
 bool ompjit__is_offload_array(LLVMValueRef variable);
+/* Adds the bytes that a GEP does; false: they are not constant. */
+bool ompjit__gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep,
+                        int64_t *sum);
 /* The variable that the address lies in, and the offset; NULL: none, or not
  * known where. */
 LLVMValueRef ompjit__variable_at(LLVMTargetDataRef layout,

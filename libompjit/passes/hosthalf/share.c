@@ -10,25 +10,27 @@
  *   DEVICE  the device's is newer: the host must not read its own
  *   HOST    the host's is newer: kernels must not run
  *   ENDED   the mapping is over
+ *   STALE   it is over, and the host's would have older values: they must not
+ *           be read before the storage is freed
  *
  * What of these is possible is a set. What breaks a rule spoils the entry, and
  * so does what the walk does not understand. Kernels are known by
- * frontend/describe/writes.c. Accesses are told apart by what they are accesses
- * to (place.h), and by their types as C has it (strict aliasing).
+ * frontend/describe/writes.c. Accesses are told apart by what they are accesses to
+ * (place.h), and by their types as C has it (strict aliasing).
  *
  * Requires a host half as clang made it, of unoptimized code.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/offload.h"
-#include "passes/hosthalf/place.h"
+#include "passes/hosthalf/call.h"
+#include "passes/hosthalf/walk.h"
 #include "hosthalf/program_code.h"
 
-enum { SAME = 1, DEVICE = 2, HOST = 4, ENDED = 8 };
-enum { MOST_ENTRIES = 32, MOST_STORED = 128, DEEP = 12, MOST_STEPS = 100000 };
-
-enum class { NOTHING, READS, WRITES, FREES, ANYTHING };
+enum { SAME = 1, DEVICE = 2, HOST = 4, ENDED = 8, STALE = 16 };
+enum { LIVE = SAME | DEVICE | HOST };
+enum { MOST_ENTRIES = OMPJIT__WALK_ENTRIES, DEEP = 24, MOST_STEPS = 2000000 };
+enum { MOST_MEMOS = 256 };
 
 /* For each entry a set. */
 typedef struct state {
@@ -36,45 +38,7 @@ typedef struct state {
 } state;
 
 /* Operands of __tgt_target_data_* from the left. */
-enum { DEVICE_NUMBER = 1, COUNT, BASES, BEGINS, SIZES, TYPES, MAPPERS = 8 };
-
-struct entry {
-    ompjit__place begin;
-    LLVMValueRef size;
-    LLVMTypeRef element; /* of scalars; NULL: not known */
-    uint64_t type;
-};
-
-/* One mapping call's arrays. */
-struct maps {
-    LLVMValueRef bases, begins, sizes, types;
-    unsigned n;
-};
-
-struct walk {
-    const ompjit__unit *unit;
-    LLVMTargetDataRef layout;
-    unsigned tbaa; /* the kind of metadata */
-    LLVMValueRef begin, device;
-    bool structured; /* its end has the same arrays */
-    struct maps maps;
-    struct entry entries[MOST_ENTRIES];
-    unsigned n;
-    uint32_t spoilt; /* a bit for each entry */
-    bool learns;     /* something new of the rest: then it walks again */
-    LLVMValueRef stored[MOST_STORED]; /* roots that are stored to */
-    unsigned nstored;
-    LLVMValueRef called[MOST_STORED]; /* calls that return a pointer, which is
-                                         another one each time            */
-    unsigned ncalled;
-    bool stores_anywhere; /* and places that are not known */
-    unsigned steps;
-};
-
-static bool is_call(LLVMValueRef v)
-{
-    return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
-}
+enum { DEVICE_NUMBER = 1, BASES = 3, TYPES = 6 };
 
 static bool has_storage(uint64_t type)
 {
@@ -82,160 +46,42 @@ static bool has_storage(uint64_t type)
                      OMPJIT__MAP_PRIVATE));
 }
 
-static void spoil(struct walk *w, unsigned i)
+void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why)
 {
+    if (!w->why[i]) {
+        w->why[i] = why;
+        w->where[i] = w->now;
+    }
     w->spoilt |= UINT32_C(1) << i;
 }
 
-static void spoil_all(struct walk *w)
+void ompjit__walk_spoil_all(ompjit__walk *w, const char *why)
 {
+    for (unsigned i = 0; i < w->n; i++)
+        ompjit__walk_spoil(w, i, why);
     w->spoilt = UINT32_MAX;
 }
 
-/* ------------------------------------------------------------------ places */
-
-static bool was_stored(const void *data, LLVMValueRef root)
+static uint32_t all_entries(const ompjit__walk *w)
 {
-    const struct walk *w = data;
-    for (unsigned i = 0; i < w->nstored; i++)
-        if (w->stored[i] == root)
-            return true;
-    return false;
+    return w->n < 32 ? (UINT32_C(1) << w->n) - 1 : UINT32_MAX;
 }
 
-static void note_store(struct walk *w, const ompjit__place *p)
+/* Those of the entries that may be in one of the states. */
+static uint32_t those(const ompjit__walk *w, const state *s, uint32_t all,
+                      unsigned char states)
 {
-    if (!w->learns)
-        return;
-    if (!p->root || p->loads || LLVMIsAArgument(p->root))
-        w->stores_anywhere = true;
-    else if (!was_stored(w, p->root) && w->nstored < MOST_STORED)
-        w->stored[w->nstored++] = p->root;
-    else if (!was_stored(w, p->root))
-        spoil_all(w);
+    for (unsigned i = 0; i < w->n; i++)
+        if (!(s->of[i] & states))
+            all &= ~(UINT32_C(1) << i);
+    return all;
 }
 
-static bool was_called(const struct walk *w, LLVMValueRef call)
+static void spoil_these(ompjit__walk *w, uint32_t all, const char *why)
 {
-    for (unsigned i = 0; i < w->ncalled; i++)
-        if (w->called[i] == call)
-            return true;
-    return false;
-}
-
-static void note_call(struct walk *w, LLVMValueRef call)
-{
-    if (LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMPointerTypeKind ||
-        was_called(w, call))
-        return;
-    if (w->ncalled == MOST_STORED)
-        spoil_all(w);
-    else
-        w->called[w->ncalled++] = call;
-}
-
-/* Does the place lead to the same storage all the time? */
-static bool is_stable(const struct walk *w, const ompjit__place *p)
-{
-    if (!p->root || was_called(w, p->root))
-        return false;
-    if (!p->loads)
-        return true;
-    if (was_stored(w, p->root))
-        return false;
-    return !w->stores_anywhere ||
-           (p->loads == 1 && LLVMIsAAllocaInst(p->root) &&
-            !ompjit__place_escapes(p->root));
-}
-
-/* Is one found in the other's storage, as far as pointers go? */
-static bool same_object(const struct walk *w, const ompjit__place *p,
-                        const ompjit__place *q)
-{
-    return is_stable(w, p) && is_stable(w, q) && p->root == q->root &&
-           p->loads == q->loads &&
-           !memcmp(p->at, q->at, p->loads * sizeof *p->at);
-}
-
-static bool same_place(const struct walk *w, const ompjit__place *p,
-                       const ompjit__place *q)
-{
-    return same_object(w, p, q) && p->exact && q->exact &&
-           p->at[p->loads] == q->at[q->loads];
-}
-
-static bool is_variable(const ompjit__place *p)
-{
-    return p->root && !p->loads &&
-           (LLVMIsAAllocaInst(p->root) || LLVMIsAGlobalVariable(p->root));
-}
-
-/* Storage that is known by itself: variables, and what was just allocated. */
-static bool is_object(const ompjit__place *p)
-{
-    return is_variable(p) ||
-           (p->root && !p->loads && ompjit__place_is_fresh(p->root));
-}
-
-/* Can an unknown pointer, or a parameter's, not lead there? */
-static bool is_hidden(const ompjit__place *object, const ompjit__place *p)
-{
-    bool parameter = p->root && !p->loads && LLVMIsAArgument(p->root);
-    bool own = !LLVMIsAGlobalVariable(object->root);
-    return own && (parameter || (LLVMIsAAllocaInst(object->root) &&
-                                 !ompjit__place_escapes(object->root)));
-}
-
-/* A variable of a function that was called since the data was mapped. */
-static bool is_younger(const struct walk *w, const ompjit__place *p)
-{
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(w->begin);
-    return p->root && !p->loads && LLVMIsAAllocaInst(p->root) &&
-           LLVMGetBasicBlockParent(LLVMGetInstructionParent(p->root)) !=
-               LLVMGetBasicBlockParent(block);
-}
-
-static bool may_be_in(const struct walk *w, const ompjit__place *entry,
-                      const ompjit__place *p)
-{
-    if (is_younger(w, p))
-        return false;
-    bool one = is_object(entry), other = is_object(p);
-    if (one && other)
-        return entry->root == p->root;
-    if (one)
-        return !is_hidden(entry, p);
-    return !other || !is_hidden(p, entry);
-}
-
-/* ------------------------------------------------------------------- types */
-
-/* True for accesses by type: those as char are not. */
-static bool has_type(const struct walk *w, LLVMValueRef i)
-{
-    LLVMValueRef tag = LLVMGetMetadata(i, w->tbaa);
-    unsigned n = tag ? (unsigned)LLVMGetMDNodeNumOperands(tag) : 0;
-    LLVMValueRef operands[8], names[8];
-    if (n < 3 || n > 8)
-        return false;
-    LLVMGetMDNodeOperands(tag, operands);
-    if (!operands[1] || !LLVMIsAMDNode(operands[1]))
-        return false;
-    n = (unsigned)LLVMGetMDNodeNumOperands(operands[1]);
-    if (!n || n > 8)
-        return false;
-    LLVMGetMDNodeOperands(operands[1], names);
-    unsigned length = 0;
-    const char *name =
-        names[0] ? LLVMGetMDString(names[0], &length) : NULL;
-    return name && !(length == 15 && !memcmp(name, "omnipotent char", 15));
-}
-
-static bool is_scalar(LLVMTypeRef type)
-{
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind ||
-           (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) > 8);
+    for (unsigned i = 0; i < w->n; i++)
+        if (all >> i & 1)
+            ompjit__walk_spoil(w, i, why);
 }
 
 /* ---------------------------------------------------------------- accesses */
@@ -243,20 +89,20 @@ static bool is_scalar(LLVMTypeRef type)
 /* Where the mapping is not over. */
 static void become(state *s, unsigned i, unsigned char now)
 {
-    unsigned char ended = s->of[i] & ENDED;
-    s->of[i] = s->of[i] == ended ? ended : ended | now;
+    if (s->of[i] & LIVE)
+        s->of[i] = (s->of[i] & ~LIVE) | now;
 }
 
-static void host_reads(struct walk *w, state *s, unsigned i)
+static void host_reads(ompjit__walk *w, state *s, unsigned i)
 {
-    if (s->of[i] & DEVICE)
-        spoil(w, i);
+    if (s->of[i] & (DEVICE | STALE))
+        ompjit__walk_spoil(w, i, "the host reads what a kernel has written");
 }
 
-static void host_writes(struct walk *w, state *s, unsigned i)
+static void host_writes(ompjit__walk *w, state *s, unsigned i)
 {
     if (s->of[i] & DEVICE)
-        spoil(w, i);
+        ompjit__walk_spoil(w, i, "the host writes what a kernel has written");
     if (s->of[i] & SAME)
         s->of[i] |= HOST;
 }
@@ -267,18 +113,18 @@ static bool is_constant(const ompjit__place *p)
            LLVMIsGlobalConstant(p->root);
 }
 
-static void access(struct walk *w, state *s, const ompjit__place *p,
-                   LLVMTypeRef type, bool writes)
+static void access(ompjit__walk *w, state *s, ompjit__access *a, bool writes)
 {
-    if (is_constant(p))
+    if (is_constant(&a->place))
         return;
     if (writes)
-        note_store(w, p);
+        ompjit__walk_note_store(w, a);
     for (unsigned i = 0; i < w->n; i++) {
-        const struct entry *e = &w->entries[i];
-        if (!has_storage(e->type) ||
-            (type && e->element && type != e->element) ||
-            !may_be_in(w, &e->begin, p))
+        const ompjit__mapped_at *e = &w->entries[i];
+        unsigned char matters = writes ? LIVE : DEVICE | STALE;
+        if (!has_storage(e->type) || !(s->of[i] & matters) ||
+            (a->type && e->element && a->type != e->element) ||
+            !ompjit__walk_may_be_in(w, e, a))
             continue;
         if (writes)
             host_writes(w, s, i);
@@ -287,205 +133,112 @@ static void access(struct walk *w, state *s, const ompjit__place *p,
     }
 }
 
-static void access_by(struct walk *w, const ompjit__frame *frame, state *s,
+static void access_by(ompjit__walk *w, const ompjit__frame *frame, state *s,
                       LLVMValueRef i)
 {
     bool store = LLVMIsAStoreInst(i) != NULL;
-    LLVMValueRef pointer = LLVMGetOperand(i, store);
-    LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
     if (LLVMGetVolatile(i) ||
         LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) {
-        spoil_all(w);
+        ompjit__walk_spoil_all(w, "a volatile or atomic access");
         return;
     }
-    ompjit__place p = ompjit__place_of(frame, pointer);
-    bool scalar = is_scalar(type) ||
-                  LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-    access(w, s, &p, scalar && has_type(w, i) ? type : NULL, store);
+    ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(i, store));
+    a.type = ompjit__access_type(w->tbaa, i);
+    access(w, s, &a, store);
 }
 
 /* ------------------------------------------------------------------- maps */
 
-/* The place's variable, if it is the one that some pointer leads to. */
-static LLVMValueRef array_of(LLVMValueRef pointer)
+static ompjit__access access_at(const ompjit__walk *w,
+                                const ompjit__frame *frame, LLVMValueRef array,
+                                unsigned i)
 {
-    while (LLVMIsAGetElementPtrInst(pointer))
-        pointer = LLVMGetOperand(pointer, 0);
-    return LLVMIsAAllocaInst(pointer) ? pointer : NULL;
-}
-
-static bool read_maps(LLVMValueRef call, struct maps *m)
-{
-    LLVMValueRef n = LLVMGetOperand(call, COUNT);
-    m->bases = array_of(LLVMGetOperand(call, BASES));
-    m->begins = array_of(LLVMGetOperand(call, BEGINS));
-    m->sizes = LLVMGetOperand(call, SIZES);
-    m->types = LLVMGetOperand(call, TYPES);
-    if (!LLVMIsAConstantInt(n) || LLVMConstIntGetZExtValue(n) > MOST_ENTRIES)
-        return false;
-    m->n = (unsigned)LLVMConstIntGetZExtValue(n);
-    return m->bases && m->begins && LLVMIsAGlobalVariable(m->types) &&
-           LLVMIsNull(LLVMGetOperand(call, MAPPERS));
-}
-
-/* What a kernel is launched with, by the block of its arguments. */
-static bool read_kernel_maps(const struct walk *w, LLVMValueRef call,
-                             struct maps *m)
-{
-    enum { BLOCK = 5, N_AT = 4, BASES_AT = 8, BEGINS_AT = 16, SIZES_AT = 24,
-           TYPES_AT = 32, MAPPERS_AT = 48 };
-    int64_t at;
-    LLVMValueRef block =
-        ompjit__variable_at(w->layout, LLVMGetOperand(call, BLOCK), &at);
-    static const int64_t offsets[] = {N_AT,     BASES_AT, BEGINS_AT,
-                                      SIZES_AT, TYPES_AT, MAPPERS_AT};
-    LLVMValueRef part[6];
-    for (int i = 0; i < 6; i++) {
-        part[i] =
-            block ? ompjit__stored_at(w->layout, block, offsets[i]) : NULL;
-        if (!part[i])
-            return false;
-    }
-    if (!LLVMIsAConstantInt(part[0]) || !LLVMIsNull(part[5]))
-        return false;
-    m->n = (unsigned)LLVMConstIntGetZExtValue(part[0]);
-    m->bases = array_of(part[1]);
-    m->begins = array_of(part[2]);
-    m->sizes = part[3];
-    m->types = part[4];
-    return !m->n ||
-           (m->bases && m->begins && LLVMIsAGlobalVariable(m->types));
-}
-
-static uint64_t type_of(const struct maps *m, unsigned i)
-{
-    LLVMValueRef all = LLVMGetInitializer(m->types);
-    LLVMValueRef v = all ? LLVMGetAggregateElement(all, i) : NULL;
-    return v && LLVMIsAConstantInt(v) ? LLVMConstIntGetZExtValue(v)
-                                      : OMPJIT__MAP_ALWAYS;
-}
-
-static LLVMValueRef pointer_at(const struct walk *w, LLVMValueRef array,
-                               unsigned i)
-{
-    enum { POINTER = 8 };
-    return ompjit__stored_at(w->layout, array, (int64_t)i * POINTER);
-}
-
-static ompjit__place place_at(const struct walk *w, const ompjit__frame *frame,
-                              LLVMValueRef array, unsigned i)
-{
-    LLVMValueRef v = pointer_at(w, array, i);
-    return v ? ompjit__place_of(frame, v) : (ompjit__place){0};
-}
-
-/* NULL: not known. */
-static LLVMValueRef size_at(const struct walk *w, const struct maps *m,
-                            unsigned i)
-{
-    enum { SIZE = 8 };
-    if (LLVMIsAGlobalVariable(m->sizes))
-        return LLVMGetAggregateElement(LLVMGetInitializer(m->sizes), i);
-    LLVMValueRef array = array_of(m->sizes);
-    return array ? ompjit__stored_at(w->layout, array, (int64_t)i * SIZE)
-                 : NULL;
-}
-
-/* The same by how it is computed, of variables that are stored once. */
-static bool same_number(LLVMValueRef a, LLVMValueRef b, unsigned depth)
-{
-    a = a ? ompjit__place_original(a) : NULL;
-    b = b ? ompjit__place_original(b) : NULL;
-    if (!a || !b || a == b)
-        return a && a == b;
-    if (!depth || !LLVMIsAInstruction(a) || !LLVMIsAInstruction(b) ||
-        LLVMGetInstructionOpcode(a) != LLVMGetInstructionOpcode(b) ||
-        LLVMTypeOf(a) != LLVMTypeOf(b) ||
-        !(LLVMIsABinaryOperator(a) || LLVMIsACastInst(a)))
-        return false;
-    for (int i = 0; i < LLVMGetNumOperands(a); i++)
-        if (!same_number(LLVMGetOperand(a, (unsigned)i),
-                         LLVMGetOperand(b, (unsigned)i), depth - 1))
-            return false;
-    return true;
+    return ompjit__walk_access(
+        frame, ompjit__map_pointer_at(w->layout, array, i));
 }
 
 /* Where the mapped storage is; a strided section's entry has a descriptor in
  * place of its begin. */
-static ompjit__place mapped_place(const struct walk *w,
-                                  const ompjit__frame *frame,
-                                  const struct maps *m, unsigned k)
+static ompjit__access mapped_at(const ompjit__walk *w,
+                                const ompjit__frame *frame,
+                                const ompjit__host_maps *m, unsigned k)
 {
-    if (type_of(m, k) & OMPJIT__MAP_NON_CONTIG) {
-        ompjit__place p = place_at(w, frame, m->bases, k);
-        p.exact = false;
-        return p;
-    }
-    return place_at(w, frame, m->begins, k);
+    bool strided = ompjit__map_type_at(m, k) & OMPJIT__MAP_NON_CONTIG;
+    ompjit__access a =
+        access_at(w, frame, strided ? m->bases : m->begins, k);
+    a.place.exact = a.place.exact && !strided;
+    return a;
 }
 
 /* Entries that a mapping construct may mean by its k-th: that one where it is
  * one's begin, since no two of them overlap, else all where it may lie. */
-static uint32_t meant(const struct walk *w, const ompjit__place *p)
+static uint32_t meant(ompjit__walk *w, ompjit__access *a)
 {
     uint32_t all = 0;
     for (unsigned i = 0; i < w->n; i++) {
         if (!has_storage(w->entries[i].type))
             continue;
-        if (same_place(w, &w->entries[i].begin, p))
+        if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
             return UINT32_C(1) << i;
-        all |= (uint32_t)may_be_in(w, &w->entries[i].begin, p) << i;
+        all |= (uint32_t)ompjit__walk_may_be_in(w, &w->entries[i], a) << i;
     }
     return all;
 }
 
 /* Is it that one entry for certain? */
-static bool is_one(const struct walk *w, const ompjit__place *p, uint32_t all)
+static bool is_one(ompjit__walk *w, const ompjit__access *a, uint32_t all)
 {
-    return all && same_place(w, &w->entries[__builtin_ctz(all)].begin, p);
+    return all &&
+           ompjit__walk_same_place(w, &w->entries[__builtin_ctz(all)].begin,
+                                   &a->place);
 }
 
-static bool is_whole(const struct walk *w, const struct maps *m, unsigned k,
-                     const ompjit__place *p, unsigned i)
+static bool is_whole(ompjit__walk *w, const ompjit__frame *frame,
+                     const ompjit__host_maps *m, unsigned k,
+                     const ompjit__access *a, unsigned i)
 {
-    return !(type_of(m, k) & OMPJIT__MAP_NON_CONTIG) &&
-           same_place(w, &w->entries[i].begin, p) &&
-           same_number(w->entries[i].size, size_at(w, m, k), DEEP);
+    ompjit__number size;
+    if (ompjit__map_type_at(m, k) & OMPJIT__MAP_NON_CONTIG ||
+        !ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+        return false;
+    ompjit__walk_number(frame, ompjit__map_size_at(w->layout, m, k), &size);
+    return ompjit__walk_same_number(w, &w->entries[i].size, &size);
 }
 
 /* A pointer that may lie in an entry's storage is attached: device addresses
  * are written there. */
-static void attach(struct walk *w, const ompjit__frame *frame,
-                   const struct maps *m, unsigned k)
+static void attach(ompjit__walk *w, const ompjit__frame *frame,
+                   const ompjit__host_maps *m, unsigned k)
 {
-    ompjit__place p = place_at(w, frame, m->bases, k);
+    ompjit__access a = access_at(w, frame, m->bases, k);
     for (unsigned i = 0; i < w->n; i++)
-        if (!w->entries[i].element && may_be_in(w, &w->entries[i].begin, &p))
-            spoil(w, i);
+        if (!w->entries[i].element &&
+            ompjit__walk_may_be_in(w, &w->entries[i], &a))
+            ompjit__walk_spoil(w, i, "a pointer is attached in it");
 }
 
 /* ----------------------------------------------------------------- updates */
 
-static void update(struct walk *w, const ompjit__frame *frame, state *s,
-                   const struct maps *m, unsigned k)
+static void update(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                   const ompjit__host_maps *m, unsigned k)
 {
-    uint64_t type = type_of(m, k);
-    ompjit__place p = mapped_place(w, frame, m, k);
-    uint32_t all = meant(w, &p);
+    uint64_t type = ompjit__map_type_at(m, k);
+    ompjit__access a = mapped_at(w, frame, m, k);
+    uint32_t all = meant(w, &a);
     for (unsigned i = 0; i < w->n; i++) {
         if (!(all >> i & 1))
             continue;
         if (s->of[i] & (type & OMPJIT__MAP_TO ? DEVICE : 0) ||
             s->of[i] & (type & OMPJIT__MAP_FROM ? HOST : 0))
-            spoil(w, i);
-        if (is_whole(w, m, k, &p, i))
+            ompjit__walk_spoil(w, i, "an update brings old values back");
+        if (is_whole(w, frame, m, k, &a, i))
             become(s, i, SAME);
     }
 }
 
 /* ----------------------------------------------------------------- kernels */
 
-static const ompjit__kernel_desc *kernel_of(const struct walk *w,
+static const ompjit__kernel_desc *kernel_of(const ompjit__walk *w,
                                             LLVMValueRef call)
 {
     enum { KEY = 4 };
@@ -505,7 +258,7 @@ static const ompjit__kernel_desc *kernel_of(const struct walk *w,
     return NULL;
 }
 
-static void kernel_writes(struct walk *w, state *s, uint32_t all)
+static void kernel_writes(ompjit__walk *w, state *s, uint32_t all)
 {
     for (unsigned i = 0; i < w->n; i++)
         if (all >> i & 1)
@@ -513,52 +266,66 @@ static void kernel_writes(struct walk *w, state *s, uint32_t all)
 }
 
 /* What new storage brings back to the host is stored there. */
-static void comes_back(struct walk *w, const ompjit__frame *frame,
-                       const struct maps *m, unsigned k, bool written)
+static void comes_back(ompjit__walk *w, const ompjit__frame *frame,
+                       const ompjit__host_maps *m, unsigned k, bool written)
 {
-    ompjit__place p = mapped_place(w, frame, m, k);
-    uint32_t all = meant(w, &p);
-    if (type_of(m, k) & OMPJIT__MAP_FROM && written && !is_one(w, &p, all))
-        note_store(w, &p);
+    ompjit__access a = mapped_at(w, frame, m, k);
+    uint32_t all = meant(w, &a);
+    if (ompjit__map_type_at(m, k) & OMPJIT__MAP_FROM && written &&
+        !is_one(w, &a, all))
+        ompjit__walk_note_store(w, &a);
 }
 
-static void launch(struct walk *w, const ompjit__frame *frame, state *s,
+/* Which of a kernel's maps it writes: through its parameters, or pointers that
+ * it loads. */
+static bool writes_map(const ompjit__kernel_desc *k, uint64_t type,
+                       unsigned param, bool parent_written)
+{
+    bool is_param = type & OMPJIT__MAP_TARGET_PARAM;
+    return !k || parent_written ||
+           (is_param ? param >= 64 || k->written >> param & 1
+                     : k->writes_loaded);
+}
+
+static const char reads_stale[] = "it is mapped again with old values";
+
+static void launch(ompjit__walk *w, const ompjit__frame *frame, state *s,
                    LLVMValueRef call)
 {
-    struct maps m;
+    ompjit__host_maps m;
     const ompjit__kernel_desc *k = kernel_of(w, call);
-    if (!read_kernel_maps(w, call, &m)) {
-        spoil_all(w);
+    if (!ompjit__read_kernel_maps(w->layout, call, &m)) {
+        ompjit__walk_spoil_all(w, "a launch is not understood");
         return;
     }
     for (unsigned i = 0; i < w->n; i++)
         if (s->of[i] & HOST)
-            spoil(w, i);
+            ompjit__walk_spoil(w, i,
+                               "a kernel runs where the host has written");
     if (!k || k->writes_loaded)
         kernel_writes(w, s, UINT32_MAX);
     uint64_t written[MOST_ENTRIES] = {0};
     unsigned param = 0;
     for (unsigned i = 0; i < m.n; i++) {
-        uint64_t type = type_of(&m, i);
-        bool is_param = type & OMPJIT__MAP_TARGET_PARAM;
+        uint64_t type = ompjit__map_type_at(&m, i);
         int parent = ompjit__map_parent(type);
-        bool writes = !k || (is_param && (param >= 64 ||
-                                          k->written >> param & 1)) ||
-                      (!is_param && k->writes_loaded) ||
-                      (parent >= 0 && parent < (int)i && parent < MOST_ENTRIES &&
-                       written[parent]);
+        bool writes = writes_map(k, type, param,
+                                 parent >= 0 && parent < (int)i &&
+                                     parent < MOST_ENTRIES && written[parent]);
         if (i < MOST_ENTRIES)
             written[i] = writes;
-        param += is_param;
+        param += (type & OMPJIT__MAP_TARGET_PARAM) != 0;
         if (type & (OMPJIT__MAP_ATTACH | OMPJIT__MAP_PTR_AND_OBJ))
             attach(w, frame, &m, i);
         if (!has_storage(type))
             continue;
-        ompjit__place p = mapped_place(w, frame, &m, i);
+        ompjit__access a = mapped_at(w, frame, &m, i);
+        if (type & OMPJIT__MAP_TO)
+            spoil_these(w, those(w, s, meant(w, &a), STALE), reads_stale);
         if (writes)
-            kernel_writes(w, s, meant(w, &p));
+            kernel_writes(w, s, meant(w, &a));
         if (type & OMPJIT__MAP_ALWAYS)
-            w->spoilt |= meant(w, &p);
+            spoil_these(w, meant(w, &a), "a kernel maps it `always`");
         comes_back(w, frame, &m, i, writes);
     }
 }
@@ -574,15 +341,16 @@ static bool is_named(LLVMValueRef call, const char *name)
  * the only one. */
 static LLVMValueRef partner(LLVMValueRef call, const char *name)
 {
-    LLVMValueRef bases = array_of(LLVMGetOperand(call, BASES)), found = NULL;
+    LLVMValueRef found = NULL;
+    LLVMValueRef bases = ompjit__map_array_of(LLVMGetOperand(call, BASES));
     LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
     LLVMValueRef f = LLVMGetBasicBlockParent(block);
     for (block = LLVMGetFirstBasicBlock(f); bases && block;
          block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
              i = LLVMGetNextInstruction(i)) {
-            if (!is_call(i) || !is_named(i, name) ||
-                array_of(LLVMGetOperand(i, BASES)) != bases)
+            if (!ompjit__is_host_call(i) || !is_named(i, name) ||
+                ompjit__map_array_of(LLVMGetOperand(i, BASES)) != bases)
                 continue;
             if (found)
                 return NULL;
@@ -591,12 +359,16 @@ static LLVMValueRef partner(LLVMValueRef call, const char *name)
     return found;
 }
 
-static void end_entry(struct walk *w, state *s, unsigned i, uint64_t type)
+static void end_entry(ompjit__walk *w, state *s, unsigned i, uint64_t type,
+                      bool whole)
 {
-    int wrong = type & OMPJIT__MAP_FROM ? HOST : DEVICE;
-    if (s->of[i] & wrong)
-        spoil(w, i);
-    s->of[i] = ENDED;
+    bool from = type & OMPJIT__MAP_FROM;
+    if (from && (s->of[i] & HOST || !whole))
+        ompjit__walk_spoil(w, i, "its end brings old values back, or a part");
+    unsigned char now = !from && s->of[i] & DEVICE ? STALE : 0;
+    if (s->of[i] & (from ? LIVE : SAME | HOST))
+        now |= ENDED;
+    become(s, i, now);
 }
 
 static const char begins_data[] = "__tgt_target_data_begin_mapper";
@@ -604,89 +376,123 @@ static const char ends_data[] = "__tgt_target_data_end_mapper";
 
 /* Another data region that begins or ends. What is mapped already it only
  * counts; then it must give that back. */
-static void other_region(struct walk *w, const ompjit__frame *frame, state *s,
+static void other_region(ompjit__walk *w, const ompjit__frame *frame, state *s,
                          LLVMValueRef call, bool ends)
 {
     const uint64_t tells = OMPJIT__MAP_RETURN_PARAM | OMPJIT__MAP_ALWAYS |
                            OMPJIT__MAP_DELETE;
-    struct maps m;
-    if (!read_maps(call, &m)) {
-        spoil_all(w);
+    ompjit__host_maps m;
+    if (!ompjit__read_maps(call, &m)) {
+        ompjit__walk_spoil_all(w, "a data region is not understood");
         return;
     }
     bool counts = !partner(call, ends ? begins_data : ends_data);
     for (unsigned k = 0; k < m.n; k++) {
-        uint64_t type = type_of(&m, k);
+        uint64_t type = ompjit__map_type_at(&m, k);
         if (type & (OMPJIT__MAP_ATTACH | OMPJIT__MAP_PTR_AND_OBJ) && !ends)
             attach(w, frame, &m, k);
         if (!has_storage(type))
             continue;
-        ompjit__place p = mapped_place(w, frame, &m, k);
-        uint32_t all = meant(w, &p);
-        if (ends && counts && is_one(w, &p, all) && !w->structured)
-            end_entry(w, s, (unsigned)__builtin_ctz(all), type);
-        else if (counts || type & tells)
-            w->spoilt |= all;
+        ompjit__access a = mapped_at(w, frame, &m, k);
+        uint32_t may = meant(w, &a), all = those(w, s, may, LIVE);
+        if (!ends && type & OMPJIT__MAP_TO)
+            spoil_these(w, those(w, s, may, STALE), reads_stale);
+        if (ends && counts && is_one(w, &a, all) && !w->structured) {
+            unsigned i = (unsigned)__builtin_ctz(all);
+            end_entry(w, s, i, type, is_whole(w, frame, &m, k, &a, i));
+        } else if (counts || type & tells) {
+            spoil_these(w, all, "it may be mapped or unmapped once more");
+        }
         if (ends)
             comes_back(w, frame, &m, k, true);
     }
 }
 
-static void end_region(struct walk *w, state *s)
+/* False: nothing is left to be watched. */
+static bool end_region(ompjit__walk *w, state *s)
 {
     for (unsigned i = 0; i < w->n; i++)
-        end_entry(w, s, i, w->entries[i].type);
+        end_entry(w, s, i, w->entries[i].type, true);
+    return those(w, s, ~w->spoilt & all_entries(w), STALE);
 }
 
 /* ------------------------------------------------------------------- calls */
 
-static enum class class_of(const char *name)
-{
-    static const struct {
-        const char *pattern;
-        enum class class;
-    } rows[] = {
-#define CALL(pattern, class) {pattern, class},
-#include "passes/hosthalf/host_calls.def"
-    };
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
-        size_t n = strlen(rows[i].pattern) - 1;
-        if (rows[i].pattern[n] == '*' ? !strncmp(name, rows[i].pattern, n)
-                                      : !strcmp(name, rows[i].pattern))
-            return rows[i].class;
-    }
-    return ANYTHING;
-}
-
-static void free_storage(struct walk *w, const ompjit__place *p)
+static void free_storage(ompjit__walk *w, state *s, ompjit__access *a)
 {
     for (unsigned i = 0; i < w->n; i++)
-        if (may_be_in(w, &w->entries[i].begin, p))
-            spoil(w, i);
+        if (!has_storage(w->entries[i].type))
+            continue;
+        else if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+            s->of[i] = s->of[i] & LIVE ? s->of[i] : ENDED;
+    for (unsigned i = 0; i < w->n; i++)
+        if (s->of[i] & LIVE && ompjit__walk_may_be_in(w, &w->entries[i], a))
+            ompjit__walk_spoil(w, i, "it is freed while it is mapped");
 }
 
-static void foreign_call(struct walk *w, const ompjit__frame *frame, state *s,
-                         LLVMValueRef call)
+static void foreign_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                         LLVMValueRef call, ompjit__call_class class)
 {
-    enum class class = class_of(ompjit__callee_name(call));
     bool is_copy = LLVMIsAMemIntrinsic(call) != NULL;
-    if (class == ANYTHING)
-        spoil_all(w);
+    if (class == OMPJIT__CALL_ANYTHING)
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                    "a function is called that is not known");
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef v = LLVMGetOperand(call, i);
-        if (class == NOTHING ||
+        if (class == OMPJIT__CALL_NOTHING ||
             LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
             continue;
-        ompjit__place p = ompjit__place_of(frame, v);
-        if (class == FREES)
-            free_storage(w, &p);
+        ompjit__access a = ompjit__walk_access(frame, v);
+        if (class == OMPJIT__CALL_FREES)
+            free_storage(w, s, &a);
         else
-            access(w, s, &p, NULL, class == WRITES && !(is_copy && i));
+            access(w, s, &a, class == OMPJIT__CALL_WRITES && !(is_copy && i));
     }
 }
 
-static bool walk_function(struct walk *w, const ompjit__frame *frame,
+static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
                           LLVMValueRef from, state *s);
+
+/* --------------------------------------------------------------- functions */
+
+/* What a function that was walked through makes of a state. */
+struct memo {
+    LLVMValueRef f;
+    ompjit__place args[OMPJIT__PLACE_ARGS];
+    state in, out;
+    bool returns;
+};
+
+static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
+                              const state *s)
+{
+    for (unsigned i = 0; i < w->nmemos; i++) {
+        struct memo *m = &w->memos[i];
+        if (m->f == frame->f && !memcmp(m->in.of, s->of, w->n) &&
+            !memcmp(m->args, frame->args, sizeof m->args))
+            return m;
+    }
+    return NULL;
+}
+
+/* The oldest ones are forgotten. */
+static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
+                      const state *in, const state *out, bool returns)
+{
+    struct memo *m = &w->memos[w->next_memo++ % MOST_MEMOS];
+    if (w->nmemos < MOST_MEMOS)
+        w->nmemos++;
+    m->f = frame->f;
+    memcpy(m->args, frame->args, sizeof m->args);
+    m->in = *in;
+    m->out = *out;
+    m->returns = returns;
+}
+
+static void forget_memos(ompjit__walk *w)
+{
+    w->nmemos = w->next_memo = 0;
+}
 
 static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
 {
@@ -696,65 +502,189 @@ static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
     return false;
 }
 
-static bool enter_function(struct walk *w, const ompjit__frame *frame,
-                           state *s, LLVMValueRef call, LLVMValueRef f)
+/* Parameters of `f` from the param-th on are the call's arguments from the
+ * first on. */
+static bool enter_function(ompjit__walk *w, const ompjit__frame *frame,
+                           state *s, LLVMValueRef call, LLVMValueRef f,
+                           unsigned first, unsigned param)
 {
-    ompjit__frame inner = {.caller = frame, .f = f, .layout = frame->layout,
-                           .depth = frame->depth + 1};
+    ompjit__frame inner = *frame;
     unsigned n = LLVMGetNumArgOperands(call);
-    if (inner.depth > DEEP || is_walked(frame, f) ||
-        LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f))) {
-        spoil_all(w);
+    inner.caller = frame;
+    inner.f = f;
+    inner.call = first || param ? NULL : call;
+    inner.depth = frame->depth + 1;
+    memset(inner.args, 0, sizeof inner.args);
+    if (inner.depth > DEEP || is_walked(frame, f)) {
+        ompjit__walk_spoil_all(w, "a function calls itself");
         return false;
     }
-    for (unsigned i = 0; i < n && i < OMPJIT__PLACE_ARGS; i++)
-        inner.args[i] = ompjit__place_of(frame, LLVMGetOperand(call, i));
-    return walk_function(w, &inner, NULL, s);
+    for (; first < n && param < OMPJIT__PLACE_ARGS; first++, param++)
+        inner.args[param] =
+            ompjit__place_of(frame, LLVMGetOperand(call, first));
+    struct memo *known = find_memo(w, &inner, s);
+    if (known) {
+        *s = known->out;
+        return known->returns;
+    }
+    const state in = *s;
+    unsigned knowledge = ompjit__walk_knowledge(w);
+    bool returns = walk_function(w, &inner, NULL, s);
+    if (knowledge == ompjit__walk_knowledge(w))
+        note_memo(w, &inner, &in, s, returns);
+    return returns;
 }
 
-static bool same_device(const struct walk *w, LLVMValueRef call)
+static bool merge(state *into, const state *s, unsigned n)
+{
+    bool news = false;
+    for (unsigned i = 0; i < n; i++) {
+        news |= (s->of[i] & ~into->of[i]) != 0;
+        into->of[i] |= s->of[i];
+    }
+    return news;
+}
+
+/* A function that is not the module's. */
+static void call_of_library(ompjit__walk *w, const ompjit__frame *frame,
+                            state *s, LLVMValueRef call)
+{
+    foreign_call(w, frame, s, call,
+                 ompjit__call_class_of(ompjit__callee_name(call)));
+}
+
+static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
+                           state *s, LLVMValueRef call, LLVMValueRef f)
+{
+    size_t n;
+    if (LLVMCountParams(f) != LLVMGetNumArgOperands(call))
+        return false;
+    if (!LLVMIsDeclaration(f))
+        return enter_function(w, frame, s, call, f, 0, 0);
+    foreign_call(w, frame, s, call,
+                 ompjit__call_class_of(LLVMGetValueName2(f, &n)));
+    return true;
+}
+
+static bool call_by_pointer(ompjit__walk *w, const ompjit__frame *frame,
+                            state *s, LLVMValueRef call)
+{
+    ompjit__callees callees;
+    state out = {0};
+    bool returns = false;
+    if (!w->points || !ompjit__points_callees(
+                          w->points, LLVMGetCalledValue(call), &callees)) {
+        foreign_call(w, frame, s, call, OMPJIT__CALL_ANYTHING);
+        return true;
+    }
+    for (unsigned i = 0; i < callees.n; i++) {
+        state one = *s;
+        if (one_of_several(w, frame, &one, call, callees.function[i])) {
+            merge(&out, &one, w->n);
+            returns = true;
+        }
+    }
+    if (callees.library) {
+        foreign_call(w, frame, s, call, OMPJIT__CALL_WRITES);
+        merge(&out, s, w->n);
+        returns = true;
+    }
+    *s = out;
+    return returns;
+}
+
+static bool same_device(const ompjit__walk *w, LLVMValueRef call)
 {
     return LLVMGetNumArgOperands(call) > DEVICE_NUMBER &&
            LLVMGetOperand(call, DEVICE_NUMBER) == w->device;
 }
 
+static void updates(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                    LLVMValueRef call)
+{
+    ompjit__host_maps m;
+    if (!ompjit__read_maps(call, &m)) {
+        ompjit__walk_spoil_all(w, "an update is not understood");
+        return;
+    }
+    for (unsigned k = 0; k < m.n; k++)
+        if (has_storage(ompjit__map_type_at(&m, k)))
+            update(w, frame, s, &m, k);
+}
+
+/* Threads that run a function one after the other do as all do at once, where
+ * they do not race. */
+static bool fork(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                 LLVMValueRef call)
+{
+    enum { FUNCTION = 2, ROUNDS = 4 };
+    LLVMValueRef f = LLVMGetOperand(call, FUNCTION);
+    state in = *s;
+    bool returns = true;
+    if (!LLVMIsAFunction(f) || LLVMIsDeclaration(f)) {
+        call_of_library(w, frame, s, call);
+        return true;
+    }
+    for (int i = 0; i < ROUNDS && returns; i++) {
+        *s = in;
+        returns = enter_function(w, frame, s, call, f, FUNCTION + 1, FUNCTION);
+        merge(&in, s, w->n);
+    }
+    return returns;
+}
+
+/* A function adds a thread's variables up; they are in a list. */
+static void reduce(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                   LLVMValueRef call)
+{
+    enum { LIST = 4, FUNCTION };
+    LLVMValueRef f = LLVMGetOperand(call, FUNCTION);
+    if (LLVMIsAFunction(f) && !LLVMIsDeclaration(f))
+        enter_function(w, frame, s, call, f, LIST, 0);
+    else
+        call_of_library(w, frame, s, call);
+}
+
+static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
+                            state *s, LLVMValueRef call, const char *name)
+{
+    if (!same_device(w, call))
+        ompjit__walk_spoil_all(w, "another device, or an unknown one");
+    else if (!strcmp(name, "__tgt_target_kernel"))
+        launch(w, frame, s, call);
+    else if (!strcmp(name, "__tgt_target_data_update_mapper"))
+        updates(w, frame, s, call);
+    else if (call == w->begin && w->structured &&
+             those(w, s, UINT32_MAX, LIVE))
+        ompjit__walk_spoil_all(w, "it begins again before its end");
+    else if (!strcmp(name, begins_data) || !strcmp(name, ends_data))
+        other_region(w, frame, s, call, !strcmp(name, ends_data));
+    else
+        call_of_library(w, frame, s, call);
+}
+
 /* False: nothing comes behind the call. */
-static bool step_call(struct walk *w, const ompjit__frame *frame, state *s,
+static bool step_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
                       LLVMValueRef call)
 {
-    struct maps m;
     LLVMValueRef f = LLVMGetCalledValue(call);
     const char *name = ompjit__callee_name(call);
-    bool runtime = !strncmp(name, "__tgt_", 6);
-    note_call(w, call);
-    if (runtime && !same_device(w, call)) {
-        spoil_all(w);
-    } else if (call == w->begin) {
-        spoil_all(w); /* again, before its end */
-    } else if (!strcmp(name, "__tgt_target_kernel")) {
-        launch(w, frame, s, call);
-    } else if (!strcmp(name, "__tgt_target_data_update_mapper")) {
-        if (!read_maps(call, &m)) {
-            spoil_all(w);
-            return true;
-        }
-        for (unsigned k = 0; k < m.n; k++)
-            if (has_storage(type_of(&m, k)))
-                update(w, frame, s, &m, k);
-    } else if (!strcmp(name, ends_data)) {
-        if (w->structured && !frame->caller &&
-            partner(call, begins_data) == w->begin) {
-            end_region(w, s);
-            return false;
-        }
-        other_region(w, frame, s, call, true);
-    } else if (!strcmp(name, begins_data)) {
-        other_region(w, frame, s, call, false);
-    } else if (LLVMIsAFunction(f) && !LLVMIsDeclaration(f)) {
-        return enter_function(w, frame, s, call, f);
-    } else {
-        foreign_call(w, frame, s, call);
-    }
+    ompjit__walk_note_call(w, call);
+    if (!LLVMIsAFunction(f) && !LLVMIsAInlineAsm(f))
+        return call_by_pointer(w, frame, s, call);
+    if (w->structured && !frame->caller && !strcmp(name, ends_data) &&
+        partner(call, begins_data) == w->begin)
+        return end_region(w, s);
+    if (!strncmp(name, "__tgt_", 6))
+        call_of_runtime(w, frame, s, call, name);
+    else if (!strcmp(name, "__kmpc_fork_call"))
+        return fork(w, frame, s, call);
+    else if (!strncmp(name, "__kmpc_reduce", 13))
+        reduce(w, frame, s, call);
+    else if (LLVMIsAFunction(f) && !LLVMIsDeclaration(f))
+        return enter_function(w, frame, s, call, f, 0, 0);
+    else
+        call_of_library(w, frame, s, call);
     return true;
 }
 
@@ -766,28 +696,37 @@ struct block {
     bool reached, waits;
 };
 
-static bool step(struct walk *w, const ompjit__frame *frame, state *s,
-                 LLVMValueRef i)
+static void step_atomic(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                        LLVMValueRef i)
 {
-    if (++w->steps > MOST_STEPS || LLVMIsAAtomicRMWInst(i) ||
-        LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i) ||
-        LLVMIsAIndirectBrInst(i))
-        spoil_all(w);
-    if (w->spoilt == UINT32_MAX)
-        return false;
-    if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
-        access_by(w, frame, s, i);
-    return !is_call(i) || step_call(w, frame, s, i);
+    if (w->has_threads) {
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                    "threads may meet");
+        return;
+    }
+    ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(i, 0));
+    access(w, s, &a, false);
+    access(w, s, &a, true);
 }
 
-static bool merge(state *into, const state *s, unsigned n)
+static bool step(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                 LLVMValueRef i)
 {
-    bool news = false;
-    for (unsigned i = 0; i < n; i++) {
-        news |= (s->of[i] & ~into->of[i]) != 0;
-        into->of[i] |= s->of[i];
-    }
-    return news;
+    w->now = i;
+    if (++w->steps > MOST_STEPS)
+        ompjit__walk_spoil_all(w, "the program is large");
+    if (LLVMGetInstructionOpcode(i) == LLVMIndirectBr)
+        ompjit__walk_spoil_all(w, "a jump to a label's address");
+    if ((w->spoilt & all_entries(w)) == all_entries(w))
+        return false;
+    if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+        step_atomic(w, frame, s, i);
+    else if (LLVMIsAFenceInst(i) && w->has_threads)
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                    "threads may meet");
+    else if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
+        access_by(w, frame, s, i);
+    return !ompjit__is_host_call(i) || step_call(w, frame, s, i);
 }
 
 static struct block *find_block(struct block *blocks, unsigned n,
@@ -802,14 +741,29 @@ static struct block *find_block(struct block *blocks, unsigned n,
 struct flow {
     struct block *blocks;
     unsigned n;
-    state out;     /* where the function returns */
+    state out;     /* where the function returns, or an exception leaves it */
     bool returns;
 };
 
-static void flow_on(struct walk *w, struct flow *flow, LLVMValueRef end,
+/* Does the function end behind a call that throws an exception? */
+static bool throws(LLVMValueRef end)
+{
+    static const char *const names[] = {"__cxa_throw", "__cxa_rethrow",
+                                        "_ZSt"};
+    LLVMValueRef last =
+        LLVMIsAUnreachableInst(end) ? LLVMGetPreviousInstruction(end) : NULL;
+    const char *name =
+        last && ompjit__is_host_call(last) ? ompjit__callee_name(last) : "";
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+static void flow_on(ompjit__walk *w, struct flow *flow, LLVMValueRef end,
                     const state *s)
 {
-    if (LLVMIsAReturnInst(end)) {
+    if (LLVMIsAReturnInst(end) || LLVMIsAResumeInst(end) || throws(end)) {
         merge(&flow->out, s, w->n);
         flow->returns = true;
     }
@@ -824,7 +778,7 @@ static void flow_on(struct walk *w, struct flow *flow, LLVMValueRef end,
     }
 }
 
-static void run_from(struct walk *w, const ompjit__frame *frame,
+static void run_from(ompjit__walk *w, const ompjit__frame *frame,
                      struct flow *flow, LLVMValueRef i, state s)
 {
     LLVMValueRef last = NULL;
@@ -843,23 +797,28 @@ static struct block *waiting(const struct flow *flow)
     return NULL;
 }
 
-/* From an instruction on, or (NULL) the whole function; false: it does not
+/* From behind a call on, or (NULL) the whole function; false: it does not
  * return. */
-static bool walk_function(struct walk *w, const ompjit__frame *frame,
+static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
                           LLVMValueRef from, state *s)
 {
     struct flow flow = {.n = LLVMCountBasicBlocks(frame->f)};
     flow.blocks = calloc(flow.n, sizeof *flow.blocks);
     if (!flow.blocks) {
-        spoil_all(w);
+        ompjit__walk_spoil_all(w, "no memory");
         return false;
     }
     LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(frame->f);
     for (unsigned i = 0; i < flow.n; i++, b = LLVMGetNextBasicBlock(b))
         flow.blocks[i].block = b;
     if (!from)
-        from = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(frame->f));
-    run_from(w, frame, &flow, from, *s);
+        run_from(w, frame, &flow,
+                 LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(frame->f)),
+                 *s);
+    else if (LLVMIsAInvokeInst(from))
+        flow_on(w, &flow, from, s);
+    else
+        run_from(w, frame, &flow, LLVMGetNextInstruction(from), *s);
     for (struct block *next; (next = waiting(&flow));) {
         next->waits = false;
         run_from(w, frame, &flow, LLVMGetFirstInstruction(next->block),
@@ -868,6 +827,145 @@ static bool walk_function(struct walk *w, const ompjit__frame *frame,
     free(flow.blocks);
     *s = flow.out;
     return flow.returns;
+}
+
+/* ----------------------------------------------------------------- callers */
+
+/* A function in which the walk goes on behind a call. */
+struct outer {
+    const struct outer *inner;
+    LLVMValueRef f;
+};
+
+static bool was_left(const struct outer *outer, LLVMValueRef f)
+{
+    for (; outer; outer = outer->inner)
+        if (outer->f == f)
+            return true;
+    return false;
+}
+
+static bool is_internal(LLVMValueRef f)
+{
+    return LLVMGetLinkage(f) == LLVMInternalLinkage ||
+           LLVMGetLinkage(f) == LLVMPrivateLinkage;
+}
+
+static bool is_main(LLVMValueRef f)
+{
+    size_t n;
+    return !strcmp(LLVMGetValueName2(f, &n), "main");
+}
+
+/* Functions that run at the program's end: destructors of variables. */
+static void end_program(ompjit__walk *w, const ompjit__frame *frame, state *s)
+{
+    static const char *const names[] = {"__cxa_atexit", "atexit"};
+    enum { ROUNDS = 2 };
+    LLVMModuleRef m = LLVMGetGlobalParent(frame->f);
+    for (int k = 0; k < 2 * ROUNDS; k++) {
+        LLVMValueRef registers = LLVMGetNamedFunction(m, names[k % 2]);
+        LLVMUseRef u = registers ? LLVMGetFirstUse(registers) : NULL;
+        for (; u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            LLVMValueRef f = ompjit__is_host_call(call)
+                                 ? LLVMGetOperand(call, 0)
+                                 : NULL;
+            state one = *s;
+            if (!f || !LLVMIsAFunction(f))
+                spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                            "an unknown function runs at the end");
+            else if (!LLVMIsDeclaration(f))
+                enter_function(w, frame, &one, call, f, 1, 0);
+            merge(s, &one, w->n);
+        }
+    }
+}
+
+static void walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
+                          const struct outer *left, state *s);
+
+/* The entries as the caller has them. */
+static void translate(ompjit__walk *w, const ompjit__frame *caller,
+                      LLVMValueRef call)
+{
+    for (unsigned i = 0; i < w->n; i++) {
+        ompjit__mapped_at *e = &w->entries[i];
+        e->begin = ompjit__walk_outer_place(caller, call, &e->outer);
+        e->outer = e->begin;
+        ompjit__walk_outer_number(caller, call, &e->size);
+        if (w->points && e->begin.root) {
+            ompjit__targets t =
+                ompjit__points_of(w->points, NULL, &e->begin);
+            ompjit__targets_restrict(&e->targets, &t);
+        }
+    }
+}
+
+static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
+                        const struct outer *left, LLVMValueRef call,
+                        const state *s)
+{
+    ompjit__frame outer = *frame;
+    LLVMValueRef top = w->top;
+    state on = *s;
+    outer.f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    outer.from = call;
+    ompjit__mapped_at *saved = malloc(sizeof w->entries);
+    if (!saved || was_left(left, outer.f)) {
+        ompjit__walk_spoil_all(w, "a function calls itself");
+        free(saved);
+        return;
+    }
+    memcpy(saved, w->entries, sizeof w->entries);
+    w->top = outer.f;
+    translate(w, &outer, call);
+    forget_memos(w);
+    if (walk_function(w, &outer, call, &on))
+        walk_outwards(w, &outer, left, &on);
+    memcpy(w->entries, saved, sizeof w->entries);
+    w->top = top;
+    free(saved);
+}
+
+/* The outermost function's own variables are gone with it. */
+static void leave_variables(ompjit__walk *w, state *s)
+{
+    for (unsigned i = 0; i < w->n; i++) {
+        const ompjit__place *p = &w->entries[i].begin;
+        if (!p->root || p->loads || !LLVMIsAAllocaInst(p->root))
+            continue;
+        if (s->of[i] & LIVE)
+            ompjit__walk_spoil(w, i, "a variable stays mapped");
+        s->of[i] = ENDED;
+    }
+}
+
+/* Goes on where the outermost function returns. */
+static void walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
+                          const struct outer *left, state *s)
+{
+    leave_variables(w, s);
+    uint32_t rest = those(w, s, all_entries(w) & ~w->spoilt, LIVE | STALE);
+    LLVMValueRef f = frame->f;
+    const struct outer here = {left, f};
+    if (!rest)
+        return;
+    if (w->whole && is_main(f)) {
+        end_program(w, frame, s);
+        return;
+    }
+    if (!w->whole && !is_internal(f)) {
+        spoil_these(w, rest, "an unknown caller gets it");
+        return;
+    }
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (ompjit__is_host_call(call) && LLVMGetCalledValue(call) == f)
+            walk_caller(w, frame, &here, call, s);
+        else
+            spoil_these(w, rest, "its function may be called by pointer");
+    }
 }
 
 /* ----------------------------------------------------------------- regions */
@@ -884,7 +982,7 @@ static LLVMTypeRef element_of(LLVMValueRef begin)
         type = LLVMGlobalGetValueType(begin);
     while (type && LLVMGetTypeKind(type) == LLVMArrayTypeKind)
         type = LLVMGetElementType(type);
-    return type && is_scalar(type) ? type : NULL;
+    return type && ompjit__is_scalar_type(type) ? type : NULL;
 }
 
 static bool is_candidate(uint64_t type)
@@ -893,58 +991,74 @@ static bool is_candidate(uint64_t type)
                                 OMPJIT__MAP_IMPLICIT));
 }
 
-static bool read_region(struct walk *w, const ompjit__frame *frame)
+static void read_entry(ompjit__walk *w, const ompjit__frame *frame, unsigned i)
 {
-    if (!read_maps(w->begin, &w->maps))
+    ompjit__mapped_at *e = &w->entries[i];
+    LLVMValueRef begin =
+        ompjit__map_pointer_at(w->layout, w->maps.begins, i);
+    ompjit__access a = ompjit__walk_access(frame, begin);
+    ompjit__frame resolving = *frame;
+    resolving.resolves = true;
+    *e = (ompjit__mapped_at){.begin = a.place,
+                             .outer = ompjit__walk_access(&resolving, begin)
+                                          .place,
+                             .type = ompjit__map_type_at(&w->maps, i)};
+    ompjit__walk_number(frame, ompjit__map_size_at(w->layout, &w->maps, i),
+                        &e->size);
+    if (w->points)
+        e->targets = ompjit__points_of(w->points, begin, &a.place);
+    e->element = begin ? element_of(begin) : NULL;
+    if (!begin || !e->begin.root || !is_candidate(e->type))
+        ompjit__walk_spoil(w, i, "a part of a structure, or not understood");
+}
+
+static bool read_region(ompjit__walk *w, const ompjit__frame *frame)
+{
+    if (!ompjit__read_maps(w->begin, &w->maps))
         return false;
     w->device = LLVMGetOperand(w->begin, DEVICE_NUMBER);
     w->structured = partner(w->begin, ends_data) != NULL;
+    w->top = frame->f;
+    w->now = w->begin;
     w->n = w->maps.n;
     w->spoilt = 0;
+    memset(w->why, 0, sizeof w->why);
     for (unsigned i = 0; i < w->n; i++) {
-        struct entry *e = &w->entries[i];
-        LLVMValueRef begin = pointer_at(w, w->maps.begins, i);
-        *e = (struct entry){.size = size_at(w, &w->maps, i),
-                            .type = type_of(&w->maps, i)};
-        if (e->type & OMPJIT__MAP_RETURN_PARAM)
+        read_entry(w, frame, i);
+        if (w->entries[i].type & OMPJIT__MAP_RETURN_PARAM)
             return false;
-        if (begin)
-            e->begin = ompjit__place_of(frame, begin);
-        e->element = begin ? element_of(begin) : NULL;
-        if (!begin || !e->begin.root || !is_candidate(e->type))
-            spoil(w, i);
     }
     return LLVMIsACallInst(w->begin) && LLVMIsAConstantInt(w->device) &&
            partner(w->begin, begins_data);
 }
 
-static uint32_t all_entries(const struct walk *w)
-{
-    return w->n < 32 ? (UINT32_C(1) << w->n) - 1 : UINT32_MAX;
-}
-
-static void walk_region(struct walk *w, const ompjit__frame *frame)
+static void walk_region(ompjit__walk *w, const ompjit__frame *frame)
 {
     state s = {0};
     memset(s.of, SAME, w->n);
     w->steps = 0;
-    if (!walk_function(w, frame, LLVMGetNextInstruction(w->begin), &s))
-        return;
-    for (unsigned i = 0; i < w->n; i++)
-        if (s.of[i] != ENDED)
-            spoil(w, i);
+    w->learns = true;
+    while (w->learns) {
+        unsigned known = ompjit__walk_knowledge(w);
+        state on = s;
+        forget_memos(w);
+        if (walk_function(w, frame, w->begin, &on))
+            walk_outwards(w, frame, NULL, &on);
+        w->learns = ompjit__walk_knowledge(w) != known;
+    }
 }
 
 /* The call gets a list of types in which the entries are marked. */
-static void mark(struct walk *w, uint32_t good)
+static void mark(ompjit__walk *w, uint32_t good)
 {
     LLVMModuleRef m = LLVMGetGlobalParent(w->maps.types);
     LLVMTypeRef number = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
+    uint64_t unseen = w->whole ? OMPJIT__MAP_UNSEEN_IN_MAIN
+                               : OMPJIT__MAP_UNSEEN;
     LLVMValueRef types[MOST_ENTRIES];
     for (unsigned i = 0; i < w->n; i++)
         types[i] = LLVMConstInt(
-            number,
-            w->entries[i].type | (good >> i & 1 ? OMPJIT__MAP_UNSEEN : 0), 0);
+            number, w->entries[i].type | (good >> i & 1 ? unseen : 0), 0);
     LLVMValueRef g = LLVMAddGlobal(m, LLVMArrayType2(number, w->n),
                                    ".ompjit_maptypes");
     LLVMSetInitializer(g, LLVMConstArray2(number, types, w->n));
@@ -953,45 +1067,93 @@ static void mark(struct walk *w, uint32_t good)
     LLVMSetOperand(w->begin, TYPES, g);
 }
 
-static void find_unseen(struct walk *w)
+/* Says why entries are copied. */
+static void tell(const ompjit__walk *w, ompjit_context *ctx,
+                 const ompjit__frame *frame)
+{
+    size_t n;
+    for (unsigned i = 0; i < w->n; i++) {
+        LLVMValueRef at = w->why[i] ? w->where[i] : NULL;
+        LLVMBasicBlockRef block = at ? LLVMGetInstructionParent(at) : NULL;
+        if (has_storage(w->entries[i].type) && w->spoilt >> i & 1)
+            ompjit__log(ctx,
+                        "what %s maps, %u of %u, is copied: %s (%s)",
+                        LLVMGetValueName2(frame->f, &n), i + 1, w->n,
+                        w->why[i] ? w->why[i] : "it is not understood",
+                        block ? LLVMGetValueName2(
+                                    LLVMGetBasicBlockParent(block), &n)
+                              : "?");
+    }
+}
+
+static void find_unseen(ompjit__walk *w, ompjit_context *ctx)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(w->begin);
     ompjit__frame frame = {.f = LLVMGetBasicBlockParent(block),
+                           .from = w->begin,
                            .layout = w->layout,
-                           .was_stored = was_stored,
+                           .was_stored = ompjit__walk_was_stored,
                            .data = w};
-    w->ncalled = w->nstored = w->steps = 0;
-    w->stores_anywhere = false;
+    memset(&w->stored, 0, sizeof w->stored);
+    memset(&w->called, 0, sizeof w->called);
+    w->pointers.n = w->numbers.n = 0;
+    w->pointers.anywhere = w->numbers.anywhere = w->stores_anywhere = false;
     if (!read_region(w, &frame))
         return;
-    uint32_t at_first = w->spoilt;
-    w->learns = true;
-    while (w->learns) {
-        unsigned known = w->nstored + w->ncalled + w->stores_anywhere;
-        w->spoilt = at_first;
-        walk_region(w, &frame);
-        w->learns = w->nstored + w->ncalled + w->stores_anywhere != known;
-    }
+    walk_region(w, &frame);
     uint32_t good = ~w->spoilt & all_entries(w);
     if (good)
         mark(w, good);
+    tell(w, ctx, &frame);
 }
 
-void ompjit__host_share(LLVMModuleRef m, const ompjit__unit *unit)
+/* ------------------------------------------------------------------ module */
+
+/* Does the program make threads other than OpenMP's? */
+static bool makes_threads(LLVMModuleRef m)
 {
-    static const char tbaa[] = "tbaa";
+    static const char *const names[] = {"pthread_create", "thrd_create",
+                                        "_ZNSt6thread15_M_start_thread",
+                                        "sigaction", "signal"};
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
+            size_t n;
+            if (!strncmp(LLVMGetValueName2(f, &n), names[i],
+                         strlen(names[i])))
+                return true;
+        }
+    return false;
+}
+
+static bool defines_main(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, "main");
+    return f && !LLVMIsDeclaration(f);
+}
+
+void ompjit__host_share(ompjit_context *ctx, LLVMModuleRef m,
+                        const ompjit__unit *unit)
+{
     LLVMValueRef begin = LLVMGetNamedFunction(m, begins_data);
-    struct walk *w = begin ? calloc(1, sizeof *w) : NULL;
+    ompjit__walk *w = begin ? calloc(1, sizeof *w) : NULL;
     if (!w)
         return;
+    w->memos = malloc(MOST_MEMOS * sizeof *w->memos);
     w->unit = unit;
     w->layout = LLVMGetModuleDataLayout(m);
-    w->tbaa = LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), tbaa,
-                                       sizeof tbaa - 1);
-    for (LLVMUseRef u = LLVMGetFirstUse(begin); u; u = LLVMGetNextUse(u)) {
+    w->tbaa = ompjit__tbaa_kind(m);
+    w->whole = defines_main(m);
+    w->has_threads = makes_threads(m);
+    w->points = ompjit__points_create(m, w->layout, w->whole);
+    for (LLVMUseRef u = LLVMGetFirstUse(begin); u && w->memos;
+         u = LLVMGetNextUse(u)) {
         w->begin = LLVMGetUser(u);
-        if (is_call(w->begin) && LLVMGetCalledValue(w->begin) == begin)
-            find_unseen(w);
+        if (ompjit__is_host_call(w->begin) &&
+            LLVMGetCalledValue(w->begin) == begin)
+            find_unseen(w, ctx);
     }
+    ompjit__points_free(w->points);
+    free(w->memos);
     free(w);
 }

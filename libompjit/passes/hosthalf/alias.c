@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What places of the walk are the same, what may be, and what numbers are: by
+ * what has been stored since the data was mapped, where pointers come from
+ * (place.c), which objects they lead to (points.c) and the accesses'
+ * types.
+ */
+#include <string.h>
+
+#include "passes/hosthalf/walk.h"
+
+/* --------------------------------------------------------------- knowledge */
+
+unsigned ompjit__walk_knowledge(const ompjit__walk *w)
+{
+    return w->stored.n + w->called.n + w->stores_anywhere + w->pointers.n +
+           w->pointers.anywhere + w->numbers.n + w->numbers.anywhere;
+}
+
+static unsigned slot_of(const ompjit__seen *s, LLVMValueRef v)
+{
+    size_t i = ((uintptr_t)v >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    for (;; i++) {
+        LLVMValueRef there = s->slot[i % OMPJIT__WALK_SEEN];
+        if (!there || there == v)
+            return (unsigned)(i % OMPJIT__WALK_SEEN);
+    }
+}
+
+static bool was_seen(const ompjit__seen *s, LLVMValueRef v)
+{
+    return s->slot[slot_of(s, v)] != NULL;
+}
+
+static void note_seen(ompjit__walk *w, ompjit__seen *s, LLVMValueRef v)
+{
+    unsigned i = slot_of(s, v);
+    if (s->slot[i])
+        return;
+    if (s->n == OMPJIT__WALK_SEEN / 2) {
+        ompjit__walk_spoil_all(w, "the program is large");
+        return;
+    }
+    s->slot[i] = v;
+    s->n++;
+}
+
+bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root)
+{
+    return was_seen(&((const ompjit__walk *)walk)->stored, root);
+}
+
+static bool was_called(const ompjit__walk *w, LLVMValueRef call)
+{
+    return was_seen(&w->called, call);
+}
+
+void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call)
+{
+    if (LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
+        note_seen(w, &w->called, call);
+}
+
+static bool is_found(const ompjit__stores *s, uint64_t at)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->at[i] == at)
+            return true;
+    return false;
+}
+
+static void find_targets(ompjit__walk *w, ompjit__access *a)
+{
+    if (!a->found)
+        a->targets = ompjit__points_of(w->points, a->pointer, &a->place);
+    a->found = true;
+}
+
+static void note_locations(ompjit__stores *s, const ompjit__targets *t)
+{
+    s->anywhere |= t->anything;
+    for (unsigned i = 0; i < t->n && !s->anywhere; i++) {
+        if (is_found(s, t->at[i]))
+            continue;
+        if (s->n == OMPJIT__WALK_STORED)
+            s->anywhere = true;
+        else
+            s->at[s->n++] = t->at[i];
+    }
+}
+
+static void note_root(ompjit__walk *w, const ompjit__place *p)
+{
+    if (!p->root || p->loads || LLVMIsAArgument(p->root))
+        w->stores_anywhere = true;
+    else
+        note_seen(w, &w->stored, p->root);
+}
+
+/* Accesses by type put no pointer where numbers are, nor the other way. */
+void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a)
+{
+    if (!w->learns)
+        return;
+    note_root(w, &a->place);
+    if (!w->points)
+        return;
+    bool is_pointer =
+        a->type && LLVMGetTypeKind(a->type) == LLVMPointerTypeKind;
+    find_targets(w, a);
+    if (!a->type || is_pointer)
+        note_locations(&w->pointers, &a->targets);
+    if (!is_pointer)
+        note_locations(&w->numbers, &a->targets);
+}
+
+/* ------------------------------------------------------------------ places */
+
+ompjit__access ompjit__walk_access(const ompjit__frame *frame,
+                                   LLVMValueRef pointer)
+{
+    return (ompjit__access){.place = pointer
+                                         ? ompjit__place_of(frame, pointer)
+                                         : (ompjit__place){0},
+                            .pointer = pointer};
+}
+
+static bool are_stored(const ompjit__stores *s, const ompjit__targets *t)
+{
+    if (s->anywhere || (t->anything && s->n))
+        return true;
+    for (unsigned i = 0; i < t->n; i++)
+        for (unsigned k = 0; k < s->n; k++)
+            if (ompjit__locations_meet(t->at[i], s->at[k]))
+                return true;
+    return false;
+}
+
+/* Is nothing stored where the place's first pointers are loaded from? */
+static bool is_path_kept(ompjit__walk *w, const ompjit__place *p)
+{
+    ompjit__place q = *p;
+    for (unsigned i = 0; i < p->loads; i++) {
+        q.loads = i;
+        q.exact = true;
+        ompjit__targets t = ompjit__points_of(w->points, NULL, &q);
+        if (are_stored(&w->pointers, &t))
+            return false;
+    }
+    return true;
+}
+
+/* Does the place lead to the same storage all the time? */
+static bool is_stable(ompjit__walk *w, const ompjit__place *p)
+{
+    if (!p->root || was_called(w, p->root))
+        return false;
+    if (!p->loads)
+        return true;
+    if (w->points)
+        return is_path_kept(w, p);
+    if (ompjit__walk_was_stored(w, p->root))
+        return false;
+    return !w->stores_anywhere ||
+           (p->loads == 1 && LLVMIsAAllocaInst(p->root) &&
+            !ompjit__place_escapes(p->root));
+}
+
+bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
+                             const ompjit__place *q)
+{
+    return p->root && p->root == q->root && p->loads == q->loads &&
+           p->exact && q->exact &&
+           !memcmp(p->at, q->at, (p->loads + 1) * sizeof *p->at) &&
+           is_stable(w, p);
+}
+
+static bool is_variable(const ompjit__place *p)
+{
+    return p->root && !p->loads &&
+           (LLVMIsAAllocaInst(p->root) || LLVMIsAGlobalVariable(p->root));
+}
+
+/* Storage that is known by itself: variables, and what was just allocated. */
+static bool is_object(const ompjit__place *p)
+{
+    return is_variable(p) ||
+           (p->root && !p->loads && ompjit__place_is_fresh(p->root));
+}
+
+/* Can an unknown pointer, or a parameter's, not lead there? */
+static bool is_hidden(const ompjit__place *object, const ompjit__place *p)
+{
+    bool parameter = p->root && !p->loads && LLVMIsAArgument(p->root);
+    bool own = !LLVMIsAGlobalVariable(object->root);
+    return own && (parameter || (LLVMIsAAllocaInst(object->root) &&
+                                 !ompjit__place_escapes(object->root)));
+}
+
+/* A variable of a function that was called since the data was mapped. */
+static bool is_younger(const ompjit__walk *w, const ompjit__place *p)
+{
+    return p->root && !p->loads && LLVMIsAAllocaInst(p->root) &&
+           LLVMGetBasicBlockParent(LLVMGetInstructionParent(p->root)) !=
+               w->top;
+}
+
+static bool may_be_places(const ompjit__walk *w, const ompjit__place *entry,
+                          const ompjit__place *p)
+{
+    if (is_younger(w, p))
+        return false;
+    bool one = is_object(entry), other = is_object(p);
+    if (one && other)
+        return entry->root == p->root;
+    if (one)
+        return !is_hidden(entry, p);
+    return !other || !is_hidden(p, entry);
+}
+
+bool ompjit__walk_may_be_in(ompjit__walk *w, const ompjit__mapped_at *entry,
+                            ompjit__access *a)
+{
+    if (!may_be_places(w, &entry->begin, &a->place))
+        return false;
+    if (!w->points)
+        return true;
+    find_targets(w, a);
+    return ompjit__targets_meet(&entry->targets, &a->targets);
+}
+
+/* ----------------------------------------------------------------- numbers */
+
+static struct ompjit__term *add_term(ompjit__number *out)
+{
+    if (out->n == OMPJIT__WALK_TERMS)
+        return NULL;
+    struct ompjit__term *t = &out->term[out->n++];
+    *t = (struct ompjit__term){.kind = OMPJIT__TERM_CONSTANT};
+    return t;
+}
+
+/* Does a term load from a local variable? It may have been another number when
+ * the terms' result was computed. */
+static bool has_variable(const ompjit__number *number, unsigned from)
+{
+    for (unsigned i = from; i < number->n; i++)
+        if (number->term[i].kind == OMPJIT__TERM_LOAD &&
+            LLVMIsAAllocaInst(number->term[i].place.root))
+            return true;
+    return false;
+}
+
+static bool compute(const ompjit__frame *frame, LLVMValueRef v,
+                    ompjit__number *out, unsigned depth);
+
+static bool compute_parameter(const ompjit__frame *frame, LLVMValueRef v,
+                              ompjit__number *out, unsigned depth)
+{
+    if (frame->caller && !frame->call)
+        return false;
+    for (unsigned i = 0; frame->caller && i < LLVMCountParams(frame->f); i++)
+        if (LLVMGetParam(frame->f, i) == v)
+            return i < LLVMGetNumArgOperands(frame->call) &&
+                   compute(frame->caller, LLVMGetOperand(frame->call, i), out,
+                           depth - 1);
+    struct ompjit__term *t = add_term(out);
+    if (!t)
+        return false;
+    t->kind = OMPJIT__TERM_VALUE;
+    t->value = v;
+    return true;
+}
+
+/* Holds the variable of the outermost function what it was computed from when
+ * the walk began? It was stored before that, as everything else may have been
+ * but what is constant. */
+static bool is_of_walk(const ompjit__frame *frame, LLVMValueRef load,
+                       LLVMValueRef original)
+{
+    return frame->caller || LLVMIsAArgument(original) ||
+           LLVMIsConstant(original) ||
+           frame->was_stored(frame->data, LLVMGetOperand(load, 0)) ||
+           ompjit__place_is_kept(frame, LLVMGetOperand(load, 0));
+}
+
+/* A variable that is stored once holds what it was computed from. */
+static bool compute_load(const ompjit__frame *frame, LLVMValueRef v,
+                         ompjit__number *out, unsigned depth)
+{
+    LLVMValueRef original = ompjit__place_original(v);
+    if (original != v && is_of_walk(frame, v, original)) {
+        unsigned n = out->n;
+        if (compute(frame, original, out, depth - 1) &&
+            (frame->caller || !has_variable(out, n)))
+            return true;
+        out->n = n;
+    }
+    ompjit__place p = ompjit__place_of(frame, LLVMGetOperand(v, 0));
+    struct ompjit__term *t = p.root && p.exact ? add_term(out) : NULL;
+    if (!t)
+        return false;
+    t->kind = OMPJIT__TERM_LOAD;
+    t->place = p;
+    t->type = LLVMTypeOf(v);
+    return true;
+}
+
+static bool compute(const ompjit__frame *frame, LLVMValueRef v,
+                    ompjit__number *out, unsigned depth)
+{
+    struct ompjit__term *t;
+    if (!depth)
+        return false;
+    if (LLVMIsALoadInst(v))
+        return compute_load(frame, v, out, depth);
+    if (LLVMIsAArgument(v))
+        return compute_parameter(frame, v, out, depth);
+    if (LLVMIsAConstantInt(v)) {
+        if (LLVMGetIntTypeWidth(LLVMTypeOf(v)) > 64 || !(t = add_term(out)))
+            return false;
+        t->number = LLVMConstIntGetZExtValue(v);
+        t->type = LLVMTypeOf(v);
+        return true;
+    }
+    if (ompjit__is_host_call(v)) {
+        if (!(t = add_term(out)))
+            return false;
+        t->kind = OMPJIT__TERM_VALUE;
+        t->value = v;
+        return true;
+    }
+    if (!LLVMIsABinaryOperator(v) && !LLVMIsACastInst(v))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(v); i++)
+        if (!compute(frame, LLVMGetOperand(v, (unsigned)i), out, depth - 1))
+            return false;
+    if (!(t = add_term(out)))
+        return false;
+    t->kind = OMPJIT__TERM_OPERATION;
+    t->number = (uint64_t)LLVMGetInstructionOpcode(v);
+    t->type = LLVMTypeOf(v);
+    return true;
+}
+
+void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
+                         ompjit__number *out)
+{
+    enum { DEEP = 16 };
+    out->n = 0;
+    if (!v || !compute(frame, v, out, DEEP))
+        out->n = 0;
+}
+
+static bool is_number_kept(ompjit__walk *w, const ompjit__place *p)
+{
+    if (!w->points)
+        return p->root && LLVMIsAAllocaInst(p->root) && !p->loads &&
+               !ompjit__walk_was_stored(w, p->root) &&
+               !ompjit__place_escapes(p->root);
+    ompjit__targets t = ompjit__points_of(w->points, NULL, p);
+    return is_stable(w, p) && !are_stored(&w->numbers, &t);
+}
+
+bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
+                              const ompjit__number *b)
+{
+    for (unsigned i = 0; i < a->n && a->n == b->n; i++) {
+        const struct ompjit__term *s = &a->term[i], *t = &b->term[i];
+        if (s->kind != t->kind || s->number != t->number ||
+            s->type != t->type || s->value != t->value ||
+            (s->value && was_called(w, s->value)))
+            return false;
+        if (s->kind == OMPJIT__TERM_LOAD &&
+            !(ompjit__walk_same_place(w, &s->place, &t->place) &&
+              is_number_kept(w, &s->place)))
+            return false;
+    }
+    return a->n && a->n == b->n;
+}
+
+/* ----------------------------------------------------------------- callers */
+
+ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
+                                       LLVMValueRef call,
+                                       const ompjit__place *p)
+{
+    const ompjit__place unknown = {0};
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    if (!p->root || LLVMIsAAllocaInst(p->root))
+        return unknown;
+    if (!LLVMIsAArgument(p->root))
+        return *p;
+    for (unsigned i = 0; i < LLVMCountParams(f) &&
+                         i < LLVMGetNumArgOperands(call); i++) {
+        if (LLVMGetParam(f, i) != p->root)
+            continue;
+        ompjit__place q = ompjit__place_of(caller, LLVMGetOperand(call, i));
+        if (!q.root || (p->loads && !q.exact) ||
+            q.loads + p->loads > OMPJIT__PLACE_LOADS)
+            return unknown;
+        q.at[q.loads] += p->at[0];
+        memcpy(&q.at[q.loads + 1], &p->at[1], p->loads * sizeof *p->at);
+        q.loads += p->loads;
+        q.exact = q.exact && p->exact;
+        return q;
+    }
+    return unknown;
+}
+
+void ompjit__walk_outer_number(const ompjit__frame *caller, LLVMValueRef call,
+                               ompjit__number *number)
+{
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    ompjit__number outer = {0};
+    for (unsigned i = 0; i < number->n; i++) {
+        struct ompjit__term t = number->term[i], *to;
+        if (t.kind == OMPJIT__TERM_VALUE && LLVMIsAArgument(t.value)) {
+            unsigned k = 0;
+            while (k < LLVMCountParams(f) && LLVMGetParam(f, k) != t.value)
+                k++;
+            ompjit__number actual = {0};
+            if (k < LLVMGetNumArgOperands(call))
+                ompjit__walk_number(caller, LLVMGetOperand(call, k), &actual);
+            if (!actual.n || outer.n + actual.n > OMPJIT__WALK_TERMS) {
+                number->n = 0;
+                return;
+            }
+            memcpy(&outer.term[outer.n], actual.term,
+                   actual.n * sizeof *actual.term);
+            outer.n += actual.n;
+            continue;
+        }
+        if (t.kind == OMPJIT__TERM_LOAD) {
+            t.place = ompjit__walk_outer_place(caller, call, &t.place);
+            if (!t.place.root) {
+                number->n = 0;
+                return;
+            }
+        }
+        to = add_term(&outer);
+        if (!to) {
+            number->n = 0;
+            return;
+        }
+        *to = t;
+    }
+    *number = outer;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The objects that pointers of a host half may lead to, wherever the program
+ * is: a points-to analysis by inclusion, for share.c.
+ */
+#ifndef OMPJIT_PASSES_HOSTHALF_POINTS_H
+#define OMPJIT_PASSES_HOSTHALF_POINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#include "passes/hosthalf/place.h"
+
+typedef struct ompjit__points ompjit__points;
+
+enum { OMPJIT__POINTS_MOST = 24 };
+
+/* Where a pointer may lead: an object's number and an offset, packed. */
+typedef struct ompjit__targets {
+    unsigned n;
+    bool anything; /* everywhere */
+    uint64_t at[OMPJIT__POINTS_MOST];
+} ompjit__targets;
+
+/* NULL: no memory, or too much work. `whole`: nothing outside of the module
+ * calls its functions, but main. */
+ompjit__points *ompjit__points_create(LLVMModuleRef m,
+                                      LLVMTargetDataRef layout, bool whole);
+void ompjit__points_free(ompjit__points *points);
+
+/* By a value (NULL: it is not known) and by a place (no root: neither). */
+ompjit__targets ompjit__points_of(ompjit__points *points,
+                                  LLVMValueRef pointer,
+                                  const ompjit__place *place);
+/* Have they an object in common? */
+bool ompjit__targets_meet(const ompjit__targets *a, const ompjit__targets *b);
+/* Leaves those of `a` whose objects `b` has, too. */
+void ompjit__targets_restrict(ompjit__targets *a, const ompjit__targets *b);
+/* May words at the two locations overlap? */
+bool ompjit__locations_meet(uint64_t a, uint64_t b);
+/* The functions that an indirect call may call. */
+typedef struct ompjit__callees {
+    unsigned n;
+    LLVMValueRef function[OMPJIT__POINTS_MOST];
+    bool library; /* and some of the C++ library's */
+} ompjit__callees;
+
+/* False: any function. */
+bool ompjit__points_callees(ompjit__points *points, LLVMValueRef callee,
+                            ompjit__callees *out);
+
+#endif

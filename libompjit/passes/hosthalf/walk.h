@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The walk of share.c: its state, and the questions that it asks of places
+ * and numbers (alias.c) and of mapping calls (maps.c).
+ */
+#ifndef OMPJIT_PASSES_HOSTHALF_WALK_H
+#define OMPJIT_PASSES_HOSTHALF_WALK_H
+
+#include "core/core.h"
+#include "abi/offload.h"
+#include "passes/hosthalf/place.h"
+#include "passes/hosthalf/points.h"
+
+enum {
+    OMPJIT__WALK_ENTRIES = 32,
+    OMPJIT__WALK_STORED = 512,
+    OMPJIT__WALK_SEEN = 8192, /* a power of two */
+    OMPJIT__WALK_TERMS = 12
+};
+
+/* How a number is computed, in postfix notation. */
+typedef struct ompjit__number {
+    unsigned n; /* 0: not known */
+    struct ompjit__term {
+        enum {
+            OMPJIT__TERM_CONSTANT,
+            OMPJIT__TERM_LOAD,  /* from a place                             */
+            OMPJIT__TERM_VALUE, /* a parameter, or a call's result          */
+            OMPJIT__TERM_OPERATION
+        } kind;
+        uint64_t number; /* or the operation's code */
+        LLVMTypeRef type;
+        LLVMValueRef value;
+        ompjit__place place;
+    } term[OMPJIT__WALK_TERMS];
+} ompjit__number;
+
+/* One mapping call's arrays. */
+typedef struct ompjit__host_maps {
+    LLVMValueRef bases, begins, sizes, types;
+    unsigned n;
+} ompjit__host_maps;
+
+typedef struct ompjit__mapped_at {
+    ompjit__place begin;
+    ompjit__place outer; /* the same as callers can know it */
+    ompjit__targets targets;
+    ompjit__number size;
+    LLVMTypeRef element; /* of scalars; NULL: not known */
+    uint64_t type;
+} ompjit__mapped_at;
+
+/* Locations that were stored to. */
+typedef struct ompjit__stores {
+    bool anywhere;
+    unsigned n;
+    uint64_t at[OMPJIT__WALK_STORED];
+} ompjit__stores;
+
+/* Values that were met: a hashed set. */
+typedef struct ompjit__seen {
+    unsigned n;
+    LLVMValueRef slot[OMPJIT__WALK_SEEN];
+} ompjit__seen;
+
+typedef struct ompjit__walk {
+    const ompjit__unit *unit;
+    ompjit__points *points; /* NULL: not known */
+    LLVMTargetDataRef layout;
+    unsigned tbaa; /* the kind of metadata */
+    LLVMValueRef begin, device;
+    LLVMValueRef top; /* the outermost function */
+    bool structured; /* its end has the same arrays */
+    bool whole;      /* nothing outside of the module calls more than main */
+    ompjit__host_maps maps;
+    ompjit__mapped_at entries[OMPJIT__WALK_ENTRIES];
+    unsigned n;
+    uint32_t spoilt; /* a bit for each entry */
+    const char *why[OMPJIT__WALK_ENTRIES];
+    LLVMValueRef where[OMPJIT__WALK_ENTRIES];
+    LLVMValueRef now; /* the instruction that the walk is at */
+    bool learns; /* something new of the rest: then it walks again */
+    ompjit__seen stored; /* roots that are stored to */
+    ompjit__seen called; /* calls that return a value: another one each time */
+    bool stores_anywhere; /* and places that are not known */
+    ompjit__stores pointers, numbers; /* where they were stored */
+    unsigned steps;
+    bool has_threads; /* that are not OpenMP's */
+    struct memo *memos;
+    unsigned nmemos, next_memo;
+} ompjit__walk;
+
+/* An access to memory, or what is mapped. */
+typedef struct ompjit__access {
+    ompjit__place place;
+    LLVMValueRef pointer; /* NULL: not known        */
+    LLVMTypeRef type;     /* NULL: of any type      */
+    ompjit__targets targets;
+    bool found;           /* the targets are known  */
+} ompjit__access;
+
+void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why);
+void ompjit__walk_spoil_all(ompjit__walk *w, const char *why);
+
+/* What the walk has learnt so far: more of it each time it is asked, until it
+ * knows all. */
+unsigned ompjit__walk_knowledge(const ompjit__walk *w);
+bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root);
+void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a);
+void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call);
+
+ompjit__access ompjit__walk_access(const ompjit__frame *frame,
+                                   LLVMValueRef pointer);
+bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
+                             const ompjit__place *q);
+bool ompjit__walk_may_be_in(ompjit__walk *w,
+                            const ompjit__mapped_at *entry,
+                            ompjit__access *a);
+
+void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
+                         ompjit__number *out);
+bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
+                              const ompjit__number *b);
+/* As the caller has them, which has called the outermost function. */
+ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
+                                       LLVMValueRef call,
+                                       const ompjit__place *p);
+void ompjit__walk_outer_number(const ompjit__frame *caller, LLVMValueRef call,
+                               ompjit__number *number);
+
+bool ompjit__is_host_call(LLVMValueRef v);
+bool ompjit__read_maps(LLVMValueRef call, ompjit__host_maps *m);
+bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
+                              ompjit__host_maps *m);
+uint64_t ompjit__map_type_at(const ompjit__host_maps *m, unsigned i);
+/* NULL: not known. */
+LLVMValueRef ompjit__map_pointer_at(LLVMTargetDataRef layout,
+                                    LLVMValueRef array, unsigned i);
+LLVMValueRef ompjit__map_size_at(LLVMTargetDataRef layout,
+                                 const ompjit__host_maps *m, unsigned i);
+LLVMValueRef ompjit__map_array_of(LLVMValueRef pointer);
+
+#endif
