@@ -84,7 +84,8 @@ int main(int argc, char **argv)
     try(ompjit_module_from_c(ctx, read_all(argv[1]), NULL, &mod, &err));
     if (argc > 4)
         specialize(&mod->unit, argv + 4, argc - 4, &spec);
-    try(ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX, &spec,
+    try(ompjit__build(&ctx->compiler, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX,
+                      &spec,
                       &image, &err));
     fwrite(image.bytes.data, 1, image.bytes.size, stdout);
     ompjit__image_free(&image);

@@ -49,7 +49,8 @@ static double build(ompjit_context *ctx, const ompjit__unit *unit,
     }
     ompjit__image image = {0};
     double start = cpu();
-    try(ompjit__build(ctx, unit, t->arch, t->format, &spec, &image, &err));
+    try(ompjit__build(&ctx->compiler, unit, t->arch, t->format, &spec, &image,
+                      &err));
     double took = cpu() - start;
     ompjit__image_free(&image);
     return took;

@@ -56,6 +56,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS"
     LLVM_LDFLAGS="-Wl,-rpath,$llvm_libdir"
     LLVM_TEST_LIBS=$LLVM_LIBS
+    DIGEST_LIBS="$LLVM_LIBS $LLVM_LDFLAGS"
 ], [
     LLVM_LIBS=`$LLVM_CONFIG --link-static --libs $llvm_components 2>/dev/null`
     AS_IF([test -z "$LLVM_LIBS"], [AC_MSG_ERROR([no static LLVM libraries in
@@ -64,6 +65,7 @@ AS_IF([test "x$enable_shared_llvm" = xyes], [
         [AC_MSG_ERROR([LLVM needs zlib; install zlib1g-dev])], [-lm])
     AC_CHECK_LIB([zstd], [ZSTD_decompress], [:],
         [AC_MSG_ERROR([LLVM needs libzstd; install libzstd-dev])], [-lm])
+    DIGEST_LIBS="-L$llvm_libdir -lLLVMSupport"
     LLVM_LIBS="-L$llvm_libdir $LLVM_LIBS -Wl,--as-needed -lz -lzstd"
     LLVM_LDFLAGS="-Wl,--gc-sections"
     LLVM_TEST_LIBS=
@@ -131,9 +133,10 @@ LLVM_CPPFLAGS="-isystem "`$LLVM_CONFIG --includedir`
 OMPJIT_LLVM_LINK
 OMPJIT_CLANG
 OMPJIT_LIBOMP
-AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS])
+AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS]) AC_SUBST([DIGEST_LIBS])
 AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LIBSTDCXX]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LLVM], ["$llvm_version"], [LLVM's version])
+AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_TRIPLE], ["`$LLVM_CONFIG --host-target`"], [the triple of this machine's programs])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_CLANG], ["$CLANG"], [clang found at configure time])
 AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_LIBOMP], ["$LIBOMP"], [libomp found at configure time])
 ])

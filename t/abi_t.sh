@@ -24,13 +24,15 @@ is "$(cat "$tmp/manual")" "$(cat "$tmp/header")" \
     "libompjit(3) speaks of every function"
 is "$(grep -v ' A ' "$tmp/nm" | grep -v '@@LIBOMPJIT_0\.1$')" "" \
     "every symbol has its version"
-foreign='LLVM|cuda|z3|icu|xml2|nvrtc|nvJitLink|omp'
+foreign='LLVM|cuda|z3|icu|xml2|nvrtc|nvJitLink|libomp\.'
 if grep -q '^LLVM_LIBS = .*-lLLVM-' "$builddir/Makefile"; then
     foreign=${foreign#LLVM|}
 fi
-is "$(readelf -d "$builddir/.libs/libompjit.so" | grep NEEDED |
-    grep -E "$foreign")" "" \
-    "neither CUDA nor libomp nor anything of LLVM's is linked"
+for wing in libompjit libompjit-compiler; do
+    is "$(readelf -d "$builddir/.libs/$wing.so" | grep NEEDED |
+        grep -E "$foreign")" "" \
+        "$wing: neither CUDA nor libomp nor anything of LLVM's is linked"
+done
 
 # Those of ompjit_llvm.h are tried in table_llvm_t.c.
 is "$(for f in $(cat "$tmp/header"); do
@@ -40,8 +42,8 @@ done)" "$(printf 'ompjit_rtl_count\nompjit_version')" \
     "every function that takes an argument is tried with NULL"
 
 # 400 constructors of LLVM's would take most of a process's start.
-if readelf -SW "$builddir/.libs/libompjit.so" | grep -q ompjit_llvm_start; then
-    bytes=$(readelf -d "$builddir/.libs/libompjit.so" |
+if readelf -SW "$builddir/.libs/libompjit-compiler.so" | grep -q ompjit_llvm_start; then
+    bytes=$(readelf -d "$builddir/.libs/libompjit-compiler.so" |
         sed -n 's/.*(INIT_ARRAYSZ) *\([0-9]*\) .*/\1/p')
     is "$((bytes < 256))" 1 "LLVM's constructors do not run at the start"
 else

@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    struct ompjit_context ctx = {.assembler = OMPJIT_ASSEMBLER_PTXAS};
+    ompjit__compiler ctx = {.assembler = OMPJIT_ASSEMBLER_PTXAS};
     ompjit__buf ptx = {0};
     ompjit__image image = {0};
     ompjit_error err;

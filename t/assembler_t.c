@@ -144,7 +144,7 @@ static void keep_longest(void *data, const char *message)
 static void child(const struct odd *row, const char *folder, struct result *r)
 {
     ompjit__buf ptx = {0};
-    struct ompjit_context ctx = {
+    ompjit__compiler ctx = {
         .assembler = row->number, .llvm_limit = 3, .log = keep_longest,
         .log_data = r};
     ompjit__image image = {0};
@@ -203,10 +203,11 @@ static void oddities(void)
 static void no_log(void)
 {
     static char words[10000];
-    struct ompjit_context ctx = {0};
+    ompjit__compiler ctx = {0};
     ompjit_error err = {0};
     memset(words, 'x', sizeof words - 1);
-    ompjit__fail_logged(&ctx, &err, OMPJIT_ERR_ASSEMBLE, OMPJIT_STAGE_ASSEMBLE,
+    ompjit__fail_reported(&ctx, &err, OMPJIT_ERR_ASSEMBLE,
+                          OMPJIT_STAGE_ASSEMBLE,
                         "much: %s", words);
     ok(strlen(err.text) == OMPJIT_ERROR_TEXT - 1, "an error is full");
     ok_contains(err.text, "xx\n... (cut; with OMPJIT_LOG=1 stderr gets all "
@@ -218,7 +219,7 @@ static void no_log(void)
 static void surroundings(void)
 {
     ompjit__buf ir = gpu_ir(), ptx = {0};
-    struct ompjit_context ctx = {.assembler = OMPJIT_ASSEMBLER_PTXAS};
+    ompjit__compiler ctx = {.assembler = OMPJIT_ASSEMBLER_PTXAS};
     ompjit__image image = {0};
     ompjit_error err = {0};
     gpu_ptx(ir.data, "sm_80", &ptx, NULL);
@@ -255,7 +256,7 @@ out:
 static int as_driver(ompjit_assembler number)
 {
     ompjit__buf ptx = {0};
-    struct ompjit_context ctx = {.assembler = number};
+    ompjit__compiler ctx = {.assembler = number};
     ompjit__image image = {0};
     ompjit_error err = {0};
     ompjit__buf_printf(&ptx, ".version 7.8\n");

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "door/door.h"
 #include "api/module.h"
 #include "cache.h"
 

@@ -108,7 +108,9 @@ export VV_FLAGS VV_LIMIT srcdir builddir
 
 if [ -z "${VV_RESUME-}" ] || [ ! -x "$out/ompjit" ]; then
     rm -rf "$out"
-    mkdir -p "$out" && cp "$builddir/ompjit" "$out/ompjit" || exit 2
+    tool=$(readlink -f "$builddir/ompjit")
+    mkdir -p "$out" && cp "$tool" "$out/ompjit" &&
+        cp "$(dirname "$tool")/.libs/libompjit-compiler.so.0" "$out" || exit 2
 fi
 find "$vv/tests" \( -name "*$word*.c" -o -name "*$word*.cpp" \) | sort |
     if [ "$VV_DEVICE" = ptx ]; then

@@ -218,7 +218,7 @@ static void headers(void)
 static void real(ompjit_assembler by, const char *name, const char *arch,
                  const ompjit__buf *ptx)
 {
-    struct ompjit_context ctx = {.assembler = by};
+    ompjit__compiler ctx = {.assembler = by};
     ompjit__image image = {0};
     ompjit_error err = {0};
     ompjit_status s = ompjit__assemble(&ctx, arch, ptx, &image, &err);

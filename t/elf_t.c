@@ -183,7 +183,7 @@ static void test_frames(void)
         unsigned char copy[sizeof frames];
         memcpy(copy, frames, sizeof copy);
         copy[frame_rows[i].at] = (unsigned char)frame_rows[i].value;
-        ompjit__range code = {(uintptr_t)copy + CODE,
+        ompjit__code_range code = {(uintptr_t)copy + CODE,
                               (uintptr_t)copy + CODE_END};
         ok(ompjit__elf_frames_sound(copy, sizeof copy, &code) ==
                frame_rows[i].sound,

@@ -5,7 +5,8 @@
  */
 #include <unistd.h>
 
-#include "backend/instruction_count.h"
+#include "backend/backend.h"
+#include "core/instruction_count.h"
 #include "program.h"
 
 static const char source[] =
@@ -162,7 +163,8 @@ static void residents(void)
     for (int threads = 1; threads >= 0; threads--) {
         ompjit__image image = {0};
         spec.threads = threads ? 128 : 0;
-        ok(!ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX, &spec,
+        ok(!ompjit__build(&ctx->compiler, &mod->unit, "sm_90",
+                          OMPJIT_FORMAT_PTX, &spec,
                           &image, &err) &&
                !!strstr(image.bytes.data, ".minnctapersm 5") == threads,
            "5 resident teams %s threads", threads ? "with" : "without");

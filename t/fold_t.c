@@ -7,6 +7,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
+#include "backend/backend.h"
 #include "api/module.h"
 #include "passes/passes.h"
 #include "tap.h"
@@ -160,7 +161,8 @@ static void source_row(ompjit_context *ctx, const struct source *s)
     if (!status)
         spec.kernel = mod->unit.kernels[0].symbol;
     if (!status)
-        status = ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX,
+        status = ompjit__build(&ctx->compiler, &mod->unit, "sm_90",
+                               OMPJIT_FORMAT_PTX,
                                &spec, &image, &err);
     if (ok(!status, "%s: compiles", s->name)) {
         bool kinds = strstr(image.bytes.data, "task_kinds");

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "frontend/clang/clang.h"
 #include "front.h"
 #include "frontend/frontend.h"
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/served.h"
 #include "api/module.h"
 #include "omptarget/offload.h"
 #include "tap.h"
@@ -58,6 +59,19 @@ static void note(const char *what)
     strcat(strcat(seen.order, what), " ");
 }
 
+/* In place of the library's. */
+const ompjit__served_name ompjit__served_names[] = {
+    {"__kmpc_init_allocator", NULL, "l:ilip"},
+    {"omp_init_allocator", NULL, "l:lip"},
+    {"__tgt_target_kernel", OMPJIT__SYMBOL_CONTEXT, "i:pliipp"},
+    {"omp_get_num_devices", OMPJIT__SYMBOL_CONTEXT, "i:"},
+    {"omp_twice", OMPJIT__SYMBOL_CONTEXT, "d:dsp"},
+    {"omp_plain", NULL, "i:i"},
+    {"note", NULL, "v:p"},
+    {"__cxa_thread_atexit", OMPJIT__SYMBOL_LIFE, "i:ppp"},
+};
+const size_t ompjit__nserved_names = OMPJIT__COUNT(ompjit__served_names);
+
 const ompjit__served ompjit__served_table[] = {
     {"__tgt_target_kernel", (void *)target_kernel, true, "i:pliipp"},
     {"omp_get_num_devices", (void *)num_devices, true, "i:"},
@@ -101,6 +115,11 @@ void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage, uint64_t start)
     ctx->stage_count[stage]++;
 }
 
+static void stage_done(void *ctx, ompjit_stage stage, uint64_t start)
+{
+    ompjit__stage_done(ctx, stage, start);
+}
+
 /* ---------------------------------------------------------------- programs */
 
 struct program {
@@ -125,6 +144,8 @@ static void compile(struct program *p, const char *name, const char *source,
     char path[256], command[1024];
     memset(p, 0, sizeof *p);
     p->mod.ctx = &p->ctx;
+    p->ctx.compiler.stage_done = stage_done;
+    p->ctx.compiler.stage_data = &p->ctx;
     p->mod.unit.name = ompjit__strdup(name);
     p->mod.unit.opt_level = 3;
     snprintf(path, sizeof path, "%s/%s", dir, name);

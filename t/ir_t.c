@@ -7,6 +7,8 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
+#include "core/bitcode.h"
+#include "frontend/clang/clang.h"
 #include "backend/backend.h"
 #include "front.h"
 #include "frontend/frontend.h"

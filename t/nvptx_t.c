@@ -301,7 +301,7 @@ static void check_one(size_t which, const char *arch, const ompjit__buf *ptx)
     ompjit__assembly a = {.arch = row, .ptx = ptx};
     ompjit__image image = {0};
     ompjit_error err = {0};
-    struct ompjit_context ctx = {.assembler = assemblers[which].number};
+    ompjit__compiler ctx = {.assembler = assemblers[which].number};
     char what[64];
     snprintf(what, sizeof what, "%s, %s", assemblers[which].name, arch);
     ok(assemblers[which].run(&a, &err) == OMPJIT_OK, "%s: runs: %s", what,
@@ -321,7 +321,7 @@ static void check_one(size_t which, const char *arch, const ompjit__buf *ptx)
 static bool is_there(size_t which)
 {
     ompjit__buf ptx = {0}, ir = gpu_ir();
-    struct ompjit_context ctx = {.assembler = assemblers[which].number};
+    ompjit__compiler ctx = {.assembler = assemblers[which].number};
     ompjit__image image = {0};
     ompjit_error err;
     gpu_ptx(ir.data, "sm_80", &ptx, NULL);
@@ -338,7 +338,7 @@ static bool is_there(size_t which)
 /* The cubin has lines, and the same code as with lines alone. */
 static void lines_in_cubin(size_t which, size_t kind)
 {
-    struct ompjit_context ctx = {.assembler = assemblers[which].number};
+    ompjit__compiler ctx = {.assembler = assemblers[which].number};
     uint32_t code[2] = {0};
     bool lines = false;
     for (int i = 0; i < 2; i++) {
@@ -409,7 +409,7 @@ static void refused(ompjit_assembler number, const char *by)
     for (size_t i = 0; i < OMPJIT__COUNT(bad_ptx); i++) {
         ompjit__buf ptx = {0};
         ompjit__buf_printf(&ptx, "%s", bad_ptx[i].ptx);
-        struct ompjit_context ctx = {.assembler = number};
+        ompjit__compiler ctx = {.assembler = number};
         ompjit__image image = {.kind = OMPJIT__IMAGE_OBJECT};
         ompjit_error err = {0};
         ompjit_status s =
@@ -440,7 +440,7 @@ static void *assemble_all(void *arg)
     for (size_t i = 0; (row = ompjit__arch_at(i)) && row->ptx_given; i++) {
         ompjit__buf ptx = {0};
         ompjit__image image = {0};
-        struct ompjit_context ctx = {
+        ompjit__compiler ctx = {
             .assembler = assemblers[job->number % 2].number};
         ompjit_error err = {0};
         job->failures +=

@@ -5,13 +5,14 @@
  */
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "api/module.h"
 #include "core/arch.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/ptx_text.h"
 #include "nvrtc_work.h"
 #include "table/rows.h"
-#include "table/table.h"
+#include "table/llvm/table.h"
 
 static bool nvrtc_is_there(void)
 {
@@ -55,7 +56,8 @@ static void cubins_by(ompjit_cuda_compiler compiler, const char *name)
         ompjit__image image = {0};
         unsigned good = 0, n = ompjit_module_kernel_count(w.mod);
         ompjit_status s =
-            ompjit__build(w.ctx, &w.mod->unit, arch->name, OMPJIT_FORMAT_CUBIN,
+            ompjit__build(&w.ctx->compiler, &w.mod->unit, arch->name,
+                          OMPJIT_FORMAT_CUBIN,
                           &spec, &image, &err);
         if (s == OMPJIT_ERR_UNAVAILABLE) {
             printf("# skipped: %s: %s\n", arch->name, err.text);
@@ -136,7 +138,8 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
          .literal_mask = 3}};
     ompjit__image images[2] = {{0}};
     for (int i = 0; i < 2; i++)
-        ok(!ompjit__build(w.ctx, &w.mod->unit, "sm_90", OMPJIT_FORMAT_PTX,
+        ok(!ompjit__build(&w.ctx->compiler, &w.mod->unit, "sm_90",
+                          OMPJIT_FORMAT_PTX,
                           &specs[i], &images[i], &err),
            "%s: %s PTX", name, i ? "specialized" : "generic");
     for (size_t r = 0; r < OMPJIT__COUNT(rows); r++) {
@@ -231,7 +234,7 @@ static const struct {
 } callbacks[] = {
 #define CALLBACK(function, argument, type, flags) \
     {#function, type, flags, argument},
-#include "table/callback.def"
+#include "table/llvm/callback.def"
 };
 
 /* A function of the type that argument `argument` of `function` has to have,

@@ -4,6 +4,7 @@
  * what a unit says of the threads that they ask for. Each row is a function
  * with one target region; clang compiles all of them as one source.
  */
+#include "frontend/clang/clang.h"
 #include "front.h"
 #include "frontend/frontend.h"
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "loader/jit.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -59,7 +59,8 @@ static void build(ompjit_context *ctx, const ompjit_module *mod,
 {
     ompjit__spec spec = {.kernel = k->symbol};
     ompjit__image image;
-    try(ompjit__build(ctx, &mod->unit, arch, OMPJIT_FORMAT_PTX, &spec, &image,
+    try(ompjit__build(&ctx->compiler, &mod->unit, arch, OMPJIT_FORMAT_PTX,
+                      &spec, &image,
                       &err),
         k->name, arch);
     write_region(folder, k, &image);

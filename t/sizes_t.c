@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "program.h"
 
 static const char source[] =
@@ -64,7 +65,8 @@ static void code(void)
     static const char *const archs[] = {"sm_90", "host"};
     for (size_t i = 0; i < OMPJIT__COUNT(archs); i++) {
         ompjit__image image = {0};
-        ok(!ompjit__build(ctx, &mod->unit, archs[i], OMPJIT_FORMAT_OPT_LL,
+        ok(!ompjit__build(&ctx->compiler, &mod->unit, archs[i],
+                          OMPJIT_FORMAT_OPT_LL,
                           &spec, &image, &err) &&
                strstr(image.bytes.data, "dereferenceable(32768)") &&
                strstr(image.bytes.data, "dereferenceable(32)"),

@@ -9,9 +9,9 @@
 
 #include "api/module.h"
 #include "backend/backend.h"
-#include "backend/instruction_count.h"
+#include "core/instruction_count.h"
 #include "loader/jit.h"
-#include "backend/template.h"
+#include "core/template.h"
 #include "tap.h"
 
 static const char source[] =
@@ -49,7 +49,8 @@ static char *text_of(const char *arch, ompjit_format format,
                      const ompjit__spec *spec)
 {
     ompjit__image image = {0};
-    if (ompjit__build(ctx, &mod->unit, arch, format, spec, &image, &err))
+    if (ompjit__build(&ctx->compiler, &mod->unit, arch, format, spec, &image,
+                      &err))
         return strdup(err.text);
     char *text = strdup(image.bytes.data);
     ompjit__image_free(&image);
@@ -269,16 +270,19 @@ static void templates(void)
     ompjit_times before, after;
     ompjit_context_times(ctx, &before);
     for (spec.teams = 1; spec.teams < 5; spec.teams++)
-        if (!ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &spec,
+        if (!ompjit__build(&ctx->compiler, &mod->unit, "host",
+                           OMPJIT_FORMAT_OBJECT, &spec,
                            &image, &err))
             ompjit__image_free(&image);
     ompjit_context_times(ctx, &after);
     ok(after.count[OMPJIT_STAGE_LINK] == before.count[OMPJIT_STAGE_LINK],
        "four more variants: the runtime is not linked again");
-    ok(ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &unknown,
+    ok(ompjit__build(&ctx->compiler, &mod->unit, "host", OMPJIT_FORMAT_OBJECT,
+                     &unknown,
                      &image, &err) == OMPJIT_ERR_NOT_FOUND,
        "no such kernel: %s", err.text);
-    ok(!ompjit__build(ctx, &mod->unit, "host", OMPJIT_FORMAT_OBJECT, &spec,
+    ok(!ompjit__build(&ctx->compiler, &mod->unit, "host", OMPJIT_FORMAT_OBJECT,
+                      &spec,
                       &image, &err),
        "and the next build is as ever");
     ompjit__image_free(&image);
@@ -313,7 +317,7 @@ static void variables(void)
         ".visible .const .align 8 .b8 ompjit_imports[32]", 1, "a later one");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, "seen", 0, "a later one");
     ompjit__image image = {0};
-    ompjit_status st = ompjit__build(ctx, &mod->unit, "sm_90",
+    ompjit_status st = ompjit__build(&ctx->compiler, &mod->unit, "sm_90",
                                      OMPJIT_FORMAT_CUBIN, &spec, &image, &err);
     if (st == OMPJIT_ERR_UNAVAILABLE)
         printf("# skipped: no assembler on this machine\n");
@@ -332,11 +336,13 @@ static void modes_are_kept(void)
 {
     ompjit__spec spec = {0};
     ompjit__image ptx = {0}, cubin = {0};
-    ok(!ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX, &spec, &ptx,
+    ok(!ompjit__build(&ctx->compiler, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX,
+                      &spec, &ptx,
                       &err) &&
            ptx.modes.size == mod->unit.nkernels,
        "PTX has the kernels' modes");
-    if (ompjit__build(ctx, &mod->unit, "sm_90", OMPJIT_FORMAT_CUBIN, &spec,
+    if (ompjit__build(&ctx->compiler, &mod->unit, "sm_90", OMPJIT_FORMAT_CUBIN,
+                      &spec,
                       &cubin, &err))
         printf("# skipped: no cubin: %s\n", err.text);
     else
@@ -390,13 +396,13 @@ static void read_ahead(void)
 {
     ompjit__spec spec = {0};
     char *before = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
-    ompjit__machine_prepare(ctx);
-    const ompjit__machine *m = ctx->machines;
+    ompjit__machine_prepare(&ctx->compiler);
+    const ompjit__machine *m = ctx->compiler.machines;
     ok(m && m->context && m->runtime, "the runtime is read ahead");
     char *after = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
     ok(m && !m->context, "a build takes it");
     ok_string(after, before, "and makes the same");
-    ompjit__machine_prepare(ctx); /* left for the context's end */
+    ompjit__machine_prepare(&ctx->compiler); /* left for the context's end */
     ok(m && m->context, "there is one again");
     free(before);
     free(after);

@@ -86,7 +86,7 @@ static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
         }
     ompjit__image image = {0};
     ompjit_status status = ompjit__build(
-        ctx, unit, gpu ? "sm_90" : "host",
+        &ctx->compiler, unit, gpu ? "sm_90" : "host",
         gpu ? OMPJIT_FORMAT_PTX : OMPJIT_FORMAT_OBJECT, &spec, &image, &err);
     if (!status)
         ompjit__buf_add(out, image.bytes.data, image.bytes.size);

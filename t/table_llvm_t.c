@@ -12,7 +12,7 @@
 #include "abi/offload.h"
 #include "ompjit_llvm.h"
 #include "table/rows.h"
-#include "table/table.h"
+#include "table/llvm/table.h"
 #include "tap.h"
 
 static LLVMContextRef ctx;

@@ -4,6 +4,7 @@
  * row is a function with one target region; clang compiles all of them as one
  * source.
  */
+#include "frontend/clang/clang.h"
 #include "front.h"
 #include "frontend/frontend.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "api/module.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 #include "tool/tool.h"
 
 static const char *const modes[] = {"bare", "generic", "SPMD",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/queue.h"
-#include "core/profile.h"
+#include "context/profile.h"
 
 /* One launch as asked for, with room for its values behind it. */
 struct asked {

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/hold.h"
-#include "core/profile.h"
+#include "context/profile.h"
 #include "cache/cache.h"
+#include "door/door.h"
 #include "device/check/check.h"
 #include "device/device.h"
 #include "omptarget/offload.h"
@@ -54,11 +55,6 @@ static ompjit_status choose(const char *variable, const struct choice *choices,
     return status;
 }
 
-static void log_stderr(void *data, const char *message)
-{
-    fprintf(stderr, "ompjit: %s\n", message);
-}
-
 static ompjit_status set_choices(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -91,7 +87,7 @@ static ompjit_status set_choices(ompjit_context *ctx,
                         &specialize, err);
     }
     ctx->specialize = (ompjit_specialize)specialize;
-    ctx->assembler = (ompjit_assembler)assembler;
+    ctx->compiler.assembler = (ompjit_assembler)assembler;
     if (o->check)
         memory = OMPJIT_HOST_MEMORY_SEPARATE;
     else if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
@@ -205,11 +201,11 @@ static ompjit_status set_options(ompjit_context *ctx,
     ctx->max_variants = o->max_variants ? o->max_variants : 64;
     ctx->run_limit_ms = o->run_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
-    ctx->llvm_limit = ctx->keeps_signals ? 0 : o->time_limit;
+    ctx->compiler.llvm_limit = ctx->keeps_signals ? 0 : o->time_limit;
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && is_one("OMPJIT_LOG"))
-        ctx->log = log_stderr;
+        ctx->log = ompjit__log_stderr;
     ctx->explain = o->explain || is_one("OMPJIT_EXPLAIN");
     ctx->tune = o->tune || is_one("OMPJIT_TUNE");
     if (record && *record && !(ctx->record = ompjit__strdup(record)))
@@ -219,6 +215,22 @@ static ompjit_status set_options(ompjit_context *ctx,
     if (clang && *clang && !(ctx->clang = ompjit__strdup(clang)))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     return set_choices(ctx, o, err);
+}
+
+static void stage_done(void *ctx, ompjit_stage stage, uint64_t start)
+{
+    ompjit__stage_done(ctx, stage, start);
+}
+
+static void set_compiler(ompjit_context *ctx)
+{
+    ompjit__compiler *compiler = &ctx->compiler;
+    compiler->checks = ctx->check != NULL;
+    compiler->explains = ctx->explain;
+    compiler->log = ctx->log;
+    compiler->log_data = ctx->log_data;
+    compiler->stage_done = stage_done;
+    compiler->stage_data = ctx;
 }
 
 /* -------------------------------------------------------------- lifetime */
@@ -243,12 +255,14 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
-    pthread_mutex_init(&ctx->machines_lock, NULL);
+    pthread_mutex_init(&ctx->compiler.machines_lock, NULL);
     status = set_options(ctx, o, err);
     if (!status)
         status = set_sizes(ctx, o, err);
     if (!status)
         status = set_check(ctx, o, err);
+    if (!status)
+        set_compiler(ctx);
     if (!status)
         status = ompjit__cache_new(ctx, o, &ctx->cache, err);
     if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
@@ -306,12 +320,12 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__devices_free(ctx);
     ompjit__check_free(ctx->check);
     ompjit__cache_free(ctx->cache);
-    ompjit__machines_free(ctx->machines);
+    ompjit__door_release(&ctx->compiler);
     if (ctx->profile_to && ctx->spans)
         tell_profile(ctx);
     ompjit__profile_free(ctx->spans);
     free(ctx->profile_to);
-    pthread_mutex_destroy(&ctx->machines_lock);
+    pthread_mutex_destroy(&ctx->compiler.machines_lock);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->record);
@@ -327,82 +341,6 @@ ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_context_failure: no context");
     return ompjit__tgt_error(ctx, err);
-}
-
-/* Into `text`, of OMPJIT_ERROR_TEXT bytes; what is longer returns whole, and
- * is the caller's to free. */
-static char *format_any(char *text, const char *format, va_list ap)
-{
-    va_list again;
-    va_copy(again, ap);
-    int n = vsnprintf(text, OMPJIT_ERROR_TEXT, format, ap);
-    char *whole = n < OMPJIT_ERROR_TEXT ? NULL : malloc((size_t)n + 1);
-    if (whole)
-        vsnprintf(whole, (size_t)n + 1, format, again);
-    va_end(again);
-    return whole;
-}
-
-void ompjit__log(ompjit_context *ctx, const char *format, ...)
-{
-    if (!ctx->log)
-        return;
-    char text[OMPJIT_ERROR_TEXT];
-    va_list ap;
-    va_start(ap, format);
-    char *whole = format_any(text, format, ap);
-    va_end(ap);
-    ctx->log(ctx->log_data, whole ? whole : text);
-    free(whole);
-}
-
-/* The text's end becomes a note of where all of it is. */
-static void mark_cut(bool logged, char *text, size_t size)
-{
-    char note[96];
-    int n = snprintf(note, sizeof note, "\n... (cut; %s all %zu bytes)",
-                     logged ? "the context's log has"
-                            : "with OMPJIT_LOG=1 stderr gets", size);
-    memcpy(text + OMPJIT_ERROR_TEXT - 1 - n, note, (size_t)n + 1);
-}
-
-ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
-                                  ompjit_status status, ompjit_stage stage,
-                                  const char *format, ...)
-{
-    char text[OMPJIT_ERROR_TEXT];
-    va_list ap;
-    va_start(ap, format);
-    char *whole = format_any(text, format, ap);
-    va_end(ap);
-    if (whole) {
-        bool logged = ctx && ctx->log;
-        size_t size = strlen(whole);
-        while (size && whole[size - 1] == '\n')
-            whole[--size] = 0;
-        mark_cut(logged, text, size);
-        if (logged)
-            ctx->log(ctx->log_data, whole);
-        free(whole);
-    }
-    return ompjit__fail(err, status, stage, "%s", text);
-}
-
-void ompjit__tell(ompjit_context *ctx, const char *message)
-{
-    (ctx->log ? ctx->log : log_stderr)(ctx->log_data, message);
-}
-
-void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
-                        uint64_t start)
-{
-    atomic_fetch_add_explicit(&ctx->stage_ns[stage], ompjit__now() - start,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
-                              memory_order_relaxed);
-    if (ctx->spans && stage != OMPJIT_STAGE_LAUNCH)
-        ompjit__span_add(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
-                         start, 0);
 }
 
 void ompjit_context_times(ompjit_context *ctx, ompjit_times *times)

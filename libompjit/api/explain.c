@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "door/door.h"
 #include "core/arch.h"
-#include "backend/instruction_count.h"
+#include "core/instruction_count.h"
 #include "cache/cache.h"
 #include "abi/offload.h"
 #include "launch/launch.h"
@@ -348,14 +349,16 @@ static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
 {
     ompjit__image image = {0};
     ompjit_status status =
-        ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
+        ompjit__door_build(&kernel->mod->ctx->compiler, &kernel->mod->unit,
+                           arch,
                       OMPJIT_FORMAT_OBJECT, spec, &image, err);
     if (status)
         return status;
     code->use.code = code_bytes(&image.bytes);
     ompjit__image_free(&image);
     image = (ompjit__image){0};
-    status = ompjit__build(kernel->mod->ctx, &kernel->mod->unit, arch,
+    status = ompjit__door_build(&kernel->mod->ctx->compiler,
+                                &kernel->mod->unit, arch,
                            OMPJIT__FORMAT_ASSEMBLY, spec, &image, err);
     if (status)
         return status;

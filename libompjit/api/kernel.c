@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "door/door.h"
 #include "api/module.h"
 #include "api/queue.h"
 #include "cache/cache.h"

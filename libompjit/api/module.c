@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "api/module.h"
-#include "backend/cuda/cuda_image.h"
-#include "backend/template.h"
+#include "core/cuda_source.h"
+#include "core/template.h"
 #include "cache/cache.h"
+#include "door/door.h"
+#include "frontend/clang/clang.h"
 
 static ompjit_status check_options(const ompjit_module_options *o,
                                    ompjit_error *err)
@@ -247,10 +249,10 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
         return ompjit__cuda_no_ir(unit->cuda, err);
     switch (format) {
     case OMPJIT_FORMAT_LL:
-        status = ompjit__print_ir(&unit->device_bc, unit->name, &text, err);
+        status = ompjit__door_print(&unit->device_bc, unit->name, &text, err);
         break;
     case OMPJIT_FORMAT_HOST_LL:
-        status = ompjit__print_ir(&unit->host_bc, unit->name, &text, err);
+        status = ompjit__door_print(&unit->host_bc, unit->name, &text, err);
         break;
     case OMPJIT_FORMAT_BC:
         ompjit__buf_add(&text, unit->device_bc.data, unit->device_bc.size);

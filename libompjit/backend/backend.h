@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * IR to image. The only rooms that include LLVM are table, frontend, ir,
- * backend and hosthalf/program_code.c.
+ * IR to image.
  */
 #ifndef OMPJIT_BACKEND_H
 #define OMPJIT_BACKEND_H
@@ -13,7 +12,6 @@
 
 #include "core/arch.h"
 #include "backend/emit.h"
-#include "loader/jit.h"
 #include "backend/build_scratch.h"
 #include "core/core.h"
 
@@ -64,14 +62,6 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
                                ompjit__buf *messages, LLVMModuleRef *out,
                                ompjit_error *err);
 
-/* What bytes are, as far as their outer blocks tell. */
-typedef enum ompjit__bitcode_state {
-    OMPJIT__BITCODE_COMPLETE, /* from the magic number to the last block */
-    OMPJIT__BITCODE_CUT,      /* the start of a file                     */
-    OMPJIT__BITCODE_BROKEN    /* neither                                 */
-} ompjit__bitcode_state;
-ompjit__bitcode_state ompjit__bitcode_check(const char *data, size_t size);
-
 /* ------------------------------------------ NVPTX (backend/nvptx/nvptx.c) */
 
 /* The target machine for sm_NN and a version of PTX that is no newer than `ptx`
@@ -85,12 +75,12 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  ompjit__generator *g, ompjit__passes passes,
                                  ompjit__buf *ptx, ompjit_error *err);
-/* PTX to cubin by the context's assembler (nothing else of ctx is read), and
+/* PTX to cubin by the compiler's assembler (nothing else of it is read), and
  * what its kernels use. The driver as assembler gives an image of kind PTX with
  * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
  * is not there or too old. `image` is set on success only.
  * backend/nvptx/assemble.c; reading a cubin: backend/nvptx/cubin.c */
-ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
+ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err);
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
@@ -119,6 +109,12 @@ char *ompjit__libdevice_path(void);
 
 /* -------------------------------------------- host (backend/host/lower.c) */
 
+/* Appends " (FILE:LINE)" of the code at `offset` in the section of `symbol`;
+ * nothing where the object has no line table. backend/host/line_tables.cc */
+void ompjit__object_line(const void *object, size_t size, const char *symbol,
+                         uint64_t offset, ompjit__buf *text);
+/* The CPU that code is generated for, as LLVM calls it ("znver3"). */
+void ompjit__host_cpu(char *name, size_t size);
 /* Debug information becomes what line tables need. backend/host/line_tables.cc
  * */
 void ompjit__line_tables(LLVMModuleRef m);
@@ -137,7 +133,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
  * with args[i] pointing at the value of the kernel's ABI parameter i. */
 ompjit_status ompjit__host_finish(LLVMModuleRef m, ompjit_error *err);
 
-/* ---------------------------- host objects (loader/orc.c; see also jit.h) */
+/* ---------------------------- host objects (loader/jit.c; see also jit.h) */
 
 /* The machine of this process's CPU; PIC, small code model. */
 ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
@@ -183,14 +179,15 @@ typedef struct ompjit__machine {
 
 /* One with the arch, ptx and opt_level of `like`, the caller's until it gives
  * it back. One that an error of LLVM's has interrupted is not given back. */
-ompjit_status ompjit__machine_take(ompjit_context *ctx,
+ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err);
-void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m);
+void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m);
 /* Reads the runtime for the next build by the machine that was given back last,
  * if that needed it.
  * It takes a millisecond, which is for free while another process works. */
-void ompjit__machine_prepare(ompjit_context *ctx);
+void ompjit__machine_prepare(ompjit__compiler *compiler);
+void ompjit__machines_free(ompjit__machine *first);
 
 /* -------------------------------- the embedded runtime (runtime_bitcode.c) */
 
@@ -207,5 +204,22 @@ ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
                                          LLVMModuleRef *out, ompjit_error *err);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
 const char *ompjit__cuda_header(void);
+
+/* ------------------------------------------------------ stages (build.c) */
+
+/* Unit to image: specialize, link, optimize, generate, assemble.
+ * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
+ * the second, OPT_LL for both (then the text is in image->bytes); see also
+ * core/instruction_count.h.
+ * backend/build.c */
+ompjit_status ompjit__build(ompjit__compiler *compiler,
+                            const ompjit__unit *unit,
+                            const char *arch, ompjit_format format,
+                            const ompjit__spec *spec, ompjit__image *out,
+                            ompjit_error *err);
+
+/* Bitcode as text, appended. llvm/print.c */
+ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
+                               ompjit__buf *text, ompjit_error *err);
 
 #endif

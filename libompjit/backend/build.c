@@ -33,17 +33,17 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/instruction_count.h"
+#include "core/instruction_count.h"
 #include "backend/cuda/cuda_image.h"
 #include "backend/cuda/ptx_text.h"
-#include "backend/template.h"
+#include "core/template.h"
 #include "abi/check.h"
 #include "passes/passes.h"
 #include "abi/offload.h"
 #include "runtime-bc/assertion.h"
 
 struct build {
-    ompjit_context *ctx;
+    ompjit__compiler *compiler;
     const ompjit__unit *unit;
     const ompjit__arch *arch;
     ompjit_format format;
@@ -66,7 +66,7 @@ struct build {
 
 static void done(struct build *b, ompjit_stage stage)
 {
-    ompjit__stage_done(b->ctx, stage, b->stage_start);
+    ompjit__report_stage(b->compiler, stage, b->stage_start);
     b->stage_start = ompjit__now();
 }
 
@@ -111,7 +111,7 @@ static ompjit_status start(struct build *b, ompjit_error *err)
                                   .ptx = b->spec->ptx,
                                   .opt_level = b->unit->opt_level};
     ompjit_status status =
-        ompjit__machine_take(b->ctx, &like, &b->machine, err);
+        ompjit__machine_take(b->compiler, &like, &b->machine, err);
     if (status)
         return status;
     b->tm = b->machine->tm;
@@ -143,7 +143,7 @@ static void end(struct build *b, bool failed)
     if (!b->machine)
         return;
     b->machine->plain = b->plain;
-    ompjit__machine_give(b->ctx, b->machine);
+    ompjit__machine_give(b->compiler, b->machine);
 }
 
 /* A unit or a template: ours, and verified when it was made. */
@@ -201,7 +201,7 @@ static ompjit_status lower(struct build *b, ompjit_error *err)
     if (!status && b->host)
         status = ompjit__host_retarget(b->m, b->tm,
                                        b->unit->chunk_is_default, err);
-    if (!status && b->host && b->ctx->check)
+    if (!status && b->host && b->compiler->checks)
         status = instrument(b, err);
     else if (!status && b->host)
         ompjit__heap_to_stack(b->m);
@@ -405,7 +405,7 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
         preserve(passes, b->image->globals[i].name);
     if (b->image->nglobals && b->image->imports_globals && !b->host)
         preserve(passes, OMPJIT__IMPORTS);
-    if (b->host && b->ctx->check) {
+    if (b->host && b->compiler->checks) {
         preserve(passes, OMPJIT__CHECK_VARIABLES);
         preserve(passes, OMPJIT__CHECK_COUNT);
     }
@@ -657,7 +657,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
                          .threads = t->alone ? 1 : 0,
                          .ptx = t->ptx,
                          .import_globals = t->import_globals};
-    struct build b = {.ctx = like->ctx,
+    struct build b = {.compiler = like->compiler,
                       .unit = like->unit,
                       .arch = like->arch,
                       .spec = &spec,
@@ -833,7 +833,7 @@ static ompjit_status assemble(struct build *b, ompjit_error *err)
     ompjit__buf ptx = b->image->bytes;
     b->image->bytes = (ompjit__buf){0};
     ompjit_status status =
-        ompjit__assemble(b->ctx, b->arch->name, &ptx, b->image, err);
+        ompjit__assemble(b->compiler, b->arch->name, &ptx, b->image, err);
     ompjit__buf_free(&ptx);
     done(b, OMPJIT_STAGE_ASSEMBLE);
     return status;
@@ -904,7 +904,7 @@ static bool from_cuda(struct build *b, ompjit_status *status,
         return !ir;
     }
     b->image->kind = OMPJIT__IMAGE_PTX;
-    *status = ompjit__cuda_ptx(b->ctx, unit, b->arch->name, b->spec,
+    *status = ompjit__cuda_ptx(b->compiler, unit, b->arch->name, b->spec,
                                &b->image->bytes, &why);
     b->image->environment =
         !*status && strstr(b->image->bytes.data, OMPJIT__DEVICE_ENVIRONMENT);
@@ -916,7 +916,7 @@ static bool from_cuda(struct build *b, ompjit_status *status,
     if (*status && ir && unit->cuda->compiler == OMPJIT_CUDA_COMPILER_AUTO) {
         ompjit__buf_free(&b->image->bytes);
         b->image->environment = false;
-        ompjit__log(b->ctx, "%s for %s by clang: %s", unit->name,
+        ompjit__report(b->compiler, "%s for %s by clang: %s", unit->name,
                     b->arch->name, why.text);
         return false;
     }
@@ -930,18 +930,19 @@ static ompjit_status make_image(struct build *b, ompjit_error *err)
     ompjit_status status;
     if (b->unit->cuda && from_cuda(b, &status, err))
         return status;
-    status = ompjit__guard_within(b->ctx->llvm_limit, compile, b,
+    status = ompjit__guard_within(b->compiler->llvm_limit, compile, b,
                                   OMPJIT_STAGE_CODEGEN, err);
     return status ? status : assemble(b, err);
 }
 
-ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
+ompjit_status ompjit__build(ompjit__compiler *compiler,
+                            const ompjit__unit *unit,
                             const char *arch, ompjit_format format,
                             const ompjit__spec *spec, ompjit__image *out,
                             ompjit_error *err)
 {
     ompjit__image image = {0};
-    struct build b = {.ctx = ctx,
+    struct build b = {.compiler = compiler,
                       .unit = unit,
                       .format = format,
                       .spec = spec,
@@ -958,7 +959,6 @@ ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
     status = make_image(&b, err);
     image.lines = !unit->own_lines;
     ompjit__buf_free(&b.messages);
-    ompjit__frontend_rest(ctx);
     if (status)
         ompjit__image_free(&image);
     else

@@ -38,30 +38,30 @@ static bool same(const ompjit__machine *a, const ompjit__machine *b)
                ompjit__ptx_version(b->arch, b->ptx);
 }
 
-ompjit_status ompjit__machine_take(ompjit_context *ctx,
+ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err)
 {
-    pthread_mutex_lock(&ctx->machines_lock);
-    ompjit__machine **at = &ctx->machines;
+    pthread_mutex_lock(&compiler->machines_lock);
+    ompjit__machine **at = &compiler->machines;
     while (*at && !same(*at, like))
         at = &(*at)->next;
     ompjit__machine *m = *at;
     if (m)
         *at = m->next;
-    pthread_mutex_unlock(&ctx->machines_lock);
+    pthread_mutex_unlock(&compiler->machines_lock);
     if (!m)
         return make(like, out, err);
     *out = m;
     return OMPJIT_OK;
 }
 
-void ompjit__machine_give(ompjit_context *ctx, ompjit__machine *m)
+void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m)
 {
-    pthread_mutex_lock(&ctx->machines_lock);
-    m->next = ctx->machines;
-    ctx->machines = m;
-    pthread_mutex_unlock(&ctx->machines_lock);
+    pthread_mutex_lock(&compiler->machines_lock);
+    m->next = compiler->machines;
+    compiler->machines = m;
+    pthread_mutex_unlock(&compiler->machines_lock);
 }
 
 /* ------------------------------------------------- the runtime, ahead */
@@ -92,19 +92,19 @@ static void unload(ompjit__machine *m)
     LLVMContextDispose(m->context);
 }
 
-void ompjit__machine_prepare(ompjit_context *ctx)
+void ompjit__machine_prepare(ompjit__compiler *compiler)
 {
-    pthread_mutex_lock(&ctx->machines_lock);
-    ompjit__machine *m = ctx->machines;
+    pthread_mutex_lock(&compiler->machines_lock);
+    ompjit__machine *m = compiler->machines;
     if (m && (m->context || m->plain))
         m = NULL;
     if (m)
-        ctx->machines = m->next;
-    pthread_mutex_unlock(&ctx->machines_lock);
+        compiler->machines = m->next;
+    pthread_mutex_unlock(&compiler->machines_lock);
     if (!m)
         return;
     ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
-    ompjit__machine_give(ctx, m);
+    ompjit__machine_give(compiler, m);
 }
 
 void ompjit__machines_free(ompjit__machine *first)

@@ -117,4 +117,11 @@ const char *ompjit__library_here(const char *name);
 /* True where dlopen would not find a library, unless by a path that is written
  * in a binary. It takes a dozen system calls, not a hundred. */
 bool ompjit__library_missing(const char *name);
+/* This processor and its features, a line each. cpu_identity.c */
+const ompjit__buf *ompjit__cpu_identity(void);
+
+/* A mangled name of C++ as its source has it, malloc'd; NULL where it is none,
+ * or the process has no C++ runtime and finds no libstdc++. demangle.c */
+char *ompjit__demangle(const char *name);
+
 #endif

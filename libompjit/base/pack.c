@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/cache.h"
+#include "base/pack.h"
 
 void ompjit__pack_number(ompjit__buf *b, uint64_t value)
 {

@@ -22,13 +22,7 @@
 
 #include "core/core.h"
 
-enum { OMPJIT__DIGEST = 32 }; /* bytes of a BLAKE3 digest */
-
 /* ---------------------------------------------------------------- key.c */
-
-void ompjit__digest(const void *data, size_t size, uint8_t out[OMPJIT__DIGEST]);
-/* 64 hexadecimal digits and a NUL. */
-void ompjit__digest_text(const uint8_t digest[OMPJIT__DIGEST], char out[65]);
 
 /* Lines "name value" that say all that an entry depends on. The first names
  * the kind of entry; those of the library follow. */
@@ -169,53 +163,5 @@ uint8_t (*ompjit__cache_used(ompjit__cache *cache,
                              size_t *n))[OMPJIT__DIGEST];
 ompjit__store *ompjit__cache_store(ompjit__cache *cache);
 void ompjit__cache_count(ompjit__cache *cache, ompjit_cache_stats *out);
-
-/* --------------------------------------------------------------- pack.c */
-
-void ompjit__pack_number(ompjit__buf *b, uint64_t value);
-void ompjit__pack_bytes(ompjit__buf *b, const void *data, size_t size);
-void ompjit__pack_string(ompjit__buf *b, const char *s);
-
-/* Reads what was packed. `bad` is set when the bytes end too early, and all
- * further results are 0, NULL or empty. */
-typedef struct ompjit__reader {
-    const char *at;
-    size_t left;
-    bool bad;
-} ompjit__reader;
-
-uint64_t ompjit__read_number(ompjit__reader *r);
-/* A count of things that take at least a byte each. */
-size_t ompjit__read_count(ompjit__reader *r);
-const void *ompjit__read_bytes(ompjit__reader *r, size_t *size);
-void ompjit__read_buf(ompjit__reader *r, ompjit__buf *out);
-char *ompjit__read_string(ompjit__reader *r); /* malloc'd */
-
-/* ------------------------------------------------------- image.c, unit.c */
-
-/* As ompjit__build, but an image that is in the cache is not built. */
-ompjit_status ompjit__build_cached(ompjit_context *ctx,
-                                   const ompjit__unit *unit, const char *arch,
-                                   ompjit_format format,
-                                   const ompjit__spec *spec,
-                                   ompjit__image *out, ompjit_error *err);
-
-/* Fills the unit's digests; false when memory runs out. */
-bool ompjit__unit_seal(ompjit__unit *unit);
-void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out);
-bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out);
-
-/* --------------------------------------------------------------- deps.c */
-
-/* Whether a text's meaning changes with the time of day. */
-bool ompjit__tells_time(const char *text, size_t size);
-/* The files that a compile has read, a list of make rules as clang writes them,
- * and what they were: appended to a payload. False where they cannot be read,
- * have changed since the compile began (coarse wall clock), or tell the time.
- * `source` is the name of the main file, which is not looked at. */
-bool ompjit__deps_pack(const char *rules, const char *source,
-                       const struct timespec *began, ompjit__buf *out);
-/* Are they what they were? */
-bool ompjit__deps_check(ompjit__reader *r);
 
 #endif

@@ -10,8 +10,6 @@
  */
 #include <string.h>
 
-#include <llvm-c/blake3.h>
-
 #include "cache/cache.h"
 
 struct header {
@@ -32,11 +30,7 @@ static void digest_body(const char *text, size_t text_size,
                         const void *payload, size_t payload_size,
                         uint8_t out[OMPJIT__DIGEST])
 {
-    llvm_blake3_hasher h;
-    llvm_blake3_hasher_init(&h);
-    llvm_blake3_hasher_update(&h, text, text_size);
-    llvm_blake3_hasher_update(&h, payload, payload_size);
-    llvm_blake3_hasher_finalize(&h, out, OMPJIT__DIGEST);
+    ompjit__digest_both(text, text_size, payload, payload_size, out);
 }
 
 static void digest_header(const struct header *h, uint8_t out[OMPJIT__DIGEST])

@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "base/digest.h"
+#include "base/pack.h"
 
 /* ------------------------------------------------------------------ unit */
 
@@ -86,7 +88,7 @@ typedef struct ompjit__unit {
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
     bool from_source;        /* clang made both halves, of one text        */
-    struct ompjit__templates *templates; /* backend/template.h              */
+    struct ompjit__templates *templates; /* core/template.h              */
     struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
                                   device_bc is empty where clang cannot compile
                                   it                                       */
@@ -102,28 +104,14 @@ typedef struct ompjit__unit {
 } ompjit__unit;
 
 void ompjit__unit_free(ompjit__unit *unit);
+/* Fills the unit's digests; false when memory runs out. */
+bool ompjit__unit_seal(ompjit__unit *unit);
+void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out);
+bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out);
 
 /* ---------------------------------------------------------- front ends */
 
 typedef struct ompjit__frontend ompjit__frontend;
-
-/* C or C++ to a unit, by clang in its own process. frontend/clang/clang.c */
-ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
-                                 const ompjit_module_options *options,
-                                 ompjit__unit *out, ompjit_error *err);
-/* CUDA C++ to a unit. frontend/cuda.c */
-ompjit_status ompjit__frontend_cuda(ompjit_context *ctx, const char *source,
-                                    const ompjit_module_options *options,
-                                    ompjit__unit *out, ompjit_error *err);
-/* Tells the front end that what it made last has been compiled further: it may
- * use the processors now, to start the next processes ahead of time. */
-void ompjit__frontend_rest(ompjit_context *ctx);
-/* IR text or bitcode to a unit. host may be NULL. frontend/ir.c */
-ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
-                                  size_t device_size, const void *host,
-                                  size_t host_size,
-                                  const ompjit_module_options *options,
-                                  ompjit__unit *out, ompjit_error *err);
 
 /* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
  * themselves or what C++ made them of, line 0. malloc'd. core/kernel_name.c */
@@ -131,10 +119,6 @@ char *ompjit__kernel_name(const char *symbol, unsigned *line);
 /* The same with scopes, template arguments and parameters of C++:
  * "ns::axpy<float>(float*, int)". */
 char *ompjit__kernel_signature(const char *symbol);
-
-/* Bitcode as text, appended. llvm/print.c */
-ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
-                               ompjit__buf *text, ompjit_error *err);
 
 /* ------------------------------------------------------ specialization */
 
@@ -173,6 +157,12 @@ typedef struct ompjit__spec {
                                least, which can be read                    */
     const uint64_t *sizes;
 } ompjit__spec;
+
+/* A symbol's definition by its address in this process. */
+typedef struct ompjit__absolute {
+    const char *name;
+    void *address;
+} ompjit__absolute;
 
 /* ----------------------------------------------------------------- image */
 
@@ -220,16 +210,6 @@ typedef struct ompjit__image {
 
 void ompjit__image_free(ompjit__image *image);
 
-/* Unit to image: specialize, link, optimize, generate, assemble.
- * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
- * the second, OPT_LL for both (then the text is in image->bytes); see also
- * backend/instruction_count.h.
- * backend/build.c */
-ompjit_status ompjit__build(ompjit_context *ctx, const ompjit__unit *unit,
-                            const char *arch, ompjit_format format,
-                            const ompjit__spec *spec, ompjit__image *out,
-                            ompjit_error *err);
-
 /* The newest PTX that CUDA of a release reads, both in tenths; 0: the release
  * is older than all that are known. */
 unsigned ompjit__ptx_of_cuda(unsigned cuda);
@@ -238,6 +218,38 @@ bool ompjit__arch_runs(const char *arch, unsigned ptx);
 /* Checks an architecture's name; TARGET error that lists those there are. */
 ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
 
+/* -------------------------------------------------------------- compiler */
+
+/* The compiler's part of a context: its settings, where its messages and times
+ * go, and what it keeps between calls. Reports may come from any thread that
+ * calls it. */
+typedef struct ompjit__compiler {
+    unsigned llvm_limit; /* seconds; 0: any time                          */
+    ompjit_assembler assembler;
+    bool checks;         /* host kernels are instrumented                 */
+    bool explains;       /* the log says why data is copied               */
+    ompjit_log_fn *log;  /* NULL: none                                    */
+    void *log_data;
+    void (*stage_done)(void *data, ompjit_stage stage, uint64_t start);
+    void *stage_data;
+    pthread_mutex_t machines_lock;
+    struct ompjit__machine *machines; /* backend/machine.c: idle ones     */
+} ompjit__compiler;
+
+/* A message of any length. */
+void ompjit__report(const ompjit__compiler *compiler, const char *format, ...)
+    OMPJIT__PRINTF(2, 3);
+/* ompjit__fail for another tool's words: where they are longer than an error
+ * can be, the log gets all of them, and the text ends by saying so. compiler
+ * NULL: no log. */
+ompjit_status ompjit__fail_reported(const ompjit__compiler *compiler,
+                                    ompjit_error *err, ompjit_status status,
+                                    ompjit_stage stage, const char *format,
+                                    ...) OMPJIT__PRINTF(5, 6);
+/* Adds now-start to a stage. */
+void ompjit__report_stage(const ompjit__compiler *compiler, ompjit_stage stage,
+                          uint64_t start);
+
 /* --------------------------------------------------------------- context */
 
 struct ompjit_context {
@@ -245,13 +257,11 @@ struct ompjit_context {
     char *devices_option;
     char *clang;               /* NULL until first needed, then a path     */
     unsigned time_limit;       /* seconds                                  */
-    unsigned llvm_limit;       /* seconds; 0: any time                     */
-    ompjit_assembler assembler;
     ompjit_host_memory host_memory; /* not DEFAULT                        */
     struct ompjit__check *check; /* device/check/check.h; NULL: none are made */
     bool profile;              /* launches are timed                       */
     bool watched, ranges;      /* spans are asked for: at all, by NVTX     */
-    struct ompjit__profile *spans; /* core/profile.h; NULL: none are kept  */
+    struct ompjit__profile *spans; /* context/profile.h; NULL: none are kept  */
     char *profile_to;          /* where to in the end: "1" is the log; NULL:
                                   nowhere                                  */
     ompjit_specialize specialize; /* never DEFAULT                         */
@@ -275,8 +285,7 @@ struct ompjit_context {
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__cache *cache; /* NULL: off                              */
-    pthread_mutex_t machines_lock;
-    struct ompjit__machine *machines; /* backend/machine.c: idle ones      */
+    ompjit__compiler compiler;
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     struct ompjit__background *background; /* launch/background.c         */
 
@@ -297,10 +306,10 @@ ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
 /* A message that was asked for: to the log, or to stderr where there is none.
  * */
 void ompjit__tell(ompjit_context *ctx, const char *message);
+void ompjit__log_stderr(void *data, const char *message); /* a log */
 /* Adds now-start to a stage. */
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);
 void ompjit__frontend_free(ompjit__frontend *frontend);
-void ompjit__machines_free(struct ompjit__machine *first);
 
 #endif

@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
-
-/* The C++ runtime's; part of the Itanium ABI, which it is called by from C. */
-char *__cxa_demangle(const char *mangled, char *out, size_t *length,
-                     int *status);
+#include "core/core.h"
 
 /* Skips "<hex digits>_"; NULL if there is none. */
 static const char *skip_id(const char *s)
@@ -125,8 +121,7 @@ static struct parts find_parts(const char *s)
 /* "axpy", or whole: "ns::axpy<float>(float*, int)"; malloc'd. */
 static char *demangled(const char *name, bool whole)
 {
-    int status = -1;
-    char *full = __cxa_demangle(name, NULL, NULL, &status);
+    char *full = ompjit__demangle(name);
     if (!full)
         return ompjit__strdup(name);
     struct parts it = find_parts(full);

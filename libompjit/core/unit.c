@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "backend/cuda/cuda_image.h"
-#include "backend/template.h"
+#include "core/cuda_source.h"
+#include "core/template.h"
 #include "core/core.h"
 
 static void kernel_free(ompjit__kernel_desc *k)

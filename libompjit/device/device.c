@@ -4,10 +4,12 @@
  * one. Knows the kinds by their tables of operations alone.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/device.h"
+#include "door/door.h"
 
 const char *const ompjit__copy_names[] = {"to the device", "from the device",
                                           "on the device"};
@@ -241,6 +243,16 @@ ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
     return OMPJIT_OK;
 }
 
+/* LLVM's name of a CPU, which only the compiler knows. */
+static void name_cpu(ompjit_device_info *info)
+{
+    const ompjit__door *door;
+    if (ompjit__door_open(&door, NULL))
+        snprintf(info->arch, sizeof info->arch, "host");
+    else
+        door->host_cpu(info->arch, sizeof info->arch);
+}
+
 ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_device_info *info,
                                      ompjit_error *err)
@@ -248,7 +260,11 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
     NOT_NULL(dev);
     NOT_NULL(info);
     ompjit_status status = ompjit__device_ready(dev, err);
-    return status ? status : dev->ops->info(dev, info, err);
+    if (!status)
+        status = dev->ops->info(dev, info, err);
+    if (!status && !*info->arch)
+        name_cpu(info);
+    return status;
 }
 
 ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,

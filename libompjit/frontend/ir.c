@@ -6,6 +6,7 @@
  * compiled for any.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
@@ -14,7 +15,18 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "backend/backend.h"
-#include "frontend/unit_cache.h"
+#include "frontend/frontend.h"
+
+struct ompjit__early {
+    LLVMContextRef context; /* both halves' */
+    LLVMModuleRef host;     /* NULL: there is none, or it is not valid */
+    bool own_lines;
+    bool all_numbers; /* the device half was compiled by early_numbers */
+    ompjit__lambda_regions lambdas;
+    ompjit__buf host_bc, messages;
+    ompjit_status status;
+    ompjit_error err;
+};
 
 struct reading {
     const ompjit__buf *device, *host;
@@ -119,15 +131,39 @@ static ompjit_status read_host(void *arg, ompjit_error *err)
     return write_half(e->host, &e->host_bc, err);
 }
 
-void ompjit__early_read(ompjit__early *e, const ompjit__buf *host,
-                        const char *name)
+ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
+                                  bool own_lines, bool all_numbers)
 {
+    ompjit__early *e = calloc(1, sizeof *e);
     struct host_half h = {.early = e, .bytes = host, .name = name};
+    if (!e)
+        return NULL;
+    e->own_lines = own_lines;
+    e->all_numbers = all_numbers;
     e->status = ompjit__guard(read_host, &h, OMPJIT_STAGE_READ, &e->err);
+    return e;
+}
+
+void ompjit__early_info(const ompjit__early *e, ompjit__buf *info)
+{
+    if (e->host)
+        ompjit__offload_info(e->host, info);
+}
+
+bool ompjit__early_agrees(const ompjit__early *e, const ompjit__buf *device)
+{
+    return !e->host || ompjit__lambda_regions_agree(&e->lambdas, device);
+}
+
+bool ompjit__early_numbers(const ompjit__early *e, ompjit__buf *info)
+{
+    return ompjit__lambda_info(e->host, e->lambdas.numbers, info);
 }
 
 void ompjit__early_free(ompjit__early *e)
 {
+    if (!e)
+        return;
     if (e->host)
         LLVMDisposeModule(e->host);
     if (e->context)
@@ -135,7 +171,7 @@ void ompjit__early_free(ompjit__early *e)
     ompjit__lambda_regions_free(&e->lambdas);
     ompjit__buf_free(&e->messages);
     ompjit__buf_free(&e->host_bc);
-    *e = (ompjit__early){0};
+    free(e);
 }
 
 /* -------------------------------------------------------------- the unit */
@@ -202,13 +238,15 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
 {
     ompjit__unit unit = {.name = ompjit__strdup(r->name),
                          .opt_level = opt_level ? opt_level - 1 : 3};
+    ompjit__early *own = NULL;
     r->unit = &unit;
-    if (!r->early->context)
-        ompjit__early_read(r->early, r->host, r->name);
+    if (!r->early)
+        r->early = own = ompjit__early_read(r->host, r->name, false, false);
     ompjit_status status =
-        unit.name ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
-                  : ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    ompjit__early_free(r->early);
+        unit.name && r->early
+            ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
+            : ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    ompjit__early_free(own);
     if (!status && !ompjit__unit_seal(&unit))
         status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     if (status)
@@ -223,11 +261,10 @@ ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 unsigned opt_level, ompjit__early *early,
                                 ompjit__unit *out, ompjit_error *err)
 {
-    ompjit__early none = {0};
     struct reading r = {.device = device,
                         .host = host,
                         .name = name,
-                        .early = early ? early : &none};
+                        .early = early};
     return unit_read(&r, opt_level, out, err);
 }
 
@@ -236,30 +273,9 @@ ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      ompjit__unit *out, ompjit_error *err)
 {
     static const ompjit__buf none;
-    ompjit__early early = {0};
     struct reading r = {.device = device,
                         .host = &none,
                         .name = name,
-                        .cuda = true,
-                        .early = &early};
+                        .cuda = true};
     return unit_read(&r, opt_level, out, err);
-}
-
-ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
-                                  size_t device_size, const void *host,
-                                  size_t host_size,
-                                  const ompjit_module_options *options,
-                                  ompjit__unit *out, ompjit_error *err)
-{
-    const char *name = options && options->name ? options->name : "module";
-    unsigned opt_level = options ? options->opt_level : 0;
-    if (opt_level > 4)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_READ,
-                            "opt_level is %u; 1 to 4 stand for -O0 to -O3 "
-                            "(0: -O3)",
-                            opt_level);
-    /* Borrowed, not changed. */
-    ompjit__buf d = {.data = (char *)device, .size = device_size};
-    ompjit__buf h = {.data = (char *)host, .size = host_size};
-    return ompjit__recall_ir(ctx, &d, &h, name, opt_level, out, err);
 }

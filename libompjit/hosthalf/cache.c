@@ -19,10 +19,9 @@ bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key)
     return ompjit__key_end(key);
 }
 
-void ompjit__half_pack(const ompjit__compiled_half *c, ompjit__buf *out)
+void ompjit__half_pack(const ompjit__host_half *half, ompjit__buf *out)
 {
-    const ompjit__host_half *half = &c->half;
-    ompjit__pack_bytes(out, c->object.data, c->object.size);
+    ompjit__pack_bytes(out, half->object.data, half->object.size);
     ompjit__pack_number(out, half->nentries);
     for (size_t i = 0; i < half->nentries; i++) {
         ompjit__pack_string(out, half->entries[i].symbol);
@@ -35,7 +34,7 @@ void ompjit__half_pack(const ompjit__compiled_half *c, ompjit__buf *out)
         ompjit__pack_string(out, half->functions[i]);
     ompjit__pack_number(out, half->nneeds);
     for (size_t i = 0; i < half->nneeds; i++)
-        ompjit__pack_string(out, half->needs[i].name);
+        ompjit__pack_string(out, half->needs[i]);
 }
 
 /* ---------------------------------------------------------------- unpack */
@@ -50,13 +49,15 @@ static const ompjit__served *find(const ompjit__served *rows, size_t n,
 }
 
 /* In the order in which rewrite.c binds: the first to have a name has it. */
-static const ompjit__served *find_served(const char *name)
+void *ompjit__served_address(const char *name)
 {
     const ompjit__served *row =
         find(ompjit__alloc_table, ompjit__alloc_count, name);
     if (!row)
         row = find(ompjit__served_table, ompjit__served_count, name);
-    return row ? row : find(&ompjit__thread_atexit_row, 1, name);
+    if (!row)
+        row = find(&ompjit__thread_atexit_row, 1, name);
+    return row ? row->address : NULL;
 }
 
 static void unpack_entries(ompjit__reader *r, ompjit__host_half *half)
@@ -73,43 +74,30 @@ static void unpack_entries(ompjit__reader *r, ompjit__host_half *half)
     }
 }
 
-static void unpack_functions(ompjit__reader *r, ompjit__host_half *half)
+static char **unpack_strings(ompjit__reader *r, size_t *nstrings)
 {
     size_t n = ompjit__read_count(r);
-    half->functions = calloc(n + 1, sizeof *half->functions);
-    r->bad |= !half->functions;
-    while (!r->bad && half->nfunctions < n)
-        half->functions[half->nfunctions++] = ompjit__read_string(r);
-}
-
-static void unpack_needs(ompjit__reader *r, ompjit__host_half *half)
-{
-    size_t n = ompjit__read_count(r);
-    half->needs = calloc(n + 1, sizeof *half->needs);
-    r->bad |= !half->needs;
-    while (!r->bad && half->nneeds < n) {
-        char *name = ompjit__read_string(r);
-        const ompjit__served *row = name ? find_served(name) : NULL;
-        free(name);
-        r->bad |= !row;
-        if (row)
-            half->needs[half->nneeds++] =
-                (ompjit__absolute){row->name, row->address};
-    }
+    char **strings = calloc(n + 1, sizeof *strings);
+    r->bad |= !strings;
+    while (!r->bad && *nstrings < n)
+        strings[(*nstrings)++] = ompjit__read_string(r);
+    return strings;
 }
 
 bool ompjit__half_unpack(void *data, const void *payload, size_t size)
 {
     ompjit__reader r = {payload, size, false};
-    ompjit__compiled_half c = {0};
-    ompjit__read_buf(&r, &c.object);
-    unpack_entries(&r, &c.half);
-    unpack_functions(&r, &c.half);
-    unpack_needs(&r, &c.half);
+    ompjit__host_half half = {0};
+    ompjit__read_buf(&r, &half.object);
+    unpack_entries(&r, &half);
+    half.functions = unpack_strings(&r, &half.nfunctions);
+    half.needs = unpack_strings(&r, &half.nneeds);
+    for (size_t i = 0; !r.bad && i < half.nneeds; i++)
+        r.bad |= !ompjit__served_address(half.needs[i]);
     if (r.bad || r.left) {
-        ompjit__compiled_half_free(&c);
+        ompjit__host_half_free(&half);
         return false;
     }
-    *(ompjit__compiled_half *)data = c;
+    *(ompjit__host_half *)data = half;
     return true;
 }

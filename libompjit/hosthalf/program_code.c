@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Core.h>
-#include <llvm-c/TargetMachine.h>
-
 #include "api/module.h"
 #include "device/host/fault.h"
 #include "device/host/libomp.h"
@@ -29,7 +26,7 @@ struct life {
 struct ompjit__hostjit {
     ompjit_module *mod;
     ompjit__jit *jit;
-    ompjit__compiled_half made;
+    ompjit__host_half made;
     struct life *life;
     const void *const *table; /* NULL until linked */
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
@@ -79,62 +76,6 @@ const ompjit__served ompjit__thread_atexit_row = {
 
 /* ----------------------------------------------------------------- compile */
 
-static void stage_done(ompjit__hostjit *h, ompjit_stage stage, uint64_t *start)
-{
-    ompjit__stage_done(h->mod->ctx, stage, *start);
-    *start = ompjit__now();
-}
-
-static ompjit_status compile_module(ompjit__hostjit *h, LLVMModuleRef m,
-                                    LLVMTargetMachineRef tm, ompjit_error *err)
-{
-    unsigned level = h->mod->unit.opt_level;
-    char passes[] = "default<O3>";
-    passes[sizeof "default<O" - 1] = (char)('0' + (level > 3 ? 3 : level));
-    uint64_t start = ompjit__now();
-    ompjit__host_share(h->mod->ctx, m, &h->mod->unit);
-    ompjit_status status = ompjit__host_prepare(m, tm, &h->made.half, err);
-    stage_done(h, OMPJIT_STAGE_READ, &start);
-    if (!status)
-        status = ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
-    stage_done(h, OMPJIT_STAGE_OPTIMIZE, &start);
-    if (!status)
-        status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,
-                                     &h->made.object, err);
-    stage_done(h, OMPJIT_STAGE_CODEGEN, &start);
-    return status;
-}
-
-static ompjit_status compile(void *arg, ompjit_error *err)
-{
-    ompjit__hostjit *h = arg;
-    const ompjit__unit *unit = &h->mod->unit;
-    ompjit__buf messages = {0};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMTargetMachineRef tm = NULL;
-    LLVMModuleRef m = NULL;
-    ompjit_status status =
-        ompjit__parse_ir(context, unit->host_bc.data, unit->host_bc.size,
-                         unit->name, &messages, &m, err);
-    if (!status)
-        status = ompjit__host_machine(unit->opt_level, true, &tm, err);
-    if (!status)
-        status = compile_module(h, m, tm, err);
-    if (tm)
-        LLVMDisposeTargetMachine(tm);
-    if (m)
-        LLVMDisposeModule(m);
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
-    return status;
-}
-
-static ompjit_status compile_guarded(ompjit__hostjit *h, ompjit_error *err)
-{
-    return ompjit__guard_within(h->mod->ctx->llvm_limit, compile, h,
-                                OMPJIT_STAGE_CODEGEN, err);
-}
-
 /* From the cache where it is there. */
 static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 {
@@ -143,11 +84,15 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
     ompjit__claim claim;
     ompjit_status status = OMPJIT_OK;
     if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
-        status = compile_guarded(h, err);
+        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
+                                   &h->made,
+                                   err);
     } else if (!ompjit__cache_enter(cache, &key, ompjit__half_unpack,
                                     &h->made, &claim)) {
         ompjit__buf payload = {0};
-        status = compile_guarded(h, err);
+        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
+                                   &h->made,
+                                   err);
         if (!status) {
             ompjit__half_pack(&h->made, &payload);
             ompjit__cache_put(cache, &key, &payload);
@@ -214,6 +159,17 @@ static void add_cause(const ompjit__hostjit *h, ompjit_error *err)
         snprintf(err->text + n, sizeof err->text - n, "\n%s", h->libomp.text);
 }
 
+static ompjit_status define_needs(ompjit__hostjit *h, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    for (size_t i = 0; !status && i < h->made.nneeds; i++) {
+        const char *name = h->made.needs[i];
+        ompjit__absolute def = {name, ompjit__served_address(name)};
+        status = ompjit__jit_define(h->jit, &def, 1, err);
+    }
+    return status;
+}
+
 static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 {
     const ompjit__absolute always[] = {
@@ -230,8 +186,7 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
         ompjit__jit_debug(h->jit);
     status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
     if (!status)
-        status = ompjit__jit_define(h->jit, h->made.half.needs,
-                                    h->made.half.nneeds, err);
+        status = define_needs(h, err);
     if (!status)
         status = ompjit__jit_add_object(h->jit, h->made.object.data,
                                         h->made.object.size, err);
@@ -270,8 +225,8 @@ static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
 {
     enum { REQUIRES = 0x10 };
     ompjit_status status = OMPJIT_OK;
-    for (size_t i = 0; !status && i < h->made.half.nentries; i++) {
-        const ompjit__host_entry *e = &h->made.half.entries[i];
+    for (size_t i = 0; !status && i < h->made.nentries; i++) {
+        const ompjit__host_entry *e = &h->made.entries[i];
         const void *key = h->table[OMPJIT__TABLE_KEYS + i];
         bool requires = e->flags & REQUIRES;
         if (!requires && !e->size)
@@ -343,7 +298,7 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
         status = register_entries(h, err);
     if (!status)
         status = run_constructors(h, err);
-    stage_done(h, OMPJIT_STAGE_LOAD, &start);
+    ompjit__stage_done(h->mod->ctx, OMPJIT_STAGE_LOAD, start);
     return status;
 }
 
@@ -378,7 +333,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
         atomic_store(&h->life->alive, false);
     release(h->life);
     ompjit__jit_free(h->jit);
-    ompjit__compiled_half_free(&h->made);
+    ompjit__host_half_free(&h->made);
     free(h);
 }
 
@@ -386,9 +341,9 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
                                  ompjit_error *err)
 {
     ompjit__buf names = {0};
-    for (size_t i = 0; i < h->made.half.nfunctions; i++)
+    for (size_t i = 0; i < h->made.nfunctions; i++)
         ompjit__buf_printf(&names, "%s %s", i ? "," : "",
-                           h->made.half.functions[i]);
+                           h->made.functions[i]);
     ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
         "%s has no function %s; it has:%s", h->mod->unit.name, name,
@@ -400,8 +355,8 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
                                      void **address, ompjit_error *err)
 {
-    for (size_t i = 0; i < h->made.half.nfunctions; i++)
-        if (!strcmp(h->made.half.functions[i], name))
+    for (size_t i = 0; i < h->made.nfunctions; i++)
+        if (!strcmp(h->made.functions[i], name))
             return ompjit__jit_lookup(h->jit, name, address, err);
     return no_function(h, name, err);
 }

@@ -3,7 +3,7 @@
  * One kernel launch: choose the geometry and the variant, pass the launch
  * environment and the arguments, run.
  */
-#include "core/profile.h"
+#include "context/profile.h"
 #include "launch/launch.h"
 
 /* ----------------------------------------------------------------- launch */

@@ -42,13 +42,15 @@ static bool make_key(const ompjit_module *mod, unsigned kernel,
                      ompjit_device *dev, ompjit__key *key)
 {
     ompjit_device_info info;
-    if (ompjit_device_info_get(dev, &info, NULL))
+    if (ompjit__device_ready(dev, NULL) || dev->ops->info(dev, &info, NULL))
         return false;
     ompjit__key_begin(key, "tune");
     ompjit__key_digest(key, "unit", mod->unit.digest);
     ompjit__buf_printf(&key->text, "kernel %s\ndevice %s\narch %s\n"
                        "multiprocessors %u\n", mod->unit.kernels[kernel].symbol,
                        info.name, info.arch, info.multiprocessors);
+    if (!*info.arch)
+        ompjit__key_cpu(key);
     return ompjit__key_end(key);
 }
 

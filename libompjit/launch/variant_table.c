@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "door/door.h"
 #include "api/module.h"
 #include "cache/cache.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the fault handler asks of guards (llvm.c).
+ * Guards (llvm.c) and the process that they are in.
  */
 #ifndef OMPJIT_GUARD_H
 #define OMPJIT_GUARD_H
@@ -8,6 +8,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "door/door.h"
+
+/* Guards use these services from now on. Before the first guard. */
+void ompjit__guard_attach(const ompjit__services *services);
 
 /* Takes the signal of a guard's time limit, with the instruction that it came
  * at; false where it is none. Does not return where LLVM is to be left. */

@@ -22,8 +22,8 @@
 
 #include "backend/backend.h"
 #include "base/alarm.h"
+#include "core/bitcode.h"
 #include "base/stack.h"
-#include "device/host/fault.h"
 #include "llvm/guard.h"
 #include "llvm/no_memory.h"
 
@@ -61,6 +61,16 @@ void ompjit__guard_leave(void)
         return;
     g->no_memory = true;
     siglongjmp(g->leave, 1);
+}
+
+/* ------------------------------------------------ the process's services */
+
+static const ompjit__services *process; /* NULL: none were offered */
+
+void ompjit__guard_attach(const ompjit__services *services)
+{
+    process = services;
+    services->fault_ask(ompjit__guard_limit);
 }
 
 /* ------------------------------------------------------------ time limit */
@@ -241,18 +251,18 @@ static ompjit_status failed(const struct guard *g, const struct order *o)
 
 static void begin_limit(struct guard *g, unsigned seconds)
 {
-    if (!seconds)
+    if (!seconds || !process)
         return;
-    ompjit__fault_hold();
-    ompjit__alarm_begin(&g->limit, seconds, ompjit__fault_signal());
+    process->fault_hold();
+    ompjit__alarm_begin(&g->limit, seconds, process->fault_signal());
 }
 
 static void end_limit(struct guard *g, unsigned seconds)
 {
-    if (!seconds)
+    if (!seconds || !process)
         return;
     ompjit__alarm_end(&g->limit);
-    ompjit__fault_drop();
+    process->fault_drop();
 }
 
 static ompjit_status crashed(const struct order *o, const char *cause)
@@ -288,7 +298,9 @@ static ompjit_status guard(const struct order *o)
     ompjit__handle_no_new();
     innermost = &g;
     begin_limit(&g, o->seconds);
-    if (!ompjit__fault_guard(run_order, &g, cause, sizeof cause))
+    if (!process)
+        run_order(&g);
+    else if (!process->fault_guard(run_order, &g, cause, sizeof cause))
         g.status = crashed(o, cause);
     end_limit(&g, o->seconds);
     innermost = g.outer;

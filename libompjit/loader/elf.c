@@ -333,7 +333,7 @@ static bool relocate_all(const struct link *l)
 static bool can_register_frames(const struct link *l)
 {
     const ompjit__elf *out = l->out;
-    ompjit__range code = {(uintptr_t)out->memory,
+    ompjit__code_range code = {(uintptr_t)out->memory,
                           (uintptr_t)out->memory + out->size};
     return ompjit__elf_frames_sound(out->frames, l->frames->sh_size, &code) &&
            !dlsym(RTLD_DEFAULT, "__unw_add_dynamic_fde");

@@ -28,15 +28,20 @@ void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
                         uintptr_t *end);
 void ompjit__elf_free(ompjit__elf *elf);
 
+/* Of an object whose `symbol` was linked at `address`: where the section that
+ * has it lies. False where the object has no such symbol. elf_code.c */
+bool ompjit__elf_code(const void *object, size_t size, const char *symbol,
+                      uintptr_t address, uintptr_t *begin, uintptr_t *end);
+
 /* ------------------------------------------------------ elf_frames.c */
 
-typedef struct ompjit__range {
+typedef struct ompjit__code_range {
     uintptr_t begin, end;
-} ompjit__range;
+} ompjit__code_range;
 
 /* Whether libgcc can read those frames, and all are of code in that range. */
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
-                              const ompjit__range *code);
+                              const ompjit__code_range *code);
 
 /* -------------------------------------------- one file per architecture */
 

@@ -98,7 +98,7 @@ static unsigned common_encoding(struct reader *r)
 /* Reads an address relative to its place, and with it the size of the code:
  * both within `code`. */
 static void check_range(struct reader *r, size_t pointer,
-                        const ompjit__range *code)
+                        const ompjit__code_range *code)
 {
     uintptr_t place = (uintptr_t)r->at;
     const unsigned char *begin = take(r, pointer), *size = take(r, pointer);
@@ -133,7 +133,7 @@ static bool next_record(struct reader *section, struct reader *record)
 }
 
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
-                              const ompjit__range *code)
+                              const ompjit__code_range *code)
 {
     struct reader section = {frames, frames + size, false}, record;
     const unsigned char *common = NULL; /* the last one; LLVM's come before

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Host objects as code of this process, without LLVM's types: for the host
- * device and the host half of programs. Implemented by orc.c.
+ * device and the host half of programs. Implemented by jit.c.
  */
 #ifndef OMPJIT_JIT_H
 #define OMPJIT_JIT_H
 
-#include "base/base.h"
+#include "core/core.h"
 
 typedef struct ompjit__jit ompjit__jit; /* objects linked with each other */
-
-typedef struct ompjit__absolute {
-    const char *name;
-    void *address;
-} ompjit__absolute;
 
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
                               ompjit_error *err);
@@ -43,17 +38,5 @@ ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
  * `address`; false where nobody knows them. */
 bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,
                         uintptr_t *begin, uintptr_t *end);
-
-/* Of an object whose `symbol` was linked at `address`: where the section that
- * has it lies. False where the object has no such symbol. */
-bool ompjit__object_code(const void *object, size_t size, const char *symbol,
-                         uintptr_t address, uintptr_t *begin, uintptr_t *end);
-/* Appends " (FILE:LINE)" of the code at `offset` in that section; nothing where
- * the object has no line table. */
-void ompjit__object_line(const void *object, size_t size, const char *symbol,
-                         uint64_t offset, ompjit__buf *text);
-
-/* The CPU that code is generated for, as LLVM calls it ("znver3"). */
-void ompjit__host_cpu(char *name, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * gdb finds the list of objects that are debugged, and stops for a moment in
- * the function that is called for each change of it, by their names; LLVM,
- * whose ORC has the same interface, defines both. perf reads its file when it
- * reports: one line for each function, "BEGIN SIZE NAME" in hexadecimal.
+ * the function that is called for each change of it, by their names. perf reads
+ * its file when it reports: one line for each function, "BEGIN SIZE NAME" in
+ * hexadecimal.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -34,8 +34,14 @@ struct jit_descriptor {
     struct jit_code_entry *relevant, *first;
 };
 
-extern struct jit_descriptor __jit_debug_descriptor;
-extern void __jit_debug_register_code(void);
+/* Weak: in the unit tests LLVM's ORC, which has both too, is in the same
+ * library. */
+__attribute__((weak)) struct jit_descriptor __jit_debug_descriptor = {
+    .version = 1};
+__attribute__((weak, noinline)) void __jit_debug_register_code(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
 
 struct ompjit__published {
     struct jit_code_entry entry;

@@ -10,7 +10,7 @@
     {#theirs, (void *)(uintptr_t)ompjit__s_##ours, false, types},
 
 const ompjit__served ompjit__served_table[] = {
-#include "omptarget/entry_points.def"
+#include "abi/entry_points.def"
 };
 
 #undef C

@@ -91,7 +91,7 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
  * context first; the JIT binds that argument (program_code.c). */
 
 /* One function to bind: its name in the program, and ours. The table comes
- * from omptarget/entry_points.def. */
+ * from abi/entry_points.def. */
 typedef struct ompjit__served {
     const char *name;      /* __tgt_target_kernel                         */
     void *address;         /* takes ompjit_context * before its arguments;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "table/rows.h"
-#include "table/table.h"
 
 /* What begins otherwise is compilers' own and C's. */
 static bool is_for_programs(const char *name)

@@ -46,4 +46,11 @@ int ompjit__rtl_newest(const char *name);
 /* Writes letters as LLVM writes the type. */
 void ompjit__rtl_type_text(ompjit__buf *out, const char *letters);
 
+/* Whether the device runtime has the function and programs may call it. */
+bool ompjit__table_device_function(const char *name);
+
+/* Appends declarations of all those functions, and the macros that
+ * ompjit_module_from_cuda promises, as CUDA C++. declarations.c */
+void ompjit__table_header(ompjit__buf *out);
+
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/arch.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 #include "backend/cuda/nvrtc.h"
 
 typedef void *program;
@@ -72,17 +72,19 @@ static char *log_of(program p)
     return log;
 }
 
-static ompjit_status failed(ompjit_context *ctx, const char *name, int result,
+static ompjit_status failed(ompjit__compiler *compiler, const char *name,
+                            int result,
                             const char *log, ompjit_error *err)
 {
-    return ompjit__fail_logged(ctx, err, OMPJIT_ERR_SOURCE,
+    return ompjit__fail_reported(compiler, err, OMPJIT_ERR_SOURCE,
                                OMPJIT_STAGE_FRONTEND, "NVRTC, %s: %s\n%s", name,
                                library.api.error_string(result),
                                log ? log : "");
 }
 
 /* The size counts a final NUL. */
-static ompjit_status take_ptx(ompjit_context *ctx, program p, const char *name,
+static ompjit_status take_ptx(ompjit__compiler *compiler, program p,
+                              const char *name,
                               ompjit__buf *ptx, ompjit_error *err)
 {
     size_t size = 0;
@@ -96,12 +98,12 @@ static ompjit_status take_ptx(ompjit_context *ctx, program p, const char *name,
     free(data);
     if (!memory)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    return result ? failed(ctx, name, result, NULL, err) : OMPJIT_OK;
+    return result ? failed(compiler, name, result, NULL, err) : OMPJIT_OK;
 }
 
 /* One try. Where `external` is not NULL, and the source fails since it calls
  * functions that are defined elsewhere, that is said there and nowhere else. */
-static ompjit_status compile(ompjit_context *ctx, const char *source,
+static ompjit_status compile(ompjit__compiler *compiler, const char *source,
                              const char *name, const char *const *options,
                              unsigned n, bool *external, ompjit__buf *ptx,
                              ompjit_error *err)
@@ -113,11 +115,11 @@ static ompjit_status compile(ompjit_context *ctx, const char *source,
         result = library.api.compile(p, (int)n, options);
     char *log = result ? log_of(p) : NULL;
     if (!result)
-        status = take_ptx(ctx, p, name, ptx, err);
+        status = take_ptx(compiler, p, name, ptx, err);
     else if (external && log && strstr(log, "External calls are not supported"))
         *external = true;
     else
-        status = failed(ctx, name, result, log, err);
+        status = failed(compiler, name, result, log, err);
     free(log);
     if (p)
         library.api.destroy(&p);
@@ -135,7 +137,8 @@ ompjit_status ompjit__nvrtc_version(unsigned *version, ompjit_error *err)
 
 /* NVRTC wants to be told that functions are defined elsewhere, and makes worse
  * code then: only a source that needs it is compiled so. */
-static ompjit_status compile_somehow(ompjit_context *ctx, const char *source,
+static ompjit_status compile_somehow(ompjit__compiler *compiler,
+                                     const char *source,
                                      const char *name, const char *target,
                                      const char *const *options, unsigned n,
                                      ompjit__buf *ptx, ompjit_error *err)
@@ -149,14 +152,15 @@ static ompjit_status compile_somehow(ompjit_context *ctx, const char *source,
         all[i + 1] = options[i];
     all[n + 1] = "-rdc=true";
     ompjit_status status =
-        compile(ctx, source, name, all, n + 1, &external, ptx, err);
+        compile(compiler, source, name, all, n + 1, &external, ptx, err);
     if (external)
-        status = compile(ctx, source, name, all, n + 2, NULL, ptx, err);
+        status = compile(compiler, source, name, all, n + 2, NULL, ptx, err);
     free(all);
     return status;
 }
 
-ompjit_status ompjit__nvrtc_compile(ompjit_context *ctx, const char *source,
+ompjit_status ompjit__nvrtc_compile(ompjit__compiler *compiler,
+                                    const char *source,
                                     const char *name, const char *arch,
                                     const char *const *options, unsigned n,
                                     ompjit__buf *ptx, ompjit_error *err)
@@ -179,7 +183,8 @@ ompjit_status ompjit__nvrtc_compile(ompjit_context *ctx, const char *source,
     char *target = ompjit__format("-arch=compute_%s", arch + strlen("sm_"));
     if (!target)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    status = compile_somehow(ctx, source, name, target, options, n, ptx, err);
+    status = compile_somehow(compiler, source, name, target, options, n, ptx,
+                             err);
     free(target);
     return status;
 }

@@ -9,10 +9,11 @@
 
 /* Compiles `source` for sm_NN; `name` is the file's in diagnostics. The options
  * are NVRTC's, without the architecture. Appends text to `ptx`. SOURCE error
- * with what NVRTC wrote (all of it in ctx's log, which may be NULL, where it is
+ * with what NVRTC wrote (all of it in compiler's log, which may be NULL, where it is
  * long), UNAVAILABLE where there is no NVRTC or none new enough for the
  * architecture. Any thread may call it. */
-ompjit_status ompjit__nvrtc_compile(ompjit_context *ctx, const char *source,
+ompjit_status ompjit__nvrtc_compile(ompjit__compiler *compiler,
+                                    const char *source,
                                     const char *name, const char *arch,
                                     const char *const *options, unsigned n,
                                     ompjit__buf *ptx, ompjit_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * C++ because LLVM's C API neither reads line tables nor reduces debug
- * information to them. Tells of a host object where its code lies once it is
- * linked, and which line an address is of.
+ * information to them. Tells which line of the source an address of a host
+ * object is of.
  */
 #include <cstdint>
 #include <string>
@@ -16,11 +16,13 @@
 extern "C" {
 #include <llvm-c/Core.h>
 
-#include "loader/jit.h"
+#include "base/base.h"
 void ompjit__llvm_init(void);
 void ompjit__line_tables(LLVMModuleRef m);
 void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
                          LLVMValueRef call);
+void ompjit__object_line(const void *object, size_t size, const char *symbol,
+                         uint64_t offset, ompjit__buf *text);
 }
 
 using llvm::object::ObjectFile;
@@ -126,20 +128,6 @@ static bool find_symbol(const ObjectFile &file, const char *name,
         return good;
     }
     return false;
-}
-
-extern "C" bool ompjit__object_code(const void *object, size_t size,
-                                    const char *symbol, uintptr_t address,
-                                    uintptr_t *begin, uintptr_t *end)
-{
-    std::unique_ptr<ObjectFile> file = read_object(object, size);
-    SectionRef section;
-    uint64_t offset;
-    if (!file || !find_symbol(*file, symbol, section, offset))
-        return false;
-    *begin = address - offset;
-    *end = *begin + section.getSize();
-    return true;
 }
 
 extern "C" void ompjit__object_line(const void *object, size_t size,

@@ -11,7 +11,7 @@
 
 #include "backend/nvptx/assemble.h"
 #include "backend/backend.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 
 /* What assemblers say of an architecture or a PTX version that came after
  * them. Another assembler may well be newer. */
@@ -30,8 +30,8 @@ ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
     for (size_t i = 0; i < OMPJIT__COUNT(too_old); i++)
         if (strstr(log, too_old[i]))
             status = OMPJIT_ERR_UNAVAILABLE;
-    return ompjit__fail_logged(
-        a->ctx, err, status, OMPJIT_STAGE_ASSEMBLE, "%s for %s%s:\n%s",
+    return ompjit__fail_reported(
+        a->compiler, err, status, OMPJIT_STAGE_ASSEMBLE, "%s for %s%s:\n%s",
         assembler, a->arch->name,
         status == OMPJIT_ERR_UNAVAILABLE ? " is too old" : "", log);
 }
@@ -132,7 +132,7 @@ static ompjit_status run_first(const struct assembler **by,
         ompjit__buf_printf(&causes, "\n%s", why.text);
     }
     if (status == OMPJIT_ERR_UNAVAILABLE)
-        ompjit__fail_logged(a->ctx, err, status, OMPJIT_STAGE_ASSEMBLE,
+        ompjit__fail_reported(a->compiler, err, status, OMPJIT_STAGE_ASSEMBLE,
                             "no assembler makes a cubin for %s:%s",
                             a->arch->name, causes.data ? causes.data : "");
     ompjit__buf_free(&causes);
@@ -255,11 +255,11 @@ static void make_room(const struct assembler *by, const ompjit__arch *arch,
     free(teams);
 }
 
-ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
+ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err)
 {
-    ompjit__assembly a = {.ctx = ctx, .ptx = ptx};
+    ompjit__assembly a = {.compiler = compiler, .ptx = ptx};
     ompjit_status status = ompjit__arch_find(arch, &a.arch, err);
     if (status)
         return status;
@@ -270,7 +270,7 @@ ompjit_status ompjit__assemble(ompjit_context *ctx, const char *arch,
         return ompjit__fail(err, OMPJIT_ERR_ASSEMBLE, OMPJIT_STAGE_ASSEMBLE,
                             "the PTX for %s is empty", arch);
     const struct assembler *by = NULL;
-    status = choose(ctx->assembler, &by, &a, err);
+    status = choose(compiler->assembler, &by, &a, err);
     if (!status)
         status = fill(image, by->makes, &a, err);
     if (!status && image->kind == OMPJIT__IMAGE_CUBIN)

@@ -9,7 +9,7 @@
 #include "core/core.h"
 
 typedef struct ompjit__assembly {
-    ompjit_context *ctx; /* whose log has what an error cannot; NULL: none */
+    ompjit__compiler *compiler; /* whose log has what an error cannot; NULL: none */
     const ompjit__arch *arch;
     const ompjit__buf *ptx;
     ompjit__buf cubin; /* out; the caller frees, also on failure */

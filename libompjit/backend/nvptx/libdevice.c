@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 
 char *ompjit__libdevice_path(void)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "backend/nvptx/assemble.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 
 typedef void *handle;
 enum { INPUT_PTX = 2 };

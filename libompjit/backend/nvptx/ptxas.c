@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "backend/nvptx/assemble.h"
-#include "backend/cuda/cuda_files.h"
+#include "core/cuda_files.h"
 #include "base/hold.h"
 
 extern char **environ;
@@ -145,7 +145,7 @@ static ompjit_status run(const char *program, const struct workplace *w,
     if (cause)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_ASSEMBLE,
                             "cannot run %s: %s", program, strerror(cause));
-    unsigned limit = a->ctx ? a->ctx->llvm_limit : 0;
+    unsigned limit = a->compiler ? a->compiler->llvm_limit : 0;
     bool late = false, well = ended_well(pid, limit, &late, &a->log);
     if (late)
         return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_ASSEMBLE,

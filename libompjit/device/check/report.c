@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "device/check/check.h"
-#include "frontend/frontend.h"
+#include "core/core.h"
 
 enum { NULL_PAGE = 4096 };
 

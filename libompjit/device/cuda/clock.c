@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "core/profile.h"
+#include "context/profile.h"
 #include "device/cuda/cuda.h"
 
 enum { MANY = 4096 }; /* timings that wait before somebody looks */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile.h"
+#include "context/profile.h"
 #include "device/cuda/cuda.h"
 
 /* For a construct's block in both directions, and small copies beside it. */

@@ -392,7 +392,7 @@ static void gpu_target(ompjit_device *dev, char arch[32],
     memcpy(arch, gpu->info.arch, sizeof gpu->info.arch);
     *ptx = gpu->facts.ptx;
     bool same = atoi(arch + strlen("sm_")) / 10 == gpu->facts.major;
-    *format = same && gpu->ctx->assembler != OMPJIT_ASSEMBLER_DRIVER
+    *format = same && gpu->ctx->compiler.assembler != OMPJIT_ASSEMBLER_DRIVER
                   ? OMPJIT_FORMAT_CUBIN
                   : OMPJIT_FORMAT_PTX;
 }

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "core/profile.h"
+#include "context/profile.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
 #include "runtime-bc/assertion.h"

@@ -22,7 +22,6 @@
 #include "base/stack.h"
 #include "device/host/fault.h"
 #include "device/host/thread.h"
-#include "llvm/guard.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
                               SIGABRT};
@@ -389,12 +388,22 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+/* The compiler's guards, where it is loaded. */
+static bool (*_Atomic ask)(const siginfo_t *info, uintptr_t pc);
+
+void ompjit__fault_ask(bool (*taken)(const siginfo_t *info, uintptr_t pc))
+{
+    atomic_store(&ask, taken);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int before = errno;
     ompjit__place at;
     ompjit__context_place(context, &at);
-    if (!ompjit__guard_limit(info, at.pc) && !ompjit__stop_taken(info) && !take(number, info, context))
+    bool (*taken)(const siginfo_t *, uintptr_t) = atomic_load(&ask);
+    if (!(taken && taken(info, at.pc)) && !ompjit__stop_taken(info) &&
+        !take(number, info, context))
         pass_on(number, info, context);
     errno = before;
 }

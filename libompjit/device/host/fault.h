@@ -8,6 +8,7 @@
 #ifndef OMPJIT_FAULT_H
 #define OMPJIT_FAULT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,8 +33,10 @@ void ompjit__fault_thread(void);
 bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
                          size_t size);
 
+/* The handler asks `taken` first from now on: true, and the signal was its. */
+void ompjit__fault_ask(bool (*taken)(const siginfo_t *info, uintptr_t pc));
+
 /* When a device thread that has trapped is out of its kernel. */
 void ompjit__fault_left(void);
-
 
 #endif

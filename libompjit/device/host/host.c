@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "abi/host_layout.h"
+#include "door/door.h"
+#include "loader/elf.h"
 #include "loader/jit.h"
-#include "core/profile.h"
+#include "context/profile.h"
 #include "device/check/check.h"
 #include "device/device.h"
 #include "device/host/fault.h"
@@ -347,7 +349,7 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
     else
         status = ompjit__jit_lookup(loaded->jit, entry, &address, err);
     if (!status)
-        ompjit__object_code(loaded->object.data, loaded->object.size, entry,
+        ompjit__elf_code(loaded->object.data, loaded->object.size, entry,
                             (uintptr_t)address, &f->code_begin, &f->code_end);
     free(entry);
     if (status) {
@@ -619,13 +621,21 @@ static ompjit_status check_limit(const ompjit_device *dev,
                         f->symbol, g->limit_ms);
 }
 
+static void locate_line(const void *object, size_t size, const char *symbol,
+                        uint64_t offset, ompjit__buf *text)
+{
+    const ompjit__door *door;
+    if (!ompjit__door_open(&door, NULL))
+        door->object_line(object, size, symbol, offset, text);
+}
+
 /* The source line of an address in a kernel's code. */
 static void locate(void *data, uintptr_t pc, ompjit__buf *text)
 {
     const ompjit__function *f = data;
     char *entry = ompjit__format("%s.entry", f->symbol);
     if (entry && pc >= f->code_begin && pc < f->code_end)
-        ompjit__object_line(f->loaded->object.data, f->loaded->object.size,
+        locate_line(f->loaded->object.data, f->loaded->object.size,
                             entry, pc - f->code_begin, text);
     free(entry);
 }
@@ -826,7 +836,6 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
                                  .max_shared = UINT32_MAX,
                                  .warp_size = OMPJIT_HOST_WARP};
     cpu_name(info->name, sizeof info->name);
-    ompjit__host_cpu(info->arch, sizeof info->arch);
     info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                    (uint64_t)sysconf(_SC_PAGESIZE);
     info->multiprocessors = omp ? (uint32_t)omp->omp_get_max_threads() : 1;

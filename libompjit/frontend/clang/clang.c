@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
-#include "frontend/unit_cache.h"
+#include "frontend/clang/unit_cache.h"
 
 enum { MAX_WARM = 2, MAX_LEAVING = 8 };
 
@@ -256,7 +255,8 @@ struct run {
     bool last;  /* no other pair is tried after this one   */
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
-    ompjit__early early;
+    const ompjit__door *door;
+    ompjit__early *early; /* NULL: not read */
     char *marks;       /* of the source, or NULL                   */
     ompjit__buf guess; /* of what the host half says of regions ... */
     ompjit__buf info;  /* ... and what it says                     */
@@ -271,7 +271,7 @@ static void at_first(void *data)
 {
     struct run *run = data;
     if (!run->cuda)
-        ompjit__machine_prepare(run->ctx);
+        run->door->prepare(&run->ctx->compiler);
 }
 
 /* While the device half is compiled, the host half is read. Where compile
@@ -284,10 +284,11 @@ static void meanwhile(void *data)
         warm_up(run->f, run->command, run->key);
     if (run->cuda)
         return;
-    run->early.own_lines = !ompjit__lines_wanted(run->snippet->options);
-    ompjit__early_read(&run->early, &run->host.out, run->name);
-    if (run->early.host)
-        ompjit__offload_info(run->early.host, &run->info);
+    bool own_lines = !ompjit__lines_wanted(run->snippet->options);
+    run->early = run->door->early_read(&run->host.out, run->name, own_lines,
+                                        run->all_numbers.size > 0);
+    if (run->early)
+        run->door->early_info(run->early, &run->info);
 }
 
 /* Only for what goes on in a pair that was started ahead: where the guess is
@@ -369,7 +370,8 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->device.out);
     ompjit__buf_free(&run->device.diag);
     ompjit__buf_free(&run->deps);
-    ompjit__early_free(&run->early);
+    run->door->early_free(run->early);
+    run->early = NULL;
     ompjit__buf_free(&run->info);
 }
 
@@ -474,11 +476,10 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
 static ompjit_status compile_both(struct run *run, ompjit_error *err)
 {
     ompjit_status status = compile(run, err);
-    if (status || !run->early.host ||
-        ompjit__lambda_regions_agree(&run->early.lambdas, &run->device.out))
+    if (status || !run->early ||
+        run->door->early_agrees(run->early, &run->device.out))
         return status;
-    if (!ompjit__lambda_info(run->early.host, run->early.lambdas.numbers,
-                             &run->all_numbers))
+    if (!run->door->early_numbers(run->early, &run->all_numbers))
         return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
                             "%s: clang's host and device halves number "
                             "lambdas differently, and there are too many of "
@@ -486,9 +487,7 @@ static ompjit_status compile_both(struct run *run, ompjit_error *err)
                             run->name);
     if (run->all_numbers.failed)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    status = compile_in_new(run, err);
-    run->early.all_numbers = true;
-    return status;
+    return compile_in_new(run, err);
 }
 
 static void collect_warnings(const struct run *run, ompjit__buf *text)
@@ -517,11 +516,12 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     log_warnings(ctx, &run->recall->warnings);
     start = ompjit__now();
     unsigned opt_level = run->snippet->options->opt_level;
-    status = run->cuda ? ompjit__unit_read_cuda(&run->device.out, run->name,
-                                                opt_level, out, err)
-                       : ompjit__unit_read(&run->device.out, &run->host.out,
-                                           run->name, opt_level, &run->early,
-                                           out, err);
+    status = run->cuda
+                 ? run->door->unit_read_cuda(&run->device.out, run->name,
+                                             opt_level, out, err)
+                 : run->door->unit_read(&run->device.out, &run->host.out,
+                                        run->name, opt_level, run->early, out,
+                                        err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
@@ -534,13 +534,18 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
 {
     ompjit__command unused;
     char *unused_key;
+    ompjit_status status = ompjit__door_open(&run->door, err);
+    if (status) {
+        ompjit__command_free(command);
+        return status;
+    }
     run->key = pair_key(command);
     run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
     run->eager = take_pending(run->f, &unused, &unused_key);
     if (run->eager)
         ompjit__command_free(&unused);
     free(unused_key);
-    ompjit_status status = compile_and_read(ctx, run, out, err);
+    status = compile_and_read(ctx, run, out, err);
     if (!status)
         ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
                            run->recall);

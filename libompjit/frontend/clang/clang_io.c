@@ -20,9 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
 #include "base/hold.h"
-#include "frontend/frontend.h"
+#include "core/bitcode.h"
+#include "frontend/clang/clang.h"
 
 /* ------------------------------------------------------------- transfers */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 /* ------------------------------------------------------------- arguments */
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 /* ----------------------------------------------------------------- rules */
 

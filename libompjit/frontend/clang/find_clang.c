@@ -12,10 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <llvm-c/Core.h>
-#include <llvm-c/TargetMachine.h>
-
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 #define CLANG_MAJOR "22"
 
@@ -201,9 +198,7 @@ ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
         ompjit__clang_free(&clang);
         return status;
     }
-    char *triple = LLVMGetDefaultTargetTriple();
-    clang.triple = ompjit__strdup(triple);
-    LLVMDisposeMessage(triple);
+    clang.triple = ompjit__strdup(OMPJIT_CONFIG_TRIPLE);
     if (clang.triple)
         find_folders(&clang);
     if (!clang.triple || !clang.resource_dir || clang.c_dirs.failed ||

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 enum kind { PAIRED, TRANSLATED, REFUSED };
 

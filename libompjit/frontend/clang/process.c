@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 extern char **environ;
 

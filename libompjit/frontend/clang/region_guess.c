@@ -11,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/BitWriter.h>
-#include <llvm-c/Core.h>
-
-#include "frontend/frontend.h"
+#include "frontend/clang/clang.h"
 
 /* Does the line begin a function, or have a directive? What is missed here is
  * found in the comparison. */
@@ -45,28 +42,6 @@ char *ompjit__source_marks(const char *source)
         return marks.data;
     ompjit__buf_free(&marks);
     return NULL;
-}
-
-void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out)
-{
-    static const char name[] = "omp_offload.info";
-    unsigned n = LLVMGetNamedMetadataNumOperands(host, name);
-    LLVMModuleRef m = LLVMModuleCreateWithNameInContext(
-        "host half", LLVMGetModuleContext(host));
-    LLVMValueRef *rows = calloc(n + 1, sizeof *rows);
-    out->failed |= !rows;
-    LLVMSetTarget(m, LLVMGetTarget(host));
-    LLVMSetDataLayout(m, LLVMGetDataLayoutStr(host));
-    if (rows && n)
-        LLVMGetNamedMetadataOperands(host, name, rows);
-    for (unsigned i = 0; rows && i < n; i++)
-        LLVMAddNamedMetadataOperand(m, name, rows[i]);
-    LLVMMemoryBufferRef memory = LLVMWriteBitcodeToMemoryBuffer(m);
-    ompjit__buf_add(out, LLVMGetBufferStart(memory),
-                    LLVMGetBufferSize(memory));
-    LLVMDisposeMemoryBuffer(memory);
-    LLVMDisposeModule(m);
-    free(rows);
 }
 
 /* ---------------------------------------------------------------- the list */

@@ -183,7 +183,7 @@ static void store_value(struct search *s, const struct trace *t,
         add(s, (struct trace){variable, t->loads + 1, t->loaded, at});
 }
 
-static void write(struct search *s, const struct trace *t)
+static void note_write(struct search *s, const struct trace *t)
 {
     if (t->loads)
         return; /* to a local variable */
@@ -229,7 +229,7 @@ static void copy_memory(struct search *s, const struct trace *t,
 {
     int64_t at;
     if (LLVMGetOperand(call, 0) == t->v) {
-        write(s, t);
+        note_write(s, t);
         return;
     }
     LLVMValueRef variable = variable_of(LLVMGetOperand(call, 0), &at);
@@ -354,14 +354,14 @@ static void use(struct search *s, const struct trace *t, LLVMValueRef user)
         if (LLVMGetOperand(user, 0) == t->v)
             store_value(s, t, LLVMGetOperand(user, 1));
         if (LLVMGetOperand(user, 1) == t->v)
-            write(s, t);
+            note_write(s, t);
     } else if (LLVMIsAMemCpyInst(user) || LLVMIsAMemMoveInst(user)) {
         copy_memory(s, t, user);
     } else if (LLVMIsAMemSetInst(user)) {
-        write(s, t);
+        note_write(s, t);
     } else if (LLVMIsAAtomicRMWInst(user) &&
                LLVMGetOperand(user, 1) != t->v) {
-        write(s, t);
+        note_write(s, t);
     } else if (LLVMIsACallInst(user) || LLVMIsAInvokeInst(user)) {
         pass(s, t, user);
     } else if (LLVMIsAReturnInst(user)) {

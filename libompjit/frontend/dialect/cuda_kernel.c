@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 
 #include "frontend/frontend.h"
-#include "table/table.h"
+#include "table/rows.h"
 
 /* ------------------------------------------------------- launch bounds */
 

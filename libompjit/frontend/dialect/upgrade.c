@@ -4,7 +4,7 @@
  * Requires verified IR; invalidates nothing but the calls and globals that it
  * replaces. First everything is checked that openmp-opt and our own passes
  * trust: what would be miscompiled further on is refused here, all of it in one
- * error (kernel_check.c, table/check.c, table/callback.c).
+ * error (kernel_check.c, table/llvm/check.c, table/llvm/callback.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #include "frontend/frontend.h"
 #include "passes/passes.h"
-#include "table/table.h"
+#include "table/llvm/table.h"
 
 #define OLDEST 18
 #define NEWEST 22

@@ -20,7 +20,7 @@
 #include <llvm-c/Core.h>
 
 #include "abi/offload.h"
-#include "hosthalf/program_code.h"
+#include "passes/hosthalf/hosthalf.h"
 
 enum field { OFFSET, COUNT, STRIDE, FIELDS }; /* ompjit__dimension */
 

@@ -11,7 +11,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-#include "hosthalf/program_code.h"
+#include "passes/hosthalf/hosthalf.h"
 
 static ompjit_status ir_failure(LLVMModuleRef m, const char *what,
                                 const char *name, ompjit_error *err)
@@ -35,13 +35,16 @@ static void *grow(void *array, size_t *n, size_t size)
     return memset(more + (*n)++ * size, 0, size);
 }
 
-static bool need(ompjit__host_half *half, const char *name, void *address)
+static bool need(ompjit__host_half *half, const char *name)
 {
-    ompjit__absolute *def =
-        grow(&half->needs, &half->nneeds, sizeof *half->needs);
-    if (def)
-        *def = (ompjit__absolute){name, address};
-    return def != NULL;
+    char *copy = ompjit__strdup(name);
+    char **place =
+        copy ? grow(&half->needs, &half->nneeds, sizeof *half->needs) : NULL;
+    if (place)
+        *place = copy;
+    else
+        free(copy);
+    return place != NULL;
 }
 
 /* -------------------------------------------------------- served functions */
@@ -131,7 +134,7 @@ static void thunk_body(LLVMValueRef thunk, LLVMValueRef callee,
 
 /* The declaration gives way to a thunk, and its name to our function. */
 static void make_thunk(LLVMModuleRef m, LLVMValueRef declared,
-                       const ompjit__served *row, const char *context)
+                       const ompjit__served_name *row)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMValueRef thunk =
@@ -144,12 +147,11 @@ static void make_thunk(LLVMModuleRef m, LLVMValueRef declared,
     LLVMValueRef callee = LLVMAddFunction(
         m, row->name, signature_type(c, row->signature, true));
     add_attribute(callee, "nounwind");
-    thunk_body(thunk, callee, context_symbol(m, context));
+    thunk_body(thunk, callee, context_symbol(m, row->first));
 }
 
-static ompjit_status bind(LLVMModuleRef m, const ompjit__served *row,
-                          const char *context, ompjit__host_half *half,
-                          ompjit_error *err)
+static ompjit_status bind(LLVMModuleRef m, const ompjit__served_name *row,
+                          ompjit__host_half *half, ompjit_error *err)
 {
     LLVMValueRef declared = LLVMGetNamedFunction(m, row->name);
     if (!declared || !LLVMIsDeclaration(declared))
@@ -159,10 +161,10 @@ static ompjit_status bind(LLVMModuleRef m, const ompjit__served *row,
         signature_type(LLVMGetModuleContext(m), row->signature, false);
     if (!agrees(have, want))
         return disagreement(row->name, have, want, err);
-    if (!need(half, row->name, row->address))
+    if (!need(half, row->name))
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    if (row->has_context)
-        make_thunk(m, declared, row, context);
+    if (row->first)
+        make_thunk(m, declared, row);
     return OMPJIT_OK;
 }
 
@@ -170,14 +172,8 @@ static ompjit_status bind_all(LLVMModuleRef m, ompjit__host_half *half,
                               ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
-    for (size_t i = 0; !status && i < ompjit__alloc_count; i++)
-        status = bind(m, &ompjit__alloc_table[i], NULL, half, err);
-    for (size_t i = 0; !status && i < ompjit__served_count; i++)
-        status = bind(m, &ompjit__served_table[i], OMPJIT__SYMBOL_CONTEXT,
-                      half, err);
-    if (!status)
-        status = bind(m, &ompjit__thread_atexit_row, OMPJIT__SYMBOL_LIFE, half,
-                      err);
+    for (size_t i = 0; !status && i < ompjit__nserved_names; i++)
+        status = bind(m, &ompjit__served_names[i], half, err);
     return status;
 }
 
@@ -541,22 +537,4 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
     if (!status)
         widen(m);
     return status;
-}
-
-void ompjit__compiled_half_free(ompjit__compiled_half *compiled)
-{
-    ompjit__host_half_free(&compiled->half);
-    ompjit__buf_free(&compiled->object);
-}
-
-void ompjit__host_half_free(ompjit__host_half *half)
-{
-    for (size_t i = 0; i < half->nentries; i++)
-        free(half->entries[i].symbol);
-    for (size_t i = 0; i < half->nfunctions; i++)
-        free(half->functions[i]);
-    free(half->entries);
-    free(half->functions);
-    free(half->needs);
-    *half = (ompjit__host_half){0};
 }

@@ -25,7 +25,7 @@
 
 #include "passes/hosthalf/call.h"
 #include "passes/hosthalf/walk.h"
-#include "hosthalf/program_code.h"
+#include "passes/hosthalf/hosthalf.h"
 
 enum { SAME = 1, DEVICE = 2, HOST = 4, ENDED = 8, STALE = 16 };
 enum { LIVE = SAME | DEVICE | HOST };
@@ -1068,25 +1068,25 @@ static void mark(ompjit__walk *w, uint32_t good)
 }
 
 /* Says why entries are copied. */
-static void tell(const ompjit__walk *w, ompjit_context *ctx,
+static void tell(const ompjit__walk *w, ompjit__compiler *compiler,
                  const ompjit__frame *frame)
 {
     size_t n;
-    for (unsigned i = 0; i < w->n; i++) {
+    for (unsigned i = 0; compiler->explains && i < w->n; i++) {
         LLVMValueRef at = w->why[i] ? w->where[i] : NULL;
         LLVMBasicBlockRef block = at ? LLVMGetInstructionParent(at) : NULL;
         if (has_storage(w->entries[i].type) && w->spoilt >> i & 1)
-            ompjit__log(ctx,
-                        "what %s maps, %u of %u, is copied: %s (%s)",
-                        LLVMGetValueName2(frame->f, &n), i + 1, w->n,
-                        w->why[i] ? w->why[i] : "it is not understood",
-                        block ? LLVMGetValueName2(
-                                    LLVMGetBasicBlockParent(block), &n)
-                              : "?");
+            ompjit__report(compiler,
+                           "entry %u of the %u that %s maps is copied: %s (%s)",
+                           i + 1, w->n, LLVMGetValueName2(frame->f, &n),
+                           w->why[i] ? w->why[i] : "it is not understood",
+                           block ? LLVMGetValueName2(
+                                       LLVMGetBasicBlockParent(block), &n)
+                                 : "?");
     }
 }
 
-static void find_unseen(ompjit__walk *w, ompjit_context *ctx)
+static void find_unseen(ompjit__walk *w, ompjit__compiler *compiler)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(w->begin);
     ompjit__frame frame = {.f = LLVMGetBasicBlockParent(block),
@@ -1104,7 +1104,7 @@ static void find_unseen(ompjit__walk *w, ompjit_context *ctx)
     uint32_t good = ~w->spoilt & all_entries(w);
     if (good)
         mark(w, good);
-    tell(w, ctx, &frame);
+    tell(w, compiler, &frame);
 }
 
 /* ------------------------------------------------------------------ module */
@@ -1132,7 +1132,7 @@ static bool defines_main(LLVMModuleRef m)
     return f && !LLVMIsDeclaration(f);
 }
 
-void ompjit__host_share(ompjit_context *ctx, LLVMModuleRef m,
+void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit)
 {
     LLVMValueRef begin = LLVMGetNamedFunction(m, begins_data);
@@ -1151,7 +1151,7 @@ void ompjit__host_share(ompjit_context *ctx, LLVMModuleRef m,
         w->begin = LLVMGetUser(u);
         if (ompjit__is_host_call(w->begin) &&
             LLVMGetCalledValue(w->begin) == begin)
-            find_unseen(w, ctx);
+            find_unseen(w, compiler);
     }
     ompjit__points_free(w->points);
     free(w->memos);

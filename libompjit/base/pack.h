@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Numbers and strings as bytes, and back.
+ */
+#ifndef OMPJIT_PACK_H
+#define OMPJIT_PACK_H
+
+#include "base/base.h"
+
+void ompjit__pack_number(ompjit__buf *b, uint64_t value);
+void ompjit__pack_bytes(ompjit__buf *b, const void *data, size_t size);
+void ompjit__pack_string(ompjit__buf *b, const char *s);
+
+/* Reads what was packed. `bad` is set when the bytes end too early, and all
+ * further results are 0, NULL or empty. */
+typedef struct ompjit__reader {
+    const char *at;
+    size_t left;
+    bool bad;
+} ompjit__reader;
+
+uint64_t ompjit__read_number(ompjit__reader *r);
+/* A count of things that take at least a byte each. */
+size_t ompjit__read_count(ompjit__reader *r);
+const void *ompjit__read_bytes(ompjit__reader *r, size_t *size);
+void ompjit__read_buf(ompjit__reader *r, ompjit__buf *out);
+char *ompjit__read_string(ompjit__reader *r); /* malloc'd */
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Messages and stage times of a context.
+ */
+#include <stdio.h>
+
+#include "context/profile.h"
+#include "core/report.h"
+
+void ompjit__log(ompjit_context *ctx, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    ompjit__log_any(&(ompjit__sink){ctx->log, ctx->log_data}, format, ap);
+    va_end(ap);
+}
+
+ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
+                                  ompjit_status status, ompjit_stage stage,
+                                  const char *format, ...)
+{
+    ompjit__sink sink = {0};
+    if (ctx)
+        sink = (ompjit__sink){ctx->log, ctx->log_data};
+    va_list ap;
+    va_start(ap, format);
+    ompjit__fail_whole(&sink, err, status, stage, format, ap);
+    va_end(ap);
+    return status;
+}
+
+void ompjit__log_stderr(void *data, const char *message)
+{
+    fprintf(stderr, "ompjit: %s\n", message);
+}
+
+void ompjit__tell(ompjit_context *ctx, const char *message)
+{
+    (ctx->log ? ctx->log : ompjit__log_stderr)(ctx->log_data, message);
+}
+
+void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
+                        uint64_t start)
+{
+    atomic_fetch_add_explicit(&ctx->stage_ns[stage], ompjit__now() - start,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
+                              memory_order_relaxed);
+    if (ctx->spans && stage != OMPJIT_STAGE_LAUNCH)
+        ompjit__span_add(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
+                         start, 0);
+}
+

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A compiled host half: the object and the facts that the runtime needs to link
+ * and register it.
+ */
+#ifndef OMPJIT_HOST_HALF_H
+#define OMPJIT_HOST_HALF_H
+
+#include "base/base.h"
+
+/* An offload entry of the host half, in either of clang's layouts. */
+typedef struct ompjit__host_entry {
+    char *symbol;
+    uint64_t size; /* 0: a kernel */
+    uint64_t data; /* the subject of a `requires` entry */
+    uint32_t flags;
+} ompjit__host_entry;
+
+typedef struct ompjit__host_half {
+    ompjit__buf object;
+    ompjit__host_entry *entries;
+    size_t nentries;
+    char **functions; /* those that others may call */
+    size_t nfunctions;
+    char **needs; /* names of abi/served.h that the object refers to */
+    size_t nneeds;
+} ompjit__host_half;
+
+/* The one symbol that is looked up: const void *[OMPJIT__TABLE_KEYS + n] with
+ * the addresses below and those of the n entries' keys. */
+#define OMPJIT__TABLE "ompjit.table"
+enum {
+    OMPJIT__TABLE_DSO,  /* __dso_handle, what atexit handlers belong to  */
+    OMPJIT__TABLE_INIT, /* void (*)(void): constructors                  */
+    OMPJIT__TABLE_KEYS
+};
+
+void ompjit__host_half_free(ompjit__host_half *half);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Images that are remembered: what they depend on, and how they are stored.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/arch.h"
+#include "core/cuda_files.h"
+#include "core/cuda_source.h"
+#include "cache/cache.h"
+#include "door/door.h"
+#include "frontend/clang/clang.h"
+
+/* ------------------------------------------------------------------- key */
+
+/* The first file of a kind; what the loader finds by itself is named only. */
+static void add_tool(ompjit__key *key, const char *name,
+                     enum ompjit__cuda_file kind)
+{
+    char **paths = ompjit__cuda_paths(kind);
+    char **p = paths;
+    while (p && *p && access(*p, R_OK))
+        p++;
+    ompjit__key_file(key, name, p ? *p : NULL);
+    ompjit__cuda_paths_free(paths);
+}
+
+static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
+{
+    ompjit__buf_printf(&key->text, "assembler %d\n", (int)ctx->compiler.assembler);
+    add_tool(key, "nvjitlink", OMPJIT__CUDA_NVJITLINK);
+    add_tool(key, "ptxas", OMPJIT__CUDA_PTXAS);
+}
+
+/* A new field of a spec is a new line here. */
+static void add_spec(ompjit__key *key, const ompjit__spec *spec)
+{
+    _Static_assert(sizeof *spec == 104 && offsetof(ompjit__spec, sizes) == 96,
+                   "what is folded is part of the key");
+    ompjit__buf *text = &key->text;
+    ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
+                       spec->threads, spec->teams, spec->import_globals);
+    ompjit__buf_printf(text, "shape %u %u %u %u\n", spec->shape.threads[0],
+                       spec->shape.threads[1], spec->shape.teams[0],
+                       spec->shape.teams[1]);
+    ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
+                       spec->aligned, spec->noalias);
+    if (spec->residents)
+        ompjit__buf_printf(text, "residents %u\n", spec->residents);
+    for (unsigned i = 0; i < spec->ncontents; i++) {
+        uint8_t digest[OMPJIT__DIGEST];
+        ompjit__digest(spec->contents[i].bytes, spec->contents[i].size, digest);
+        ompjit__buf_printf(text, "param %u size %u ", spec->contents[i].param,
+                           spec->contents[i].size);
+        ompjit__key_digest(key, "contents", digest);
+    }
+    if (spec->kernel)
+        ompjit__buf_printf(text, "kernel %s\n", spec->kernel);
+    for (unsigned i = 0; i < 64; i++)
+        if (spec->literal_mask >> i & 1)
+            ompjit__buf_printf(text, "literal %u 0x%" PRIx64 "\n", i,
+                               spec->literals[i]);
+    for (uint64_t rest = spec->sized; rest; rest &= rest - 1)
+        ompjit__buf_printf(text, "bytes %d %" PRIu64 "\n",
+                           __builtin_ctzll(rest),
+                           spec->sizes[__builtin_ctzll(rest)]);
+}
+
+/* NVRTC reads the source, not the unit's IR. */
+static void add_cuda(ompjit__key *key, const ompjit__unit *unit)
+{
+    uint8_t digest[OMPJIT__DIGEST];
+    const ompjit__cuda *cuda = unit->cuda;
+    if (!ompjit__cuda_by_nvrtc(unit))
+        return;
+    ompjit__digest(cuda->source, strlen(cuda->source), digest);
+    ompjit__key_digest(key, "cuda", digest);
+    ompjit__buf_printf(&key->text, "cuda_name %s\ncuda_compiler %d\n",
+                       cuda->name, (int)cuda->compiler);
+    for (unsigned i = 0; i < cuda->noptions; i++)
+        ompjit__buf_printf(&key->text, "cuda_option %s\n", cuda->options[i]);
+    add_tool(key, "nvrtc", OMPJIT__CUDA_NVRTC);
+}
+
+/* What NVRTC writes may be too new for the driver, whichever that is. */
+static void add_ptx(ompjit__key *key, const ompjit__unit *unit,
+                    const char *arch, const ompjit__spec *spec)
+{
+    const ompjit__arch *row;
+    if (!ompjit__arch_find(arch, &row, NULL))
+        ompjit__buf_printf(&key->text, "ptx %u\n",
+                           ompjit__cuda_by_nvrtc(unit)
+                               ? spec->ptx
+                               : ompjit__ptx_version(row, spec->ptx));
+}
+
+static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
+                     const char *arch, ompjit_format format,
+                     const ompjit__spec *spec, ompjit__key *key)
+{
+    ompjit__key_begin(key, "image");
+    ompjit__key_digest(key, "unit", unit->digest);
+    ompjit__buf_printf(&key->text, "arch %s\nformat %d\nchecked %d\n", arch,
+                       (int)format, ctx->check != NULL);
+    ompjit__buf_printf(&key->text, "chunk_is_default %d\nown_lines %d\n",
+                       unit->chunk_is_default, unit->own_lines);
+    if (!strcmp(arch, "host"))
+        ompjit__key_cpu(key);
+    else
+        add_tool(key, "libdevice", OMPJIT__CUDA_LIBDEVICE);
+    if (format == OMPJIT_FORMAT_CUBIN)
+        add_assembler(key, ctx);
+    if (strcmp(arch, "host"))
+        add_cuda(key, unit);
+    add_ptx(key, unit, arch, spec);
+    add_spec(key, spec);
+    return ompjit__key_end(key);
+}
+
+/* ----------------------------------------------------------------- bytes */
+
+static void pack(const ompjit__image *image, ompjit__buf *out)
+{
+    ompjit__pack_number(out, image->kind);
+    ompjit__pack_number(out, image->imports_globals);
+    ompjit__pack_number(out, image->environment);
+    ompjit__pack_number(out, image->constructors);
+    ompjit__pack_number(out, image->lines);
+    ompjit__pack_string(out, image->arch);
+    ompjit__pack_bytes(out, image->bytes.data, image->bytes.size);
+    ompjit__pack_bytes(out, image->ptx.data, image->ptx.size);
+    ompjit__pack_bytes(out, image->modes.data, image->modes.size);
+    ompjit__pack_number(out, image->nusage);
+    for (unsigned i = 0; i < image->nusage; i++) {
+        ompjit__pack_string(out, image->usage[i].symbol);
+        ompjit__pack_bytes(out, &image->usage[i].res,
+                           sizeof image->usage[i].res);
+    }
+    ompjit__pack_number(out, image->nglobals);
+    for (unsigned i = 0; i < image->nglobals; i++) {
+        ompjit__pack_string(out, image->globals[i].name);
+        ompjit__pack_number(out, image->globals[i].size);
+    }
+}
+
+static void unpack_usage(ompjit__reader *r, ompjit__usage *out)
+{
+    size_t size;
+    out->symbol = ompjit__read_string(r);
+    const void *res = ompjit__read_bytes(r, &size);
+    if (size == sizeof out->res)
+        memcpy(&out->res, res, size);
+    else
+        r->bad = true;
+}
+
+static void unpack_lists(ompjit__reader *r, ompjit__image *image)
+{
+    size_t n = ompjit__read_count(r);
+    image->usage = calloc(n + 1, sizeof *image->usage);
+    r->bad |= !image->usage;
+    while (!r->bad && image->nusage < n)
+        unpack_usage(r, &image->usage[image->nusage++]);
+    n = ompjit__read_count(r);
+    image->globals = calloc(n + 1, sizeof *image->globals);
+    r->bad |= !image->globals;
+    while (!r->bad && image->nglobals < n) {
+        ompjit__variable *v = &image->globals[image->nglobals++];
+        v->name = ompjit__read_string(r);
+        v->size = ompjit__read_number(r);
+    }
+}
+
+static bool unpack(void *data, const void *payload, size_t size)
+{
+    ompjit__reader r = {payload, size, false};
+    ompjit__image image = {0};
+    image.kind = (enum ompjit__image_kind)ompjit__read_number(&r);
+    image.imports_globals = ompjit__read_number(&r);
+    image.environment = ompjit__read_number(&r);
+    image.constructors = ompjit__read_number(&r);
+    image.lines = ompjit__read_number(&r);
+    char *arch = ompjit__read_string(&r);
+    snprintf(image.arch, sizeof image.arch, "%s", arch ? arch : "");
+    free(arch);
+    ompjit__read_buf(&r, &image.bytes);
+    ompjit__read_buf(&r, &image.ptx);
+    ompjit__read_buf(&r, &image.modes);
+    unpack_lists(&r, &image);
+    if (r.bad || r.left) {
+        ompjit__image_free(&image);
+        return false;
+    }
+    *(ompjit__image *)data = image;
+    return true;
+}
+
+/* ----------------------------------------------------------------- build */
+
+static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
+                           const char *arch, ompjit_format format,
+                           const ompjit__spec *spec, ompjit__image *out,
+                           ompjit_error *err)
+{
+    ompjit_status status = ompjit__door_build(&ctx->compiler, unit, arch,
+                                              format, spec, out, err);
+    ompjit__frontend_rest(ctx);
+    return status;
+}
+
+ompjit_status ompjit__build_cached(ompjit_context *ctx,
+                                   const ompjit__unit *unit, const char *arch,
+                                   ompjit_format format,
+                                   const ompjit__spec *spec,
+                                   ompjit__image *out, ompjit_error *err)
+{
+    ompjit__key key = {0};
+    ompjit__claim claim;
+    bool known = unit->device_bc.size; /* else: whatever NVRTC includes */
+    if (!ctx->cache || !known || format == OMPJIT_FORMAT_OPT_LL ||
+        !make_key(ctx, unit, arch, format, spec, &key)) {
+        ompjit__key_free(&key);
+        return build(ctx, unit, arch, format, spec, out, err);
+    }
+    ompjit_status status = OMPJIT_OK;
+    if (!ompjit__cache_enter(ctx->cache, &key, unpack, out, &claim)) {
+        status = build(ctx, unit, arch, format, spec, out, err);
+        ompjit__buf payload = {0};
+        if (!status) {
+            pack(out, &payload);
+            ompjit__cache_put(ctx->cache, &key, &payload);
+        }
+        ompjit__buf_free(&payload);
+        ompjit__claim_end(&claim);
+    } else {
+        ompjit__frontend_rest(ctx);
+    }
+    ompjit__key_free(&key);
+    return status;
+}

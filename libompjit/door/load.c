@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Finds and loads the compiler wing: libompjit-compiler.so beside this library
+ * or the tool, in the library folder of the same prefix, in the build tree,
+ * where it was installed, and last where the dynamic linker looks. The unit
+ * tests link both wings into one library, which then has the table itself.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "device/host/fault.h"
+#include "door/door.h"
+#include "libompjit/cache/sources.h"
+
+#define LIBRARY "libompjit-compiler.so.0"
+
+extern const ompjit__door ompjit_compiler_door
+    __attribute__((weak, visibility("hidden")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const ompjit__door *_Atomic loaded;
+
+static const ompjit__services services = {
+    .fault_guard = ompjit__fault_guard,
+    .fault_hold = ompjit__fault_hold,
+    .fault_drop = ompjit__fault_drop,
+    .fault_signal = ompjit__fault_signal,
+    .fault_ask = ompjit__fault_ask,
+};
+
+/* The folder that has this library, or the program that holds it, with the
+ * slash, behind all links; NULL: not known. A program that the shell has found is
+ * known to the dynamic linker by its name alone; the kernel has its path. */
+static char *own_folder(void)
+{
+    Dl_info info;
+    if (!dladdr((void *)ompjit__door_open, &info) || !info.dli_fname)
+        return NULL;
+    const char *name = info.dli_fname;
+    if (!strchr(name, '/'))
+        name = (const char *)getauxval(AT_EXECFN);
+    char *path = name ? realpath(name, NULL) : NULL;
+    if (path)
+        strrchr(path, '/')[1] = 0;
+    return path;
+}
+
+static void *load_from(const char *folder, ompjit__buf *causes)
+{
+    char *path = ompjit__format("%s%s", folder, LIBRARY);
+    void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!handle)
+        ompjit__buf_printf(causes, "\n%s", path ? dlerror() : "out of memory");
+    free(path);
+    return handle;
+}
+
+static void *load_any(ompjit__buf *causes)
+{
+    static const char *const beside[] = {"", OMPJIT_CONFIG_BIN_TO_LIB "/",
+                                         ".libs/"};
+    char *own = own_folder();
+    void *handle = NULL;
+    for (size_t i = 0; own && !handle && i < OMPJIT__COUNT(beside); i++) {
+        char *folder = ompjit__format("%s%s", own, beside[i]);
+        handle = folder ? load_from(folder, causes) : NULL;
+        free(folder);
+    }
+    free(own);
+    if (!handle)
+        handle = load_from(OMPJIT_CONFIG_LIBDIR "/", causes);
+    return handle ? handle : load_from("", causes);
+}
+
+static ompjit_status find_table(const ompjit__door **out, ompjit_error *err)
+{
+    if (&ompjit_compiler_door) {
+        *out = &ompjit_compiler_door;
+        return OMPJIT_OK;
+    }
+    ompjit__buf causes = {0};
+    void *handle = load_any(&causes);
+    if (!handle) {
+        ompjit_status status =
+            ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
+                         "the compiler, " LIBRARY ", cannot be loaded:%s",
+                         causes.data ? causes.data : "");
+        ompjit__buf_free(&causes);
+        return status;
+    }
+    ompjit__buf_free(&causes);
+    const ompjit__door *door = dlsym(handle, "ompjit_compiler_door");
+    if (!door || strcmp(door->sources, OMPJIT__SOURCES)) {
+        dlclose(handle);
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
+                            LIBRARY " is of another build than this library");
+    }
+    *out = door;
+    return OMPJIT_OK;
+}
+
+/* It is never closed: LLVM leaves destructors behind. */
+ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    const ompjit__door *door =
+        atomic_load_explicit(&loaded, memory_order_acquire);
+    if (door) {
+        *out = door;
+        return OMPJIT_OK;
+    }
+    pthread_mutex_lock(&lock);
+    door = atomic_load_explicit(&loaded, memory_order_relaxed);
+    if (!door && !(status = find_table(&door, err))) {
+        door->attach(&services);
+        atomic_store_explicit(&loaded, door, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!status)
+        *out = door;
+    return status;
+}
+
+const ompjit__door *ompjit__door_if_open(void)
+{
+    return atomic_load_explicit(&loaded, memory_order_acquire);
+}
