@@ -71,7 +71,7 @@ typedef enum ompjit_status {
     OMPJIT_ERR_ABORTED = -20     /* a launch that was aborted               */
 } ompjit_status;
 
-/* Where in the pipeline something happened. */
+/* The stage of the pipeline at which something happened. */
 typedef enum ompjit_stage {
     OMPJIT_STAGE_API = 0,    /* arguments of a call                     */
     OMPJIT_STAGE_FRONTEND,   /* C to IR, in clang's process             */
@@ -90,10 +90,10 @@ typedef enum ompjit_stage {
 
 #define OMPJIT_ERROR_TEXT 4096
 
-/* Where a failure is described. The caller owns it; needs no initialisation.
+/* The description of a failure. The caller owns it; needs no initialisation.
  * `text` always ends in NUL and is cut, with "...", where it is too long; of an
- * assembler's or the driver's words it then ends by saying that all of them went
- * to the context's log. */
+ * assembler's or the driver's words it then ends by saying that all of them
+ * went to the context's log. */
 typedef struct ompjit_error {
     ompjit_status status;
     ompjit_stage stage;
@@ -176,7 +176,7 @@ typedef enum ompjit_after_failure {
                                   handlers                                  */
 } ompjit_after_failure;
 
-/* What a checked kernel did wrong. */
+/* A fault of a checked kernel. */
 typedef enum ompjit_check_kind {
     OMPJIT_CHECK_BOUNDS = 1, /* beside a mapped section, a variable or an
                                 allocation                               */
@@ -221,7 +221,7 @@ typedef struct ompjit_check_report {
  * report is valid during the call. It must not call the library with objects of
  * the context. */
 typedef void ompjit_check_fn(void *data, const ompjit_check_report *report);
-/* Where compiled code is kept (see "cache" below). */
+/* The place of compiled code (see "cache" below). */
 typedef enum ompjit_cache_mode {
     OMPJIT_CACHE_DEFAULT = 0, /* OMPJIT_CACHE, else on disk                */
     OMPJIT_CACHE_OFF,         /* nowhere: always compile                   */
@@ -422,7 +422,7 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
 
 /* ---------------------------------------------------------------- modules */
 
-/* Who compiles CUDA C++ for a GPU. For the host device clang does. */
+/* The compiler of CUDA C++ for a GPU. For the host device clang does. */
 typedef enum ompjit_cuda_compiler {
     OMPJIT_CUDA_COMPILER_AUTO = 0, /* NVRTC where it is there and its PTX is
                                       not too new for the driver, else clang */
@@ -492,7 +492,7 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
                                     ompjit_module **mod, ompjit_error *err);
 void ompjit_module_destroy(ompjit_module *mod);
 
-/* What a module can be written as. */
+/* The formats of a module. */
 typedef enum ompjit_format {
     OMPJIT_FORMAT_LL = 0, /* device IR as text, before the runtime is linked */
     OMPJIT_FORMAT_BC,     /* the same as bitcode                             */
@@ -574,8 +574,8 @@ typedef struct ompjit_param_info {
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err);
 
-/* What the compiled kernel uses on an architecture ("sm_90"); read back from
- * the cubin. */
+/* The resources of the compiled kernel on an architecture ("sm_90"), read back
+ * from the cubin. */
 typedef struct ompjit_resources {
     uint32_t registers;
     uint32_t shared_static; /* bytes a team            */
@@ -590,7 +590,7 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                                       ompjit_resources *res,
                                       ompjit_error *err);
 
-/* What a multiprocessor of an architecture has. */
+/* The limits of a multiprocessor of an architecture. */
 typedef struct ompjit_arch_info {
     size_t size;            /* sizeof(ompjit_arch_info)                     */
     uint32_t warps, teams;  /* that it runs at the same time                */
@@ -661,7 +661,7 @@ typedef struct ompjit_arg {
     } value;
 } ompjit_arg;
 
-/* What specialization folds; of a launch. */
+/* The facts that specialization folds; of a launch. */
 enum {
     OMPJIT_FOLD_LITERALS = 1, /* values of scalar arguments  */
     OMPJIT_FOLD_TEAMS = 2,    /* the number of teams         */
@@ -822,8 +822,9 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
                                   ompjit_error *err);
 /* Waits until all that was put into the queue is done. */
 ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err);
-/* What is put into `queue` from now on comes after what `other`, of the same
- * device, has now. Nobody waits. INVALID while either is recorded. */
+/* Work that is put into `queue` from now on comes after the present work of
+ * `other`, a queue of the same device. Nobody waits. INVALID while either is
+ * recorded. */
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err);
 /* Copies `size` bytes. Host memory stays as it is until the queue was waited
@@ -856,7 +857,7 @@ ompjit_status ompjit_queue_update_from(ompjit_queue *queue, void *host,
 /* Waits first; a failure is only logged. Accepts NULL. */
 void ompjit_queue_destroy(ompjit_queue *queue);
 
-/* What kernels print (printf) is on the process's standard output at the latest
+/* Output of kernels (printf) is on the process's standard output at the latest
  * when their queue was waited for. On a GPU the driver keeps it until then, the
  * newest 1 MiB unless the application gives it more room
  * (CU_LIMIT_PRINTF_FIFO_SIZE). */
@@ -876,8 +877,8 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
  * device. */
 ompjit_status ompjit_event_native(ompjit_event *event, void **native,
                                   ompjit_error *err);
-/* The event comes when all is done that the queue has now. What it stood for
- * before is forgotten. INVALID while the queue is recorded, as after_event is.
+/* The event comes when all is done that the queue has now. Its earlier meaning
+ * is forgotten. INVALID while the queue is recorded, as after_event is.
  */
 ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err);
@@ -934,7 +935,7 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
                                      ompjit_variant_stats *stats,
                                      ompjit_error *err);
 
-/* What the last launch of the kernel on the device ran with. */
+/* The geometry and variant of the kernel's last launch on the device. */
 typedef struct ompjit_launch_info {
     uint32_t teams, threads; /* of all dimensions together */
     int folded_teams, folded_threads; /* 1: compiled in as constants */
@@ -1092,13 +1093,13 @@ typedef struct ompjit_tuned {
                                     where it was found in the cache        */
 } ompjit_tuned;
 
-/* Runs the kernel many times, on the arguments given, and remembers the
- * fastest geometry for launches with a tripcount of launch->tripcount's size
- * class (0, not known, is a class of its own). Where `launch` names teams or
- * threads these are not varied and nothing is remembered. What a kernel prints,
- * or allocates on the device, it does at every run. A geometry that cannot be
- * launched is left out; an error is one of the default geometry or of saving
- * data. `options` and `tuned` may be NULL. Nothing else should use the device
+/* Runs the kernel many times, on the arguments given, and remembers the fastest
+ * geometry for launches with a tripcount of launch->tripcount's size class (0,
+ * not known, is a class of its own). If `launch` names teams or threads, these
+ * are not varied and nothing is remembered. What a kernel prints, or allocates
+ * on the device, it does at every run. A geometry that cannot be launched is
+ * left out; an error is one of the default geometry or of saving data.
+ * `options` and `tuned` may be NULL. Nothing else should use the device
  * meanwhile. */
 ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
                                  const ompjit_launch *launch,
@@ -1135,7 +1136,7 @@ typedef struct ompjit_cache_stats {
     uint64_t limit;         /* bytes that there may be on disk             */
 } ompjit_cache_stats;
 
-/* What the context's cache has done so far; all 0 where it is off. */
+/* The counts of the context's cache so far; all 0 where it is off. */
 void ompjit_cache_stats_get(ompjit_context *ctx, ompjit_cache_stats *stats);
 
 /* The folder on disk, whether or not it exists yet; NULL: none. The context

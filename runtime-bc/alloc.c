@@ -216,7 +216,7 @@ static NOINLINE void *custom_block(uint64_t align, uint64_t size,
     return NULL;
 }
 
-/* What every function that allocates comes to. 0 is the null allocator. */
+/* The function that every allocation comes to. 0 is the null allocator. */
 INLINE void *allocate(uint64_t align, uint64_t size, uint64_t handle)
 {
     if (!size || align & (align - 1))

@@ -394,8 +394,8 @@ INLINE void iteration_end(int32_t gtid)
 
 /* ------------------------------------------------------------- schedules */
 
-/* What the setting that omp_set_schedule changes means for a loop. One for
- * SIMD comes with the vector's length, which chunks are multiples of. */
+/* The meaning of omp_set_schedule's setting for a loop. One for SIMD comes with
+ * the vector's length, which chunks are multiples of. */
 void omp_get_schedule(int32_t *kind, int32_t *chunk);
 static NOINLINE int32_t runtime_schedule(int32_t schedule, uint64_t *chunk)
 {

@@ -529,8 +529,8 @@ static NOINLINE bool convert(text *t, spec *s, char letter, va *args)
     }
 }
 
-/* How many characters there are; -1: no memory. What is no conversion stands
- * for itself. */
+/* How many characters there are; -1: no memory. Characters that are no
+ * conversion stand for themselves. */
 static NOINLINE int64_t format(text *t, const char *f, va args)
 {
     while (*f) {

@@ -62,7 +62,7 @@ void ompjit_host_assert_failed(const char *expression, const char *file,
                                uint32_t line, const char *function)
     __attribute__((noreturn));
 
-/* Who holds a lock: the mark of the launch, in a word's upper bits, and the
+/* The holder of a lock: the mark of the launch, in a word's upper bits, and the
  * device thread's number in the lower OMPJIT_HOST_LOCK_THREAD_BITS; not 0. Both
  * and a count of OMPJIT_HOST_LOCK_NEST_BITS fit in 64 bits. */
 #define OMPJIT_HOST_LOCK_THREAD_BITS 20

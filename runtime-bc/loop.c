@@ -5,8 +5,8 @@
  */
 #include "loop.h"
 
-/* Who shares a loop of this schedule: the teams, a team's threads, or all
- * threads of all teams. */
+/* The threads that share a loop of this schedule: the teams, a team's threads,
+ * or all threads of all teams. */
 INLINE share share_of(int32_t schedule, int32_t gtid)
 {
     switch (schedule) {

@@ -86,7 +86,7 @@ EXPORT unsigned long long strtoull(const char *restrict s, char **restrict end,
 {
     return strtoul(s, end, base);
 }
-/* What newer headers of glibc call. */
+/* The names that newer headers of glibc call. */
 EXPORT long __isoc23_strtol(const char *restrict s, char **restrict end,
                             int base)
 {

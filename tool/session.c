@@ -164,8 +164,8 @@ static int choose(const char *option, const char *value,
 
 /* ----------------------------------------------------------------- check */
 
-/* What was reported so far. At file scope because a program may leave by
- * exit(), or fail, in any thread. */
+/* The reports so far. At file scope because a program may leave by exit(), or
+ * fail, in any thread. */
 static atomic_uint reports;
 
 /* "ompjit: check: " and the text, whose further lines are indented. */

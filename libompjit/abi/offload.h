@@ -293,7 +293,7 @@ enum ompjit__offload_kind {
     OMPJIT__OFFLOAD_SYCL = 8
 };
 
-/* Where entries stand in a program. */
+/* The place of entries in a program. */
 #define OMPJIT__ENTRY_SECTION "llvm_offload_entries"
 #define OMPJIT__ENTRY_SECTION_OLD "omp_offloading_entries"
 #define OMPJIT__ENTRY_VERSION 1

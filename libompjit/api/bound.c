@@ -122,7 +122,7 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 
 /* ------------------------------------------------------ prepared launches */
 
-/* What is chosen for the arguments. */
+/* The choices for the arguments. */
 struct choice {
     ompjit__prepared *prepared; /* the device's own way, or NULL */
     struct asked *asked;
@@ -152,7 +152,7 @@ static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
-/* What the caller passed may be gone later; the variant has its own. */
+/* The caller's memory may be gone later; the variant has its own. */
 static void keep_arrays(ompjit_bound *b)
 {
     const ompjit__variant_key *key = ompjit__variant_key_of(b->now.variant);

@@ -280,7 +280,7 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     return OMPJIT_OK;
 }
 
-/* What OMPJIT_PROFILE asked for. */
+/* The profile that OMPJIT_PROFILE asked for. */
 static void tell_profile(ompjit_context *ctx)
 {
     bool table = !strcmp(ctx->profile_to, "1");

@@ -8,7 +8,7 @@
 #include "omptarget/offload.h"
 #include "launch/variant_table.h"
 
-/* What the automatic policy has seen of a kernel's launches. */
+/* The automatic policy's record of a kernel's launches. */
 typedef struct ompjit__sightings {
     _Atomic uint32_t launches;     /* that found no variant */
     _Atomic uint64_t given_up;     /* arguments that keep changing */
@@ -58,8 +58,8 @@ void ompjit__record_variant(ompjit_module *mod,
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* Notes the modes of kernels that an image for a GPU tells (image->modes): they
- * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS: kernel.c
- * */
+ * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS:
+ * kernel.c */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes);
 

@@ -230,7 +230,7 @@ static void drop_environment(ompjit_queue *queue)
     ompjit__environment_free(queue->dev, &environment, false);
 }
 
-/* What is added while this waits stays for the next wait. */
+/* Work that is added while this waits stays for the next wait. */
 ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
 {
     if (!queue)

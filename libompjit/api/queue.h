@@ -9,7 +9,8 @@
 
 #include "launch/launch.h"
 
-/* What a launch or an update in the queue uses until it has ended. */
+/* The memory that a launch or an update in the queue uses until it has
+ * ended. */
 typedef struct ompjit__use {
     struct ompjit__use *next;
     ompjit__inflight inflight;

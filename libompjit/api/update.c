@@ -7,7 +7,7 @@
 #include "api/queue.h"
 #include "omptarget/program.h"
 
-/* What is copied: it has no attached pointer in it. */
+/* The bytes to copy: it has no attached pointer in it. */
 typedef struct piece {
     char *host, *device;
     size_t size;

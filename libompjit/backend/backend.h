@@ -94,8 +94,8 @@ void ompjit__prepare_printf(LLVMModuleRef m);
  * of the runtime's functions. passes/gpu/math.c */
 void ompjit__prepare_math(LLVMModuleRef m);
 /* Before the runtime is linked: conversions of 128-bit integers to and from
- * floating numbers become calls of the runtime's functions. passes/gpu/wide.c
- * */
+ * floating numbers become calls of the runtime's functions.
+ * passes/gpu/wide.c */
 void ompjit__prepare_wide(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
@@ -115,8 +115,8 @@ void ompjit__object_line(const void *object, size_t size, const char *symbol,
                          uint64_t offset, ompjit__buf *text);
 /* The CPU that code is generated for, as LLVM calls it ("znver3"). */
 void ompjit__host_cpu(char *name, size_t size);
-/* Debug information becomes what line tables need. backend/host/line_tables.cc
- * */
+/* Debug information becomes what line tables need.
+ * backend/host/line_tables.cc */
 void ompjit__line_tables(LLVMModuleRef m);
 /* The call of a kernel in its entry has the kernel's line; nothing happens
  * where the kernel has no debug information. backend/host/line_tables.cc */

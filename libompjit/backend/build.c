@@ -356,7 +356,7 @@ static void preserve(ompjit__buf *passes, const char *name)
     ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
-/* What is dead when shared variables are constants and functions gone. */
+/* Code that is dead when shared variables are constants and functions gone. */
 #define AFTER_SHARED                                                           \
     "function(instcombine<no-verify-fixpoint>,simplifycfg),globalopt,globaldce"
 
@@ -439,8 +439,8 @@ static ompjit_status openmp_opt(struct build *b, ompjit_error *err)
  * generic, it has to see all of the runtime: the calls of __kmpc_parallel_60,
  * or it takes the workers for idle and removes them, and functions that nobody
  * calls before it does. Where all are SPMD, constants and the inliner leave a
- * third of the runtime, and openmp-opt finds the same in a fifth of the time.
- * */
+ * third of the runtime, and openmp-opt finds the same in a fifth of the
+ * time. */
 static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
 {
     const char *passes =

@@ -56,10 +56,10 @@ struct Passes : llvm::legacy::PassManagerBase {
     {
     }
 
-    /* What has nothing to do in a kernel: where variables are, which debuggers
-     * ask for, who do not see this code; garbage collection, Objective-C, and
-     * instrumentation that has no option here. With them go analyses that
-     * nobody else needs there. */
+    /* Passes that have nothing to do in a kernel: where variables are, which
+     * debuggers ask for, who do not see this code; garbage collection,
+     * Objective-C, and instrumentation that has no option here. With them go
+     * analyses that nobody else needs there. */
     static bool is_idle(llvm::StringRef name)
     {
         static const char *const idle[] = {

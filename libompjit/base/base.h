@@ -75,7 +75,7 @@ ompjit_status ompjit__read_most(const char *path, size_t most, ompjit__buf *out,
 bool ompjit__writable(const void *at, size_t size);
 
 /* Bytes by an environment variable, "512M": K, M, G or T may follow the number.
- * Where it is unset or empty *bytes stays. INVALID for anything else. */
+ * If it is unset or empty, *bytes stays. INVALID for anything else. */
 ompjit_status ompjit__env_bytes(const char *variable, uint64_t *bytes,
                                 ompjit_error *err);
 

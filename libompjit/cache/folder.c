@@ -57,7 +57,7 @@ static int ours_alone(int fd)
     return -1;
 }
 
-/* What backup programs look for (bford.info/cachedir). */
+/* The text that backup programs look for (bford.info/cachedir). */
 static void tag(int root)
 {
     static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"

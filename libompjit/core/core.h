@@ -133,7 +133,7 @@ typedef struct ompjit__shape {
     uint32_t threads[2], teams[2];
 } ompjit__shape;
 
-/* What is folded into a build. Zero-initialised: nothing. */
+/* The facts that are folded into a build. Zero-initialised: nothing. */
 typedef struct ompjit__spec {
     uint32_t threads;       /* in a team; 0: not folded                    */
     uint32_t teams;         /* 0: not folded                               */
@@ -172,7 +172,7 @@ enum ompjit__image_kind {
     OMPJIT__IMAGE_OBJECT /* a relocatable host object     */
 };
 
-/* What is known of one kernel in an image. For host objects only the shared
+/* The resources of one kernel in an image. For host objects only the shared
  * sizes are filled. */
 typedef struct ompjit__usage {
     char *symbol;
@@ -303,8 +303,8 @@ ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
                                   ompjit_status status, ompjit_stage stage,
                                   const char *format, ...)
     OMPJIT__PRINTF(5, 6);
-/* A message that was asked for: to the log, or to stderr where there is none.
- * */
+/* A message that was asked for: to the log, or to stderr where there is
+ * none. */
 void ompjit__tell(ompjit_context *ctx, const char *message);
 void ompjit__log_stderr(void *data, const char *message); /* a log */
 /* Adds now-start to a stage. */

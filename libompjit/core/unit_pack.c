@@ -7,7 +7,7 @@
 
 #include "core/core.h"
 
-/* What has a new field has a new line here. */
+/* A struct's new field needs a new line here. */
 _Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 96,
                "a unit is stored whole");
 

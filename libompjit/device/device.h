@@ -38,7 +38,7 @@ typedef struct ompjit__geometry {
 enum { OMPJIT__SMALL_COPY = 4096 };
 /* One of pageable memory of more may hold up the thread until it is done. */
 enum { OMPJIT__LONG_COPY = 64 << 10 };
-/* What `stage` gives at most. */
+/* The most that `stage` gives. */
 enum { OMPJIT__MOST_STAGED = 32 << 10 };
 
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
@@ -71,8 +71,8 @@ typedef struct ompjit__device_ops {
     ompjit_status (*info)(ompjit_device *dev, ompjit_device_info *info,
                           ompjit_error *err);
 
-    /* info's `multiprocessors`, where it can be had for less. NULL: it cannot.
-     * */
+    /* info's `multiprocessors`, where it can be had for less. NULL: it
+     * cannot. */
     uint32_t (*multiprocessors)(ompjit_device *dev);
 
     /* info's `max_threads`, where it is known beforehand; else 0. */
@@ -242,7 +242,7 @@ static inline bool ompjit__kernel_ran(ompjit_status status)
            status == OMPJIT_ERR_TIMEOUT || status == OMPJIT_ERR_ABORTED;
 }
 
-/* What a launch needs to know of a device to choose a geometry. */
+/* The facts about a device that a launch needs to choose a geometry. */
 typedef struct ompjit__device_limits {
     ompjit_device_kind kind;
     uint32_t multiprocessors;
@@ -304,8 +304,7 @@ ompjit_status ompjit__deallocate(ompjit_device *dev, void *ptr,
                                  ompjit_error *err);
 /* Forgets what was allocated; the memory itself stays. device/allocations.c */
 void ompjit__allocations_free(ompjit_device *dev);
-/* What kernels are told about the device they run on, once it is ready.
- * device/device.c */
+/* The facts about a ready device that kernels are told. device/device.c */
 ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);
 /* The list, found on first use. A search that failed leaves no device and may
  * be repeated. Takes ctx->lock. device/device.c */

@@ -86,7 +86,7 @@ static void add_cuda(ompjit__key *key, const ompjit__unit *unit)
     add_tool(key, "nvrtc", OMPJIT__CUDA_NVRTC);
 }
 
-/* What NVRTC writes may be too new for the driver, whichever that is. */
+/* NVRTC's PTX may be too new for the driver, whichever that is. */
 static void add_ptx(ompjit__key *key, const ompjit__unit *unit,
                     const char *arch, const ompjit__spec *spec)
 {

@@ -99,7 +99,7 @@ bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
  * of the team sees them. Of LLVM 22's dialect. ABI errors. shared_locals.c */
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
-/* What clang gets wrong in the functions of reductions. reduction.c */
+/* Corrects clang's mistakes in the functions of reductions. reduction.c */
 ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);

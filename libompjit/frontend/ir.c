@@ -63,7 +63,7 @@ static void strip_target(LLVMModuleRef m)
                                              (unsigned)strlen(names[i]));
 }
 
-/* What has debug information is verified where it is parsed. */
+/* A module with debug information is verified where it is parsed. */
 static bool is_verified(LLVMModuleRef m)
 {
     return LLVMGetModuleDebugMetadataVersion(m) == LLVMDebugMetadataVersion();

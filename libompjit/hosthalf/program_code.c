@@ -127,7 +127,8 @@ static void *find_openmp(ompjit__hostjit *h, const char *name)
     return dlsym(omp->handle, name);
 }
 
-/* What compiled programs are linked with and this process may lack. */
+/* The libraries that compiled programs are linked with and this process may
+ * lack. */
 static void *find_library(const char *name)
 {
     static const char *const libraries[] = {"libm.so.6", "libgcc_s.so.1",

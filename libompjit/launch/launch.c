@@ -56,7 +56,7 @@ static ompjit_status submit_sharing(const ompjit__call *call,
     return status;
 }
 
-/* Of launches that end at the same time any one is the last. */
+/* Among launches that end at the same time any one is the last. */
 static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
                      const ompjit__variant *v)
 {

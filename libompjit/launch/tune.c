@@ -15,7 +15,7 @@
 enum { CLASSES = 65 };
 #define KNOWN (UINT64_C(1) << 63)
 
-/* What is known of a kernel on one device. Never freed before the kernel, and
+/* The tuning of a kernel on one device. Never freed before the kernel, and
  * `best` is read without the lock: KNOWN, 31 bits of teams, 32 of threads. */
 struct ompjit__tuning {
     struct ompjit__tuning *next;

@@ -259,7 +259,7 @@ static void read_word(const ompjit_module *mod, struct entry *e, char *word)
         set_argument(mod, e, word, value);
 }
 
-/* What no launch on the device would ask for is not built. */
+/* A variant that no launch on the device would ask for is not built. */
 static void check_entry(const ompjit_module *mod, const ompjit_device *dev,
                         struct entry *e)
 {

@@ -12,7 +12,7 @@
 
 #define OMPJIT__ALL_KERNELS UINT32_MAX
 
-/* What distinguishes variants of a module. */
+/* The key of a module's variant. */
 typedef struct ompjit__variant_key {
     ompjit_device *dev;
     uint32_t kernel;         /* index, or OMPJIT__ALL_KERNELS              */
@@ -105,7 +105,7 @@ void ompjit__variant_hold(ompjit__variant *v);
 /* Ends one. */
 void ompjit__variant_release(ompjit_module *mod, ompjit__variant *v);
 
-/* Of a held variant. */
+/* For a held variant. */
 ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,
                                        uint32_t kernel, ompjit__function **out,
                                        ompjit_error *err);

@@ -190,7 +190,7 @@ void ompjit__llvm_init(void)
 
 /* ---------------------------------------------------------------- guards */
 
-/* What a guard is for. */
+/* The order that a guard carries out. */
 struct order {
     ompjit_status (*f)(void *arg, ompjit_error *err);
     void *arg;
@@ -483,7 +483,7 @@ static ompjit_status too_old(const char *name, const char *text,
                         name, line, column);
 }
 
-/* Where the first byte is that no text has; `size` where there is none. */
+/* The place of the first byte that no text has; `size` if there is none. */
 static size_t control_byte(const unsigned char *data, size_t size)
 {
     size_t i = 0;

@@ -16,8 +16,8 @@ void ompjit__jit_free(ompjit__jit *jit);
 /* Definitions that win over the process's own symbols. */
 ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
                                  size_t n, ompjit_error *err);
-/* The same of a table that outlives the jit, which is not copied; one for each.
- * */
+/* The same of a table that outlives the jit, which is not copied; one for
+ * each. */
 void ompjit__jit_share(ompjit__jit *jit, const ompjit__absolute *defs,
                        size_t n);
 /* Asks `find` for each undefined name before the process is asked (NULL: not

@@ -31,7 +31,7 @@ typedef struct ompjit__item {
 
 #define OMPJIT__FEW_ITEMS 16
 
-/* What a construct gathers into few device operations: small_block.c */
+/* A construct's data, gathered into few device operations: small_block.c */
 typedef struct ompjit__gathered {
     ompjit__block *block; /* of its small new entries and private copies   */
     size_t size;          /* bytes reserved in the block                   */
@@ -64,7 +64,7 @@ typedef struct ompjit__construct {
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
-/* What a mapper function fills: its opaque handle. */
+/* The list that a mapper function fills: its opaque handle. */
 typedef struct ompjit__component {
     void *base, *begin;
     int64_t size, type;

@@ -85,7 +85,7 @@ static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
     return st ? st : ompjit__construct_fills(c, entry, err);
 }
 
-/* What lies between the attached pointers. */
+/* The bytes between the attached pointers. */
 static ompjit_status fetch_between(ompjit__construct *c, ompjit__mapped *entry,
                                    char *host, size_t size, ompjit_error *err)
 {

@@ -7,7 +7,7 @@
 
 #include "omptarget/entry_points.h"
 
-/* What clang asks for. */
+/* The object that clang asks for. */
 enum type { TYPE_TARGET = 1, TYPE_TARGETSYNC = 2 };
 
 struct ompjit__interop {

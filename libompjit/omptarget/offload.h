@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------ launch (launch.c) */
 
-/* What is asked of a launch; zero means the device's choice. */
+/* The request of a launch; zero means the device's choice. */
 typedef struct ompjit__request {
     uint32_t teams[3], threads[3]; /* clauses or explicit; 0: free        */
     bool teams_fixed;    /* the number of teams must be exactly this      */

@@ -406,7 +406,7 @@ static bool is_constant(const ompjit__construct *c, const arguments *a,
                                 is_current(c, i, a->values[param]));
 }
 
-/* What the pointers in `wanted` point to; how many there are. */
+/* The targets of the pointers in `wanted`; their number. */
 static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
                               uint64_t wanted, uint64_t noalias,
                               ompjit_contents out[FEW_CONTENTS])

@@ -161,8 +161,8 @@ void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
 
 /* ----------------------------------------------------------------- kernels */
 
-/* What a launch returns to the program: the region is done, or the host's
- * version of it runs. */
+/* A launch's result for the program: the region is done, or the host's version
+ * of it runs. */
 enum { DONE, HOST_VERSION };
 
 /* After a failure. A kernel that has begun may have changed what the host's

@@ -18,8 +18,8 @@ static bool is_simple(LLVMValueRef access)
            LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-/* What all stores of the variable store; NULL: not one constant, or it is also
- * used otherwise than loaded and stored. */
+/* The value that all stores of the variable store; NULL: not one constant, or
+ * it is also used otherwise than loaded and stored. */
 static LLVMValueRef only_constant(LLVMValueRef g)
 {
     LLVMValueRef constant = NULL;

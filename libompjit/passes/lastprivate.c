@@ -100,8 +100,8 @@ static LLVMValueRef function_of(LLVMValueRef call)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 }
 
-/* Whether only kernels in SPMD mode call the function, through so few others.
- * */
+/* Whether only kernels in SPMD mode call the function, through so few
+ * others. */
 static bool is_spmd(LLVMModuleRef m, LLVMValueRef f, unsigned depth)
 {
     LLVMValueRef env = ompjit__environment_variable(m, f);

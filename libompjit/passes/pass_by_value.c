@@ -211,7 +211,7 @@ static LLVMValueRef from_pointer(LLVMBuilderRef b, LLVMValueRef p,
     return LLVMBuildBitCast(b, v, type, "");
 }
 
-/* What is said of addresses is not true of values. */
+/* Attributes of addresses are not true of values. */
 static void forget_attributes(struct handover *h)
 {
     static const char *const names[] = {"nonnull",         "noundef",

@@ -52,8 +52,8 @@ void ompjit__share_lastprivate(LLVMModuleRef m);
 bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
 
 /* Gives the threads that share a scan one buffer for it, and leaves out its
- * passes over a single element. Of what clang has not optimized. passes/scan.c
- * */
+ * passes over a single element. Of what clang has not optimized.
+ * passes/scan.c */
 void ompjit__share_scans(LLVMModuleRef m);
 
 /* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
@@ -168,8 +168,8 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 #define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
 
 /* Is no parallel region inside another, and no setting made? Then no thread has
- * anything of its own. Before the runtime is linked. passes/no_thread_state.c
- * */
+ * anything of its own. Before the runtime is linked.
+ * passes/no_thread_state.c */
 bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit);
 
 /* Do the kernels call nothing that the runtime may have but what
@@ -214,8 +214,8 @@ bool ompjit__is_shared_variable(LLVMValueRef g);
 void ompjit__drop_outer_barriers(LLVMModuleRef m);
 
 /* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
- * each other. For the host, behind all other passes. passes/host/independent.cc
- * */
+ * each other. For the host, behind all other passes.
+ * passes/host/independent.cc */
 void ompjit__tell_independent(LLVMModuleRef m);
 
 /* Uses of these variables become uses of what the table `table`, made here, has
@@ -223,8 +223,8 @@ void ompjit__tell_independent(LLVMModuleRef m);
 void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,
                               size_t n, const char *table);
 
-/* Forgets clang's list of static variables that must stay. passes/gpu/import.cc
- * */
+/* Forgets clang's list of static variables that must stay.
+ * passes/gpu/import.cc */
 void ompjit__drop_used(LLVMModuleRef m);
 
 /* Has calls through pointers look for the device's function first, in units
@@ -238,8 +238,8 @@ void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
 /* Keeps openmp-opt from taking more shared memory for a kernel's variables than
- * a team has. For NVPTX, before the runtime is linked. passes/shared_budget.c
- * */
+ * a team has. For NVPTX, before the runtime is linked.
+ * passes/shared_budget.c */
 ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err);
 
 /* Keeps openmp-opt from giving a variable of a recursive function one place for

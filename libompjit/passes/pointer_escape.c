@@ -12,7 +12,7 @@
 
 enum { SHARED_SPACE = 3, MOST_STEPS = 16, DEEP = 4 };
 
-/* What the pointer is an address in. */
+/* The object that the pointer is an address in. */
 static LLVMValueRef base_of(LLVMValueRef pointer)
 {
     for (int i = 0; i < MOST_STEPS; i++) {

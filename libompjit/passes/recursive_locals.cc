@@ -55,8 +55,8 @@ class Callers {
                         add(&f);
     }
 
-    /* The runtime calls a parallel region for the function that hands it over.
-     * */
+    /* The runtime calls a parallel region for the function that hands it
+     * over. */
     static bool stays_here(const Use &use)
     {
         auto *call = dyn_cast<CallBase>(use.getUser());

@@ -183,7 +183,7 @@ static bool is_last(LLVMValueRef element)
             LLVMGetOperand(index, 1) == one);
 }
 
-/* Who runs the code: one thread, a team's, or a region's. */
+/* The threads that run the code: one thread, a team's, or a region's. */
 enum who { ALONE, TEAM, REGION_THREADS };
 
 static LLVMValueRef is_first(LLVMModuleRef m, LLVMBuilderRef b, enum who who)
@@ -305,7 +305,7 @@ static void share(LLVMModuleRef m, LLVMValueRef array, const char *allocate,
     LLVMInstructionEraseFromParent(array);
 }
 
-/* What is stored at a place of an array of pointers. */
+/* The value at a place of an array of pointers. */
 static LLVMValueRef stored_at(LLVMValueRef pointers, uint64_t place)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(pointers); u; u = LLVMGetNextUse(u)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * ompjit_rtl.def as arrays, and the public description of a row. What the rows
- * are in LLVM is declare.c's business.
+ * ompjit_rtl.def as arrays, and the public description of a row. declare.c
+ * makes LLVM's declarations of the rows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -231,7 +231,7 @@ static void releases_text(ompjit__buf *out, unsigned since, unsigned until)
         ompjit__buf_printf(out, "LLVM %u to %u", since, until);
 }
 
-/* What differs between releases; nothing where the row is of all of them. */
+/* The differences between releases; nothing if the row is of all of them. */
 static void note_text(ompjit__buf *out, unsigned index)
 {
     const ompjit__rtl *row = &ompjit__rtl_rows[index];

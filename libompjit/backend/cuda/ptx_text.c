@@ -50,7 +50,7 @@ static const char *behind(const char *p, char open, char close)
     return NULL;
 }
 
-/* Where the line begins that p stands in. */
+/* The beginning of the line that p stands in. */
 static const char *line_start(const char *text, const char *p)
 {
     while (p > text && p[-1] != '\n')
@@ -58,7 +58,7 @@ static const char *line_start(const char *text, const char *p)
     return p;
 }
 
-/* Where the next line begins. */
+/* The beginning of the next line. */
 static const char *next_line(const char *p)
 {
     p += strcspn(p, "\n");
@@ -237,7 +237,7 @@ ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
 
 /* ------------------------------------------------------------ specializing */
 
-/* What is written into one kernel. */
+/* The values that are written into one kernel. */
 struct writing {
     const ompjit__kernel_desc *kernel; /* NULL: a function's body */
     const ompjit__spec *spec;
@@ -374,7 +374,7 @@ static void write_lines(const struct writing *w, ompjit__span text,
     }
 }
 
-/* Where the declarations of a body end. */
+/* The end of the declarations of a body. */
 static size_t declarations(ompjit__span body)
 {
     const char *p = body.at;

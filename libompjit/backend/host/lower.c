@@ -200,7 +200,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* --------------------------------------------------------------- finish */
 
-/* Where each team-shared variable lies in the team's block. */
+/* The offset of each team-shared variable in the team's block. */
 struct shared {
     LLVMModuleRef m;
     LLVMContextRef c;

@@ -2,7 +2,7 @@
  *
  * The memory that a checked device has: blocks with red zones beside them, and
  * the variables of images. One array, sorted, whose ranges do not overlap, red
- * zones included. What was freed stays in it for a while.
+ * zones included. Freed blocks stay in it for a while.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * profiled: an event before and one behind each, read when they have come. The
  * GPU's times are told by the host's clock by way of one event, the base, of
  * which both are known; another takes its place before long, since the driver's
- * times are floats. What cannot be timed is not: no error of these events is
- * anybody's.
+ * times are floats. Work that cannot be timed is not: no error of these events
+ * is anybody's.
  */
 #include <stdlib.h>
 

@@ -242,8 +242,8 @@ static bool has_pools(const ompjit__gpu *gpu)
            cu->cuMemAllocFromPoolAsync && cu->cuMemFreeAsync;
 }
 
-/* What is freed in the pool is kept for the next that ask, up to a part of the
- * GPU's memory. NULL: this driver or GPU has no pools. */
+/* Freed memory of the pool is kept for the next allocations, up to a part of
+ * the GPU's memory. NULL: this driver or GPU has no pools. */
 static cu_pool make_pool(ompjit__gpu *gpu)
 {
     enum { KEPT = 8 };

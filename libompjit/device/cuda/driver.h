@@ -72,7 +72,7 @@ enum ompjit__cuda_effect {
     OMPJIT__CUDA_EFFECT_LOST     /* the context is of no use any more       */
 };
 
-/* What a code that is not 0 means here. */
+/* The meaning of a code that is not 0. */
 ompjit_status ompjit__cuda_status(cu_result code);
 enum ompjit__cuda_effect ompjit__cuda_effect(cu_result code);
 

@@ -32,7 +32,7 @@ struct ompjit__loaded {
 
 enum { JIT_LOG = 1 << 16 }; /* bytes, with the NUL */
 
-/* What the driver's compiler said. It does not say what it left out. */
+/* The words of the driver's compiler. It does not say what it left out. */
 static void add_log(char *log, ompjit__buf *text)
 {
     size_t n = strlen(log);
@@ -255,7 +255,7 @@ static void unlink_loaded(ompjit__gpu *gpu, ompjit__loaded *loaded)
     pthread_mutex_unlock(&gpu->lock);
 }
 
-/* What the driver does not want to unload now, close tries again. */
+/* Images that the driver does not unload now are tried again by close. */
 void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
 {
     ompjit__gpu *gpu = dev->state;

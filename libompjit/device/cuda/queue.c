@@ -186,7 +186,8 @@ static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
     free(queue);
 }
 
-/* For streams that are lent or spoiled. What reads the staging ends first. */
+/* For streams that are lent or spoiled. Copies that read the staging end
+ * first. */
 static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     ompjit_error err;

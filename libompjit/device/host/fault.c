@@ -7,7 +7,7 @@
  * kernel ends as any other that traps.
  *
  * A fault of a function that the kernel called is the kernel's, too: the frames
- * of both are abandoned. What such a function has locked stays locked.
+ * of both are abandoned. A lock of such a function stays locked.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
                               SIGABRT};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-/* What was there before; written before a handler of ours is installed. */
+/* The earlier handlers; written before a handler of ours is installed. */
 static struct sigaction previous[SIGNALS];
 static struct {
     pthread_mutex_t lock;
@@ -241,8 +241,8 @@ static bool in_code(const ompjit__host_launch *launch, uintptr_t pc)
     return code && pc >= code->begin && pc < code->end;
 }
 
-/* Where frames may be. The OS thread's stack ends where that can be known, and
- * is not as large as that elsewhere. */
+/* The range in which frames may be. The OS thread's stack ends where that can
+ * be known, and is not as large as that elsewhere. */
 struct bounds {
     uintptr_t low, high;
 };
@@ -365,7 +365,7 @@ static bool take(int number, const siginfo_t *info, void *context)
 
 /* --------------------------------------------------------------- handlers */
 
-/* What would have happened without us. */
+/* Does as the process would have done without us. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     int i = 0;

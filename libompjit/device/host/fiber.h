@@ -137,7 +137,7 @@ static inline void ompjit__fiber_entered(void *fake, ompjit__stack *from)
 #endif
 }
 
-/* What is mapped there next is not what frames have left. */
+/* The next mapping there does not have the marks of old frames. */
 static inline void ompjit__stack_close(ompjit__stack *stack)
 {
 #ifdef OMPJIT__ASAN

@@ -10,7 +10,7 @@
 
 #include "device/host/fiber.h"
 
-/* What a call leaves as it is. */
+/* The registers that a call preserves. */
 #define KEEP                                                                   \
     "pushq %rbp\n" "pushq %rbx\n" "pushq %r12\n"                               \
     "pushq %r13\n" "pushq %r14\n" "pushq %r15\n"

@@ -24,8 +24,8 @@ static __attribute__((noreturn)) void fail(uintptr_t pc, const char *text)
 
 /* ---------------------------------------------------------------- memory */
 
-/* A stack that ends inside of the C library would end there with a lock held.
- * */
+/* A stack that ends inside of the C library would end there with a lock
+ * held. */
 static void need_stack(uintptr_t pc)
 {
     enum { ROOM = 16 << 10 };

@@ -67,8 +67,8 @@ extern _Thread_local ompjit__host_watch *ompjit__own_watch
 
 /* A watch for a launch when own_watch has none free; NULL: out of memory. */
 ompjit__host_watch *ompjit__watch_new(void);
-/* After a launch that was to be stopped, or had no own watch: opens its code.
- * */
+/* After a launch that was to be stopped, or had no own watch: opens its
+ * code. */
 void ompjit__watch_clear(ompjit__host_watch *w);
 
 static inline uint64_t ompjit__serial_of(const ompjit__host_watch *w)

@@ -198,7 +198,7 @@ static size_t static_size(const ompjit__host_launch *launch)
     return (launch->shared_size + 15u) / 16 * 16;
 }
 
-/* What all threads of the launch have in common. */
+/* The members that all threads of the launch have in common. */
 static ompjit_host_thread self_of(const ompjit__host_launch *launch)
 {
     const ompjit__geometry *g = launch->geometry;

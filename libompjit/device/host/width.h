@@ -35,7 +35,7 @@ typedef struct ompjit__pace {
     } when[2];
 } ompjit__pace;
 
-/* What is known of one function. Zero-initialised: nothing. */
+/* The measurements of one function. Zero-initialised: nothing. */
 enum { OMPJIT__PACES = 16 };
 typedef struct ompjit__paces {
     _Atomic float work_per_trip;
@@ -69,7 +69,7 @@ void ompjit__width_choose(ompjit__width_choice *c);
 /* Is it known that one OS thread runs it, without a choice that is timed? */
 bool ompjit__width_alone(ompjit__paces *paces, uint64_t trips, uint32_t size);
 
-/* What the launch took: from begin to end, the OS threads' work together, and
+/* The time of the launch: from begin to end, the OS threads' work together, and
  * the one's that had most. For a launch that is not timed: zeros. */
 void ompjit__width_note(const ompjit__width_choice *c, uint64_t ns,
                         uint64_t work, uint64_t longest);

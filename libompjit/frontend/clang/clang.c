@@ -149,8 +149,8 @@ static void key_add(ompjit__buf *key, const ompjit__args *args)
         ompjit__buf_printf(key, "%s\n", args->v[i]);
 }
 
-/* What makes two pairs the same: command lines and working directory. NULL
- * when memory runs out. */
+/* The identity of a pair: command lines and working directory. NULL when memory
+ * runs out. */
 static char *pair_key(const ompjit__command *command)
 {
     ompjit__buf key = {0};

@@ -160,13 +160,13 @@ typedef struct ompjit__talk {
     bool complete;          /* and what it was made of was told          */
 } ompjit__talk;
 
-/* What an exchange is about. */
+/* The subject of an exchange. */
 typedef struct ompjit__order {
     const char *source;
     size_t size;
     unsigned time_limit; /* seconds */
-    /* What the device half gets in place of the host half's bitcode, or NULL.
-     * */
+    /* What the device half gets in place of the host half's bitcode, or
+     * NULL. */
     const ompjit__buf *info;
     /* Each called once, when this thread has nothing to do but wait: when the
      * source is sent, and when the host half is there and the device half has
@@ -190,7 +190,7 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
 
 /* ------------------------------------------------ guesses (region_guess.c) */
 
-/* What the host half of a source said of its regions. */
+/* A source's regions, as its host half named them. */
 typedef struct ompjit__guess {
     char *key;         /* of the command lines; NULL: no guess */
     char *marks;

@@ -98,7 +98,7 @@ static bool running(const struct exchange *x)
 
 enum { FDS_EACH = 4 };
 
-/* What is passed on to the device half. */
+/* The bytes for the device half. */
 static const ompjit__buf *told(const struct exchange *x)
 {
     return x->order->info ? x->order->info : &x->talks[0]->out;

@@ -81,8 +81,8 @@ static const char *const host_args[] = {
     "-funwind-tables=2",
     "-fmath-errno",
     "-mconstructor-aliases",
-    /* For the names of what is mapped, in errors; not kept where nobody asked.
-     * */
+    /* For the names of what is mapped, in errors; not kept where nobody
+     * asked. */
     "-debug-info-kind=line-directives-only",
     "-dwarf-version=5",
     NULL,

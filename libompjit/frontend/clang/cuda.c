@@ -51,8 +51,8 @@ static bool may_differ(ompjit_status status)
     return status == OMPJIT_ERR_SOURCE || status == OMPJIT_ERR_UNAVAILABLE;
 }
 
-/* A unit without IR. Where NVRTC does not take the source either, both say
- * why; where there is no NVRTC, clang alone does. */
+/* A unit without IR. If NVRTC does not take the source either, both say why; if
+ * there is no NVRTC, clang alone does. */
 static ompjit_status by_nvrtc(ompjit_context *ctx, ompjit__cuda *cuda,
                               const ompjit_error *clang, unsigned opt_level,
                               ompjit__unit *out, ompjit_error *err)

@@ -26,7 +26,7 @@ struct row {
 #define NO_TRAPS "-ffp-exception-behavior=ignore"
 #define NO_TBAA "-relaxed-aliasing"
 #define LINES_HOST "-debug-info-kind=line-tables-only -dwarf-version=5"
-/* What ptxas takes without full debug information. */
+/* The flags that ptxas takes without full debug information. */
 #define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"
 
 static const struct row rows[] = {

@@ -74,8 +74,8 @@ static bool is_set(const char *setting)
     return false;
 }
 
-/* Our environment with what is not set in it yet, to be freed; NULL: as ours.
- * */
+/* Our environment with what is not set in it yet, to be freed; NULL: as
+ * ours. */
 static char **leisurely_environment(void)
 {
     size_t n = 0;

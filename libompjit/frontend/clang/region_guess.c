@@ -13,8 +13,8 @@
 
 #include "frontend/clang/clang.h"
 
-/* Does the line begin a function, or have a directive? What is missed here is
- * found in the comparison. */
+/* Does the line begin a function, or have a directive? A mark that is missed
+ * here is found in the comparison. */
 static bool is_mark(const char *line, size_t n)
 {
     size_t blank = strspn(line, " \t");

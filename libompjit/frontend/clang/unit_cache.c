@@ -2,7 +2,7 @@
  *
  * Units that are remembered: of C, under the source, the command lines and the
  * compiler, as long as the included files are what they were; of IR, under the
- * IR. What clang warned of is remembered with the unit.
+ * IR. clang's warnings are remembered with the unit.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -222,7 +222,7 @@ static void add_region(LLVMValueRef call, ompjit__kernel_desc *k)
         k->num_threads = asked;
 }
 
-/* What the kernel's regions ask for. */
+/* The threads that the kernel's regions ask for. */
 static void describe_regions(const ompjit__reached *r, ompjit__kernel_desc *k)
 {
     size_t n;

@@ -195,7 +195,8 @@ static unsigned element_at(LLVMValueRef address, LLVMValueRef array, unsigned n)
                                                        : (unsigned)offset / 8;
 }
 
-/* What the launch's function stores into the array of base pointers. */
+/* The value that the launch's function stores into the array of base
+ * pointers. */
 static void find_passed(LLVMValueRef array, ompjit__host_args *out)
 {
     if (!array || !LLVMIsAAllocaInst(array))

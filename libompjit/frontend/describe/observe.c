@@ -144,7 +144,7 @@ static bool is_opcode(LLVMValueRef v, LLVMOpcode code)
                                     : false;
 }
 
-/* What the pointer is an address in. */
+/* The object that the pointer is an address in. */
 static LLVMValueRef base_of(LLVMValueRef pointer)
 {
     while (is_opcode(pointer, LLVMGetElementPtr) ||

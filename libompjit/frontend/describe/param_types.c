@@ -56,8 +56,9 @@ static LLVMValueRef stored_at(LLVMValueRef address)
 
 /* ----------------------------------------------------------- device half */
 
-/* What a slot is loaded as. Integers are loaded from a float's slot too, to be
- * handed on. NULL: nothing of that size (0: any), or of several types. */
+/* The type by which a slot is loaded. Integers are loaded from a float's slot
+ * too, to be handed on. NULL: nothing of that size (0: any), or of several
+ * types. */
 static LLVMTypeRef loaded_type(LLVMValueRef slot, uint32_t size)
 {
     LLVMTypeRef found = NULL;

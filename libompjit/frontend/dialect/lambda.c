@@ -323,7 +323,7 @@ struct list {
 /* kind, device, file, function, line, number in the line, order */
 enum field { KIND, DEVICE, FILE_ID, FUNCTION, LINE, COUNT, ORDER, FIELDS };
 
-/* What tells a row from all others; malloc'd. */
+/* The text that tells a row from all others; malloc'd. */
 static char *row_key(LLVMValueRef *fields, const char *function)
 {
     static const enum field numbers[] = {KIND, DEVICE, FILE_ID, LINE, COUNT};

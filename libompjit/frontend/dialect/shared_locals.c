@@ -62,7 +62,7 @@ static void share_contents(struct search *s, LLVMValueRef object)
     }
 }
 
-/* What callers hand over for a parameter. */
+/* The arguments of callers for a parameter. */
 static void share_arguments(struct search *s, LLVMValueRef parameter)
 {
     LLVMValueRef f = LLVMGetParamParent(parameter);
@@ -137,7 +137,7 @@ static LLVMValueRef runtime_function(LLVMModuleRef m, const char *name,
     return f ? f : LLVMAddFunction(m, name, type);
 }
 
-/* Where the main thread's code begins in a kernel: the workers have left by
+/* The beginning of the main thread's code in a kernel: the workers have left by
  *
  *   %thread = call i32 @__kmpc_target_init(...)
  *   %main = icmp eq i32 %thread, -1

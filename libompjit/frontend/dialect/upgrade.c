@@ -354,7 +354,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     return status ? status : ompjit__mend_reductions(m, err);
 }
 
-/* Where kernels are not those of OpenMP. */
+/* For kernels that are not OpenMP's. */
 static ompjit_status check_runtime(LLVMModuleRef m, const char *name, bool host,
                                    ompjit_error *err)
 {

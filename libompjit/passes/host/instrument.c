@@ -161,8 +161,8 @@ static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
 enum { SHARED_SPACE = 3 };
 
 /* Storage of all threads that clang 22 gives a private variable with an
- * `allocate` clause: a variable without a value, which no source can have. What
- * is wrong there is not the program's. */
+ * `allocate` clause: a variable without a value, which no source can have. A
+ * fault there is not the program's. */
 static bool is_stand_in(LLVMValueRef from)
 {
     LLVMValueRef value =

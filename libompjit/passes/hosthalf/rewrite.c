@@ -444,7 +444,7 @@ static ompjit_status build_table(LLVMModuleRef m, ompjit__host_half *half,
 
 /* --------------------------------------------------------------- functions */
 
-/* What clang wrote for the CPU it was told stays, behind this CPU's own. */
+/* clang's target features stay, behind this CPU's own. */
 static void retarget(LLVMValueRef f, LLVMContextRef c, const char *cpu,
                      const char *features, ompjit__buf *text)
 {

@@ -86,7 +86,7 @@ static void spoil_these(ompjit__walk *w, uint32_t all, const char *why)
 
 /* ---------------------------------------------------------------- accesses */
 
-/* Where the mapping is not over. */
+/* If the mapping is not over. */
 static void become(state *s, unsigned i, unsigned char now)
 {
     if (s->of[i] & LIVE)
@@ -157,8 +157,8 @@ static ompjit__access access_at(const ompjit__walk *w,
         frame, ompjit__map_pointer_at(w->layout, array, i));
 }
 
-/* Where the mapped storage is; a strided section's entry has a descriptor in
- * place of its begin. */
+/* The place of the mapped storage; a strided section's entry has a descriptor
+ * in place of its begin. */
 static ompjit__access mapped_at(const ompjit__walk *w,
                                 const ompjit__frame *frame,
                                 const ompjit__host_maps *m, unsigned k)
@@ -265,7 +265,7 @@ static void kernel_writes(ompjit__walk *w, state *s, uint32_t all)
             become(s, i, DEVICE);
 }
 
-/* What new storage brings back to the host is stored there. */
+/* A copy from new storage to the host is a store there. */
 static void comes_back(ompjit__walk *w, const ompjit__frame *frame,
                        const ompjit__host_maps *m, unsigned k, bool written)
 {
@@ -455,7 +455,7 @@ static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
 
 /* --------------------------------------------------------------- functions */
 
-/* What a function that was walked through makes of a state. */
+/* The effect on a state of a function that was walked through. */
 struct memo {
     LLVMValueRef f;
     ompjit__place args[OMPJIT__PLACE_ARGS];

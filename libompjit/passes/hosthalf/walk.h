@@ -102,7 +102,7 @@ typedef struct ompjit__access {
 void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why);
 void ompjit__walk_spoil_all(ompjit__walk *w, const char *why);
 
-/* What the walk has learnt so far: more of it each time it is asked, until it
+/* The findings of the walk so far: more of it each time it is asked, until it
  * knows all. */
 unsigned ompjit__walk_knowledge(const ompjit__walk *w);
 bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root);

@@ -11,7 +11,7 @@
 #include "table/llvm/llvm.h"
 #include "table/llvm/table.h"
 
-/* What one check has found. */
+/* The findings of one check. */
 typedef struct findings {
     unsigned oldest;       /* release that a row must reach                 */
     unsigned wrong;
