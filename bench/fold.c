@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "backend/backend.h"
 #include "base/base.h"
 #include "bench/bench.h"

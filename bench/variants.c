@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "bench.h"
 
 static const char source[] =

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "door/door.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "cache.h"
 
 static const char source[] =

@@ -8,7 +8,7 @@
 #include <llvm-c/IRReader.h>
 
 #include "backend/backend.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "passes/passes.h"
 #include "tap.h"
 

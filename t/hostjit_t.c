@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "abi/served.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "omptarget/offload.h"
 #include "tap.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "core/arch.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/cuda/ptx_text.h"

@@ -6,7 +6,7 @@
 #ifndef OMPJIT_T_PROGRAM_H
 #define OMPJIT_T_PROGRAM_H
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "tap.h"
 
 static ompjit_error err;

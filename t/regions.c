@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "backend/backend.h"
 #include "base/base.h"
 

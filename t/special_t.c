@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "backend/backend.h"
 #include "core/instruction_count.h"
 #include "loader/jit.h"

@@ -6,7 +6,7 @@
  */
 #include <ctype.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "axpy_sum.h"
 #include "backend/backend.h"
 #include "tap.h"

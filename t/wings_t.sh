@@ -18,34 +18,41 @@ fi
 is "$(nm -D --defined-only "$compiler" | grep -v ' A ' | sed 's/.* //; s/@.*//')" \
     ompjit_compiler_door "the compiler wing exports its table alone"
 
-# Rooms by wing, as their local.am say.
-rooms() {
+# Rooms by wing: libompjit/ROOMS, and their local.am.
+rooms() { awk -v wing="$1" '$1 == wing { print $2 }' "$srcdir/libompjit/ROOMS"; }
+# built LIBRARY: the rooms whose files are built into it
+built() {
     (cd "$srcdir/libompjit" &&
         find . -name local.am -exec grep -l "^$1_SOURCES" {} + |
         sed 's|^\./||; s|/local.am$||' | LC_ALL=C sort)
 }
-# includes ROOMS...: "FILE INCLUDED-ROOM" of what stands in these rooms.
-includes() {
-    for room; do
-        find "$srcdir/libompjit/$room" -maxdepth 1 -type f ! -name local.am \
-            -exec sed -n "s|^ *# *include \"\(.*\)/[^/]*\"|$room \1|p" {} +
-    done | LC_ALL=C sort -u
-}
-common=$(rooms libompjit_common_la)
-runtime=$(rooms libompjit_runtime_la)
-compiling=$(rooms libompjit_compiling_la)
-is "$(printf '%s\n' $common $runtime $compiling | sort | uniq -d)" "" \
-    "each room belongs to one wing, or to both"
-# into ROOMS...: those of the lines that name one of these rooms.
-into() { awk -v rooms=" $(echo $*) " 'index(rooms, " " $2 " ")'; }
-is "$(includes $common | into $runtime $compiling)" "" \
-    "rooms of both wings include no other's headers"
-is "$(includes $runtime | into $compiling)" "" \
-    "rooms of the runtime wing include none of the compiler wing's"
-is "$(includes $compiling | into $runtime | grep -v ' door$')" "" \
-    "rooms of the compiler wing include the door's alone of the runtime wing's"
+sorted() { rooms "$1" | LC_ALL=C sort; }
+is "$(built libompjit_common_la)" "$(sorted both)" "rooms of both wings"
+is "$(built libompjit_runtime_la)" "$(sorted runtime)" \
+    "rooms of the runtime wing"
+is "$(built libompjit_compiling_la)" "$(sorted compiler)" \
+    "rooms of the compiler wing"
+
+# "FILE HEADER" for each header of a room that a file of another room includes.
+(cd "$srcdir/libompjit" && find . -name '*.[ch]' -o -name '*.cc' -o \
+    -name '*.def' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
+    sed -n "s|^ *# *include \"\([a-z/]*/[a-z0-9_.]*\)\".*|$file \1|p" "$file"
+done) >"$tmp/includes"
+# upward: those that are higher in ROOMS, or of the other wing
+is "$(awk 'function room(path) { sub("/[^/]*$", "", path); return path }
+    NR == FNR && $1 == "but" { but[$2 " " $3] = 1; next }
+    NR == FNR && /^[a-z]/ { wing[$2] = $1; at[$2] = ++n; next }
+    NR == FNR { next }
+    !(room($2) in at) || room($1) == room($2) { next }
+    $2 == "door/door.h" { next }
+    wing[room($2)] != "both" && wing[room($1)] != wing[room($2)] { print; next }
+    at[room($2)] < at[room($1)] || room($1) == "backend" { next }
+    ($0 in but) { used[$0] = 1; next }
+    { print }
+    END { for (b in but) if (!(b in used)) print "not needed: " b }' \
+    "$srcdir/libompjit/ROOMS" "$tmp/includes")" "" "no room includes upward"
 # BLAKE3 is C and needs nothing else of LLVM; ompjit_llvm.h has LLVM's types.
-is "$(for room in $common $runtime; do
+is "$(for room in $(rooms both) $(rooms runtime); do
     grep -lE '^#include <(llvm|clang)' "$srcdir/libompjit/$room"/*.[ch]
 done | sed 's|.*/libompjit/||')" base/digest.c "no LLVM outside its wing"
 

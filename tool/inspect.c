@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "core/cuda_files.h"
 #include "tool/tool.h"
 

@@ -10,6 +10,7 @@
 #include "base/hold.h"
 #include "context/profile.h"
 #include "cache/cache.h"
+#include "device/host/fault.h"
 #include "door/door.h"
 #include "device/check/check.h"
 #include "device/device.h"
@@ -224,6 +225,14 @@ static void stage_done(void *ctx, ompjit_stage stage, uint64_t start)
 
 static void set_compiler(ompjit_context *ctx)
 {
+    static const ompjit__services services = {
+        .fault_guard = ompjit__fault_guard,
+        .fault_hold = ompjit__fault_hold,
+        .fault_drop = ompjit__fault_drop,
+        .fault_signal = ompjit__fault_signal,
+        .fault_ask = ompjit__fault_ask,
+    };
+    ompjit__door_offer(&services);
     ompjit__compiler *compiler = &ctx->compiler;
     compiler->checks = ctx->check != NULL;
     compiler->explains = ctx->explain;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "door/door.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "api/queue.h"
 #include "cache/cache.h"
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
+#include "omptarget/offload.h"
 #include "core/cuda_source.h"
 #include "core/template.h"
 #include "cache/cache.h"

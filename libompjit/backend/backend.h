@@ -14,53 +14,7 @@
 #include "backend/emit.h"
 #include "backend/build_scratch.h"
 #include "core/core.h"
-
-/* ------------------------------------------------------ LLVM (llvm/llvm.c) */
-
-/* Initialises LLVM's targets once; every entry into LLVM comes after it. */
-void ompjit__llvm_init(void);
-
-/* A context whose diagnostics are collected into `messages`. */
-LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
-/* Another buffer for them. */
-void ompjit__llvm_collect(LLVMContextRef context, ompjit__buf *messages);
-
-/* How many bytes of messages such a context has collected so far, and the
- * messages since then where one of them is an error, else NULL. */
-size_t ompjit__llvm_mark(LLVMContextRef context);
-const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark);
-
-/* Runs passes; COMPILE or the given stage's error with LLVM's message. */
-ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 const char *passes, ompjit_stage stage,
-                                 ompjit_error *err);
-
-/* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
- * process) ends f instead and is returned as COMPILE error with LLVM's text;
- * what f allocated is then lost, and no LLVM object that f worked on may be
- * used or disposed: make and dispose the LLVM context within f. Guards nest. */
-ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
-                            void *arg, ompjit_stage stage, ompjit_error *err);
-/* The same, and f ends as TIMEOUT error where LLVM's work in it (between calls
- * of ompjit__in_llvm) goes on for so many seconds; 0: any time. */
-ompjit_status ompjit__guard_within(unsigned seconds,
-                                   ompjit_status (*f)(void *arg,
-                                                      ompjit_error *err),
-                                   void *arg, ompjit_stage stage,
-                                   ompjit_error *err);
-/* LLVM works, until the same with false: the thread's innermost guard may be
- * left at any of its instructions. */
-void ompjit__in_llvm(bool now);
-
-/* Text or bitcode in memory to a module in `context`. `data` need not end in
- * NUL. READ-stage IR error with LLVM's message, line and column; so is text
- * with typed pointers, which is older than LLVM 15. Debug information that does
- * not verify is dropped with a warning in `messages`. Broken bitcode can be a
- * fatal error of LLVM's: call it within a guard. */
-ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
-                               size_t size, const char *name,
-                               ompjit__buf *messages, LLVMModuleRef *out,
-                               ompjit_error *err);
+#include "llvm/llvm.h"
 
 /* ------------------------------------------ NVPTX (backend/nvptx/nvptx.c) */
 
@@ -217,9 +171,5 @@ ompjit_status ompjit__build(ompjit__compiler *compiler,
                             const char *arch, ompjit_format format,
                             const ompjit__spec *spec, ompjit__image *out,
                             ompjit_error *err);
-
-/* Bitcode as text, appended. llvm/print.c */
-ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
-                               ompjit__buf *text, ompjit_error *err);
 
 #endif

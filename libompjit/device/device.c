@@ -13,7 +13,8 @@
 
 const char *const ompjit__copy_names[] = {"to the device", "from the device",
                                           "on the device"};
-#include "omptarget/offload.h"
+#include "launch/request.h"
+#include "mapping/mapping.h"
 
 /* -------------------------------------------------------------- the list */
 

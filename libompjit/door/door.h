@@ -93,6 +93,9 @@ typedef struct ompjit__door {
                               ompjit_error *err);
 } ompjit__door;
 
+/* Offers the process's services to the compiler wing, for guards; `services` must
+ * stay. Once, or always the same. load.c */
+void ompjit__door_offer(const ompjit__services *services);
 /* The table, loaded when first asked for. load.c */
 ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err);
 /* The table where it is loaded already, else NULL. load.c */
@@ -110,14 +113,5 @@ ompjit_status ompjit__door_half(ompjit__compiler *compiler,
                                 ompjit__host_half *out, ompjit_error *err);
 ompjit_status ompjit__door_print(const ompjit__buf *bc, const char *name,
                                  ompjit__buf *text, ompjit_error *err);
-
-/* ----------------------------------------- with the cache: build_cached.c */
-
-/* As ompjit__door_build, by the cache where it has the image. */
-ompjit_status ompjit__build_cached(ompjit_context *ctx,
-                                   const ompjit__unit *unit, const char *arch,
-                                   ompjit_format format,
-                                   const ompjit__spec *spec,
-                                   ompjit__image *out, ompjit_error *err);
 
 #endif

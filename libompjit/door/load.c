@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "device/host/fault.h"
 #include "door/door.h"
 #include "libompjit/cache/sources.h"
 
@@ -24,13 +23,7 @@ extern const ompjit__door ompjit_compiler_door
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const ompjit__door *_Atomic loaded;
 
-static const ompjit__services services = {
-    .fault_guard = ompjit__fault_guard,
-    .fault_hold = ompjit__fault_hold,
-    .fault_drop = ompjit__fault_drop,
-    .fault_signal = ompjit__fault_signal,
-    .fault_ask = ompjit__fault_ask,
-};
+static const ompjit__services *offered; /* NULL: not yet, or attached */
 
 /* The folder that has this library, or the program that holds it, with the
  * slash, behind all links; NULL: not known. A program that the shell has found is
@@ -103,6 +96,27 @@ static ompjit_status find_table(const ompjit__door **out, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Under the lock. */
+static void attach(const ompjit__door *door)
+{
+    if (door && offered)
+        door->attach(offered);
+    if (door)
+        offered = NULL;
+}
+
+void ompjit__door_offer(const ompjit__services *services)
+{
+    static bool done;
+    pthread_mutex_lock(&lock);
+    if (!done) {
+        offered = services;
+        attach(atomic_load_explicit(&loaded, memory_order_relaxed));
+        done = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* It is never closed: LLVM leaves destructors behind. */
 ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err)
 {
@@ -116,7 +130,7 @@ ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err)
     pthread_mutex_lock(&lock);
     door = atomic_load_explicit(&loaded, memory_order_relaxed);
     if (!door && !(status = find_table(&door, err))) {
-        door->attach(&services);
+        attach(door);
         atomic_store_explicit(&loaded, door, memory_order_release);
     }
     pthread_mutex_unlock(&lock);

@@ -14,7 +14,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
 #include "frontend/frontend.h"
 
 struct ompjit__early {

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
+#include "omptarget/offload.h"
 #include "device/host/fault.h"
 #include "device/host/libomp.h"
 #include "hosthalf/program_code.h"

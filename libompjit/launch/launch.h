@@ -6,7 +6,7 @@
 #ifndef OMPJIT_LAUNCH_H
 #define OMPJIT_LAUNCH_H
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "abi/offload.h"
 #include "mapping/present_table.h"
 

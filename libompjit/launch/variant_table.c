@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "door/door.h"
-#include "api/module.h"
+#include "launch/module.h"
 #include "cache/cache.h"
 
 /* state: flags, and the number of holders in units of USER. DEAD variants are

@@ -5,7 +5,7 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
 
 struct print {
     const ompjit__buf *bc;

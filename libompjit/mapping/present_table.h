@@ -7,7 +7,7 @@
 #ifndef OMPJIT_OFFLOAD_PRESENT_H
 #define OMPJIT_OFFLOAD_PRESENT_H
 
-#include "omptarget/offload.h"
+#include "mapping/mapping.h"
 
 #define OMPJIT__FOREVER UINT64_MAX /* a reference count that never changes */
 

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "api/module.h"
+#include "launch/module.h"
 #include "omptarget/program.h"
 
 static bool belongs(const ompjit__global *g, const ompjit_module *mod)

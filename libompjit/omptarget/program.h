@@ -8,6 +8,7 @@
 
 #include "abi/offload.h"
 #include "mapping/present_table.h"
+#include "omptarget/offload.h"
 
 /* OMP_TARGET_OFFLOAD */
 enum ompjit__policy {

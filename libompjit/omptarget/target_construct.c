@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/module.h"
+#include "launch/module.h"
+#include "omptarget/offload.h"
 #include "mapping/construct.h"
 #include "launch/tune.h"
 

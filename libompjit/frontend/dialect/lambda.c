@@ -17,7 +17,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
 #include "frontend/frontend.h"
 #include "frontend/describe/reach.h"
 

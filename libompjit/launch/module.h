@@ -5,7 +5,7 @@
 #ifndef OMPJIT_MODULE_H
 #define OMPJIT_MODULE_H
 
-#include "omptarget/offload.h"
+#include "launch/request.h"
 #include "launch/variant_table.h"
 
 /* The automatic policy's record of a kernel's launches. */
@@ -39,7 +39,7 @@ struct ompjit_module {
     pthread_mutex_t lock;          /* the host half */
     ompjit__variants variants;
     ompjit_kernel *kernels;
-    ompjit__hostjit *hostjit;
+    struct ompjit__hostjit *hostjit;
 };
 
 /* Parameters whose values can be folded: variant_policy.c */
@@ -98,5 +98,13 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err);
+
+/* As ompjit__door_build, by the cache where it has the image.
+ * build_cached.c */
+ompjit_status ompjit__build_cached(ompjit_context *ctx,
+                                   const ompjit__unit *unit, const char *arch,
+                                   ompjit_format format,
+                                   const ompjit__spec *spec,
+                                   ompjit__image *out, ompjit_error *err);
 
 #endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Launches as the API and target constructs ask for them.
+ */
+#ifndef OMPJIT_REQUEST_H
+#define OMPJIT_REQUEST_H
+
+#include "device/device.h"
+
+/* The request of a launch; zero means the device's choice. */
+typedef struct ompjit__request {
+    uint32_t teams[3], threads[3]; /* clauses or explicit; 0: free        */
+    bool teams_fixed;    /* the number of teams must be exactly this      */
+    bool threads_fixed;  /* likewise; else threads is an upper bound      */
+    uint32_t dynamic_shared;
+    uint64_t tripcount;
+    ompjit_specialize policy; /* DEFAULT: the context's                    */
+    unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
+    uint64_t literals;     /* parameters to fold; 0: all that can be      */
+    uint64_t noalias;      /* pointers that share no storage with others  */
+    uint64_t sized;        /* pointers i to sizes[i] bytes at least       */
+    const uint64_t *sizes;
+    bool cooperative;      /* all teams at the same time                  */
+    uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
+    uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
+    bool tuned;            /* the geometry is one to try: none remembered */
+    uint32_t ncontents;    /* what pointers point to                      */
+    const ompjit_contents *contents;
+    uint32_t residents;    /* teams that shall fit on a multiprocessor    */
+    bool *begun;           /* out: true where the kernel may have begun; NULL:
+                              nobody asks                                 */
+} ompjit__request;
+
+/* Runs kernel `index` of `mod` on `dev`. `values[i]` holds the bytes of
+ * parameter i (a pointer is a device pointer), in the low end. Compiles and
+ * loads what is missing. Waits for the end, and with `queue`, in which the
+ * kernel runs after what is there, for all of it. */
+ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
+                          ompjit_device *dev, const ompjit__request *request,
+                          const uint64_t *values, unsigned nvalues,
+                          ompjit__queue *queue, ompjit_error *err);
+
+/* Frees what launches left to be used again. launch_environment.c */
+void ompjit__environments_free(ompjit_device *dev);
+
+/* Loads the module on the device (where it is not yet), without a launch, and
+ * gives the device address of a declare-target variable. */
+ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
+                                    const char *symbol, void **address,
+                                    size_t *size, ompjit_error *err);
+
+#endif
