@@ -11,6 +11,8 @@
 enum { FILLED = 16 << 10 }; /* doubles: what is counted is larger */
 
 static const char before[] =
+    "#include <math.h>\n"
+    "#include <search.h>\n"
     "#include <stdlib.h>\n"
     "#include <stdio.h>\n"
     "#include <string.h>\n"
@@ -25,9 +27,33 @@ static const char before[] =
     "static int compare(const void *a, const void *b) {\n"
     "  double x = *(const double *)a, y = *(const double *)b;\n"
     "  return x < y ? 1 : -(x > y); }\n"
+    "static int compare_a(const void *a, const void *b) {\n"
+    "  (void)a, (void)b; return A[5] > 0; }\n"
     "static void add(double *p, const double *q) {\n"
     "#pragma omp target teams distribute parallel for\n"
     "  for (int i = 0; i < N; i++) p[i] += q[i]; }\n"
+    "static double chain(double *p, int n) {\n"
+    "  return n ? p[n] + chain(p, n - 1) : 0; }\n"
+    "static double deep(double *p, int n) {\n"
+    "  if (!n) { add(p, p); return 0; }\n"
+    "  double v = deep(p, n - 1); return v + p[n]; }\n"
+    "static void bring(double *p, int n) {\n"
+    "#pragma omp target update from(p[:n])\n}\n"
+    "static void bring_less(double *p, int n) {\n"
+    "#pragma omp target update from(p[:n])\n"
+    "  if (n > 5) { add(p, p); bring_less(p, 5); } }\n"
+    "static double some(double *p, double *q, int n) { double s;\n"
+    "#pragma omp target data map(tofrom: p[:n + n])\n"
+    "  { add(p, q); bring(p, n + n); add(p, q); bring(p, n / n); s = p[9]; }\n"
+    "  return s * p[5]; }\n"
+    "static double all(double *p, double *q, int n) { double s;\n"
+    "#pragma omp target data map(tofrom: p[:n])\n"
+    "  { add(p, q); bring(p, n); s = p[9]; add(p, q); bring(p, n); s += p[9]; }"
+    "  return s * p[5]; }\n"
+    "static double deeper(double *p, int n) { double s;\n"
+    "#pragma omp target data map(tofrom: p[:n])\n"
+    "  { bring_less(p, n); s = p[9]; } return s * p[5]; }\n"
+    "static void say(const char *text) { puts(text); }\n"
     "static void twice(double *a, double *b, int n) {\n"
     "#pragma omp target data map(to: a[:n]) map(tofrom: b[:n])\n"
     "  for (int k = 0; k < 2; k++) add(b, a); }\n"
@@ -74,6 +100,9 @@ static const char *const owned[] = {"keep", "field", "make_state", "map_in",
                                     "peek", "enter_one", "enter_again"};
 
 #define TDPF "\n#pragma omp target teams distribute parallel for "
+#define SAY(x)                                                                 \
+    "say(\"# " x "0\"); say(\"# " x "1\");"                                    \
+    "say(\"# " x "2\"); say(\"# " x "3\");"
 #define OMP(text) "\n#pragma omp " text "\n"
 #define FOR "for (int i = 0; i < N; i++) "
 
@@ -165,6 +194,22 @@ static const struct {
      OMP("target update from(s->x[:s->n])") "double v = peek(s->x);"
      "step(s); map_out(s); return v * end(s);"},
 
+    {"region_memalign", 0, "void *p = 0; posix_memalign(&p, 64, N * sizeof *a);"
+     "double *q = p; fill(q, 7);" OMP("target data map(tofrom: q[:N])")
+     "{ add(q, a); add(q, a); } return q[5];"},
+    {"region_recurses", 0, "double s;" OMP("target data map(tofrom: a[:N])")
+     "{ add(a, b); s = chain(c, 50); add(a, b); } return s + a[5];"},
+    {"region_texts", 0, OMP("target data map(tofrom: a[:N])") "{ add(a, b);"
+     SAY("a") SAY("b") SAY("c") SAY("d") SAY("e") SAY("f") SAY("g") "}"
+     "return a[5];"},
+    {"region_sorts", 0, OMP("target data map(tofrom: a[:N])") "{ add(a, b);"
+     "qsort(c, N, sizeof *c, compare); add(a, b); } return c[5] + a[5];"},
+    {"region_brought", 0, "return all(a, b, N);"},
+    {"region_numbers", 0, "long double s = n; char *e;"
+     OMP("target data map(tofrom: a[:N])") "{ add(a, b);"
+     "s += logl(s) + asinhf(n) + strtod(\"7x\", &e) + *e; add(a, b); }"
+     "return (double)s + a[5];"},
+
     /* the walk takes objects of one allocation for each other */
     {"enter_of_two", 4, "state *s = make_state(), *t = make_state();"
      "map_in(s), map_in(t); step(s), step(t); map_out(s), map_out(t);"
@@ -253,9 +298,33 @@ static const struct {
      OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
      "omp_target_memcpy(&s, a, sizeof s, 5 * sizeof s, 0, h, h); s = a[5]; }"
      "return s * a[5];"},
-    {"tells_unknown_call", 1, OMP("target data map(tofrom: a[:N])") "{"
+    {"tells_unknown_call", 1, "double k = 7, *p; size_t m = N;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
+     "p = lfind(&k, a, &m, sizeof *a, compare); } return p - a;"},
+    {"tells_sort", 1, OMP("target data map(tofrom: a[:N])") "{"
      TDPF "\n" FOR "a[i]++;"
      "qsort(a, N, sizeof *a, compare); } return a[5];"},
+    {"tells_compare", 1, "A = a; double *p;"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i] = -a[i];"
+     "p = bsearch(b, c, N, sizeof *c, compare_a); } return p ? 1 : 2;"},
+    {"tells_memalign", 1, "void *p = 0; posix_memalign(&p, 64, N * sizeof *a);"
+     "double s, *q = p; keep(q); fill(q, 7);"
+     OMP("target data map(tofrom: q[:N])")
+     "{ add(q, a); s = peek(keep(0)); add(q, a); } return s * q[5];"},
+    {"tells_recursion", 1, "double s;" OMP("target data map(tofrom: a[:N])")
+     "{ add(a, b); s = chain(a, 50); add(a, b); } return s + a[5];"},
+    {"tells_way_back", 1, "double s;" OMP("target data map(tofrom: a[:N])")
+     "s = deep(a, 5); return s + a[5];"},
+    {"tells_less_brought", 1, "return some(a, b, N / 2);"},
+    {"tells_less_deeper", 1, "return deeper(a, N);"},
+    {"tells_stale_text", 1, "char t[8]; memset(a, 'a', N);"
+     OMP("target data map(to: a[:N])") "{" TDPF "\n" FOR
+     "((char *)a)[i] += 2; } strncpy(t, (char *)a, 8);"
+     "free(a); return t[3];"},
+    {"tells_end_of_number", 1, "double s; char *e = (char *)c;"
+     "strcpy((char *)a, \"12 yz\"); strtol((char *)a, &e, 10);"
+     OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR
+     "((char *)a)[i] += 2; s = e[1]; } return s * a[5];"},
     {"tells_char", 1, "char *p = (char *)a, t[8]; double s;"
      OMP("target data map(tofrom: a[:N])") "{" TDPF "\n" FOR "a[i]++;"
      "for (int i = 0; i < 8; i++) t[i] = p[40 + i]; }"
@@ -326,7 +395,8 @@ static void give_own(ompjit__buf *text, const char *name, const char *body)
     for (size_t i = 0; i < OMPJIT__COUNT(owned); i++)
         ompjit__buf_printf(text, "#undef %s\n#define %s %s_%s\n", owned[i],
                            owned[i], owned[i], name);
-    if (strstr(body, "make_state()") || strstr(body, "field("))
+    if (strstr(body, "make_state()") || strstr(body, "field(") ||
+        strstr(body, "keep("))
         ompjit__buf_printf(text, "%s", own);
 }
 

@@ -5,6 +5,7 @@
  * (place.c), which objects they lead to (points.c) and the accesses'
  * types.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "passes/hosthalf/walk.h"
@@ -259,6 +260,8 @@ static bool compute_parameter(const ompjit__frame *frame, LLVMValueRef v,
 {
     if (frame->caller && !frame->call)
         return false;
+    if (frame->caller && frame->caller->depth < out->reach)
+        out->reach = frame->caller->depth;
     for (unsigned i = 0; frame->caller && i < LLVMCountParams(frame->f); i++)
         if (LLVMGetParam(frame->f, i) == v)
             return i < LLVMGetNumArgOperands(frame->call) &&
@@ -348,6 +351,7 @@ void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
 {
     enum { DEEP = 16 };
     out->n = 0;
+    out->reach = UINT_MAX;
     if (!v || !compute(frame, v, out, DEEP))
         out->n = 0;
 }

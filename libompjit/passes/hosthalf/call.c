@@ -14,6 +14,8 @@ ompjit__call_class ompjit__call_class_of(const char *name)
         ompjit__call_class class;
     } rows[] = {
 #define CALL(pattern, class) {pattern, OMPJIT__CALL_##class},
+#define MATH(name)                                                             \
+    CALL(name, NOTHING) CALL(name "f", NOTHING) CALL(name "l", NOTHING)
 #include "passes/hosthalf/host_calls.def"
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
@@ -23,4 +25,19 @@ ompjit__call_class ompjit__call_class_of(const char *name)
             return rows[i].class;
     }
     return OMPJIT__CALL_ANYTHING;
+}
+
+const ompjit__call_back *ompjit__call_back_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        ompjit__call_back back;
+    } rows[] = {
+#define BACK(name, function, first, second) {name, {function, {first, second}}},
+#include "passes/hosthalf/host_calls.def"
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (!strcmp(name, rows[i].name))
+            return &rows[i].back;
+    return NULL;
 }

@@ -4,8 +4,9 @@
  * execution. A location is an object and an offset in it; each location that
  * holds pointers has the set of locations to which they lead. All functions are
  * gone through until no set grows. Objects are variables, functions, calls that
- * allocate, and LIBRARY, all that functions outside of the module have of their
- * own. Sets that become large are `anything`.
+ * allocate, LIBRARY, all that functions outside of the module have of their
+ * own, and LITERALS, all constants without pointers. Sets that become large are
+ * `anything`.
  *
  * Numbers are followed like pointers, since clang passes small structs as such.
  *
@@ -21,7 +22,8 @@
 #include "passes/hosthalf/points.h"
 
 enum { ANY = 0xffff, NEAR = 1024, MOST_OF_ONE = 6, MOST = OMPJIT__POINTS_MOST };
-enum { MOST_PASSES = 60, DEEP = 8, LIBRARY = 0 };
+enum { MOST_PASSES = 60, DEEP = 8 };
+enum { LIBRARY, LITERALS, OBJECTS }; /* OBJECTS: the first of the others */
 
 /* Locations: the object's number times 2^16 and the offset, or ANY. */
 typedef struct set {
@@ -67,6 +69,8 @@ struct ompjit__points {
     set unknown_params; /* of functions that anything calls */
     bool whole, changed, failed;
 };
+
+static const char memalign[] = "posix_memalign";
 
 /* ------------------------------------------------------------------- sets */
 
@@ -149,7 +153,7 @@ static set moved(const set *s, bool known, int64_t by)
 static unsigned object_for(ompjit__points *p, LLVMValueRef site,
                            LLVMValueRef call)
 {
-    for (unsigned i = LIBRARY + 1; i < p->nobjects; i++)
+    for (unsigned i = OBJECTS; i < p->nobjects; i++)
         if (p->objects[i].site == site && p->objects[i].call == call)
             return i;
     if (!(p->nobjects & (p->nobjects - 1))) {
@@ -300,11 +304,25 @@ static set library(void)
     return s;
 }
 
+/* A constant of numbers, such as a text. */
+static bool is_literal(LLVMValueRef v)
+{
+    LLVMValueRef init = LLVMIsAGlobalVariable(v) && LLVMIsGlobalConstant(v)
+                            ? LLVMGetInitializer(v)
+                            : NULL;
+    return init && LLVMGetLinkage(v) != LLVMWeakAnyLinkage &&
+           (LLVMIsAConstantDataSequential(init) ||
+            LLVMIsAConstantAggregateZero(init) || LLVMIsAConstantInt(init) ||
+            LLVMIsAConstantFP(init));
+}
+
 static set value_of(ompjit__points *p, LLVMValueRef v, unsigned depth)
 {
     set all = {0};
     if (!LLVMIsConstant(v))
         return lookup(p, v);
+    if (is_literal(v))
+        return one(LITERALS);
     if (LLVMIsAGlobalVariable(v) || LLVMIsAFunction(v))
         return one(object_for(p, v, NULL));
     if (LLVMIsAGlobalAlias(v))
@@ -341,7 +359,7 @@ static void escape(ompjit__points *p, const set *pointers, unsigned depth)
     for (unsigned i = 0; i < pointers->n && depth; i++) {
         unsigned object = object_of(pointers->at[i]);
         LLVMValueRef site = p->objects[object].site;
-        if (p->objects[object].any.anything)
+        if (p->objects[object].any.anything || object == LITERALS)
             continue;
         if (site && LLVMIsAFunction(site)) {
             for (unsigned k = 0; k < LLVMCountParams(site); k++)
@@ -432,8 +450,22 @@ static void call_unknown(ompjit__points *p, LLVMValueRef call)
     grow(p, call, &anything);
 }
 
+/* All that the arguments point to may then hold all those pointers, and what
+ * was in there. */
+static void mix(ompjit__points *p, LLVMValueRef call, set *all)
+{
+    set inside = load_from(p, all);
+    inside = moved(&inside, false, 0);
+    merge(all, &inside);
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        set to = operand(p, call, i);
+        store_anywhere_in(p, &to, all);
+    }
+}
+
 /* A function of the C or C++ library that keeps no pointer. */
-static void call_known(ompjit__points *p, LLVMValueRef call)
+static void call_known(ompjit__points *p, LLVMValueRef call,
+                       ompjit__call_class class)
 {
     set result = library();
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
@@ -441,6 +473,8 @@ static void call_known(ompjit__points *p, LLVMValueRef call)
         v = moved(&v, false, 0);
         merge(&result, &v);
     }
+    if (class == OMPJIT__CALL_MIXES)
+        mix(p, call, &result);
     if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
         grow(p, call, &result);
     if (LLVMIsAMemIntrinsic(call) || is_named(call, "memcpy")) {
@@ -454,6 +488,13 @@ static void call_new(ompjit__points *p, LLVMValueRef call)
 {
     set fresh = one(object_for(p, call, NULL));
     grow(p, call, &fresh);
+}
+
+/* New storage whose address is stored where the first argument says. */
+static void call_memalign(ompjit__points *p, LLVMValueRef call)
+{
+    set fresh = one(object_for(p, call, NULL)), to = operand(p, call, 0);
+    store_to(p, &to, &fresh);
 }
 
 /* The function that adds up gets two lists of variables like the one here. */
@@ -495,6 +536,10 @@ static bool call_of_runtime(ompjit__points *p, LLVMValueRef call)
         call_new_task(p, call);
         return true;
     }
+    if (!strcmp(name, memalign)) {
+        call_memalign(p, call);
+        return true;
+    }
     if (!strncmp(name, "__kmpc_omp_task", 15))
         return true;
     if (!strncmp(name, "__kmpc_reduce", 13)) {
@@ -511,15 +556,34 @@ static bool call_of_runtime(ompjit__points *p, LLVMValueRef call)
     return false;
 }
 
+/* The function that it calls gets pointers into what the call's lead to. */
+static void call_back(ompjit__points *p, LLVMValueRef call,
+                      const ompjit__call_back *back)
+{
+    LLVMValueRef f = LLVMGetOperand(call, back->function);
+    for (unsigned i = 0; i < 2 && i < LLVMCountParams(f); i++) {
+        set v = operand(p, call, back->argument[i]);
+        v = moved(&v, false, 0);
+        grow(p, LLVMGetParam(f, i), &v);
+    }
+}
+
 static void call_function(ompjit__points *p, LLVMValueRef call, LLVMValueRef f)
 {
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
+    ompjit__call_class class = ompjit__call_class_of(name);
+    const ompjit__call_back *back = ompjit__call_back_of(name);
+    LLVMValueRef called = back ? LLVMGetOperand(call, back->function) : NULL;
+    bool calls =
+        called && LLVMIsAFunction(called) && !LLVMIsDeclaration(called);
+    if (calls)
+        call_back(p, call, back);
     if (!LLVMIsDeclaration(f))
         call_defined(p, call, f, 0, 0);
-    else if (ompjit__call_class_of(name) != OMPJIT__CALL_ANYTHING &&
+    else if (class != OMPJIT__CALL_ANYTHING && (!back || calls) &&
              strncmp(name, "llvm.va_", 8) != 0)
-        call_known(p, call);
+        call_known(p, call, class);
     else
         call_unknown(p, call);
 }
@@ -533,7 +597,7 @@ static void call_by_pointer(ompjit__points *p, LLVMValueRef call)
         unsigned object = object_of(callees.at[i]);
         LLVMValueRef f = p->objects[object].site;
         if (object == LIBRARY)
-            call_known(p, call);
+            call_known(p, call, OMPJIT__CALL_WRITES);
         else if (LLVMIsAFunction(f) && LLVMCountParams(f) == n)
             call_function(p, call, f);
     }
@@ -674,10 +738,12 @@ static void step_function(ompjit__points *p, LLVMValueRef f)
 
 /* ------------------------------------------------------------------ begin */
 
+/* Functions of a header that the library has, too, are called here only. */
 static bool is_internal(LLVMValueRef g)
 {
     LLVMLinkage linkage = LLVMGetLinkage(g);
-    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage ||
+           (linkage == LLVMAvailableExternallyLinkage && LLVMIsAFunction(g));
 }
 
 /* Initial values, and what comes from outside. */
@@ -687,8 +753,10 @@ static void begin(ompjit__points *p)
     merge(&p->objects[LIBRARY].any, &outside);
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->m); g;
          g = LLVMGetNextGlobal(g)) {
-        unsigned object = object_for(p, g, NULL);
         LLVMValueRef init = LLVMGetInitializer(g);
+        if (is_literal(g))
+            continue;
+        unsigned object = object_for(p, g, NULL);
         set v = init ? value_of(p, init, DEEP) : outside;
         merge(&p->objects[object].any, &v);
         if (!p->whole && !is_internal(g) && !LLVMIsGlobalConstant(g))
@@ -723,7 +791,8 @@ static void forget(ompjit__points *p)
 
 static bool solve(ompjit__points *p)
 {
-    object_for(p, NULL, NULL); /* LIBRARY */
+    for (unsigned i = 0; i < OBJECTS; i++)
+        object_for(p, NULL, NULL);
     if (!p->failed)
         begin(p);
     unsigned passes = 0;
@@ -767,6 +836,15 @@ static bool are_locals(const ompjit__points *p, const set *s, LLVMValueRef f)
 static bool keeps(ompjit__points *p, LLVMValueRef f, unsigned object,
                   unsigned depth);
 
+/* Of a call that stores where it has allocated. */
+static bool stores_elsewhere(ompjit__points *p, LLVMValueRef call,
+                             unsigned object)
+{
+    set to = operand(p, call, 0);
+    return p->objects[object].site == call &&
+           !are_locals(p, &to, function_of(call));
+}
+
 static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
                        unsigned depth)
 {
@@ -776,8 +854,10 @@ static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
         return true;
     if (!LLVMIsDeclaration(f))
         return !depth || keeps(p, f, object, depth - 1);
-    if (ompjit__call_class_of(ompjit__callee_name(call)) !=
-        OMPJIT__CALL_ANYTHING)
+    if (is_named(call, memalign))
+        return stores_elsewhere(p, call, object);
+    ompjit__call_class class = ompjit__call_class_of(ompjit__callee_name(call));
+    if (class != OMPJIT__CALL_ANYTHING && class != OMPJIT__CALL_MIXES)
         return false;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         set v = operand(p, call, i);
@@ -822,7 +902,9 @@ static bool allocates(ompjit__points *p, LLVMValueRef f, unsigned object)
 {
     enum { CALLS = 4 };
     const struct object *o = &p->objects[object];
-    return o->site && ompjit__place_is_fresh(o->site) &&
+    return o->site &&
+           (ompjit__place_is_fresh(o->site) ||
+            (LLVMIsACallInst(o->site) && is_named(o->site, memalign))) &&
            function_of(o->call ? o->call : o->site) == f && holds_numbers(o) &&
            !is_allocator(p, f, o) && !keeps(p, f, object, CALLS);
 }

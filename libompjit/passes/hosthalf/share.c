@@ -20,6 +20,7 @@
  *
  * Requires a host half as clang made it, of unoptimized code.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +203,8 @@ static bool is_whole(ompjit__walk *w, const ompjit__frame *frame,
         !ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
         return false;
     ompjit__walk_number(frame, ompjit__map_size_at(w->layout, m, k), &size);
+    if (size.reach < w->reach)
+        w->reach = size.reach;
     return ompjit__walk_same_number(w, &w->entries[i].size, &size);
 }
 
@@ -430,23 +433,28 @@ static void free_storage(ompjit__walk *w, state *s, ompjit__access *a)
             ompjit__walk_spoil(w, i, "it is freed while it is mapped");
 }
 
+static const char unknown_call[] = "a function is called that is not known";
+
 static void foreign_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
                          LLVMValueRef call, ompjit__call_class class)
 {
     bool is_copy = LLVMIsAMemIntrinsic(call) != NULL;
     if (class == OMPJIT__CALL_ANYTHING)
-        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
-                    "a function is called that is not known");
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE), unknown_call);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef v = LLVMGetOperand(call, i);
         if (class == OMPJIT__CALL_NOTHING ||
             LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
             continue;
         ompjit__access a = ompjit__walk_access(frame, v);
-        if (class == OMPJIT__CALL_FREES)
+        if (class == OMPJIT__CALL_FREES) {
             free_storage(w, s, &a);
-        else
-            access(w, s, &a, class == OMPJIT__CALL_WRITES && !(is_copy && i));
+            continue;
+        }
+        if (!(is_copy && !i))
+            access(w, s, &a, false);
+        if (class >= OMPJIT__CALL_WRITES && !(is_copy && i))
+            access(w, s, &a, true);
     }
 }
 
@@ -454,6 +462,16 @@ static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
                           LLVMValueRef from, state *s);
 
 /* --------------------------------------------------------------- functions */
+
+/* A function that is being walked through. Where it is called again, the call
+ * does what is known of it so far, and the walk through it is repeated until
+ * that is all that it does. */
+struct running {
+    struct running *outer;
+    const ompjit__frame *frame;
+    state in, out;
+    bool returns, called_again;
+};
 
 /* The effect on a state of a function that was walked through. */
 struct memo {
@@ -494,47 +512,6 @@ static void forget_memos(ompjit__walk *w)
     w->nmemos = w->next_memo = 0;
 }
 
-static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
-{
-    for (; frame; frame = frame->caller)
-        if (frame->f == f)
-            return true;
-    return false;
-}
-
-/* Parameters of `f` from the param-th on are the call's arguments from the
- * first on. */
-static bool enter_function(ompjit__walk *w, const ompjit__frame *frame,
-                           state *s, LLVMValueRef call, LLVMValueRef f,
-                           unsigned first, unsigned param)
-{
-    ompjit__frame inner = *frame;
-    unsigned n = LLVMGetNumArgOperands(call);
-    inner.caller = frame;
-    inner.f = f;
-    inner.call = first || param ? NULL : call;
-    inner.depth = frame->depth + 1;
-    memset(inner.args, 0, sizeof inner.args);
-    if (inner.depth > DEEP || is_walked(frame, f)) {
-        ompjit__walk_spoil_all(w, "a function calls itself");
-        return false;
-    }
-    for (; first < n && param < OMPJIT__PLACE_ARGS; first++, param++)
-        inner.args[param] =
-            ompjit__place_of(frame, LLVMGetOperand(call, first));
-    struct memo *known = find_memo(w, &inner, s);
-    if (known) {
-        *s = known->out;
-        return known->returns;
-    }
-    const state in = *s;
-    unsigned knowledge = ompjit__walk_knowledge(w);
-    bool returns = walk_function(w, &inner, NULL, s);
-    if (knowledge == ompjit__walk_knowledge(w))
-        note_memo(w, &inner, &in, s, returns);
-    return returns;
-}
-
 static bool merge(state *into, const state *s, unsigned n)
 {
     bool news = false;
@@ -545,12 +522,159 @@ static bool merge(state *into, const state *s, unsigned n)
     return news;
 }
 
+static bool includes(const state *all, const state *s, unsigned n)
+{
+    state both = *all;
+    return !merge(&both, s, n);
+}
+
+static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
+{
+    for (; frame; frame = frame->caller)
+        if (frame->f == f)
+            return true;
+    return false;
+}
+
+/* The same function with the same arguments in a caller. */
+static struct running *find_running(const ompjit__walk *w,
+                                    const ompjit__frame *frame, const state *s)
+{
+    for (struct running *r = w->running; r; r = r->outer)
+        if (r->frame->f == frame->f && includes(&r->in, s, w->n) &&
+            !memcmp(r->frame->args, frame->args, sizeof frame->args))
+            return r;
+    return NULL;
+}
+
+/* A function that calls itself gets other arguments each time. */
+static ompjit__place widened(ompjit__place p)
+{
+    if (p.loads)
+        return (ompjit__place){0};
+    p.at[0] = 0;
+    p.exact = false;
+    return p;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Walks through a function until it does what its calls of itself do. */
+static void run_function(ompjit__walk *w, struct running *r)
+{
+    bool news = true;
+    r->outer = w->running;
+    w->running = r;
+    while (news) {
+        state s = r->in;
+        r->called_again = false;
+        bool returns = walk_function(w, r->frame, NULL, &s);
+        news = merge(&r->out, &s, w->n) || returns != r->returns;
+        news = news && r->called_again;
+        r->returns |= returns;
+    }
+    w->running = r->outer;
+    if (r->called_again && w->reach < r->frame->depth)
+        ompjit__walk_spoil_all(w, "a function calls itself with a size");
+}
+
+/* As a memo has it, or from now on will have it: nothing of it depends on what
+ * is not the memo's key. */
+static bool enter_frame(ompjit__walk *w, const ompjit__frame *frame, state *s)
+{
+    struct memo *known = find_memo(w, frame, s);
+    if (known) {
+        *s = known->out;
+        return known->returns;
+    }
+    struct running *again = find_running(w, frame, s);
+    if (again) {
+        again->called_again = true;
+        w->assumed = least(w->assumed, again->frame->depth);
+        *s = again->out;
+        return again->returns;
+    }
+    struct running r = {.frame = frame, .in = *s};
+    unsigned knowledge = ompjit__walk_knowledge(w);
+    unsigned assumed = w->assumed, reach = w->reach;
+    w->assumed = w->reach = UINT_MAX;
+    run_function(w, &r);
+    *s = r.out;
+    if (w->assumed >= frame->depth)
+        w->assumed = UINT_MAX;
+    if (knowledge == ompjit__walk_knowledge(w) && w->assumed == UINT_MAX &&
+        w->reach >= frame->depth)
+        note_memo(w, frame, &r.in, s, r.returns);
+    w->assumed = least(w->assumed, assumed);
+    w->reach = least(w->reach, reach);
+    return r.returns;
+}
+
+/* `call` NULL: its operands are not the function's arguments. */
+static ompjit__frame frame_in(const ompjit__frame *frame, LLVMValueRef f,
+                              LLVMValueRef call)
+{
+    ompjit__frame inner = *frame;
+    inner.caller = frame;
+    inner.f = f;
+    inner.call = call;
+    inner.depth = frame->depth + 1;
+    memset(inner.args, 0, sizeof inner.args);
+    return inner;
+}
+
+/* Parameters of `f` from the param-th on are the call's arguments from the
+ * first on. */
+static bool enter_function(ompjit__walk *w, const ompjit__frame *frame,
+                           state *s, LLVMValueRef call, LLVMValueRef f,
+                           unsigned first, unsigned param)
+{
+    unsigned n = LLVMGetNumArgOperands(call);
+    bool again = is_walked(frame, f);
+    ompjit__frame inner = frame_in(frame, f, first || param ? NULL : call);
+    if (inner.depth > DEEP || f == w->top) {
+        ompjit__walk_spoil_all(w, "functions call each other deeply");
+        return false;
+    }
+    for (; first < n && param < OMPJIT__PLACE_ARGS; first++, param++) {
+        ompjit__place p = ompjit__place_of(frame, LLVMGetOperand(call, first));
+        inner.args[param] = again ? widened(p) : p;
+    }
+    return enter_frame(w, &inner, s);
+}
+
+/* Calls a function as often as may be with pointers into what the call's
+ * arguments lead to. */
+static void call_back(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                      LLVMValueRef call, const ompjit__call_back *back)
+{
+    LLVMValueRef f = LLVMGetOperand(call, back->function);
+    ompjit__frame inner = frame_in(frame, f, NULL);
+    state once = *s;
+    if (!LLVMIsAFunction(f) || LLVMIsDeclaration(f) || f == w->top ||
+        inner.depth > DEEP) {
+        foreign_call(w, frame, s, call, OMPJIT__CALL_ANYTHING);
+        return;
+    }
+    for (unsigned i = 0; i < OMPJIT__COUNT(back->argument); i++)
+        inner.args[i] = widened(ompjit__place_of(
+            frame, LLVMGetOperand(call, back->argument[i])));
+    while (enter_frame(w, &inner, &once) && merge(s, &once, w->n))
+        once = *s;
+}
+
 /* A function that is not the module's. */
 static void call_of_library(ompjit__walk *w, const ompjit__frame *frame,
                             state *s, LLVMValueRef call)
 {
-    foreign_call(w, frame, s, call,
-                 ompjit__call_class_of(ompjit__callee_name(call)));
+    const char *name = ompjit__callee_name(call);
+    const ompjit__call_back *back = ompjit__call_back_of(name);
+    foreign_call(w, frame, s, call, ompjit__call_class_of(name));
+    if (back)
+        call_back(w, frame, s, call, back);
 }
 
 static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
@@ -561,8 +685,10 @@ static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
         return false;
     if (!LLVMIsDeclaration(f))
         return enter_function(w, frame, s, call, f, 0, 0);
+    const char *name = LLVMGetValueName2(f, &n);
     foreign_call(w, frame, s, call,
-                 ompjit__call_class_of(LLVMGetValueName2(f, &n)));
+                 ompjit__call_back_of(name) ? OMPJIT__CALL_ANYTHING
+                                            : ompjit__call_class_of(name));
     return true;
 }
 
@@ -1022,6 +1148,7 @@ static bool read_region(ompjit__walk *w, const ompjit__frame *frame)
     w->now = w->begin;
     w->n = w->maps.n;
     w->spoilt = 0;
+    w->assumed = w->reach = UINT_MAX;
     memset(w->why, 0, sizeof w->why);
     for (unsigned i = 0; i < w->n; i++) {
         read_entry(w, frame, i);
@@ -1073,13 +1200,16 @@ static void tell(const ompjit__walk *w, ompjit__compiler *compiler,
 {
     size_t n;
     for (unsigned i = 0; compiler->explains && i < w->n; i++) {
+        const char *why = w->why[i] ? w->why[i] : "it is not understood";
         LLVMValueRef at = w->why[i] ? w->where[i] : NULL;
         LLVMBasicBlockRef block = at ? LLVMGetInstructionParent(at) : NULL;
+        const char *callee = why == unknown_call ? ompjit__callee_name(at) : "";
         if (has_storage(w->entries[i].type) && w->spoilt >> i & 1)
             ompjit__report(compiler,
-                           "entry %u of the %u that %s maps is copied: %s (%s)",
-                           i + 1, w->n, LLVMGetValueName2(frame->f, &n),
-                           w->why[i] ? w->why[i] : "it is not understood",
+                           "entry %u of the %u that %s maps is copied: "
+                           "%s%s%s (%s)",
+                           i + 1, w->n, LLVMGetValueName2(frame->f, &n), why,
+                           *callee ? ": " : "", callee,
                            block ? LLVMGetValueName2(
                                        LLVMGetBasicBlockParent(block), &n)
                                  : "?");

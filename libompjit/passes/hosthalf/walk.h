@@ -20,7 +20,8 @@ enum {
 
 /* How a number is computed, in postfix notation. */
 typedef struct ompjit__number {
-    unsigned n; /* 0: not known */
+    unsigned n;     /* 0: not known */
+    unsigned reach; /* depth of the outermost call whose arguments it is of */
     struct ompjit__term {
         enum {
             OMPJIT__TERM_CONSTANT,
@@ -86,6 +87,10 @@ typedef struct ompjit__walk {
     ompjit__stores pointers, numbers; /* where they were stored */
     unsigned steps;
     bool has_threads; /* that are not OpenMP's */
+    struct running *running;
+    unsigned assumed; /* depth of the outermost function that is being walked
+                         through and has been called again             */
+    unsigned reach;   /* of the outermost call whose arguments mattered */
     struct memo *memos;
     unsigned nmemos, next_memo;
 } ompjit__walk;
