@@ -26,7 +26,7 @@ static void call(ompjit_kernel *kernel, ompjit_device *dev, double a)
 {
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.teams = 1;
-    launch.specialize = 1;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     ompjit_arg args[] = {{.name = "n", .type = OMPJIT_ARG_I64, .value.i64 = 4},
                          {.name = "a", .type = OMPJIT_ARG_F64, .value.f64 = a},
                          {.name = "x", .value.p = x},
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     ompjit_module *mod;
     ompjit_kernel *kernel;
     double start = cpu();
-    options.max_variants = (unsigned)n + 1;
+    options.specialize.max_variants = (unsigned)n + 1;
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_context_device(ctx, 0, &dev, &err));
     try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));

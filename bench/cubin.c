@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "ompjit_debug.h"
 
 static const char openmp[] =
     "void saxpy(int n, float a, const float *x, float *y)\n"
@@ -108,9 +109,10 @@ static void stages(const ompjit_times *before, const ompjit_times *after,
                    int repeats)
 {
     for (int i = 0; i < OMPJIT_STAGE_COUNT; i++)
-        if (after->count[i] > before->count[i])
+        if (after->stage[i].count > before->stage[i].count)
             sample("stages of a compile", ompjit_stage_name((ompjit_stage)i),
-                   "ours", (after->ns[i] - before->ns[i]) * 1e-6 / repeats,
+                   "ours",
+                   (after->stage[i].ns - before->stage[i].ns) * 1e-6 / repeats,
                    "ms");
 }
 
@@ -127,7 +129,7 @@ int main(int argc, char **argv)
     int peer = argc > 2 && open_nvrtc(argv[2]);
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
-    ompjit_times before, after;
+    ompjit_times before = OMPJIT_TIMES_INIT, after = OMPJIT_TIMES_INIT;
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     sample("source to cubin", "saxpy, first", "ours",
@@ -136,7 +138,7 @@ int main(int argc, char **argv)
     if (peer)
         sample("source to cubin", "saxpy, first", "NVRTC",
                compile_cuda() * 1e3, "ms");
-    ompjit_context_times(ctx, &before);
+    ompjit_context_times(ctx, &before, NULL);
     for (int i = 0; i < repeats; i++) {
         rest();
         sample("source to cubin", "saxpy, again", "ours",
@@ -146,7 +148,7 @@ int main(int argc, char **argv)
             sample("source to cubin", "saxpy, again", "NVRTC",
                    compile_cuda() * 1e3, "ms");
     }
-    ompjit_context_times(ctx, &after);
+    ompjit_context_times(ctx, &after, NULL);
     stages(&before, &after, repeats);
     ompjit_context_destroy(ctx);
     return 0;

@@ -7,6 +7,7 @@
  * Each figure is the least of so many short rounds, turn by turn.
  */
 #include "bench.h"
+#include "ompjit_tune.h"
 
 /* Ten statements, of which the condition lets none run. */
 #define TEN(x)                                                        \
@@ -56,9 +57,9 @@ static ompjit_device *dev;
 
 static void make_args(ompjit_arg args[3], double a)
 {
-    args[0] = (ompjit_arg){NULL, OMPJIT_ARG_POINTER, {.p = x}};
-    args[1] = (ompjit_arg){NULL, OMPJIT_ARG_I64, {.i64 = 5}};
-    args[2] = (ompjit_arg){NULL, OMPJIT_ARG_F64, {.f64 = a}};
+    args[0] = ompjit_arg_pointer(NULL, x);
+    args[1] = ompjit_arg_i64(NULL, 5);
+    args[2] = ompjit_arg_f64(NULL, a);
 }
 
 static double thread_time(void)
@@ -132,7 +133,7 @@ static void geometry(ompjit_kernel *kernel, ompjit_kernel *other, int rounds)
     ompjit_tune_options options = OMPJIT_TUNE_OPTIONS_INIT;
     ompjit_arg args[3];
     double best[3] = {0};
-    named.specialize = open.specialize = OMPJIT_SPECIALIZE_NOW;
+    named.specialize.mode = open.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     named.teams = named.threads = 1;
     options.tries = &one;
     options.ntries = 1;
@@ -158,10 +159,10 @@ int main(int argc, char **argv)
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_arg args[3];
     launch.teams = launch.threads = 1;
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     options.devices = "host";
-    options.max_variants = VARIANTS + 1;
-    options.cache = OMPJIT_CACHE_OFF; /* what is tuned here stays here */
+    options.specialize.max_variants = VARIANTS + 1;
+    options.cache.mode = OMPJIT_CACHE_OFF; /* what is tuned here stays here */
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_context_device(ctx, 0, &dev, &err));
     for (int i = 0; i < 3; i++)

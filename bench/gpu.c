@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/driver.h"
+#include "ompjit_graph.h"
 
 static const char source[] =
     "void empty(int *p)\n"
@@ -60,7 +61,7 @@ static ompjit_bound *bind(const char *name, ompjit_specialize how,
     ompjit_bound *b;
     launch.teams = teams;
     launch.threads = threads;
-    launch.specialize = how;
+    launch.specialize.mode = how;
     try(ompjit_kernel_bind(kernel(name), dev, &launch, args, nargs, &b, &err));
     return b;
 }
@@ -70,10 +71,10 @@ static ompjit_bound *bind(const char *name, ompjit_specialize how,
 /* The same kernel, loaded by the application itself. */
 static void *bare_function(const char *name, const ompjit_device_info *info)
 {
-    ompjit_kernel_info k;
+    ompjit_kernel_info k = OMPJIT_KERNEL_INFO_INIT;
     void *text, *module, *f;
     size_t size;
-    ompjit_kernel_info_get(kernel(name), &k);
+    ompjit_kernel_info_get(kernel(name), &k, NULL);
     try(ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, info->arch, &text, &size,
                            &err));
     must(cu.load(&module, text), "cuModuleLoadData");
@@ -88,7 +89,7 @@ static void launches(const ompjit_device_info *info)
     int n = REPEATS / scale;
     void *p, *environment = NULL;
     try(ompjit_device_alloc(dev, 32 * sizeof(int), &p, &err));
-    ompjit_arg args[] = {{NULL, OMPJIT_ARG_POINTER, {.p = p}}};
+    ompjit_arg args[] = {ompjit_arg_pointer(NULL, p)};
     ompjit_bound *b = bind("empty", OMPJIT_SPECIALIZE_OFF, 1, 32, args, 1);
     void *f = bare_function("empty", info), *params[] = {&environment, &p};
     for (int r = 0; r < rounds; r++) {
@@ -165,11 +166,11 @@ static void triad(void)
     void *p[3];
     for (int i = 0; i < 3; i++)
         try(ompjit_device_alloc(dev, size, &p[i], &err));
-    ompjit_arg args[] = {{"a", OMPJIT_ARG_POINTER, {.p = p[0]}},
-                         {"b", OMPJIT_ARG_POINTER, {.p = p[1]}},
-                         {"c", OMPJIT_ARG_POINTER, {.p = p[2]}},
-                         {"s", OMPJIT_ARG_F64, {.f64 = 0.4}},
-                         {"n", OMPJIT_ARG_I64, {.i64 = n}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("a", p[0]),
+                         ompjit_arg_pointer("b", p[1]),
+                         ompjit_arg_pointer("c", p[2]),
+                         ompjit_arg_f64("s", 0.4),
+                         ompjit_arg_i64("n", n)};
     int repeats = REPEATS / scale + 1;
     unsigned teams = (unsigned)((n + 127) / 128);
     ompjit_bound *b =
@@ -240,11 +241,11 @@ static void specialized(void)
     void *p[3];
     for (int i = 0; i < 3; i++)
         try(ompjit_device_alloc(dev, size, &p[i], &err));
-    ompjit_arg args[] = {{"a", OMPJIT_ARG_POINTER, {.p = p[0]}},
-                         {"b", OMPJIT_ARG_POINTER, {.p = p[1]}},
-                         {"c", OMPJIT_ARG_POINTER, {.p = p[2]}},
-                         {"n", OMPJIT_ARG_I64, {.i64 = n}},
-                         {"m", OMPJIT_ARG_I32, {.i32 = M}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("a", p[0]),
+                         ompjit_arg_pointer("b", p[1]),
+                         ompjit_arg_pointer("c", p[2]),
+                         ompjit_arg_i64("n", n),
+                         ompjit_arg_i32("m", M)};
     unsigned teams = (unsigned)((n + 127) / 128);
     double start = now();
     ompjit_bound *special =
@@ -271,14 +272,14 @@ static void specialized(void)
 int main(int argc, char **argv)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     void *primary;
     rounds = argc > 1 ? atoi(argv[1]) : rounds;
     scale = argc > 2 ? atoi(argv[2]) : scale;
     options.devices = getenv("OMPJIT_TEST_GPU");
     if (!options.devices)
         options.devices = "cuda";
-    options.cache = OMPJIT_CACHE_OFF;
+    options.cache.mode = OMPJIT_CACHE_OFF;
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_context_device(ctx, 0, &dev, &err));
     try(ompjit_device_info_get(dev, &info, &err));

@@ -33,7 +33,7 @@ static void by_launch(ompjit_context *ctx, ompjit_module *mod, int repeats)
     try(ompjit_module_kernel(mod, "loop", &kernel, &err));
     try(ompjit_device_alloc(dev, sizeof x, &dx, &err));
     try(ompjit_device_upload(dev, dx, x, sizeof x, &err));
-    ompjit_arg args[] = {{NULL, OMPJIT_ARG_POINTER, {.p = dx}}};
+    ompjit_arg args[] = {ompjit_arg_pointer(NULL, dx)};
     try(ompjit_kernel_launch(kernel, dev, &launch, args, 1, &err));
     double start = now();
     for (int i = 0; i < repeats; i++)

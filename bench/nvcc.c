@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "bench/driver.h"
+#include "ompjit_graph.h"
+#include "ompjit_tune.h"
 
 /* A parameter, in the order that CUDA's kernel has; an array has n to the power
  * of `dimensions` elements. */
@@ -243,12 +245,12 @@ static ompjit_bound *bind(ompjit_module *mod, const struct work *w,
                           const struct sides *s)
 {
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-    ompjit_launch_info info;
+    ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
     ompjit_kernel *kernel;
     ompjit_bound *b;
     launch.teams = w->teams;
     launch.threads = w->threads;
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     try(ompjit_module_kernel(mod, w->source, &kernel, &err));
     try(ompjit_kernel_launch(kernel, dev, &launch, s->args, s->count, &err));
     try(ompjit_kernel_last_launch(kernel, dev, &info, &err));
@@ -307,7 +309,7 @@ static void open_all(ompjit_device_info *info)
     options.devices = getenv("OMPJIT_TEST_GPU");
     if (!options.devices)
         options.devices = "cuda";
-    options.cache = OMPJIT_CACHE_OFF;
+    options.cache.mode = OMPJIT_CACHE_OFF;
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_context_device(ctx, 0, &dev, &err));
     try(ompjit_device_info_get(dev, info, &err));
@@ -322,7 +324,7 @@ static void open_all(ompjit_device_info *info)
 
 int main(int argc, char **argv)
 {
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     char line[256];
     FILE *cases = argc > 2 ? fopen(argv[1], "r") : NULL;
     if (!cases) {

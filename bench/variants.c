@@ -10,6 +10,7 @@
 
 #include "launch/module.h"
 #include "bench.h"
+#include "ompjit_debug.h"
 
 static const char source[] =
     "void daxpy(long n, double a, const double *x, double *y) {\n"
@@ -62,9 +63,10 @@ static void stages(const char *name, const ompjit_times *before,
     char group[64];
     snprintf(group, sizeof group, "stages of a %s variant", name);
     for (int i = 0; i < OMPJIT_STAGE_COUNT; i++)
-        if (after->count[i] > before->count[i])
+        if (after->stage[i].count > before->stage[i].count)
             sample(group, ompjit_stage_name((ompjit_stage)i), "ours",
-                   (after->ns[i] - before->ns[i]) * 1e-6 / repeats, "ms");
+                   (after->stage[i].ns - before->stage[i].ns) * 1e-6 / repeats,
+                   "ms");
 }
 
 int main(int argc, char **argv)
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
     ompjit_module *mod;
-    ompjit_times before, after;
+    ompjit_times before = OMPJIT_TIMES_INIT, after = OMPJIT_TIMES_INIT;
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
@@ -85,11 +87,11 @@ int main(int argc, char **argv)
     whole.templates = NULL;
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
         build(ctx, &mod->unit, &targets[t]);
-        ompjit_context_times(ctx, &before);
+        ompjit_context_times(ctx, &before, NULL);
         for (int i = 0; i < repeats; i++)
             sample("new specialization, CPU", targets[t].name, "ours",
                    build(ctx, &mod->unit, &targets[t]), "ms");
-        ompjit_context_times(ctx, &after);
+        ompjit_context_times(ctx, &after, NULL);
         stages(targets[t].name, &before, &after, repeats);
         for (int i = 0; i < repeats; i++)
             sample("new specialization, CPU", targets[t].name, "no template",

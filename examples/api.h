@@ -7,6 +7,8 @@
 #define EXAMPLES_API_H
 
 #include <ompjit.h>
+#include <ompjit_debug.h>
+#include <ompjit_tune.h>
 
 #include "check.h"
 
@@ -34,12 +36,12 @@ static inline void *device_copy(ompjit_device *dev, const void *from,
 
 static inline ompjit_arg pointer_arg(const char *name, void *p)
 {
-    return (ompjit_arg){name, OMPJIT_ARG_POINTER, {.p = p}};
+    return ompjit_arg_pointer(name, p);
 }
 
 static inline ompjit_arg long_arg(const char *name, long value)
 {
-    return (ompjit_arg){name, OMPJIT_ARG_I64, {.i64 = value}};
+    return ompjit_arg_i64(name, value);
 }
 
 /* The device, the kernel, and what was compiled into it for its last launch. */
@@ -47,12 +49,12 @@ static inline void tell_launch(ompjit_device *dev, ompjit_kernel *kernel)
 {
     static const char *const modes[] = {"bare", "generic", "SPMD",
                                         "generic made SPMD"};
-    ompjit_device_info device;
-    ompjit_kernel_info info;
-    ompjit_launch_info launch;
+    ompjit_device_info device = OMPJIT_DEVICE_INFO_INIT;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_launch_info launch = OMPJIT_LAUNCH_INFO_INIT;
     try(ompjit_device_info_get(dev, &device, &err));
     try(ompjit_kernel_last_launch(kernel, dev, &launch, &err));
-    ompjit_kernel_info_get(kernel, &info);
+    try(ompjit_kernel_info_get(kernel, &info, &err));
     printf("  device       %s (%s)\n", device.name, device.arch);
     printf("  kernel       %s, line %u, %s, %u parameters\n", info.name,
            info.line, modes[info.mode & 3], info.nparams);
@@ -66,13 +68,14 @@ static inline void tell_launch(ompjit_device *dev, ompjit_kernel *kernel)
 
 static inline void tell_times(ompjit_context *ctx)
 {
-    ompjit_times times;
-    ompjit_context_times(ctx, &times);
+    ompjit_times times = OMPJIT_TIMES_INIT;
+    try(ompjit_context_times(ctx, &times, &err));
     for (int i = 0; i < OMPJIT_STAGE_COUNT; i++)
-        if (times.count[i])
+        if (times.stage[i].count)
             printf("  %-16s %9.3f ms  %llu run%s\n",
-                   ompjit_stage_name((ompjit_stage)i), times.ns[i] / 1e6,
-                   (unsigned long long)times.count[i],
-                   times.count[i] == 1 ? "" : "s");
+                   ompjit_stage_name((ompjit_stage)i),
+                   times.stage[i].ns / 1e6,
+                   (unsigned long long)times.stage[i].count,
+                   times.stage[i].count == 1 ? "" : "s");
 }
 #endif

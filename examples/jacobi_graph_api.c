@@ -5,6 +5,7 @@
  * again and again. The plates are mapped by functions of the snippet.
  */
 #include "api.h"
+#include "ompjit_graph.h"
 #include "plate.h"
 
 static const char source[] =

@@ -38,14 +38,14 @@ static void run(ompjit_context *ctx, long n, unsigned char *picture)
     void *on_device = device_copy(dev, NULL, n * n);
     ompjit_arg args[] = {
         long_arg("n", n),
-        {"limit", OMPJIT_ARG_I32, {.i32 = 255}},
+        ompjit_arg_i32("limit", 255),
         pointer_arg("picture", on_device),
     };
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.teams = 4;
     launch.threads = 64;
     launch.tripcount = n * n;
-    launch.specialize = 1;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     try(ompjit_kernel_launch(kernel, dev, &launch, args, 3, &err));
     try(ompjit_device_download(dev, picture, on_device, n * n, &err));
 

@@ -40,14 +40,14 @@ static void multiply(ompjit_context *ctx, long n, const double *a,
 
     void *da = device_copy(dev, a, size), *db = device_copy(dev, b, size);
     void *dc = device_copy(dev, NULL, size);
-    ompjit_arg args[] = {{NULL, OMPJIT_ARG_I64, {.i64 = n}},
+    ompjit_arg args[] = {ompjit_arg_i64(NULL, n),
                          pointer_arg(NULL, da),
                          pointer_arg(NULL, db),
                          pointer_arg(NULL, dc)};
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.teams = launch.teams_y = (uint32_t)((n + TILE - 1) / TILE);
     launch.threads = launch.threads_y = TILE;
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     try(ompjit_kernel_launch(kernel, dev, &launch, args, 4, &err));
     try(ompjit_device_download(dev, c, dc, size, &err));
 

@@ -27,13 +27,13 @@ static void run(ompjit_context *ctx, long n, const float *x, float *y)
     void *dx = device_copy(dev, x, size), *dy = device_copy(dev, y, size);
     ompjit_arg args[] = {
         long_arg("n", n),
-        {"a", OMPJIT_ARG_F32, {.f32 = 3}},
+        ompjit_arg_f32("a", 3),
         pointer_arg("x", dx),
         pointer_arg("y", dy),
     };
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.tripcount = n;
-    launch.specialize = 1;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     try(ompjit_kernel_launch(kernel, dev, &launch, args, 4, &err));
     try(ompjit_device_download(dev, y, dy, size, &err));
 

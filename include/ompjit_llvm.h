@@ -16,7 +16,7 @@
 
 #include <llvm-c/Types.h>
 
-#include "ompjit.h"
+#include "ompjit_rtl.h"
 
 #ifdef __cplusplus
 extern "C" {

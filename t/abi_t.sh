@@ -5,9 +5,13 @@
 . "${srcdir:-.}/t/tap.sh"
 
 map=$srcdir/libompjit/libompjit.map
+for part in cache debug graph rtl tune llvm; do
+    echo "#include <ompjit_$part.h>"
+done >"$tmp/all.c"
 "${CC:-cc}" -E -P -I"$("$LLVM_BINDIR/llvm-config" --includedir)" \
-    "$srcdir/include/ompjit_llvm.h" | grep -oE '\bompjit_[a-z0-9_]+ *\(' |
-    tr -d ' (' | grep -v '_fn$' | LC_ALL=C sort -u >"$tmp/header"
+    -I"$srcdir/include" "$tmp/all.c" | sed '/^static inline/d' |
+    grep -oE '\bompjit_[a-z0-9_]+ *\(' | tr -d ' (' | grep -v '_fn$' |
+    LC_ALL=C sort -u >"$tmp/header"
 grep -oE '^ +[a-z0-9_]+;' "$map" | tr -d ' ;' >"$tmp/map"
 grep -oE 'ompjit_[a-z0-9_]+(" \(\)| \(\))' "$srcdir/doc/libompjit.3" |
     tr -d '" ()' | LC_ALL=C sort -u >"$tmp/manual"

@@ -146,7 +146,7 @@ static ompjit_status run(const char *name, int how, uint32_t limit_ms)
     ompjit_arg args[] = {
         {.name = "how", .type = OMPJIT_ARG_I32, .value.i32 = how},
         {.name = "x", .type = OMPJIT_ARG_POINTER, .value.p = x}};
-    launch.run_limit_ms = limit_ms;
+    launch.time_limit_ms = limit_ms;
     x[RUNS] = 0;
     return ompjit_kernel_launch(kernel_of(name), dev, &launch, args, 2, &err);
 }
@@ -258,7 +258,7 @@ static void bound(void)
     args[0].value.i32 = 1;
     ok(!ompjit_bound_set(b, 0, &args[0], &err) && !ompjit_bound_run(b, &err),
        "and works again");
-    launch.run_limit_ms = 100;
+    launch.time_limit_ms = 100;
     ompjit_bound_destroy(b);
     args[0].value.i32 = 0;
     ok(!ompjit_kernel_bind(kernel_of("spin"), dev, &launch, args, 2, &b, &err) &&
@@ -305,7 +305,7 @@ static void context_limit(void)
     ompjit_module *m;
     void (*f)(int, int *);
     options.devices = "host";
-    options.run_limit_ms = 100;
+    options.time_limit_ms = 100;
     ok(!ompjit_context_create(&options, &other, &err) &&
            !ompjit_module_from_c(other, source, NULL, &m, &err) &&
            !ompjit_module_function(m, "spin", (void (**)(void))&f, &err),

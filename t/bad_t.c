@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ompjit.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 enum where { HOST, NO_CLANG, NO_GPU, CONTEXTS };
@@ -166,7 +167,7 @@ static ompjit_status emit(const struct row *row, ompjit_error *err)
 
 static ompjit_status resources(const struct row *row, ompjit_error *err)
 {
-    ompjit_resources res;
+    ompjit_resources res = OMPJIT_RESOURCES_INIT;
     return ompjit_kernel_resources(ompjit_module_kernel_at(world.mod, 0),
                                    row->to, &res, err);
 }
@@ -211,12 +212,13 @@ static ompjit_status saxpy(ompjit_module *mod, ompjit_launch *launch,
                            ompjit_error *err)
 {
     ompjit_arg args[5] = {
-        {"x", OMPJIT_ARG_POINTER, {.p = x}},
-        {"a", OMPJIT_ARG_F32, {.f32 = 2}},
-        {"n", type_of_n, {.i64 = N}},
-        {"y", OMPJIT_ARG_POINTER, {.p = y}},
-        {"y", OMPJIT_ARG_POINTER, {.p = y}},
+        ompjit_arg_pointer("x", x),
+        ompjit_arg_f32("a", 2),
+        ompjit_arg_i64("n", N),
+        ompjit_arg_pointer("y", y),
+        ompjit_arg_pointer("y", y),
     };
+    args[2].type = type_of_n;
     ompjit_kernel *k;
     ompjit_status status = ompjit_module_kernel(mod, "saxpy", &k, err);
     return status ? status
@@ -245,8 +247,8 @@ static ompjit_status threads(const struct row *row, ompjit_error *err)
 /* More than the device has, by a kernel without a bound of its own. */
 static ompjit_status wide(const struct row *row, ompjit_error *err)
 {
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    ompjit_arg args[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_pointer("y", y)};
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.threads = row->number;
     ompjit_kernel *k;
@@ -322,8 +324,8 @@ static const struct row rows[] = {
     {"a pointer for a scalar", argument_type, OMPJIT_ERR_ARGUMENT,
      OMPJIT_STAGE_LAUNCH, {"kernel saxpy(", "n is a 4-byte integer", "got pointer"},
      .number = OMPJIT_ARG_POINTER},
-    {"an argument of no type", argument_type, OMPJIT_ERR_ARGUMENT,
-     OMPJIT_STAGE_LAUNCH, {"kernel saxpy(", "argument type 99"},
+    {"an argument of no type", argument_type, OMPJIT_ERR_INVALID,
+     OMPJIT_STAGE_API, {"ompjit_arg: type is 99", "values are 0 to 6"},
      .number = 99},
     {"an unknown architecture", emit, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API,
      {"'sm_42'", "sm_75, sm_80", "sm_120"}, .to = "sm_42"},
@@ -391,9 +393,9 @@ static int good_host(ompjit_context *ctx, ompjit_error *err)
 static int good_ir(ompjit_context *ctx, ompjit_error *err)
 {
     float v = 1;
-    ompjit_arg args[] = {{NULL, OMPJIT_ARG_POINTER, {.p = &v}},
-                         {NULL, OMPJIT_ARG_F32, {.f32 = 5}},
-                         {NULL, OMPJIT_ARG_I16, {.i16 = 3}}};
+    ompjit_arg args[] = {ompjit_arg_pointer(NULL, &v),
+                         ompjit_arg_f32(NULL, 5),
+                         ompjit_arg_i16(NULL, 3)};
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_device *dev;
     ompjit_module *mod;
@@ -512,7 +514,7 @@ static int set_up(ompjit_error *err)
     for (int i = 0; i < CONTEXTS; i++) {
         ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
         options.devices = settings[i].devices;
-        options.clang = settings[i].clang;
+        options.compiler.clang = settings[i].clang;
         if (ompjit_context_create(&options, &world.ctx[i], err))
             return 0;
     }
@@ -555,7 +557,7 @@ static int gpu(void)
     ompjit_context *ctx;
     ompjit_error err = {.text = ""};
     options.devices = "cuda";
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     ok(!ompjit_context_create(&options, &ctx, &err) &&
            !ompjit_context_device(ctx, 0, &world.dev, &err) &&
            !compile(ctx, &world.mod, &err),
@@ -579,10 +581,10 @@ static int gpu(void)
                                      &err),
            "memory of the GPU");
     err.text[0] = 0;
-    ompjit_arg args[] = {{"x", OMPJIT_ARG_POINTER, {.p = on_gpu[0]}},
-                         {"a", OMPJIT_ARG_F32, {.f32 = 2}},
-                         {"n", OMPJIT_ARG_I32, {.i32 = 4}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = on_gpu[1]}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("x", on_gpu[0]),
+                         ompjit_arg_f32("a", 2),
+                         ompjit_arg_i32("n", 4),
+                         ompjit_arg_pointer("y", on_gpu[1])};
     ompjit_kernel *k;
     ok(!ompjit_module_kernel(world.mod, "saxpy", &k, &err) &&
            !ompjit_kernel_launch(k, world.dev, NULL, args, 4, &err) &&

@@ -171,7 +171,7 @@ int main(void)
     setrlimit(RLIMIT_AS, &limit);
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
-    options.cache = OMPJIT_CACHE_OFF;
+    options.cache.mode = OMPJIT_CACHE_OFF;
     open_program(&options, source);
     inputs(OMPJIT_FORMAT_BC, "bitcode", first, count);
     inputs(OMPJIT_FORMAT_LL, "text", first, count);

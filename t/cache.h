@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cache/cache.h"
+#include "ompjit_cache.h"
 #include "tap.h"
 
 static char folder[PATH_MAX]; /* does not exist at first */
@@ -53,9 +54,9 @@ static inline ompjit_context *open_context(uint64_t size)
     ompjit_context *ctx;
     ompjit_error err;
     o.devices = "host";
-    o.cache = OMPJIT_CACHE_DISK;
-    o.cache_dir = folder;
-    o.cache_size = size;
+    o.cache.mode = OMPJIT_CACHE_DISK;
+    o.cache.dir = folder;
+    o.cache.limit = size;
     if (!ompjit_context_create(&o, &ctx, &err))
         return ctx;
     printf("Bail out! %s\n", err.text);
@@ -161,8 +162,8 @@ static inline unsigned count_files(const char *with)
 
 static inline ompjit_cache_stats stats_of(ompjit_context *ctx)
 {
-    ompjit_cache_stats stats;
-    ompjit_cache_stats_get(ctx, &stats);
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
+    ompjit_cache_stats_get(ctx, &stats, NULL);
     return stats;
 }
 #endif

@@ -359,10 +359,10 @@ static ompjit_context *peer_context(struct peer *p)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx = NULL;
-    o.cache = OMPJIT_CACHE_MEMORY;
-    o.cache_get = peer_get;
-    o.cache_put = peer_put;
-    o.cache_data = p;
+    o.cache.mode = OMPJIT_CACHE_MEMORY;
+    o.cache.get = peer_get;
+    o.cache.put = peer_put;
+    o.cache.data = p;
     ompjit_context_create(&o, &ctx, NULL);
     return ctx;
 }

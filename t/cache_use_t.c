@@ -10,6 +10,8 @@
 #include "door/door.h"
 #include "launch/module.h"
 #include "cache.h"
+#include "ompjit_debug.h"
+#include "ompjit_tune.h"
 
 static const char source[] =
     "#define N 100\n"
@@ -34,8 +36,8 @@ static ompjit_context *open_logging(ompjit_cache_mode mode)
     ompjit_context *ctx = NULL;
     ompjit_error err;
     o.devices = "host";
-    o.cache = mode;
-    o.cache_dir = folder;
+    o.cache.mode = mode;
+    o.cache.dir = folder;
     o.log = log_message;
     *last_log = 0;
     if (ompjit_context_create(&o, &ctx, &err))
@@ -79,7 +81,7 @@ static long run_fresh(const char *text, const ompjit_module_options *options,
 
 static void test_hit(void)
 {
-    ompjit_times times;
+    ompjit_times times = OMPJIT_TIMES_INIT;
     fresh_folder();
     ompjit_context *ctx = open_logging(OMPJIT_CACHE_DISK);
     ok(run(ctx, source, NULL, 1) == 5050, "compiled and run");
@@ -89,11 +91,12 @@ static void test_hit(void)
     ctx = open_logging(OMPJIT_CACHE_DISK);
     ok(run(ctx, source, NULL, 2) == 5150, "the same in a new context");
     ok(stats_of(ctx).hits_disk == 3 && !stats_of(ctx).misses, "three hits");
-    ompjit_context_times(ctx, &times);
-    ok(!times.count[OMPJIT_STAGE_FRONTEND] && !times.count[OMPJIT_STAGE_READ] &&
-           !times.count[OMPJIT_STAGE_OPTIMIZE] &&
-           !times.count[OMPJIT_STAGE_CODEGEN] &&
-           times.count[OMPJIT_STAGE_CACHE],
+    ompjit_context_times(ctx, &times, NULL);
+    ok(!times.stage[OMPJIT_STAGE_FRONTEND].count &&
+           !times.stage[OMPJIT_STAGE_READ].count &&
+           !times.stage[OMPJIT_STAGE_OPTIMIZE].count &&
+           !times.stage[OMPJIT_STAGE_CODEGEN].count &&
+           times.stage[OMPJIT_STAGE_CACHE].count,
        "no clang, no IR is read, nothing is generated");
     ompjit_context_destroy(ctx);
     ctx = open_logging(OMPJIT_CACHE_OFF);
@@ -108,14 +111,14 @@ static void test_keys(void)
 {
     static const char *const define[] = {"-DM=1"};
     ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     o.flags = define;
     o.nflags = 1;
     run_fresh(source, &o, &stats);
     ok(stats.misses == 1 && stats.hits_disk == 2,
        "another flag, the same IR: only the front end runs");
     o = (ompjit_module_options)OMPJIT_MODULE_OPTIONS_INIT;
-    o.opt_level = 2;
+    o.opt_level = OMPJIT_O1;
     run_fresh(source, &o, &stats);
     ok(stats.misses == 3, "another level of optimization is another image");
     run_fresh("long sum(long a) { return 1; }\n", NULL, &stats);
@@ -123,10 +126,10 @@ static void test_keys(void)
     ompjit_context *ctx = open_logging(OMPJIT_CACHE_DISK);
     ok(run(ctx, "long sum(long a) { int x; return __TIME__[0] > 0; }\n", NULL,
            1) == 1, "(a source that tells the time)");
-    ompjit_times times;
+    ompjit_times times = OMPJIT_TIMES_INIT;
     run(ctx, "long sum(long a) { int x; return __TIME__[0] > 0; }\n", NULL, 1);
-    ompjit_context_times(ctx, &times);
-    ok(times.count[OMPJIT_STAGE_FRONTEND] == 2,
+    ompjit_context_times(ctx, &times, NULL);
+    ok(times.stage[OMPJIT_STAGE_FRONTEND].count == 2,
        "one that tells the time is compiled each time");
     ompjit_context_destroy(ctx);
 }
@@ -136,7 +139,7 @@ static void test_warnings(void)
     static const char *const wall[] = {"-Wall"};
     static const char text[] = "long sum(long a) { int unused; return a; }\n";
     ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     char first[sizeof last_log];
     o.flags = wall;
     o.nflags = 1;
@@ -170,7 +173,7 @@ static void test_headers(void)
                                "long sum(long a) { return N; }\n";
     char dir[PATH_MAX + 8], header[PATH_MAX + 16], name[PATH_MAX + 16];
     ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     snprintf(dir, sizeof dir, "%s.src", folder);
     snprintf(header, sizeof header, "%s/n.h", dir);
     snprintf(name, sizeof name, "%s/p.c", dir);
@@ -203,7 +206,7 @@ static void test_folder(void)
     static const char text[] = "#include \"n.h\"\n"
                                "long sum(long a) { return N; }\n";
     char here[PATH_MAX], dir[2][PATH_MAX + 8];
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     if (!getcwd(here, sizeof here))
         return;
     long got[2] = {0};
@@ -249,7 +252,7 @@ static int spoil(const char *path, const struct stat *s, int type,
 
 static void test_damage(void)
 {
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     fresh_folder();
     run_fresh(source, NULL, &stats);
     nftw(folder, spoil, 16, FTW_PHYS);
@@ -281,7 +284,7 @@ static void test_ir(void)
         int64_t s = 0;
         ctx = open_logging(OMPJIT_CACHE_DISK);
         ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-        launch.specialize = 1;
+        launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
         ompjit_arg args[] = {
             {.type = OMPJIT_ARG_I64, .value.i64 = 3},
             {.type = OMPJIT_ARG_POINTER, .value.p = &s},
@@ -290,7 +293,7 @@ static void test_ir(void)
             !ompjit_module_from_ir(ctx, ir, size, NULL, 0, NULL, &mod, &err) &&
             !ompjit_module_kernel(mod, "sum", &kernel, &err) &&
             !ompjit_context_device(ctx, 0, &dev, &err);
-        ompjit_param_info first;
+        ompjit_param_info first = OMPJIT_PARAM_INFO_INIT;
         good = good && !ompjit_kernel_param(kernel, 0, &first, &err);
         if (good && first.is_pointer) {
             ompjit_arg swap = args[0];
@@ -318,7 +321,7 @@ static void test_ir(void)
 
 static void test_gpu(void)
 {
-    ompjit_resources res[2];
+    ompjit_resources res[2] = {OMPJIT_RESOURCES_INIT, OMPJIT_RESOURCES_INIT};
     ompjit_kernel *kernel;
     ompjit_module *mod;
     ompjit_error err;
@@ -392,7 +395,7 @@ static void test_export(void)
     void *bytes;
     size_t size;
     ompjit_error err;
-    ompjit_times times;
+    ompjit_times times = OMPJIT_TIMES_INIT;
     fresh_folder();
     ompjit_context *ctx = open_logging(OMPJIT_CACHE_MEMORY);
     run(ctx, source, NULL, 1);
@@ -405,9 +408,9 @@ static void test_export(void)
            run(ctx, source, NULL, 1) == 5050 &&
            stats_of(ctx).hits_memory == 3,
        "another imports, and runs");
-    ompjit_context_times(ctx, &times);
-    ok(!times.count[OMPJIT_STAGE_FRONTEND] &&
-           !times.count[OMPJIT_STAGE_CODEGEN], "and compiles nothing");
+    ompjit_context_times(ctx, &times, NULL);
+    ok(!times.stage[OMPJIT_STAGE_FRONTEND].count &&
+           !times.stage[OMPJIT_STAGE_CODEGEN].count, "and compiles nothing");
     ompjit_bytes_free(bytes);
     ompjit_context_destroy(ctx);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "ompjit.h"
+#include "ompjit_debug.h"
 #include "tap.h"
 
 static const char source[] =
@@ -23,6 +24,7 @@ static const char source[] =
 struct seen {
     unsigned n;
     ompjit_check_report last;
+    ompjit_check_access access, other;
     char text[1024], file[64], kernel[64];
 };
 
@@ -31,17 +33,21 @@ static void on_report(void *data, const ompjit_check_report *report)
     struct seen *seen = data;
     seen->n++;
     seen->last = *report;
+    seen->access = *report->access;
+    if (report->other)
+        seen->other = *report->other;
     snprintf(seen->text, sizeof seen->text, "%s", report->text);
-    snprintf(seen->file, sizeof seen->file, "%s", report->access.file);
+    snprintf(seen->file, sizeof seen->file, "%s", report->access->file);
     snprintf(seen->kernel, sizeof seen->kernel, "%s", report->kernel);
 }
 
 static void on_log(void *data, const char *message)
 {
     if (!strncmp(message, "check: ", 7))
-        on_report(data, &(ompjit_check_report){.text = message,
-                                               .kernel = "",
-                                               .access.file = ""});
+        on_report(data, &(ompjit_check_report){
+                            .text = message,
+                            .kernel = "",
+                            .access = &(ompjit_check_access){.file = ""}});
 }
 
 /* -------------------------------------------------------------- options */
@@ -50,7 +56,7 @@ static void refused(ompjit_context_options options, const char *words)
 {
     ompjit_context *ctx;
     ompjit_error err;
-    options.check = 1;
+    options.debug.check = 1;
     ok(ompjit_context_create(&options, &ctx, &err) == OMPJIT_ERR_INVALID,
        "a context that cannot check");
     ok_contains(err.text, words, "  says why");
@@ -90,10 +96,10 @@ static ompjit_status shift(ompjit_module *mod, ompjit_device *dev, int by,
                            void *x, void *y)
 {
     ompjit_arg args[] = {
-        {"n", OMPJIT_ARG_I32, {.i32 = N}},
-        {"by", OMPJIT_ARG_I32, {.i32 = by}},
-        {"x", OMPJIT_ARG_POINTER, {.p = x}},
-        {"y", OMPJIT_ARG_POINTER, {.p = y}},
+        ompjit_arg_i32("n", N),
+        ompjit_arg_i32("by", by),
+        ompjit_arg_pointer("x", x),
+        ompjit_arg_pointer("y", y),
     };
     return launch(mod, dev, "shift", args, 4);
 }
@@ -106,12 +112,12 @@ static void bounds(ompjit_module *mod, ompjit_device *dev, struct seen *seen,
     ok(seen->n == 1, "one report for the place");
     const ompjit_check_report *r = &seen->last;
     ok(r->kind == OMPJIT_CHECK_BOUNDS, "out of bounds");
-    ok(r->access.line == 4 && r->access.column && !r->access.write &&
-           r->access.size == 4,
+    ok(seen->access.line == 4 && seen->access.column && !seen->access.write &&
+           seen->access.bytes == 4,
        "  line, column, a read of 4 bytes");
     ok_string(seen->file, "shift.c", "  file");
     ok_string(seen->kernel, "shift", "  kernel");
-    ok(r->kernel_line == 2 && r->team == 0 && r->access.thread < 4,
+    ok(r->kernel_line == 2 && r->team == 0 && seen->access.thread < 4,
        "  its line, team and thread");
     ok_contains(seen->text, "a block of 256 bytes of device memory",
                 "  a text, with the block");
@@ -128,7 +134,7 @@ static void unmapped(ompjit_module *mod, ompjit_device *dev, struct seen *seen,
     float host[2 * N] = {0};
     unsigned before = seen->n;
     ok(!shift(mod, dev, 0, x, host) && seen->n == before + 1 &&
-           seen->last.kind == OMPJIT_CHECK_UNMAPPED && seen->last.access.write,
+           seen->last.kind == OMPJIT_CHECK_UNMAPPED && seen->access.write,
        "a pointer of the host's");
     ok(host[5] == 0, "  nothing was written there");
     ok(!shift(mod, dev, 0, NULL, y) &&
@@ -140,18 +146,17 @@ static void races(ompjit_module *mod, ompjit_device *dev, struct seen *seen,
                   void *x, void *s)
 {
     ompjit_arg args[] = {
-        {"n", OMPJIT_ARG_I32, {.i32 = N}},
-        {"x", OMPJIT_ARG_POINTER, {.p = x}},
-        {"s", OMPJIT_ARG_POINTER, {.p = s}},
+        ompjit_arg_i32("n", N),
+        ompjit_arg_pointer("x", x),
+        ompjit_arg_pointer("s", s),
     };
     unsigned before = seen->n;
     ok(!launch(mod, dev, "sum", args, 3) && seen->n == before + 1 &&
            seen->last.kind == OMPJIT_CHECK_RACE,
        "a race");
-    const ompjit_check_report *r = &seen->last;
-    ok(r->access.line == 9 && r->other.line == 9 &&
-           r->access.thread != r->other.thread &&
-           (r->access.write || r->other.write),
+    ok(seen->access.line == 9 && seen->other.line == 9 &&
+           seen->access.thread != seen->other.thread &&
+           (seen->access.write || seen->other.write),
        "  both accesses");
 }
 
@@ -220,9 +225,9 @@ static void session(bool logs)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
     ompjit_device *dev;
-    options.check = 1;
-    options.on_report = logs ? NULL : on_report;
-    options.on_report_data = &seen;
+    options.debug.check = 1;
+    options.debug.on_report = logs ? NULL : on_report;
+    options.debug.on_report_data = &seen;
     options.log = logs ? on_log : NULL;
     options.log_data = &seen;
     ok(!ompjit_context_create(&options, &ctx, NULL), "a context that checks");

@@ -5,6 +5,7 @@
  * change them.
  */
 #include "backend/backend.h"
+#include "ompjit_tune.h"
 #include "program.h"
 
 static const char source[] =
@@ -41,7 +42,7 @@ static void open_module(ompjit_specialize policy, ompjit_host_memory memory)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
     options.host_memory = memory;
-    options.specialize = policy;
+    options.specialize.mode = policy;
     open_program(&options, source);
 }
 
@@ -52,7 +53,7 @@ static int has_number(const char *name, const char *arch, const char *words)
 {
     static const float values[3] = {7.25f, 3, 5};
     ompjit_kernel *k = kernel(name);
-    ompjit_contents list[] = {{param(k, "c"), sizeof values, values}};
+    ompjit__contents list[] = {{param(k, "c"), sizeof values, values}};
     ompjit__image image = {0};
     ompjit__spec spec = {.kernel = mod->unit.kernels[k->index].symbol,
                          .threads = strcmp(arch, "host") ? 0 : 1,
@@ -133,7 +134,9 @@ static uint64_t builds(void)
 
 static int see(void *data, const ompjit_variant_info *v)
 {
-    *(uint64_t *)data |= v->contents;
+    for (unsigned i = 0; i < v->nparams; i++)
+        if (v->params[i].facts & OMPJIT_FOLD_CONTENTS)
+            *(uint64_t *)data |= UINT64_C(1) << i;
     return 0;
 }
 
@@ -187,21 +190,23 @@ static void policies(void)
 
 /* ---------------------------------------------------------------- launches */
 
-static ompjit_status launch(const ompjit_contents *list, uint32_t n,
-                            unsigned fold)
+/* With contents of the parameter `of`. */
+static ompjit_status launch(const char *of, const void *contents, uint64_t size,
+                            uint32_t fold)
 {
     static struct pair p = {2, 1};
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"c", OMPJIT_ARG_POINTER, {.p = c}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = y}},
-                         {"p", OMPJIT_ARG_POINTER, {.p = &p}}};
-    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    ompjit_arg args[] = {ompjit_arg_i32("n", N), ompjit_arg_pointer("c", c),
+                         ompjit_arg_pointer("x", x), ompjit_arg_pointer("y", y),
+                         ompjit_arg_pointer("p", &p)};
+    for (size_t i = 0; i < sizeof args / sizeof *args; i++)
+        if (!strcmp(args[i].name, of)) {
+            args[i].contents = contents;
+            args[i].bytes = size;
+        }
+    l.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     l.teams = 1;
-    l.fold = fold;
-    l.contents = list;
-    l.ncontents = n;
+    l.specialize.fold = fold;
     return ompjit_kernel_launch(kernel("conv"), dev, &l, args, 5, &err);
 }
 
@@ -211,25 +216,22 @@ static void launches(void)
     struct pair p = {2, 1};
     open_module(OMPJIT_SPECIALIZE_OFF, OMPJIT_HOST_MEMORY_SHARED);
     ompjit_kernel *k = kernel("conv");
-    ompjit_contents list[] = {{param(k, "c"), sizeof other, other}};
     fill(4);
-    ok(!launch(list, 1, 0) && right(9, p), "a launch runs what it is told");
+    ok(!launch("c", other, sizeof other, 0) && right(9, p),
+       "a launch runs what it is told");
     other[0] = 8;
-    ok(!launch(list, 1, 0) && right(8, p), "and other bytes are others");
-    ok(!launch(list, 1, OMPJIT_FOLD_TEAMS) && right(4, p),
+    ok(!launch("c", other, sizeof other, 0) && right(8, p),
+       "and other bytes are others");
+    ok(!launch("c", other, sizeof other, OMPJIT_FOLD_TEAMS) && right(4, p),
        "unless it is not to be folded");
     static const struct {
         const char *param;
-        uint32_t size, n;
-    } wrong[] = {{"n", 12, 1}, {"c", 0, 1}, {"c", OMPJIT_CONTENTS_MAX + 1, 1},
-                 {"nobody", 12, 1}, {"c", 12, 17}};
+        uint64_t size;
+    } wrong[] = {{"n", 12}, {"c", 0}, {"c", OMPJIT_CONTENTS_MAX + 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        list[0].param = param(k, wrong[i].param);
-        list[0].size = wrong[i].size;
-        ompjit_status st = launch(list, wrong[i].n, 0);
+        ompjit_status st = launch(wrong[i].param, other, wrong[i].size, 0);
         ok(st == OMPJIT_ERR_INVALID, "%s", err.text);
     }
-    ok(launch(NULL, 1, 0) == OMPJIT_ERR_INVALID, "no list");
     ompjit_status st = ompjit_kernel_fold_contents(k, "n", &err);
     ok(st == OMPJIT_ERR_INVALID, "%s", err.text);
     st = ompjit_kernel_fold_contents(k, "q", &err);

@@ -31,7 +31,7 @@ static ompjit_context *context(void)
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
     o.devices = "host";
-    o.cache = OMPJIT_CACHE_OFF;
+    o.cache.mode = OMPJIT_CACHE_OFF;
     return ompjit_context_create(&o, &ctx, &err) ? NULL : ctx;
 }
 
@@ -165,8 +165,8 @@ static void little_time(void)
     ompjit_module *mod;
     void (*f)(void) = NULL;
     o.devices = "host";
-    o.cache = OMPJIT_CACHE_OFF;
-    o.time_limit = 1;
+    o.cache.mode = OMPJIT_CACHE_OFF;
+    o.compiler.time_limit_ms = 1 * 1000;
     if (ompjit_context_create(&o, &ctx, &err))
         return;
     ompjit_status status =

@@ -166,7 +166,7 @@ static void open_context(ompjit_context **ctx, ompjit_module **mod)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_error err = {0};
     options.devices = test_device();
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.log = take_log;
     options.on_failure = note;
     setenv("OMPJIT_TEAMS", "2", 1);

@@ -116,7 +116,7 @@ static void arguments(void)
 {
     ompjit_context *ctx;
     ompjit_device *dev = NULL;
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     ompjit_error err = {0};
     void *p = NULL;
     char c = 0;
@@ -165,7 +165,7 @@ static void target_is(const char *arch, ompjit_assembler assembler,
 {
     ompjit_context *ctx;
     ompjit_device *dev;
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     char got[32];
     ompjit_format how;
     uint32_t ptx;

@@ -44,7 +44,7 @@ static inline ompjit_context *context_with(const char *devices,
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = devices;
-    options.assembler = assembler;
+    options.compiler.assembler = assembler;
     return context_of(options);
 }
 

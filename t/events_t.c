@@ -5,6 +5,7 @@
  */
 #include "cuda_work.h"
 #include "device/cuda/driver.h"
+#include "ompjit_graph.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -60,9 +61,9 @@ static ompjit_status grow(const struct gpu *g, ompjit_queue *queue, int say,
     launch.queue = queue;
     launch.teams = 2;
     launch.threads = 64;
-    ompjit_arg args[] = {{"p", OMPJIT_ARG_POINTER, {.p = g->p}},
-                         {"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"say", OMPJIT_ARG_I32, {.i32 = say}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("p", g->p),
+                         ompjit_arg_i32("n", N),
+                         ompjit_arg_i32("say", say)};
     return ompjit_kernel_launch(g->grow, g->dev, &launch, args, 3, err);
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "core/instruction_count.h"
+#include "ompjit_tune.h"
 #include "program.h"
 
 static const char source[] =
@@ -44,8 +45,8 @@ static void open_module(const char *record, int explain)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
-    options.record = record;
-    options.explain = explain;
+    options.specialize.record = record;
+    options.debug.explain = explain;
     options.log = take_log;
     told[0] = 0;
     open_program(&options, source);
@@ -126,12 +127,13 @@ static void counting(void)
 static void code_on(const char *arch)
 {
     ompjit_kernel *k = kernel("axpy");
-    ompjit_code before = OMPJIT_CODE_INIT, after = OMPJIT_CODE_INIT;
-    ompjit_code again = OMPJIT_CODE_INIT;
+    ompjit_resources before = OMPJIT_RESOURCES_INIT;
+    ompjit_resources after = OMPJIT_RESOURCES_INIT;
+    ompjit_resources again = OMPJIT_RESOURCES_INIT;
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_arg args[] = {{"a", OMPJIT_ARG_F64, {.f64 = 2}},
-                         {"n", OMPJIT_ARG_I32, {.i32 = 8}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = NULL}}};
+    ompjit_arg args[] = {ompjit_arg_f64("a", 2),
+                         ompjit_arg_i32("n", 8),
+                         ompjit_arg_pointer("x", NULL)};
     bool host = !strcmp(arch, "host");
     l.teams = 1;
     l.threads = host ? 1 : 128;
@@ -141,16 +143,16 @@ static void code_on(const char *arch)
         ok(1, "code on a GPU # SKIP %s", err.text);
         return;
     }
-    ok(!st && before.instructions > 8 && before.use.code > 32 &&
+    ok(!st && before.instructions > 8 && before.code > 32 &&
            (before.ptx > 8) == !host,
        "%s: %u instructions, %u of PTX, %u bytes", arch, before.instructions,
-       before.ptx, before.use.code);
+       before.ptx, before.code);
     st = ompjit_kernel_code(k, arch, &l, args, 3, &after, &err);
     ok(!st && after.instructions &&
            after.instructions < before.instructions &&
-           after.use.code < before.use.code,
+           after.code < before.code,
        "%s: %u where values are folded", arch, after.instructions);
-    l.fold = OMPJIT_FOLD_NOALIAS;
+    l.specialize.fold = OMPJIT_FOLD_NOALIAS;
     ok(!ompjit_kernel_code(k, arch, &l, args, 2, &again, &err) &&
            again.instructions == before.instructions,
        "%s: and the same where they are not", arch);
@@ -174,9 +176,9 @@ static void residents(void)
 
 static void code(void)
 {
-    ompjit_code c = OMPJIT_CODE_INIT;
-    ompjit_arg wrong = {"q", OMPJIT_ARG_I32, {.i32 = 8}};
-    ompjit_arg narrow = {"n", OMPJIT_ARG_I64, {.i64 = 8}};
+    ompjit_resources c = OMPJIT_RESOURCES_INIT;
+    ompjit_arg wrong = ompjit_arg_i32("q", 8);
+    ompjit_arg narrow = ompjit_arg_i64("n", 8);
     open_module(NULL, 0);
     code_on("host");
     code_on("sm_90");
@@ -199,12 +201,12 @@ static _Alignas(64) double x[N], y[N];
 static int launch(ompjit_specialize policy, double a)
 {
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = a}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    ompjit_arg args[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_f64("a", a),
+                         ompjit_arg_pointer("x", x),
+                         ompjit_arg_pointer("y", y)};
     l.teams = 2;
-    l.specialize = policy;
+    l.specialize.mode = policy;
     for (int i = 0; i < N; i++) {
         x[i] = i;
         y[i] = 1;
@@ -230,10 +232,13 @@ static int see(void *data, const ompjit_variant_info *v)
     s->n++;
     s->generic += v->generic != 0;
     s->two_teams += v->teams == 2;
-    if (v->device == dev && v->literals == (1u << a | 1u << n) &&
-        v->values[n] == N) {
+    unsigned literals = 0;
+    for (unsigned i = 0; i < v->nparams; i++)
+        literals += (v->params[i].facts & OMPJIT_FOLD_LITERALS) != 0;
+    if (v->device == dev && literals == 2 &&
+        v->params[a].facts & OMPJIT_FOLD_LITERALS && v->params[n].value == N) {
         s->folded++;
-        memcpy(&s->a, &v->values[a], sizeof s->a);
+        memcpy(&s->a, &v->params[a].value, sizeof s->a);
     }
     return s->n == 3;
 }

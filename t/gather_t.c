@@ -163,7 +163,7 @@ static ompjit_context *open_program(ompjit_module **mod)
     ompjit_context *ctx = NULL;
     ompjit_error err = {0};
     options.devices = test_device();
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.on_failure = note;
     if (ompjit_context_create(&options, &ctx, &err) ||

@@ -67,7 +67,7 @@ static void uses(void)
     options.devices = test_device();
     options.log = count;
     if (!strcmp(options.devices, "cuda") && emulated())
-        options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+        options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     if (!ok(!ompjit_context_create(&options, &ctx, &err) &&
                 !ompjit_module_from_c(ctx, source, NULL, &mod, &err),
             "a program: %s", err.text))

@@ -204,11 +204,11 @@ static void repeat(size_t row)
 
 static void set_args(void *p, void *result)
 {
-    scale_args[0] = (ompjit_arg){"p", OMPJIT_ARG_POINTER, {.p = p}};
-    scale_args[1] = (ompjit_arg){"a", OMPJIT_ARG_F32, {.f32 = 1}};
-    scale_args[2] = (ompjit_arg){"n", OMPJIT_ARG_I32, {.i32 = SIZE}};
+    scale_args[0] = ompjit_arg_pointer("p", p);
+    scale_args[1] = ompjit_arg_f32("a", 1);
+    scale_args[2] = ompjit_arg_i32("n", SIZE);
     sum_args[0] = scale_args[0];
-    sum_args[1] = (ompjit_arg){"t", OMPJIT_ARG_POINTER, {.p = result}};
+    sum_args[1] = ompjit_arg_pointer("t", result);
     sum_args[2] = scale_args[2];
 }
 

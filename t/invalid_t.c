@@ -6,6 +6,11 @@
  * t/abi_t.sh holds the table against the list of exported functions.
  */
 #include "ompjit.h"
+#include "ompjit_cache.h"
+#include "ompjit_debug.h"
+#include "ompjit_graph.h"
+#include "ompjit_rtl.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 static ompjit_context *ctx, *off;
@@ -54,15 +59,15 @@ static ompjit_status context_with(ompjit_assembler a, ompjit_host_memory h,
                                   ompjit_after_failure f)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
-    o.assembler = a;
+    o.compiler.assembler = a;
     o.host_memory = h;
-    o.specialize = s;
-    o.cache = c;
+    o.specialize.mode = s;
+    o.cache.mode = c;
     o.after_failure = f;
     return ompjit_context_create(&o, &new_context, &err);
 }
 
-static ompjit_status module_with(unsigned opt_level, unsigned nflags,
+static ompjit_status module_with(ompjit_opt_level opt_level, unsigned nflags,
                                  ompjit_cuda_compiler compiler)
 {
     ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
@@ -73,16 +78,29 @@ static ompjit_status module_with(unsigned opt_level, unsigned nflags,
 }
 
 static ompjit_status launch_with(size_t length, ompjit_specialize s,
-                                 unsigned fold, uint32_t ncontents,
-                                 uint32_t nsizes)
+                                 uint32_t fold)
 {
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
     l.size = length;
-    l.specialize = s;
-    l.fold = fold;
-    l.ncontents = ncontents;
-    l.nsizes = nsizes;
+    l.specialize.mode = s;
+    l.specialize.fold = fold;
     return ompjit_kernel_launch(k, dev, &l, args, nargs, &err);
+}
+
+/* With one argument, a pointer, that says this, too. */
+static ompjit_status launch_saying(ompjit_arg_type type, uint32_t flags,
+                                   uint64_t length, const void *contents)
+{
+    ompjit_arg own[sizeof args / sizeof *args];
+    unsigned at = 0;
+    memcpy(own, args, sizeof own);
+    while (own[at].type != OMPJIT_ARG_POINTER)
+        at++;
+    own[at].type = type;
+    own[at].flags = flags;
+    own[at].bytes = length;
+    own[at].contents = contents;
+    return ompjit_kernel_launch(k, dev, NULL, own, nargs, &err);
 }
 
 static ompjit_status launch_in(ompjit_queue *in, ompjit_device *on)
@@ -123,6 +141,9 @@ static void contexts(void)
     NO(context_with(0, 0, (ompjit_specialize)4, 0, 0));
     NO(context_with(0, 0, 0, (ompjit_cache_mode)4, 0));
     NO(context_with(0, 0, 0, 0, (ompjit_after_failure)3));
+    ompjit_times times = OMPJIT_TIMES_INIT;
+    NO(ompjit_context_times(NULL, &times, &err));
+    NO(ompjit_context_times(ctx, NULL, &err));
     NO(ompjit_context_failure(NULL, &err));
     NO(ompjit_context_profile(NULL, 0, &text, NULL, &err));
     NO(ompjit_context_profile(ctx, 0, NULL, NULL, &err));
@@ -136,7 +157,7 @@ static void contexts(void)
 
 static void devices(void)
 {
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     NO(ompjit_device_info_get(NULL, &info, &err));
     NO(ompjit_device_info_get(dev, NULL, &err));
     NO(ompjit_device_alloc(NULL, 8, &bytes, &err));
@@ -203,10 +224,12 @@ static void modules(void)
 
 static void kernels(void)
 {
-    ompjit_param_info param;
+    ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_param_state state = OMPJIT_PARAM_STATE_INIT;
-    ompjit_resources res;
-    ompjit_code code = OMPJIT_CODE_INIT;
+    ompjit_resources res = OMPJIT_RESOURCES_INIT;
+    NO(ompjit_kernel_info_get(NULL, &info, &err));
+    NO(ompjit_kernel_info_get(k, NULL, &err));
     NO(ompjit_kernel_param(NULL, 0, &param, &err));
     NO(ompjit_kernel_param(k, 0, NULL, &err));
     NO(ompjit_kernel_param(k, 99, &param, &err));
@@ -216,9 +239,9 @@ static void kernels(void)
     NO(ompjit_kernel_resources(NULL, "sm_90", &res, &err));
     NO(ompjit_kernel_resources(k, NULL, &res, &err));
     NO(ompjit_kernel_resources(k, "sm_90", NULL, &err));
-    NO(ompjit_kernel_code(NULL, "host", NULL, args, nargs, &code, &err));
-    NO(ompjit_kernel_code(k, NULL, NULL, args, nargs, &code, &err));
-    NO(ompjit_kernel_code(k, "host", NULL, NULL, nargs, &code, &err));
+    NO(ompjit_kernel_code(NULL, "host", NULL, args, nargs, &res, &err));
+    NO(ompjit_kernel_code(k, NULL, NULL, args, nargs, &res, &err));
+    NO(ompjit_kernel_code(k, "host", NULL, NULL, nargs, &res, &err));
     NO(ompjit_kernel_code(k, "host", NULL, args, nargs, NULL, &err));
     NO(ompjit_kernel_variants(NULL, each_variant, NULL, &err));
     NO(ompjit_kernel_variants(k, NULL, NULL, &err));
@@ -233,17 +256,21 @@ static void launches(void)
 {
     const size_t right = sizeof(ompjit_launch);
     const ompjit_region nowhere = {NULL, 100};
-    ompjit_launch_info last;
-    ompjit_tuned tuned;
+    ompjit_launch_info last = OMPJIT_LAUNCH_INFO_INIT;
+    ompjit_tuned tuned = OMPJIT_TUNED_INIT;
     NO(ompjit_kernel_launch(NULL, dev, NULL, args, nargs, &err));
     NO(ompjit_kernel_launch(k, NULL, NULL, args, nargs, &err));
     NO(ompjit_kernel_launch(k, dev, NULL, NULL, nargs, &err));
     NO(ompjit_kernel_launch(k, foreign, NULL, args, nargs, &err));
-    NO(launch_with(right - 1, 0, 0, 0, 0));
-    NO(launch_with(right, (ompjit_specialize)4, 0, 0, 0));
-    NO(launch_with(right, 0, OMPJIT_FOLD_ALL + 1, 0, 0));
-    NO(launch_with(right, 0, 0, 1, 0));
-    NO(launch_with(right, 0, 0, 0, 1));
+    NO(launch_with(0, 0, 0));
+    NO(launch_with(SIZE_MAX, 0, 0));
+    NO(launch_with(right, (ompjit_specialize)4, 0));
+    NO(launch_with(right, 0, OMPJIT_FOLD_ALL + 1));
+    NO(launch_saying((ompjit_arg_type)7, 0, 0, NULL));
+    NO(launch_saying((ompjit_arg_type)-1, 0, 0, NULL));
+    NO(launch_saying(OMPJIT_ARG_POINTER, 4, 0, NULL));
+    NO(launch_saying(OMPJIT_ARG_POINTER, 0, 0, data));
+    NO(launch_saying(OMPJIT_ARG_POINTER, 0, OMPJIT_CONTENTS_MAX + 1, data));
     NO(launch_in(queue2, dev));
     NO(launch_in(queue2, foreign));
     NO(ompjit_kernel_prepare(NULL, dev, NULL, args, nargs, &err));
@@ -345,7 +372,7 @@ static void events_and_graphs(void)
 
 static void numbers(void)
 {
-    const ompjit_resources use = {0};
+    const ompjit_resources use = OMPJIT_RESOURCES_INIT;
     ompjit_arch_info arch = OMPJIT_ARCH_INFO_INIT, no_size = {0};
     ompjit_occupancy occupancy = OMPJIT_OCCUPANCY_INIT, empty = {0};
     ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT, no_row = {0};
@@ -364,6 +391,9 @@ static void numbers(void)
 
 static void caches(void)
 {
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
+    NO(ompjit_cache_stats_get(NULL, &stats, &err));
+    NO(ompjit_cache_stats_get(ctx, NULL, &err));
     NO(ompjit_cache_walk(NULL, "", each_entry, NULL, &err));
     NO(ompjit_cache_walk(ctx, NULL, each_entry, NULL, &err));
     NO(ompjit_cache_walk(ctx, "", NULL, NULL, &err));
@@ -380,19 +410,10 @@ static void caches(void)
 /* Without a status. */
 static void quiet(void)
 {
-    ompjit_times times = {.ns = {1}};
-    ompjit_cache_stats stats = {.hits_memory = 1};
-    ompjit_kernel_info info = {.nparams = 1};
-    ompjit_context_times(NULL, &times);
-    ompjit_context_times(ctx, NULL);
-    ok(!times.ns[0], "no context's times are 0");
-    ompjit_cache_stats_get(NULL, &stats);
-    ompjit_cache_stats_get(ctx, NULL);
-    ompjit_cache_stats_get(off, &stats);
-    ok(!stats.hits_memory, "no cache's numbers are 0");
-    ompjit_kernel_info_get(NULL, &info);
-    ompjit_kernel_info_get(k, NULL);
-    ok(!info.nparams && !*info.symbol, "no kernel's info is 0");
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
+    stats.hits_memory = 1;
+    ok(!ompjit_cache_stats_get(off, &stats, NULL) && !stats.hits_memory,
+       "no cache's numbers are 0");
     ok(!ompjit_cache_path(NULL) && !ompjit_cache_path(off), "no cache's path");
     ok(!ompjit_module_kernel_count(NULL), "no module has no kernels");
     ok(!ompjit_module_kernel_at(NULL, 0) && !ompjit_module_kernel_at(mod, 99),
@@ -429,16 +450,16 @@ static void set_up(void)
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     o.devices = "host";
     must(ompjit_context_create(&o, &ctx, &err));
-    o.cache = OMPJIT_CACHE_OFF;
+    o.cache.mode = OMPJIT_CACHE_OFF;
     must(ompjit_context_create(&o, &off, &err));
     must(ompjit_context_device(ctx, 0, &dev, &err));
     must(ompjit_context_device(off, 0, &foreign, &err));
     must(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
     must(ompjit_module_kernel(mod, "f", &k, &err));
-    ompjit_kernel_info info;
-    ompjit_kernel_info_get(k, &info);
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_kernel_info_get(k, &info, NULL);
     for (nargs = 0; nargs < info.nparams; nargs++) {
-        ompjit_param_info p;
+        ompjit_param_info p = OMPJIT_PARAM_INFO_INIT;
         must(ompjit_kernel_param(k, nargs, &p, &err));
         args[nargs] = p.is_pointer ? (ompjit_arg){.value.p = data}
                                    : (ompjit_arg){.type = OMPJIT_ARG_I32,

@@ -187,7 +187,7 @@ static void test_v21(void)
     ompjit__unit unit, again;
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     options.name = "loop.ll";
-    options.opt_level = 1;
+    options.opt_level = OMPJIT_O0;
     if (ok(!ompjit__frontend_ir(ctx, device.data, device.size, NULL, 0,
                                 &options, &unit, &err),
            "21: read")) {

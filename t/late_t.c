@@ -11,6 +11,7 @@
 #include "cuda_work.h"
 #include "device/cuda/driver.h"
 #include "mapping/construct.h"
+#include "ompjit_graph.h"
 #include "ptxi.h"
 
 enum { LONG = 1 << 18, BYTES = LONG * sizeof(int) };
@@ -48,7 +49,7 @@ static ompjit_context *open_device(ompjit_device **dev)
     ompjit_context *ctx = NULL;
     ompjit_error err = {0};
     options.devices = "cuda";
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     if (ompjit_context_create(&options, &ctx, &err) ||
         ompjit_context_device(ctx, 0, dev, &err) ||
         ompjit__device_ready(*dev, &err)) {

@@ -3,6 +3,8 @@
  * geometries, specialization, functions, formats; and each way to get it wrong.
  */
 #include "ompjit.h"
+#include "ompjit_debug.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 static const char source[] =
@@ -88,7 +90,7 @@ static void geometries(void)
         ompjit_launch launch = OMPJIT_LAUNCH_INIT;
         launch.teams = rows[r].teams;
         launch.threads = rows[r].threads;
-        launch.specialize = rows[r].specialize;
+        launch.specialize.mode = rows[r].specialize;
         for (int i = 0; i < N; i++) {
             x[i] = (float)i;
             y[i] = 1;
@@ -101,7 +103,7 @@ static void geometries(void)
            rows[r].teams, rows[r].threads,
            rows[r].specialize ? ", specialized" : "", wrong,
            status ? err.text : "");
-        ompjit_launch_info info;
+        ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
         ompjit_kernel *k;
         ok(!ompjit_module_kernel(mod, "saxpy", &k, &err) &&
                !ompjit_kernel_last_launch(k, dev, &info, &err) &&
@@ -148,8 +150,8 @@ static void functions(void)
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     launch.threads = 4;
     ompjit_arg arg = {.type = OMPJIT_ARG_POINTER, .value.p = &a};
-    ompjit_kernel_info info;
-    ompjit_kernel_info_get(k, &info);
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_kernel_info_get(k, &info, NULL);
     if (info.max_threads && info.max_threads < 4)
         launch.threads = 0;
     ompjit_status status =
@@ -344,7 +346,7 @@ static void formats(void)
 int main(void)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
-    o.profile = 1;
+    o.debug.profile = 1;
     o.devices = "host";
     if (ompjit_context_create(&o, &ctx, &err) ||
         ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
@@ -359,11 +361,11 @@ int main(void)
     bad_names();
     bad_modules();
     formats();
-    ompjit_times times;
-    ompjit_context_times(ctx, &times);
-    ok(times.count[OMPJIT_STAGE_FRONTEND] >= 2 &&
-           times.ns[OMPJIT_STAGE_CODEGEN] > 0 &&
-           times.count[OMPJIT_STAGE_LAUNCH] > 10,
+    ompjit_times times = OMPJIT_TIMES_INIT;
+    ompjit_context_times(ctx, &times, NULL);
+    ok(times.stage[OMPJIT_STAGE_FRONTEND].count >= 2 &&
+           times.stage[OMPJIT_STAGE_CODEGEN].ns > 0 &&
+           times.stage[OMPJIT_STAGE_LAUNCH].count > 10,
        "the stages were timed");
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);

@@ -138,12 +138,12 @@ static void open_program(struct program *p, const char *text)
     static const char *const flags[] = {"-fopenmp-version=51"};
     ompjit_error err = {0};
     options.devices = test_device();
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.log = take_log;
     options.on_failure = note;
-    options.cache = OMPJIT_CACHE_DISK;
-    options.cache_dir = folder;
+    options.cache.mode = OMPJIT_CACHE_DISK;
+    options.cache.dir = folder;
     module.flags = flags;
     module.nflags = OMPJIT__COUNT(flags);
     first = (ompjit_error){0};

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "cache.h"
+#include "ompjit_tune.h"
 
 static const char source[] =
     "void daxpy(long n, double a, const double *x, double *y) {\n"
@@ -29,9 +30,9 @@ static bool open_library(struct library *l, unsigned cap)
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_error err;
     o.devices = "host";
-    o.cache = OMPJIT_CACHE_DISK;
-    o.cache_dir = folder;
-    o.max_variants = cap;
+    o.cache.mode = OMPJIT_CACHE_DISK;
+    o.cache.dir = folder;
+    o.specialize.max_variants = cap;
     if (!ompjit_context_create(&o, &l->ctx, &err) &&
         !ompjit_context_device(l->ctx, 0, &l->dev, &err) &&
         !ompjit_module_from_c(l->ctx, source, NULL, &l->mod, &err) &&
@@ -48,12 +49,12 @@ static bool run_variant(struct library *l, int i)
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_error err;
     launch.teams = launch.threads = 1;
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
-    launch.fold = OMPJIT_FOLD_LITERALS;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I64, {.i64 = 1}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = i}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = &x}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = &y}}};
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.fold = OMPJIT_FOLD_LITERALS;
+    ompjit_arg args[] = {ompjit_arg_i64("n", 1),
+                         ompjit_arg_f64("a", i),
+                         ompjit_arg_pointer("x", &x),
+                         ompjit_arg_pointer("y", &y)};
     if (ompjit_kernel_launch(l->kernel, l->dev, &launch, args, 4, &err)) {
         fprintf(stderr, "# %s\n", err.text);
         return false;

@@ -400,19 +400,19 @@ static ompjit_status launch(ompjit_context *ctx, ompjit_module *mod,
     ompjit_device *dev;
     ompjit_kernel *k;
     ompjit_arg args[8];
-    ompjit_kernel_info info;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_status status = ompjit_context_device(ctx, 0, &dev, err);
     if (!status)
         status = ompjit_module_kernel(mod, name, &k, err);
     if (status)
         return status;
-    ompjit_kernel_info_get(k, &info);
+    ompjit_kernel_info_get(k, &info, NULL);
     for (unsigned i = 0; i < info.nparams && i < 8; i++) {
-        ompjit_param_info p;
+        ompjit_param_info p = OMPJIT_PARAM_INFO_INIT;
         ompjit_kernel_param(k, i, &p, err);
         args[i] = p.is_pointer
                       ? (ompjit_arg){.type = OMPJIT_ARG_POINTER, .value.p = x}
-                      : (ompjit_arg){.type = p.size == 8 ? OMPJIT_ARG_I64
+                      : (ompjit_arg){.type = p.bytes == 8 ? OMPJIT_ARG_I64
                                                          : OMPJIT_ARG_I32,
                                      .value.i64 = N};
     }
@@ -486,7 +486,7 @@ static int attempt(const struct row *row)
     ompjit_context *ctx;
     ompjit_module *mod;
     options.devices = "host";
-    options.run_limit_ms = row->limit_ms;
+    options.time_limit_ms = row->limit_ms;
     mo.name = row->cpp ? "bad.cpp" : "bad.c";
     snprintf(source, sizeof source, "%s%s%s%s",
              row->cpp ? "extern \"C\" {\n" : "", row->source, good,

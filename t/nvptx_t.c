@@ -6,6 +6,7 @@
 #include "backend/nvptx/assemble.h"
 #include "backend/cuda/nvrtc.h"
 #include "gpu_ir.h"
+#include "ompjit_tune.h"
 
 /* ---------------------------------------------------- the architectures */
 

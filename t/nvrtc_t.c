@@ -80,16 +80,16 @@ static void description(void)
 {
     struct work w = {.how = "description"};
     ompjit_kernel *k;
-    ompjit_kernel_info info = {.name = ""};
-    ompjit_param_info param = {.name = ""};
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
     open_work(&w, "host", OMPJIT_CUDA_COMPILER_AUTO);
     ok(!ompjit_module_kernel(w.mod, "vadd", &k, &err), "a kernel by its name");
-    ompjit_kernel_info_get(k, &info);
+    ompjit_kernel_info_get(k, &info, NULL);
     ok(info.nparams == 4 && info.max_threads == 256 &&
            info.mode == OMPJIT_MODE_BARE,
        "its launch bounds and parameters");
     ok_string(info.symbol, "_Z4vaddifPKfPf", "its symbol");
-    ok(!ompjit_kernel_param(k, 1, &param, &err) && param.size == 4 &&
+    ok(!ompjit_kernel_param(k, 1, &param, &err) && param.bytes == 4 &&
            !param.is_pointer && !strcmp(param.name, "a"),
        "a parameter's name and size");
     ok(!ompjit_kernel_param(k, 3, &param, &err) && param.is_pointer,
@@ -162,7 +162,8 @@ static void code_of_box(void)
 {
     struct work w = {.how = "code"};
     ompjit_kernel *k = NULL;
-    ompjit_code line = OMPJIT_CODE_INIT, box = OMPJIT_CODE_INIT;
+    ompjit_resources line = OMPJIT_RESOURCES_INIT;
+    ompjit_resources box = OMPJIT_RESOURCES_INIT;
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
     l.teams = 1;
     l.threads = 4;
@@ -235,6 +236,8 @@ static const struct {
 #define CALLBACK(function, argument, type, flags) \
     {#function, type, flags, argument},
 #include "table/llvm/callback.def"
+#include "ompjit_rtl.h"
+#include "ompjit_tune.h"
 };
 
 /* A function of the type that argument `argument` of `function` has to have,
@@ -562,12 +565,12 @@ static void headers_of_cuda(void)
     ok(!module_of(ctx, source, OMPJIT_CUDA_COMPILER_AUTO, &mod),
        "a source with headers of CUDA: %s", err.text);
     ompjit_kernel *k = ompjit_module_kernel_at(mod, 0);
-    ompjit_resources r;
-    ompjit_param_info p = {0}, n = {0};
+    ompjit_resources r = OMPJIT_RESOURCES_INIT;
+    ompjit_param_info p = OMPJIT_PARAM_INFO_INIT, n = OMPJIT_PARAM_INFO_INIT;
     ok(!ompjit_kernel_resources(k, "sm_90", &r, &err) && r.registers,
        "has a cubin: %s", err.text);
     ok(!ompjit_kernel_param(k, 0, &p, &err) && p.is_pointer &&
-           !ompjit_kernel_param(k, 1, &n, &err) && n.size == 4 &&
+           !ompjit_kernel_param(k, 1, &n, &err) && n.bytes == 4 &&
            !n.is_pointer,
        "and parameters");
     ompjit_launch l = OMPJIT_LAUNCH_INIT;

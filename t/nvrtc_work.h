@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 static ompjit_error err;
@@ -101,9 +102,9 @@ static inline bool launch(struct work *w, const char *name, ompjit_launch l,
                           const struct buffer *buffers)
 {
     ompjit_kernel *kernel;
-    ompjit_launch_info info = {0};
+    ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
     l.size = sizeof l;
-    l.specialize = w->specialize;
+    l.specialize.mode = w->specialize;
     ompjit_status s = ompjit_module_kernel(w->mod, name, &kernel, &err);
     if (!s)
         s = run_on(w, kernel, &l, args, nargs, buffers);

@@ -8,6 +8,7 @@
 
 #include "core/arch.h"
 #include "core/core.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 static ompjit_error err;
@@ -15,7 +16,9 @@ static ompjit_error err;
 static ompjit_occupancy of(const char *arch, uint32_t registers,
                            uint32_t shared, uint32_t threads)
 {
-    ompjit_resources use = {.registers = registers, .shared_static = shared};
+    ompjit_resources use = {.size = sizeof use,
+                            .registers = registers,
+                            .shared_static = shared};
     ompjit_occupancy o = OMPJIT_OCCUPANCY_INIT;
     if (ompjit_occupancy_get(arch, &use, threads, 0, &o, &err))
         o.teams = UINT_MAX;
@@ -59,7 +62,7 @@ static void known(void)
 
 static void arguments(void)
 {
-    ompjit_resources use = {0};
+    ompjit_resources use = OMPJIT_RESOURCES_INIT;
     ompjit_occupancy o = OMPJIT_OCCUPANCY_INIT;
     ompjit_arch_info info = OMPJIT_ARCH_INFO_INIT;
     for (size_t i = 0; ompjit__arch_at(i); i++)

@@ -51,12 +51,12 @@ static void types(const char *of, bool ordered)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(wanted); i++) {
         ompjit_kernel *k = kernel(wanted[i].kernel);
-        ompjit_param_info p = {0};
+        ompjit_param_info p = OMPJIT_PARAM_INFO_INIT;
         bool known = !ompjit_kernel_param(k, param(k, wanted[i].name), &p, &err);
         char type = p.is_pointer ? POINTER : p.is_float ? FLOAT : INTEGER;
-        ok(known && type == wanted[i].type && p.size == wanted[i].size,
+        ok(known && type == wanted[i].type && p.bytes == wanted[i].size,
            "%s: %s of %s: '%c' of %u bytes", of, wanted[i].name,
-           wanted[i].kernel, type, p.size);
+           wanted[i].kernel, type, p.bytes);
         if (ordered && wanted[i].order != ANY_ORDER)
             ok(p.source_order == wanted[i].order, "  declared as number %u",
                p.source_order);
@@ -100,13 +100,13 @@ static void device_ir(void)
     ompjit_module *whole = mod;
     must(ompjit_module_emit(whole, OMPJIT_FORMAT_LL, NULL, &ir, &size, &err));
     must(ompjit_module_from_ir(ctx, ir, size, NULL, 0, NULL, &mod, &err));
-    ompjit_param_info p;
+    ompjit_param_info p = OMPJIT_PARAM_INFO_INIT;
     ompjit_kernel *k = kernel("all");
     ok(!ompjit_kernel_param(k, param(k, "w"), &p, &err) && p.is_float &&
-           p.size == 4,
+           p.bytes == 4,
        "device IR alone: a float");
     ok(!ompjit_kernel_param(k, param(k, "n"), &p, &err) && !p.is_float &&
-           p.size == 4,
+           p.bytes == 4,
        "an integer");
     ok(!ompjit_kernel_param(k, 3, &p, &err) && p.source_order == 3,
        "the kernel's order");

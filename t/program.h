@@ -46,7 +46,7 @@ static inline ompjit_kernel *kernel(const char *name)
 /* As many as there are: the kernel has none of that name. */
 static inline unsigned param(ompjit_kernel *k, const char *name)
 {
-    ompjit_param_info info;
+    ompjit_param_info info = OMPJIT_PARAM_INFO_INIT;
     unsigned i = 0;
     while (!ompjit_kernel_param(k, i, &info, NULL) && strcmp(info.name, name))
         i++;

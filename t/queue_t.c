@@ -6,6 +6,8 @@
 #include "api/queue.h"
 #include "cuda_work.h"
 #include "device/cuda/driver.h"
+#include "ompjit_graph.h"
+#include "ompjit_tune.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -36,8 +38,8 @@ static void open_with(struct gpu *g, unsigned max_variants)
     ompjit_error err = {0};
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = on_gpu ? "cuda" : "host";
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
-    options.max_variants = max_variants;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.specialize.max_variants = max_variants;
     g->ctx = context_of(options);
     bool done = !ompjit_context_device(g->ctx, 0, &g->dev, &err) &&
                 !ompjit_module_from_c(g->ctx, source, NULL, &g->mod, &err) &&
@@ -72,9 +74,9 @@ static void close_all(struct gpu *g)
 /* p = a * p + 1 */
 static void scale_args(const struct gpu *g, float a, ompjit_arg args[3])
 {
-    args[0] = (ompjit_arg){"p", OMPJIT_ARG_POINTER, {.p = g->p}};
-    args[1] = (ompjit_arg){"a", OMPJIT_ARG_F32, {.f32 = a}};
-    args[2] = (ompjit_arg){"n", OMPJIT_ARG_I32, {.i32 = N}};
+    args[0] = ompjit_arg_pointer("p", g->p);
+    args[1] = ompjit_arg_f32("a", a);
+    args[2] = ompjit_arg_i32("n", N);
 }
 
 static ompjit_launch in_queue(ompjit_queue *queue)
@@ -99,9 +101,9 @@ static ompjit_status start_sum(const struct gpu *g, ompjit_queue *queue,
                                ompjit_error *err)
 {
     ompjit_launch launch = in_queue(queue);
-    ompjit_arg args[] = {{"p", OMPJIT_ARG_POINTER, {.p = g->p}},
-                         {"t", OMPJIT_ARG_POINTER, {.p = g->t}},
-                         {"n", OMPJIT_ARG_I32, {.i32 = N}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("p", g->p),
+                         ompjit_arg_pointer("t", g->t),
+                         ompjit_arg_i32("n", N)};
     return ompjit_kernel_launch(g->sum, g->dev, &launch, args, 3, err);
 }
 
@@ -198,7 +200,7 @@ static void bound(const struct gpu *g)
     ompjit_bound *b;
     ompjit_arg args[3];
     ompjit_launch launch = in_queue(NULL);
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     scale_args(g, 2, args);
     ok(!ompjit_queue_create(g->dev, &queue, &err) &&
            !ompjit_kernel_bind(g->scale, g->dev, &launch, args, 3, &b, &err) &&
@@ -285,7 +287,7 @@ static ompjit_status run_special(const struct gpu *g, float a,
     ompjit_launch launch = in_queue(NULL);
     ompjit_arg args[3];
     scale_args(g, a, args);
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     return ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, err);
 }
 
@@ -302,7 +304,7 @@ static void graph_of_evicted(void)
     ompjit_launch launch = in_queue(NULL);
     ompjit_variant_stats stats = OMPJIT_VARIANT_STATS_INIT;
     open_with(&g, 1);
-    launch.specialize = OMPJIT_SPECIALIZE_NOW;
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     scale_args(&g, 2, args);
     ok(!ompjit_queue_create(g.dev, &queue, &err) &&
            !run_special(&g, 9, &err) &&

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "ompjit_tune.h"
 #include "program.h"
 
 static const char source[] =
@@ -35,8 +36,8 @@ static void open_module(ompjit_specialize policy, const char *to)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
     options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
-    options.specialize = policy;
-    options.record = to;
+    options.specialize.mode = policy;
+    options.specialize.record = to;
     open_program(&options, source);
 }
 
@@ -78,39 +79,35 @@ static void code(void)
 /* The coefficient can be read before the condition is known. */
 static void fewer_instructions(void)
 {
+    enum { AMOUNT, X, C, Y, ARGS };
     ompjit_kernel *k = kernel("steps");
-    uint64_t sizes[64] = {0};
-    ompjit_code without = OMPJIT_CODE_INIT, with = OMPJIT_CODE_INIT;
+    ompjit_resources without = OMPJIT_RESOURCES_INIT;
+    ompjit_resources with = OMPJIT_RESOURCES_INIT;
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-    ompjit_arg n[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                      {"x", OMPJIT_ARG_POINTER, {.p = NULL}}, /* aligned */
-                      {"c", OMPJIT_ARG_POINTER, {.p = NULL}},
-                      {"y", OMPJIT_ARG_POINTER, {.p = NULL}}};
+    ompjit_arg args[ARGS] = {ompjit_arg_i32("n", N),
+                             ompjit_arg_pointer("x", NULL), /* aligned */
+                             ompjit_arg_pointer("c", NULL),
+                             ompjit_arg_pointer("y", NULL)};
     launch.teams = 8;
     launch.threads = 128;
-    launch.noalias = ~UINT64_C(0) >> (64 - mod->unit.kernels[k->index].nparams);
+    for (int i = X; i < ARGS; i++)
+        args[i].flags = OMPJIT_ARG_NOALIAS;
     ompjit_status st =
-        ompjit_kernel_code(k, "sm_90", &launch, n, 4, &without, &err);
-    launch.sizes = sizes;
-    launch.nsizes = mod->unit.kernels[k->index].nparams;
-    sizes[param(k, "x")] = sizes[param(k, "y")] = 8 * N;
-    sizes[param(k, "c")] = 32;
+        ompjit_kernel_code(k, "sm_90", &launch, args, ARGS, &without, &err);
+    args[X].bytes = args[Y].bytes = 8 * N;
+    args[C].bytes = 32;
     if (!st)
-        st = ompjit_kernel_code(k, "sm_90", &launch, n, 4, &with, &err);
+        st = ompjit_kernel_code(k, "sm_90", &launch, args, ARGS, &with, &err);
     if (st == OMPJIT_ERR_UNAVAILABLE)
         printf("# skipped: no assembler on this machine\n");
     else
         ok(!st && with.ptx < without.ptx, "%u PTX instructions, %u without",
            with.ptx, without.ptx);
-    sizes[param(k, "n")] = 4;
-    ok(ompjit_kernel_code(k, "sm_90", &launch, n, 4, &with, &err) ==
+    args[AMOUNT].bytes = 4;
+    ok(ompjit_kernel_code(k, "sm_90", &launch, args, ARGS, &with, &err) ==
            OMPJIT_ERR_INVALID,
        "of a number no size is taken");
-    ok_contains(err.text, "that are no pointers", "and the error says so");
-    launch.nsizes = 64;
-    ok(ompjit_kernel_code(k, "sm_90", &launch, n, 4, &with, &err) ==
-           OMPJIT_ERR_INVALID,
-       "nor more sizes than parameters");
+    ok_contains(err.text, "which is no pointer", "and the error says so");
 }
 
 /* --------------------------------------------------------------- variants */
@@ -125,8 +122,9 @@ struct found {
 static int look(void *data, const ompjit_variant_info *info)
 {
     struct found *f = data;
-    if (!info->generic && !f->special++ && info->sized >> f->param & 1)
-        f->size = info->values[f->param];
+    const ompjit_variant_param *p = &info->params[f->param];
+    if (!info->generic && !f->special++ && p->facts & OMPJIT_FOLD_SIZES)
+        f->size = p->bytes;
     return 0;
 }
 

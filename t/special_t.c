@@ -12,6 +12,7 @@
 #include "core/instruction_count.h"
 #include "loader/jit.h"
 #include "core/template.h"
+#include "ompjit_debug.h"
 #include "tap.h"
 
 static const char source[] =
@@ -267,15 +268,15 @@ static void templates(void)
     ompjit__spec spec = {.kernel = axpby->symbol, .threads = 1};
     ompjit__spec unknown = {.kernel = "nobody", .threads = 1};
     ompjit__image image;
-    ompjit_times before, after;
-    ompjit_context_times(ctx, &before);
+    ompjit_times before = OMPJIT_TIMES_INIT, after = OMPJIT_TIMES_INIT;
+    ompjit_context_times(ctx, &before, NULL);
     for (spec.teams = 1; spec.teams < 5; spec.teams++)
         if (!ompjit__build(&ctx->compiler, &mod->unit, "host",
                            OMPJIT_FORMAT_OBJECT, &spec,
                            &image, &err))
             ompjit__image_free(&image);
-    ompjit_context_times(ctx, &after);
-    ok(after.count[OMPJIT_STAGE_LINK] == before.count[OMPJIT_STAGE_LINK],
+    ompjit_context_times(ctx, &after, NULL);
+    ok(after.stage[OMPJIT_STAGE_LINK].count == before.stage[OMPJIT_STAGE_LINK].count,
        "four more variants: the runtime is not linked again");
     ok(ompjit__build(&ctx->compiler, &mod->unit, "host", OMPJIT_FORMAT_OBJECT,
                      &unknown,

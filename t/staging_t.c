@@ -6,6 +6,7 @@
  */
 #include "cuda_work.h"
 #include "device/cuda/cuda.h"
+#include "ompjit_graph.h"
 #include "ptxi.h"
 
 enum { KB = 1024, MOST = 5 * 1024 * KB + 12, HALF = 1024 * KB };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "table/rows.h"
+#include "ompjit_rtl.h"
 #include "tap.h"
 #include "tool/table.h"
 

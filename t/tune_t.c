@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "ompjit_tune.h"
 #include "program.h"
 
 static const char source[] =
@@ -58,19 +59,20 @@ static void open_module(int tune, ompjit_host_memory memory, int cache)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
-    options.tune = tune;
+    options.specialize.tune = tune;
     options.host_memory = memory;
     options.log = take_log;
-    options.cache = cache ? OMPJIT_CACHE_DISK : OMPJIT_CACHE_OFF;
-    options.cache_dir = folder;
+    options.cache.mode = cache ? OMPJIT_CACHE_DISK : OMPJIT_CACHE_OFF;
+    options.cache.dir = folder;
     told[0] = 0;
     open_program(&options, source);
 }
 
 /* ---------------------------------------------------------- explicit calls */
 
-static const ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                                  {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+static const ompjit_arg args[] = {
+    {.name = "n", .type = OMPJIT_ARG_I32, .value.i32 = N},
+    {.name = "y", .type = OMPJIT_ARG_POINTER, .value.p = y}};
 
 static ompjit_status tune(uint64_t tripcount, uint32_t teams,
                           const ompjit_geometry *tries, unsigned ntries,
@@ -93,7 +95,7 @@ static ompjit_status tune(uint64_t tripcount, uint32_t teams,
 static uint32_t teams_of(uint64_t tripcount)
 {
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_launch_info info = {0};
+    ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
     l.tripcount = tripcount;
     if (ompjit_kernel_launch(kernel("step"), dev, &l, args, 2, &err) ||
         ompjit_kernel_last_launch(kernel("step"), dev, &info, &err))
@@ -115,7 +117,7 @@ static void explicit_calls(void)
     static const ompjit_geometry tries[] = {{77, 0}, {78, 0}};
     static const ompjit_geometry bad[] = {{1, 100000}};
     static const ompjit_geometry absurd[] = {{1u << 31, 0}};
-    ompjit_tuned r = {0}, again = {0};
+    ompjit_tuned r = OMPJIT_TUNED_INIT, again = OMPJIT_TUNED_INIT;
     memset(y, 0, sizeof y);
     open_module(0, OMPJIT_HOST_MEMORY_SHARED, 1);
     uint32_t usual = teams_of(N);
@@ -155,7 +157,7 @@ static void explicit_calls(void)
 /* In another context: what the first one found. */
 static void remembered(void)
 {
-    ompjit_tuned r;
+    ompjit_tuned r = OMPJIT_TUNED_INIT;
     open_module(0, OMPJIT_HOST_MEMORY_SHARED, 1);
     ok(!ompjit_kernel_tuned(kernel("step"), dev, 600, &r, &err) && r.ns &&
            !r.tried, "found on disk: %u teams", r.teams);
@@ -172,7 +174,7 @@ static void remembered(void)
 static void used(void)
 {
     static const ompjit_geometry tries[] = {{7, 0}};
-    ompjit_tuned r = {0};
+    ompjit_tuned r = OMPJIT_TUNED_INIT;
     memset(y, 0, sizeof y);
     setenv("OMPJIT_TEAMS", "3", 1);
     open_module(0, OMPJIT_HOST_MEMORY_SHARED, 0);
@@ -197,7 +199,7 @@ static void *function(const char *name)
 
 static int is_tuned(const char *name, uint64_t tripcount)
 {
-    ompjit_tuned r;
+    ompjit_tuned r = OMPJIT_TUNED_INIT;
     return !ompjit_kernel_tuned(kernel(name), dev, tripcount, &r, &err) &&
            r.tried > 1;
 }

@@ -7,6 +7,7 @@
  */
 #include "cuda_work.h"
 #include "device/cuda/driver.h"
+#include "ompjit_graph.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -88,7 +89,7 @@ static void open_all(struct gpu *g)
     ompjit_error err = {0};
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = on_gpu ? "cuda" : "host";
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.host_memory = shares ? OMPJIT_HOST_MEMORY_SHARED
                                  : OMPJIT_HOST_MEMORY_SEPARATE;
     options.on_failure = note;
@@ -127,8 +128,8 @@ static ompjit_status start_step(const struct gpu *g, ompjit_error *err)
     ompjit_status status = ompjit_device_mapped(g->dev, data, &there, err);
     if (status)
         return status;
-    ompjit_arg args[] = {{"p", OMPJIT_ARG_POINTER, {.p = there}},
-                         {"n", OMPJIT_ARG_I32, {.i32 = N}}};
+    ompjit_arg args[] = {ompjit_arg_pointer("p", there),
+                         ompjit_arg_i32("n", N)};
     launch.queue = g->queue;
     launch.teams = 2;
     launch.threads = 64;

@@ -5,6 +5,7 @@
  */
 #include "cuda_work.h"
 #include "device/cuda/driver.h"
+#include "ompjit_tune.h"
 #include "ptxi.h"
 
 static const char source[] =
@@ -92,11 +93,11 @@ static void open_program(struct program *p, const char *text,
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_error err = {0};
     options.devices = on_host ? "host" : test_device();
-    options.assembler = OMPJIT_ASSEMBLER_DRIVER;
+    options.compiler.assembler = OMPJIT_ASSEMBLER_DRIVER;
     options.host_memory = OMPJIT_HOST_MEMORY_SEPARATE;
     options.on_failure = note;
-    options.specialize = specialize;
-    options.sightings = 1;
+    options.specialize.mode = specialize;
+    options.specialize.launches_before_variant = 1;
     if (ompjit_context_create(&options, &p->ctx, &err) ||
         ompjit_module_from_c(p->ctx, text, NULL, &p->mod, &err) ||
         ompjit_context_device(p->ctx, 0, &p->dev, &err)) {
@@ -128,7 +129,7 @@ static int call(const struct program *p, const char *name, int n)
 static unsigned folded(const struct program *p, const char *name)
 {
     ompjit_kernel *kernel = NULL;
-    ompjit_launch_info info = {0};
+    ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
     ok(!ompjit_module_kernel(p->mod, name, &kernel, NULL) &&
            !ompjit_kernel_last_launch(kernel, p->dev, &info, NULL),
        "%s has run", name);

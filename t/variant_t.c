@@ -10,6 +10,8 @@
 
 #include "axpy_sum.h"
 #include "ompjit.h"
+#include "ompjit_graph.h"
+#include "ompjit_tune.h"
 #include "tap.h"
 
 static const char source[] = AXPY_AND_SUM;
@@ -27,7 +29,7 @@ static void open_module(unsigned max_variants)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
-    options.max_variants = max_variants;
+    options.specialize.max_variants = max_variants;
     if (ompjit_context_create(&options, &ctx, &err) ||
         ompjit_context_device(ctx, 0, &dev, &err) ||
         ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
@@ -56,13 +58,13 @@ static int launch(ompjit_specialize policy, double a, uint32_t limit_ms)
     ALIGNED double x[N];
     ALIGNED double y[N];
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = a}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    ompjit_arg args[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_f64("a", a),
+                         ompjit_arg_pointer("x", x),
+                         ompjit_arg_pointer("y", y)};
     l.teams = l.threads = 1;
-    l.specialize = policy;
-    l.limit_ms = limit_ms;
+    l.specialize.mode = policy;
+    l.specialize.time_limit_ms = limit_ms;
     for (int i = 0; i < N; i++) {
         x[i] = i;
         y[i] = 1;
@@ -77,7 +79,7 @@ static int launch(ompjit_specialize policy, double a, uint32_t limit_ms)
 
 static unsigned folded_args(void)
 {
-    ompjit_launch_info info = {0};
+    ompjit_launch_info info = OMPJIT_LAUNCH_INFO_INIT;
     ompjit_kernel_last_launch(axpy, dev, &info, &err);
     return info.folded_args;
 }
@@ -85,13 +87,13 @@ static unsigned folded_args(void)
 static int is_ready(double a)
 {
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = a}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = (void *)64}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = (void *)64}}};
+    ompjit_arg args[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_f64("a", a),
+                         ompjit_arg_pointer("x", (void *)64),
+                         ompjit_arg_pointer("y", (void *)64)};
     int ready = -1;
     l.teams = l.threads = 1;
-    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    l.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     ompjit_kernel_ready(axpy, dev, &l, args, 4, &ready, &err);
     return ready;
 }
@@ -155,11 +157,11 @@ static void bad_requests(void)
 {
     open_module(0);
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    l.specialize = (ompjit_specialize)17;
+    l.specialize.mode = (ompjit_specialize)17;
     ok(ompjit_kernel_launch(axpy, dev, &l, NULL, 0, &err) ==
            OMPJIT_ERR_INVALID, "an unknown policy: %s", err.text);
-    l.specialize = OMPJIT_SPECIALIZE_NOW;
-    l.fold = 0x80;
+    l.specialize.mode = OMPJIT_SPECIALIZE_NOW;
+    l.specialize.fold = 0x80;
     ok(ompjit_kernel_launch(axpy, dev, &l, NULL, 0, &err) ==
            OMPJIT_ERR_INVALID, "an unknown thing to fold: %s", err.text);
     close_module();
@@ -239,15 +241,13 @@ static void assumptions(void)
     ompjit_queue *queue = NULL;
     ompjit_graph *graph = NULL;
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
-    ompjit_kernel_info info;
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = OTHER}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = 2}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = from}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = to}}};
-    ompjit_kernel_info_get(axpy, &info);
+    ompjit_arg args[] = {ompjit_arg_i32("n", OTHER),
+                         ompjit_arg_f64("a", 2),
+                         ompjit_arg_pointer("x", from),
+                         ompjit_arg_pointer("y", to)};
     for (int i = 0; i < N; i++)
         from[i] = i;
-    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    l.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     ompjit_arg y = args[3], x = args[2];
     ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "bound");
     uint64_t built = stats().builds;
@@ -266,15 +266,8 @@ static void assumptions(void)
        "which is for any");
     ompjit_bound_destroy(b);
 
-    uint32_t of_x = 0;
-    for (uint32_t i = 0; i < info.nparams; i++) {
-        ompjit_param_info p;
-        if (!ompjit_kernel_param(axpy, i, &p, &err) && !strcmp(p.name, "x"))
-            of_x = i;
-    }
-    ompjit_contents contents = {of_x, OTHER * sizeof *from, from};
-    l.ncontents = 1;
-    l.contents = &contents;
+    args[2].contents = from;
+    args[2].bytes = OTHER * sizeof *from;
     ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "with contents");
     ok(!ompjit_bound_set(b, 0, &x, &err), "the same pointer is no change");
     x.value.p = from + OTHER;
@@ -282,21 +275,17 @@ static void assumptions(void)
        "what another has is not compiled in: %s", err.text);
     ompjit_bound_destroy(b);
 
-    uint64_t *sizes = calloc(info.nparams, sizeof *sizes);
-    sizes[of_x] = sizeof from;
-    l.ncontents = 0;
-    l.sizes = sizes;
-    l.nsizes = info.nparams;
+    args[2].contents = NULL;
+    args[2].bytes = sizeof from;
     ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "with sizes");
     uint64_t builds = stats().builds;
-    sizes[of_x] = 1 << 30;
+    args[2].bytes = 1 << 30;
     ok(!ompjit_queue_create(dev, &queue, &err) &&
            !ompjit_graph_begin(queue, &err) &&
            !ompjit_bound_start(b, queue, &err) &&
            !ompjit_graph_end(queue, &graph, &err) &&
            stats().builds == builds,
        "a recording goes by the sizes that were passed: %s", err.text);
-    free(sizes);
     to[3] = 0;
     ok(!ompjit_graph_run(graph, NULL, &err) && to[3] == 6, "and runs");
     ompjit_graph_destroy(graph);
@@ -311,15 +300,15 @@ static void bound(void)
     ompjit_kernel *sum;
     ompjit_launch l = OMPJIT_LAUNCH_INIT;
     open_module(2);
-    ompjit_arg args[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"a", OMPJIT_ARG_F64, {.f64 = 2}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = x}},
-                         {"y", OMPJIT_ARG_POINTER, {.p = y}}};
+    ompjit_arg args[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_f64("a", 2),
+                         ompjit_arg_pointer("x", x),
+                         ompjit_arg_pointer("y", y)};
     for (int i = 0; i < N; i++) {
         x[i] = i;
         y[i] = 0;
     }
-    l.specialize = OMPJIT_SPECIALIZE_NOW;
+    l.specialize.mode = OMPJIT_SPECIALIZE_NOW;
     ok(!ompjit_kernel_bind(axpy, dev, &l, args, 4, &b, &err), "bound");
     int failed = 0, wrong = 0;
     for (int i = 0; i < 5; i++)
@@ -331,10 +320,10 @@ static void bound(void)
         launch(OMPJIT_SPECIALIZE_NOW, a, 0);
     ok(!ompjit_bound_run(b, &err) && y[3] == 36,
        "its variant outlives its place among the kernel's");
-    ompjit_arg other = {"a", OMPJIT_ARG_F64, {.f64 = 3}};
+    ompjit_arg other = ompjit_arg_f64("a", 3);
     ok(ompjit_bound_set(b, 0, &other, &err) == OMPJIT_ERR_ARGUMENT,
        "a folded value cannot change: %s", err.text);
-    ompjit_arg moved = {"y", OMPJIT_ARG_POINTER, {.p = x}};
+    ompjit_arg moved = ompjit_arg_pointer("y", x);
     ok(!ompjit_bound_set(b, 0, &moved, &err) && !ompjit_bound_run(b, &err) &&
            x[5] == 15,
        "a pointer can");
@@ -346,9 +335,9 @@ static void bound(void)
         x[i] = i;
     l.teams = 3;
     ompjit_module_kernel(mod, "sum", &sum, &err);
-    ompjit_arg sums[] = {{"n", OMPJIT_ARG_I32, {.i32 = N}},
-                         {"t", OMPJIT_ARG_POINTER, {.p = &t}},
-                         {"x", OMPJIT_ARG_POINTER, {.p = x}}};
+    ompjit_arg sums[] = {ompjit_arg_i32("n", N),
+                         ompjit_arg_pointer("t", &t),
+                         ompjit_arg_pointer("x", x)};
     ok(!ompjit_kernel_bind(sum, dev, &l, sums, 3, &b, &err), "a reduction");
     for (int i = 0; i < 4; i++)
         ompjit_bound_run(b, &err);
@@ -472,8 +461,8 @@ static void exit_job(void)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     main_thread = pthread_self();
     options.devices = "host";
-    options.cache = OMPJIT_CACHE_MEMORY;
-    options.cache_put = put;
+    options.cache.mode = OMPJIT_CACHE_MEMORY;
+    options.cache.put = put;
     if (ompjit_context_create(&options, &ctx, &err) ||
         ompjit_context_device(ctx, 0, &dev, &err) ||
         ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tool/tool.h"
+#include "ompjit_cache.h"
 
 struct kind {
     char name[16];
@@ -47,7 +48,7 @@ static int print_entry(void *data, const ompjit_cache_entry *e)
     localtime_r(&used, &tm);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
     printf("%.16s  %-7s %9llu  %s  %.*s%s%.*s%.*s\n", e->key, e->kind,
-           (unsigned long long)e->size, date, arch, arch_at,
+           (unsigned long long)e->bytes, date, arch, arch_at,
            arch && kernel ? " " : "", kernel, kernel_at, name, name_at);
     return 0;
 }
@@ -75,18 +76,18 @@ static int count_entry(void *data, const ompjit_cache_entry *e)
         i++;
     snprintf(kinds[i].name, sizeof kinds[i].name, "%s", e->kind);
     kinds[i].entries++;
-    kinds[i].bytes += e->size;
+    kinds[i].bytes += e->bytes;
     return 0;
 }
 
 static int show_stat(ompjit_context *ctx, const char *argument)
 {
     struct kind kinds[KINDS] = {{{0}, 0, 0}}, all = {"all", 0, 0};
-    ompjit_cache_stats stats;
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
     int status = walk(ctx, "", count_entry, kinds);
     if (status)
         return status;
-    ompjit_cache_stats_get(ctx, &stats);
+    ompjit_cache_stats_get(ctx, &stats, NULL);
     printf("%s\n", ompjit_cache_path(ctx));
     for (int i = 0; i < KINDS && *kinds[i].name; i++) {
         printf("%-8s %8llu entries %12llu bytes\n", kinds[i].name,
@@ -126,8 +127,8 @@ static int prune_to(ompjit_context *ctx, uint64_t size)
 static int prune(ompjit_context *ctx, const char *argument)
 {
     static const char letters[] = "KMGT";
-    ompjit_cache_stats stats;
-    ompjit_cache_stats_get(ctx, &stats);
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
+    ompjit_cache_stats_get(ctx, &stats, NULL);
     if (!argument)
         return prune_to(ctx, stats.limit);
     char *end;
@@ -153,7 +154,7 @@ static int print_text(void *data, const ompjit_cache_entry *e)
 {
     unsigned *n = data;
     printf("%s%s\n%llu bytes\n%s", (*n)++ ? "\n" : "", e->key,
-           (unsigned long long)e->size, *e->text ? e->text : "damaged\n");
+           (unsigned long long)e->bytes, *e->text ? e->text : "damaged\n");
     return 0;
 }
 
@@ -246,7 +247,7 @@ int tool_cache(struct options *o)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx;
     ompjit_error err;
-    options.cache = OMPJIT_CACHE_DISK;
+    options.cache.mode = OMPJIT_CACHE_DISK;
     if (ompjit_context_create(&options, &ctx, &err))
         return failed(&err);
     int status = EXIT_FAILED;

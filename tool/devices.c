@@ -29,7 +29,7 @@ static int show(const struct options *o, ompjit_context *ctx,
                 const char *label, unsigned number)
 {
     ompjit_device *dev;
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     ompjit_error err;
     if (ompjit_context_device(ctx, number, &dev, &err) ||
         ompjit_device_info_get(dev, &info, &err))

@@ -65,10 +65,10 @@ int dumps_check(const struct options *o)
 
 static void describe(FILE *out, ompjit_kernel *kernel, const char *arch)
 {
-    ompjit_kernel_info info;
-    ompjit_resources r;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_resources r = OMPJIT_RESOURCES_INIT;
     ompjit_error err;
-    ompjit_kernel_info_get(kernel, &info);
+    ompjit_kernel_info_get(kernel, &info, NULL);
     fprintf(out, "%s", info.name);
     if (info.line)
         fprintf(out, ":%u", info.line);
@@ -137,12 +137,12 @@ int dumps_write(const struct options *o, ompjit_module *mod, const char *arch)
 
 void modes_settle(ompjit_module *mod, const char *arch)
 {
-    ompjit_kernel_info info = {.mode = OMPJIT_MODE_SPMD};
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     void *ptx;
     size_t size;
     for (unsigned i = 0; info.mode != OMPJIT_MODE_GENERIC &&
                          i < ompjit_module_kernel_count(mod); i++)
-        ompjit_kernel_info_get(ompjit_module_kernel_at(mod, i), &info);
+        ompjit_kernel_info_get(ompjit_module_kernel_at(mod, i), &info, NULL);
     if (info.mode == OMPJIT_MODE_GENERIC &&
         !ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, arch, &ptx, &size, NULL))
         ompjit_bytes_free(ptx);

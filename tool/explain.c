@@ -111,10 +111,10 @@ static int set_arg(const struct setting *s, const ompjit_param_info *param,
     bool fraction = is_float_text(s->value);
     arg->name = s->name;
     if (fraction || (param->is_float && !is_hex(s->value)))
-        return set_float(s, param->size, arg);
-    int status = set_integer(s, param->size, arg);
+        return set_float(s, param->bytes, arg);
+    int status = set_integer(s, param->bytes, arg);
     if (param->is_float) /* its bits */
-        arg->type = param->size == 4 ? OMPJIT_ARG_F32 : OMPJIT_ARG_F64;
+        arg->type = param->bytes == 4 ? OMPJIT_ARG_F32 : OMPJIT_ARG_F64;
     return status;
 }
 
@@ -165,46 +165,53 @@ struct plan {
     unsigned fold;
 };
 
-/* The arguments that are set, what is known of pointers, and all pointers,
- * which are null: as aligned as can be. */
-static int make_args(const struct plan *plan, ompjit_kernel *kernel,
-                     unsigned nparams, ompjit_launch *launch, uint64_t *sizes,
-                     ompjit_arg *args, unsigned *nargs)
+/* A kernel's arguments, with room for their names. */
+struct arguments {
+    ompjit_arg *args;
+    char (*names)[64];
+    unsigned n;
+    bool set; /* some by the command line */
+};
+
+/* What --set says of one parameter. */
+static int set_param(const struct plan *plan, const ompjit_param_info *param,
+                     ompjit_arg *pointer, struct arguments *to)
 {
     int status = EXIT_OK;
-    for (unsigned i = 0; i < nparams && !status; i++) {
-        ompjit_param_info param;
-        ompjit_error err;
-        if (ompjit_kernel_param(kernel, i, &param, &err))
-            return failed(&err);
-        if (param.is_pointer && i < 64)
-            launch->noalias |= UINT64_C(1) << i;
-        for (unsigned j = 0; j < plan->o->settings.n && !status; j++) {
-            struct setting *s = &plan->settings[j];
-            if (strcmp(s->name, param.name))
-                continue;
-            s->used = true;
-            status = param.is_pointer
-                         ? set_size(s, &sizes[i])
-                         : set_arg(s, &param, &args[(*nargs)++]);
-            launch->nsizes = nparams < 64 ? nparams : 64;
+    for (unsigned j = 0; j < plan->o->settings.n && !status; j++) {
+        struct setting *s = &plan->settings[j];
+        if (strcmp(s->name, param->name))
+            continue;
+        s->used = to->set = true;
+        if (param->is_pointer) {
+            status = set_size(s, &pointer->bytes);
+        } else {
+            to->args[to->n] = (ompjit_arg){0};
+            status = set_arg(s, param, &to->args[to->n++]);
         }
     }
     return status;
 }
 
-static unsigned add_pointers(ompjit_kernel *kernel, unsigned nparams,
-                             char (*names)[64], ompjit_arg *args, unsigned n)
+/* The arguments that are set, and all pointers, which are null: as aligned as
+ * can be. */
+static int make_args(const struct plan *plan, ompjit_kernel *kernel,
+                     unsigned nparams, struct arguments *to)
 {
-    for (unsigned i = 0; i < nparams; i++) {
-        ompjit_param_info param;
-        if (ompjit_kernel_param(kernel, i, &param, NULL) || !param.is_pointer ||
-            !*param.name)
-            continue;
-        snprintf(names[i], sizeof names[i], "%s", param.name);
-        args[n++] = (ompjit_arg){names[i], OMPJIT_ARG_POINTER, {.p = NULL}};
+    int status = EXIT_OK;
+    for (unsigned i = 0; i < nparams && !status; i++) {
+        ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
+        ompjit_error err;
+        if (ompjit_kernel_param(kernel, i, &param, &err))
+            return failed(&err);
+        snprintf(to->names[i], sizeof to->names[i], "%s", param.name);
+        ompjit_arg pointer = ompjit_arg_pointer(to->names[i], NULL);
+        pointer.flags = OMPJIT_ARG_NOALIAS;
+        status = set_param(plan, &param, &pointer, to);
+        if (param.is_pointer && *param.name)
+            to->args[to->n++] = pointer;
     }
-    return n;
+    return status;
 }
 
 static void show_row(const char *what, unsigned before, unsigned after,
@@ -220,14 +227,13 @@ static void show_row(const char *what, unsigned before, unsigned after,
     putchar('\n');
 }
 
-static void show_code(const struct plan *plan, const ompjit_code *before,
-                      const ompjit_code *after, bool both)
+static void show_code(const struct plan *plan, const ompjit_resources *b,
+                      const ompjit_resources *a, bool both)
 {
-    const ompjit_resources *b = &before->use, *a = &after->use;
     printf("  %-24s %10s%s\n", plan->arch, "generic",
            both ? " specialized" : "");
-    show_row("instructions", before->instructions, after->instructions, both);
-    show_row("PTX instructions", before->ptx, after->ptx, both);
+    show_row("instructions", b->instructions, a->instructions, both);
+    show_row("PTX instructions", b->ptx, a->ptx, both);
     show_row("registers", b->registers, a->registers, both);
     show_row("bytes spilled, stores", b->spill_stores, a->spill_stores, both);
     show_row("bytes spilled, loads", b->spill_loads, a->spill_loads, both);
@@ -251,29 +257,24 @@ static int no_code(const struct plan *plan, const ompjit_error *err)
 static int compare(const struct plan *plan, ompjit_kernel *kernel,
                    unsigned nparams)
 {
-    ompjit_arg args[2 * nparams + plan->o->settings.n + 1];
+    ompjit_arg args[nparams + plan->o->settings.n + 1];
     char names[nparams + 1][64];
+    struct arguments given = {.args = args, .names = names};
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
-    ompjit_code before = OMPJIT_CODE_INIT, after = OMPJIT_CODE_INIT;
+    ompjit_resources before = OMPJIT_RESOURCES_INIT;
+    ompjit_resources after = OMPJIT_RESOURCES_INIT;
     ompjit_error err;
-    uint64_t sizes[nparams + 1];
-    unsigned n = 0;
-    memset(sizes, 0, sizeof sizes);
-    launch.sizes = sizes;
     launch.teams = plan->o->teams;
     launch.threads = plan->o->threads;
-    launch.residents = plan->o->residents;
-    launch.fold = plan->fold;
-    int status = make_args(plan, kernel, nparams, &launch, sizes, args, &n);
+    launch.specialize.resident_teams = plan->o->residents;
+    launch.specialize.fold = plan->fold;
+    int status = make_args(plan, kernel, nparams, &given);
     if (status)
         return status;
     bool pointers = plan->fold & (OMPJIT_FOLD_ALIGNMENT | OMPJIT_FOLD_NOALIAS);
-    bool both = n || pointers || launch.nsizes || launch.teams ||
-                launch.threads;
-    if (pointers)
-        n = add_pointers(kernel, nparams, names, args, n);
+    bool both = given.set || pointers || launch.teams || launch.threads;
     if (ompjit_kernel_code(kernel, plan->arch, NULL, NULL, 0, &before, &err) ||
-        (both && ompjit_kernel_code(kernel, plan->arch, &launch, args, n,
+        (both && ompjit_kernel_code(kernel, plan->arch, &launch, args, given.n,
                                     &after, &err)))
         return no_code(plan, &err);
     show_code(plan, &before, &after, both);
@@ -282,14 +283,14 @@ static int compare(const struct plan *plan, ompjit_kernel *kernel,
 
 static int explain_kernel(const struct plan *plan, ompjit_kernel *kernel)
 {
-    ompjit_kernel_info info;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_error err;
     char *text;
     if (ompjit_kernel_explain(kernel, &text, &err))
         return failed(&err);
     fputs(text, stdout);
     ompjit_bytes_free(text);
-    ompjit_kernel_info_get(kernel, &info);
+    ompjit_kernel_info_get(kernel, &info, NULL);
     return compare(plan, kernel, info.nparams);
 }
 

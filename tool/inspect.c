@@ -30,14 +30,14 @@ static int show_params(ompjit_kernel *kernel, unsigned n)
     ompjit_error err;
     printf("  parameters  %s", n ? "" : "none");
     for (unsigned i = 0; i < n; i++) {
-        ompjit_param_info param;
+        ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
         if (ompjit_kernel_param(kernel, i, &param, &err))
             return failed(&err);
         printf("%s%s%s", i ? ", " : "", param.name, *param.name ? " " : "");
         if (param.is_pointer)
             printf("pointer");
         else
-            printf("%u bytes", param.size);
+            printf("%u bytes", param.bytes);
     }
     putchar('\n');
     return EXIT_OK;
@@ -87,7 +87,7 @@ static unsigned team_of(const struct options *o, const ompjit_kernel_info *info,
 static void show_resources(const struct options *o, ompjit_kernel *kernel,
                            const ompjit_kernel_info *info, const char *arch)
 {
-    ompjit_resources r;
+    ompjit_resources r = OMPJIT_RESOURCES_INIT;
     ompjit_error err;
     if (!strcmp(arch, "host"))
         return;
@@ -107,8 +107,8 @@ static void show_resources(const struct options *o, ompjit_kernel *kernel,
 static int show_kernel(const struct options *o, ompjit_kernel *kernel,
                        const char *arch)
 {
-    ompjit_kernel_info info;
-    ompjit_kernel_info_get(kernel, &info);
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_kernel_info_get(kernel, &info, NULL);
     char *title = ompjit__kernel_title(kernel);
     printf("%s", title ? title : info.name);
     free(title);
@@ -190,7 +190,7 @@ static int choose_arch(const struct options *o, ompjit_context *ctx,
                        char arch[32])
 {
     ompjit_device *dev;
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     ompjit_error err;
     snprintf(arch, 32, "%s", o->arch ? o->arch : "sm_90");
     if (o->arch || !o->device)

@@ -155,15 +155,15 @@ static int read_number(const char *word, const ompjit_param_info *param,
     errno = 0;
     if (param->is_float) {
         double value = strtod(word, &end);
-        arg->type = param->size == 4 ? OMPJIT_ARG_F32 : OMPJIT_ARG_F64;
-        if (param->size == 4)
+        arg->type = param->bytes == 4 ? OMPJIT_ARG_F32 : OMPJIT_ARG_F64;
+        if (param->bytes == 4)
             arg->value.f32 = (float)value;
         else
             arg->value.f64 = value;
     } else {
         arg->value.i64 = strtoll(word, &end, 0);
         for (size_t i = 0; i < NTYPES; i++)
-            if (types[i].size == param->size && types[i].name[0] == 'i')
+            if (types[i].size == param->bytes && types[i].name[0] == 'i')
                 arg->type = types[i].arg;
     }
     if (!*word || *end || (errno && !param->is_float))
@@ -177,7 +177,7 @@ static int read_number(const char *word, const ompjit_param_info *param,
 static int read_arg(struct launch *l, unsigned i, const char *word)
 {
     ompjit_error err;
-    ompjit_param_info param;
+    ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
     if (ompjit_kernel_param(l->kernel, i, &param, &err))
         return failed(&err);
     if (!param.is_pointer)
@@ -209,8 +209,8 @@ static int read_words(struct launch *l, ompjit_module *mod, char **words)
     if (!status)
         status = read_box("threads", words[2], threads);
     for (words += 3; !status && words[l->nargs]; l->nargs++) {
-        ompjit_kernel_info info;
-        ompjit_kernel_info_get(l->kernel, &info);
+        ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+        ompjit_kernel_info_get(l->kernel, &info, NULL);
         if (l->nargs == MAX_ARGS || l->nargs == info.nparams) {
             complain("kernel %s takes %u arguments", info.name, info.nparams);
             return EXIT_USAGE;
@@ -230,7 +230,7 @@ static int read_words(struct launch *l, ompjit_module *mod, char **words)
 static void show_buffer(const struct launch *l, unsigned i)
 {
     const struct buffer *b = &l->buffers[i];
-    ompjit_param_info param = {.name = ""};
+    ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
     double sum = 0;
     ompjit_kernel_param(l->kernel, i, &param, NULL);
     if (*param.name)

@@ -48,7 +48,7 @@ static void device_arch(ompjit_context *ctx, ompjit_device_info *info)
 static int show_dumps(const struct options *o, ompjit_context *ctx,
                       ompjit_module *mod)
 {
-    ompjit_device_info info;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
     if (!o->dumps.n)
         return EXIT_OK;
     device_arch(ctx, &info);

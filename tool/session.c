@@ -18,6 +18,7 @@
 
 #include "base/base.h"
 #include "tool/tool.h"
+#include "ompjit_debug.h"
 
 void complain(const char *format, ...)
 {
@@ -193,6 +194,11 @@ int session_verdict(const struct options *o, int status)
 
 /* --------------------------------------------------------------- session */
 
+static uint32_t milliseconds(unsigned seconds)
+{
+    return seconds > UINT32_MAX / 1000 ? UINT32_MAX : seconds * 1000;
+}
+
 /* A target region of the program failed: what the program would compute from
  * here on cannot be trusted. Its threads may hold anything, so no handlers. */
 static void end_program(void *data, const ompjit_error *err)
@@ -232,20 +238,20 @@ static int open_context(const struct options *o, const char *devices,
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_error err;
     options.devices = devices;
-    options.clang = o->clang;
-    options.time_limit = o->time_limit;
-    options.run_limit_ms = o->run_limit * 1000;
-    options.assembler = (ompjit_assembler)assembler;
+    options.compiler.clang = o->clang;
+    options.compiler.time_limit_ms = milliseconds(o->time_limit);
+    options.time_limit_ms = milliseconds(o->run_limit);
+    options.compiler.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.on_failure = end_program;
     options.on_failure_data = (void *)o;
-    options.check = o->check;
-    options.on_report = show_report;
-    options.profile = o->time || o->profile;
-    options.record = o->record;
-    options.tune = tune;
+    options.debug.check = o->check;
+    options.debug.on_report = show_report;
+    options.debug.profile = o->time || o->profile;
+    options.specialize.record = o->record;
+    options.specialize.tune = tune;
     if (o->no_cache)
-        options.cache = OMPJIT_CACHE_OFF;
+        options.cache.mode = OMPJIT_CACHE_OFF;
     if (o->verbose)
         options.log = log_message;
     use_wheels_beside();
@@ -413,7 +419,7 @@ int session_module(const struct options *o, ompjit_context *ctx,
     options.flags = o->flags.items;
     options.nflags = o->flags.n;
     options.openmp_version = o->openmp_version;
-    options.opt_level = o->opt_level;
+    options.opt_level = (ompjit_opt_level)o->opt_level;
     static const char *const compilers[] = {"", "nvrtc", "clang", NULL};
     int compiler, status = check_sources(o);
     if (!status)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ompjit.h"
+#include "ompjit_rtl.h"
 #include "tool/table.h"
 
 static const char usage[] =

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "ompjit.h"
+#include "ompjit_tune.h"
 
 /* Exit statuses beside the program's own. */
 enum {

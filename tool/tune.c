@@ -33,12 +33,12 @@ static void show_class(const ompjit_kernel_info *info, uint64_t least,
 
 static unsigned show_kernel(ompjit_kernel *kernel, ompjit_device *dev)
 {
-    ompjit_kernel_info info;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     unsigned n = 0;
-    ompjit_kernel_info_get(kernel, &info);
+    ompjit_kernel_info_get(kernel, &info, NULL);
     for (unsigned i = 0; i <= 64; i++) {
         uint64_t least = i ? UINT64_C(1) << (i - 1) : 0;
-        ompjit_tuned r;
+        ompjit_tuned r = OMPJIT_TUNED_INIT;
         if (ompjit_kernel_tuned(kernel, dev, least, &r, NULL))
             continue;
         show_class(&info, least, &r);

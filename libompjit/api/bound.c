@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "api/queue.h"
+#include "base/structs.h"
 #include "context/profile.h"
 
 /* One launch as asked for, with room for its values behind it. */
 struct asked {
     ompjit__call call;
     ompjit__request request;
+    ompjit__facts facts;
     ompjit__geometry geometry;
     uint64_t values[];
 };
@@ -35,7 +37,8 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
                              a->values};
     status = ompjit__kernel_request(kernel, launch, &a->request, err);
     if (!status)
-        status = ompjit__kernel_values(kernel, args, nargs, a->values, err);
+        status = ompjit__kernel_values(kernel, args, nargs, a->values,
+                                       &a->request, &a->facts, err);
     if (!status)
         status = ompjit__device_ready(dev, err);
     if (status) {
@@ -112,11 +115,16 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
                                      ompjit_variant_stats *stats,
                                      ompjit_error *err)
 {
-    if (!mod || !stats || stats->size != sizeof *stats)
+    ompjit_variant_stats full;
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_variant_stats, stats, err);
+    if (status)
+        return status;
+    if (!mod)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_variants: a module and "
-                            "OMPJIT_VARIANT_STATS_INIT are needed");
-    ompjit__variants_stats(mod, stats);
+                            "ompjit_module_variants: no module");
+    ompjit__variants_stats(mod, &full);
+    ompjit__result_fill(OMPJIT__STRUCT_variant_stats, &full, stats);
     return OMPJIT_OK;
 }
 

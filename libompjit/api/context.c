@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hold.h"
+#include "base/structs.h"
 #include "context/profile.h"
 #include "cache/cache.h"
 #include "device/host/fault.h"
@@ -16,6 +17,7 @@
 #include "device/device.h"
 #include "omptarget/offload.h"
 #include "launch/variant_table.h"
+#include "ompjit_debug.h"
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
@@ -73,8 +75,8 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"off", OMPJIT_SPECIALIZE_OFF},
         {"auto", OMPJIT_SPECIALIZE_AUTO},
         {"now", OMPJIT_SPECIALIZE_NOW}};
-    int assembler = (int)o->assembler, memory = (int)o->host_memory;
-    int specialize = (int)o->specialize;
+    int assembler = (int)o->compiler.assembler, memory = (int)o->host_memory;
+    int specialize = (int)o->specialize.mode;
     ompjit_status status = OMPJIT_OK;
     if (assembler == OMPJIT_ASSEMBLER_AUTO)
         status = choose("OMPJIT_ASSEMBLER", assemblers,
@@ -89,7 +91,7 @@ static ompjit_status set_choices(ompjit_context *ctx,
     }
     ctx->specialize = (ompjit_specialize)specialize;
     ctx->compiler.assembler = (ompjit_assembler)assembler;
-    if (o->check)
+    if (o->debug.check)
         memory = OMPJIT_HOST_MEMORY_SEPARATE;
     else if (memory == OMPJIT_HOST_MEMORY_DEFAULT)
         memory = OMPJIT_HOST_MEMORY_SHARED;
@@ -103,35 +105,12 @@ static bool is_one(const char *variable)
     return text && !strcmp(text, "1");
 }
 
-/* The first option that is none of its enumeration's values. */
-static ompjit_status check_enums(const ompjit_context_options *o,
-                                 ompjit_error *err)
-{
-    const struct {
-        const char *name;
-        unsigned value, most;
-    } rows[] = {
-        {"assembler", (unsigned)o->assembler, OMPJIT_ASSEMBLER_DRIVER},
-        {"host_memory", (unsigned)o->host_memory, OMPJIT_HOST_MEMORY_AUTO},
-        {"specialize", (unsigned)o->specialize, OMPJIT_SPECIALIZE_OFF},
-        {"cache", (unsigned)o->cache, OMPJIT_CACHE_DISK},
-        {"after_failure", (unsigned)o->after_failure,
-         OMPJIT_AFTER_FAILURE_END}};
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        if (rows[i].value > rows[i].most)
-            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                                "ompjit_context_options: %s is %d, but its "
-                                "values are 0 to %u", rows[i].name,
-                                (int)rows[i].value, rows[i].most);
-    return OMPJIT_OK;
-}
-
 /* What a check needs wins over the environment, not over other options. */
 static ompjit_status set_check(ompjit_context *ctx,
                                const ompjit_context_options *o,
                                ompjit_error *err)
 {
-    if (!o->check)
+    if (!o->debug.check)
         return OMPJIT_OK;
     if (o->devices && strcmp(o->devices, "host"))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
@@ -143,7 +122,8 @@ static ompjit_status set_check(ompjit_context *ctx,
                             "of their own");
     free(ctx->devices_option);
     ctx->devices_option = ompjit__strdup("host");
-    ctx->check = ompjit__check_new(ctx, o->on_report, o->on_report_data);
+    ctx->check = ompjit__check_new(ctx, o->debug.on_report,
+                                    o->debug.on_report_data);
     if (!ctx->devices_option || !ctx->check)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     return OMPJIT_OK;
@@ -180,35 +160,47 @@ static ompjit_status set_sizes(ompjit_context *ctx,
     return status ? status : set_staging(ctx, err);
 }
 
+/* Of a limit in milliseconds. What is limited counts in seconds. */
+static unsigned seconds(uint32_t ms)
+{
+    return ms / 1000 + (ms % 1000 != 0);
+}
+
 static ompjit_status set_options(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
 {
     const char *devices = o->devices ? o->devices : getenv("OMPJIT_DEVICE");
-    const char *clang = o->clang ? o->clang : getenv("OMPJIT_CLANG");
-    const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");
+    const char *clang = o->compiler.clang ? o->compiler.clang
+                                          : getenv("OMPJIT_CLANG");
+    const char *record = o->specialize.record ? o->specialize.record
+                                              : getenv("OMPJIT_RECORD");
     const char *signals = getenv("OMPJIT_SIGNALS");
-    ctx->time_limit = o->time_limit ? o->time_limit : 60;
+    unsigned limit = seconds(o->compiler.time_limit_ms);
+    ctx->time_limit = limit ? limit : 60;
     const char *profile = getenv("OMPJIT_PROFILE");
     bool asked = profile && *profile && strcmp(profile, "0");
-    ctx->profile = o->profile || asked;
+    ctx->profile = o->debug.profile || asked;
     ctx->ranges = ompjit__nvtx_there();
     ctx->watched = ctx->profile || ctx->ranges;
     if (ctx->profile && !(ctx->spans = ompjit__profile_new()))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (asked && !(ctx->profile_to = ompjit__strdup(profile)))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    ctx->sightings = o->sightings ? o->sightings : 3;
-    ctx->max_variants = o->max_variants ? o->max_variants : 64;
-    ctx->run_limit_ms = o->run_limit_ms;
+    ctx->sightings = o->specialize.launches_before_variant
+                         ? o->specialize.launches_before_variant
+                         : 3;
+    ctx->max_variants =
+        o->specialize.max_variants ? o->specialize.max_variants : 64;
+    ctx->run_limit_ms = o->time_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
-    ctx->compiler.llvm_limit = ctx->keeps_signals ? 0 : o->time_limit;
+    ctx->compiler.llvm_limit = ctx->keeps_signals ? 0 : limit;
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && is_one("OMPJIT_LOG"))
         ctx->log = ompjit__log_stderr;
-    ctx->explain = o->explain || is_one("OMPJIT_EXPLAIN");
-    ctx->tune = o->tune || is_one("OMPJIT_TUNE");
+    ctx->explain = o->debug.explain || is_one("OMPJIT_EXPLAIN");
+    ctx->tune = o->specialize.tune || is_one("OMPJIT_TUNE");
     if (record && *record && !(ctx->record = ompjit__strdup(record)))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (devices && *devices && !(ctx->devices_option = ompjit__strdup(devices)))
@@ -247,25 +239,20 @@ static void set_compiler(ompjit_context *ctx)
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **out, ompjit_error *err)
 {
-    static const ompjit_context_options defaults = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context_options room;
     if (!out)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_context_create: no place for the context");
-    const ompjit_context_options *o = options ? options : &defaults;
-    if (o->size != sizeof *o)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_context_options: size is %zu, expected "
-                            "%zu; initialise with OMPJIT_CONTEXT_OPTIONS_INIT",
-                            o->size, sizeof *o);
-    ompjit_status status = check_enums(o, err);
-    if (status)
-        return status;
+    const ompjit_context_options *o =
+        ompjit__options(OMPJIT__STRUCT_context_options, options, &room, err);
+    if (!o)
+        return OMPJIT_ERR_INVALID;
     ompjit_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->compiler.machines_lock, NULL);
-    status = set_options(ctx, o, err);
+    ompjit_status status = set_options(ctx, o, err);
     if (!status)
         status = set_sizes(ctx, o, err);
     if (!status)
@@ -352,15 +339,23 @@ ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
     return ompjit__tgt_error(ctx, err);
 }
 
-void ompjit_context_times(ompjit_context *ctx, ompjit_times *times)
+ompjit_status ompjit_context_times(ompjit_context *ctx, ompjit_times *times,
+                                   ompjit_error *err)
 {
-    if (!times)
-        return;
-    *times = (ompjit_times){0};
-    for (int i = 0; ctx && i < OMPJIT_STAGE_COUNT; i++) {
-        times->ns[i] = atomic_load_explicit(&ctx->stage_ns[i],
-                                            memory_order_relaxed);
-        times->count[i] = atomic_load_explicit(&ctx->stage_count[i],
-                                               memory_order_relaxed);
+    ompjit_times full = {0};
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_times, times, err);
+    if (status)
+        return status;
+    if (!ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_times: no context");
+    for (int i = 0; i < OMPJIT_STAGE_COUNT; i++) {
+        full.stage[i].ns = atomic_load_explicit(&ctx->stage_ns[i],
+                                                memory_order_relaxed);
+        full.stage[i].count = atomic_load_explicit(&ctx->stage_count[i],
+                                                   memory_order_relaxed);
     }
+    ompjit__result_fill(OMPJIT__STRUCT_times, &full, times);
+    return OMPJIT_OK;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What specialization can do for a kernel, and what it has done: which
- * parameters can be folded, which variants there are, what code comes of it.
+ * parameters can be folded, which variants there are.
  */
-#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "door/door.h"
-#include "core/arch.h"
-#include "core/instruction_count.h"
+#include "base/structs.h"
 #include "cache/cache.h"
 #include "abi/offload.h"
 #include "launch/launch.h"
@@ -77,55 +74,74 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
                                         ompjit_param_state *state,
                                         ompjit_error *err)
 {
-    if (!kernel || !state || state->size != sizeof *state)
+    ompjit_param_state full = {0};
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_param_state, state, err);
+    if (status)
+        return status;
+    if (!kernel)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_param_state: a kernel and "
-                            "OMPJIT_PARAM_STATE_INIT are needed");
+                            "ompjit_kernel_param_state: no kernel");
     const ompjit__param *p = ompjit__kernel_param_at(kernel, i, err);
     if (!p)
         return OMPJIT_ERR_INVALID;
-    *state = (ompjit_param_state)OMPJIT_PARAM_STATE_INIT;
-    state->foldable = foldable(desc(kernel), i);
+    full.foldable = foldable(desc(kernel), i);
     if (p->kind == OMPJIT__PARAM_POINTER &&
-        state->foldable != OMPJIT_FOLDABLE_POINTER)
-        state->storage = p->size;
-    say_why(state);
-    if (state->foldable != OMPJIT_FOLDABLE && i < 64 &&
+        full.foldable != OMPJIT_FOLDABLE_POINTER)
+        full.storage = p->size;
+    say_why(&full);
+    if (full.foldable != OMPJIT_FOLDABLE && i < 64 &&
         atomic_load(&kernel->contents) >> i & 1)
-        strcat(state->why, "; its contents shall be folded");
-    add_sightings(kernel, i, state);
+        strcat(full.why, "; its contents shall be folded");
+    add_sightings(kernel, i, &full);
+    ompjit__result_fill(OMPJIT__STRUCT_param_state, &full, state);
     return OMPJIT_OK;
 }
 
 /* --------------------------------------------------------------- variants */
 
-/* Infos one after the other, each followed by its kernel's values. */
+/* Infos one after the other, each followed by its kernel's parameters. */
 struct snapshot {
     ompjit__buf bytes;
     unsigned nparams;
 };
 
+static ompjit_variant_param param_of(const ompjit__variant_key *key, unsigned i)
+{
+    ompjit_variant_param p = {0};
+    if (i >= 64)
+        return p;
+    if (key->literal_mask >> i & 1) {
+        p.facts |= OMPJIT_FOLD_LITERALS;
+        p.value = key->values[i];
+    }
+    if (key->sized >> i & 1) {
+        p.facts |= OMPJIT_FOLD_SIZES;
+        p.bytes = key->sizes[i];
+    }
+    p.facts |= key->aligned >> i & 1 ? OMPJIT_FOLD_ALIGNMENT : 0;
+    p.facts |= key->noalias >> i & 1 ? OMPJIT_FOLD_NOALIAS : 0;
+    for (uint32_t c = 0; c < key->ncontents; c++)
+        if (key->contents[c].param == i)
+            p.facts |= OMPJIT_FOLD_CONTENTS;
+    return p;
+}
+
 static int take_info(void *data, const ompjit__variant_key *key)
 {
     struct snapshot *s = data;
-    ompjit_variant_info info = {.device = key->dev,
+    ompjit_variant_info info = {.size = sizeof info,
+                                .device = key->dev,
                                 .generic = ompjit__variant_is_generic(key),
                                 .teams = key->teams,
                                 .threads = key->threads,
-                                .residents = key->residents,
-                                .literals = key->literal_mask,
-                                .aligned = key->aligned,
-                                .noalias = key->noalias,
-                                .sized = key->sized};
-    uint64_t values[64] = {0};
-    for (uint32_t i = 0; i < key->ncontents; i++)
-        info.contents |= UINT64_C(1) << key->contents[i].param;
-    for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
-        values[__builtin_ctzll(rest)] = key->values[__builtin_ctzll(rest)];
-    for (uint64_t rest = key->sized; rest; rest &= rest - 1)
-        values[__builtin_ctzll(rest)] = key->sizes[__builtin_ctzll(rest)];
+                                .resident_teams = key->residents,
+                                .nparams = s->nparams};
     ompjit__buf_add(&s->bytes, &info, sizeof info);
-    ompjit__buf_add(&s->bytes, values, sizeof values);
+    for (unsigned i = 0; i < s->nparams; i++) {
+        ompjit_variant_param p = param_of(key, i);
+        ompjit__buf_add(&s->bytes, &p, sizeof p);
+    }
     return s->bytes.failed;
 }
 
@@ -133,22 +149,21 @@ ompjit_status ompjit_kernel_variants(ompjit_kernel *kernel,
                                      ompjit_variant_fn *fn, void *data,
                                      ompjit_error *err)
 {
-    struct snapshot s = {0};
     if (!kernel || !fn)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_variants: a kernel and a function "
                             "are needed");
+    struct snapshot s = {.nparams = desc(kernel)->nparams};
     ompjit__variants_walk(kernel->mod, kernel->index, take_info, &s);
     ompjit_status status = s.bytes.failed
                                ? ompjit__no_memory(err, OMPJIT_STAGE_API)
                                : OMPJIT_OK;
     for (size_t at = 0; !status && at < s.bytes.size;) {
         ompjit_variant_info info;
-        uint64_t values[64];
         memcpy(&info, s.bytes.data + at, sizeof info);
-        memcpy(values, s.bytes.data + at + sizeof info, sizeof values);
-        at += sizeof info + sizeof values;
-        info.values = values;
+        at += sizeof info;
+        info.params = (const void *)(s.bytes.data + at);
+        at += s.nparams * sizeof *info.params;
         if (fn(data, &info))
             break;
     }
@@ -175,13 +190,19 @@ static void add_param(struct text *t, ompjit_kernel *kernel, unsigned i)
                        type, s.why);
 }
 
-static void add_names(struct text *t, const char *what, uint64_t mask)
+/* Of all parameters with that fact. */
+static void add_names(struct text *t, const char *what,
+                      const ompjit_variant_info *v, uint32_t fact)
 {
-    if (mask)
-        ompjit__buf_printf(&t->buf, ", %s", what);
-    for (; mask; mask &= mask - 1)
-        ompjit__buf_printf(&t->buf, " %s",
-                           t->k->params[__builtin_ctzll(mask)].name);
+    bool first = true;
+    for (unsigned i = 0; i < v->nparams; i++) {
+        if (!(v->params[i].facts & fact))
+            continue;
+        if (first)
+            ompjit__buf_printf(&t->buf, ", %s", what);
+        first = false;
+        ompjit__buf_printf(&t->buf, " %s", t->k->params[i].name);
+    }
 }
 
 static int add_variant(void *data, const ompjit_variant_info *v)
@@ -193,21 +214,19 @@ static int add_variant(void *data, const ompjit_variant_info *v)
         ompjit__buf_printf(&t->buf, ", %u teams", v->teams);
     if (v->threads)
         ompjit__buf_printf(&t->buf, ", %u threads", v->threads);
-    if (v->residents)
-        ompjit__buf_printf(&t->buf, ", %u resident teams", v->residents);
-    for (uint64_t rest = v->literals; rest; rest &= rest - 1) {
-        int i = __builtin_ctzll(rest);
-        ompjit__buf_printf(&t->buf, ", %s=0x%" PRIx64, t->k->params[i].name,
-                           v->values[i]);
-    }
-    add_names(t, "aligned", v->aligned);
-    add_names(t, "unshared", v->noalias);
-    for (uint64_t rest = v->sized; rest; rest &= rest - 1) {
-        int i = __builtin_ctzll(rest);
-        ompjit__buf_printf(&t->buf, ", %s has %" PRIu64 " bytes",
-                           t->k->params[i].name, v->values[i]);
-    }
-    add_names(t, "contents of", v->contents);
+    if (v->resident_teams)
+        ompjit__buf_printf(&t->buf, ", %u resident teams", v->resident_teams);
+    for (unsigned i = 0; i < v->nparams; i++)
+        if (v->params[i].facts & OMPJIT_FOLD_LITERALS)
+            ompjit__buf_printf(&t->buf, ", %s=0x%" PRIx64, t->k->params[i].name,
+                               v->params[i].value);
+    add_names(t, "aligned", v, OMPJIT_FOLD_ALIGNMENT);
+    add_names(t, "unshared", v, OMPJIT_FOLD_NOALIAS);
+    for (unsigned i = 0; i < v->nparams; i++)
+        if (v->params[i].facts & OMPJIT_FOLD_SIZES)
+            ompjit__buf_printf(&t->buf, ", %s has %" PRIu64 " bytes",
+                               t->k->params[i].name, v->params[i].bytes);
+    add_names(t, "contents of", v, OMPJIT_FOLD_CONTENTS);
     ompjit__buf_printf(&t->buf, "\n");
     return 0;
 }
@@ -217,7 +236,7 @@ static void add_tuned(struct text *t, ompjit_kernel *kernel)
     ompjit_context *ctx = kernel->mod->ctx;
     for (unsigned d = 0; d < ctx->ndevices; d++)
         for (unsigned c = 0; c <= 64; c++) {
-            ompjit_tuned r;
+            ompjit_tuned r = OMPJIT_TUNED_INIT;
             uint64_t least = c ? UINT64_C(1) << (c - 1) : 0;
             if (ompjit_kernel_tuned(kernel, ctx->devices[d], least, &r, NULL))
                 continue;
@@ -239,8 +258,8 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
     struct text t = {.k = desc(kernel)};
     ompjit__sightings *seen = atomic_load(&kernel->sightings);
     char *title = ompjit__kernel_title(kernel);
-    ompjit_kernel_info info;
-    ompjit_kernel_info_get(kernel, &info);
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
+    ompjit_kernel_info_get(kernel, &info, NULL);
     ompjit__buf_printf(&t.buf, "%s:%u (%s)\n", title ? title : t.k->name,
                        t.k->line, modes[info.mode & 3]);
     free(title);
@@ -273,156 +292,4 @@ void ompjit__explain_module(ompjit_module *mod)
             ompjit__tell(mod->ctx, line);
         ompjit_bytes_free(text);
     }
-}
-
-/* ------------------------------------------------------------------- code */
-
-static ompjit_status add_args(ompjit_kernel *kernel,
-                              const ompjit__request *r, const ompjit_arg *args,
-                              unsigned nargs, uint64_t *values,
-                              ompjit__spec *spec, ompjit_error *err)
-{
-    const ompjit__kernel_desc *k = desc(kernel);
-    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
-    for (unsigned i = 0; i < nargs; i++) {
-        unsigned at = i;
-        uint64_t value;
-        if (!args[i].name && i >= k->nparams)
-            return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
-                                "kernel %s takes %u arguments, got %u", k->name,
-                                k->nparams, nargs);
-        ompjit_status status =
-            ompjit__kernel_value(kernel, &args[i], &at, &value, err);
-        if (status)
-            return status;
-        uint64_t bit = at < 64 ? UINT64_C(1) << at : 0;
-        values[at] = value;
-        if (!(bit & kernel->eligible) && fold & OMPJIT_FOLD_ALIGNMENT &&
-            value % OMPJIT__ALIGNMENT == 0)
-            spec->aligned |= bit;
-        if (bit & kernel->eligible && fold & OMPJIT_FOLD_LITERALS &&
-            (!r->literals || r->literals & bit))
-            spec->literal_mask |= bit;
-    }
-    return OMPJIT_OK;
-}
-
-static void add_launch(const ompjit__request *r, bool host,
-                       ompjit__spec *spec)
-{
-    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
-    if (fold & OMPJIT_FOLD_THREADS)
-        ompjit__set_folded(r->threads, &spec->threads, spec->shape.threads);
-    if (fold & OMPJIT_FOLD_TEAMS)
-        ompjit__set_folded(r->teams, &spec->teams, spec->shape.teams);
-    if (fold & OMPJIT_FOLD_NOALIAS)
-        spec->noalias = r->noalias;
-    if (fold & OMPJIT_FOLD_SIZES) {
-        spec->sized = r->sized;
-        spec->sizes = r->sizes;
-    }
-    if (fold & OMPJIT_FOLD_CONTENTS) {
-        spec->ncontents = r->ncontents;
-        spec->contents = r->contents;
-    }
-    if (host && r->threads[0] <= 1 && r->threads[1] <= 1 && r->threads[2] <= 1)
-        spec->threads = 1;
-    if (!host && spec->threads)
-        spec->residents = r->residents;
-}
-
-/* Bytes of machine code in an object of this process's own making. */
-static uint32_t code_bytes(const ompjit__buf *object)
-{
-    const Elf64_Ehdr *head = (const void *)object->data;
-    const Elf64_Shdr *s = (const void *)(object->data + head->e_shoff);
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < head->e_shnum; i++)
-        if (s[i].sh_flags & SHF_EXECINSTR)
-            bytes += s[i].sh_size;
-    return (uint32_t)bytes;
-}
-
-static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
-                               const ompjit__spec *spec, ompjit_code *code,
-                               ompjit_error *err)
-{
-    ompjit__image image = {0};
-    ompjit_status status =
-        ompjit__door_build(&kernel->mod->ctx->compiler, &kernel->mod->unit,
-                           arch,
-                      OMPJIT_FORMAT_OBJECT, spec, &image, err);
-    if (status)
-        return status;
-    code->use.code = code_bytes(&image.bytes);
-    ompjit__image_free(&image);
-    image = (ompjit__image){0};
-    status = ompjit__door_build(&kernel->mod->ctx->compiler,
-                                &kernel->mod->unit, arch,
-                           OMPJIT__FORMAT_ASSEMBLY, spec, &image, err);
-    if (status)
-        return status;
-    code->instructions = ompjit__count_assembly(
-        image.bytes.data, &code->use.spill_stores, &code->use.spill_loads);
-    ompjit__image_free(&image);
-    return OMPJIT_OK;
-}
-
-static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
-                               const ompjit__spec *spec, ompjit_code *code,
-                               ompjit_error *err)
-{
-    enum { SASS_BYTES = 16 }; /* of an instruction, since sm_70 */
-    ompjit__image image = {0};
-    ompjit_status status =
-        ompjit__build_cached(kernel->mod->ctx, &kernel->mod->unit, arch,
-                             OMPJIT_FORMAT_CUBIN, spec, &image, err);
-    if (status)
-        return status;
-    bool cubin = image.kind == OMPJIT__IMAGE_CUBIN;
-    const ompjit__buf *ptx = cubin ? &image.ptx : &image.bytes;
-    code->ptx = ptx->size ? ompjit__count_ptx(ptx->data) : 0;
-    if (cubin)
-        status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
-                              "the cubin for %s does not tell what kernel %s "
-                              "uses", arch, desc(kernel)->name);
-    for (unsigned i = 0; i < image.nusage; i++)
-        if (!strcmp(image.usage[i].symbol, desc(kernel)->symbol)) {
-            code->use = image.usage[i].res;
-            code->instructions = code->use.code / SASS_BYTES;
-            status = OMPJIT_OK;
-        }
-    ompjit__image_free(&image);
-    return status;
-}
-
-ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
-                                 const ompjit_launch *launch,
-                                 const ompjit_arg *args, unsigned nargs,
-                                 ompjit_code *code, ompjit_error *err)
-{
-    if (!kernel || !arch || (nargs && !args) || !code ||
-        code->size != sizeof *code)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_code: a kernel, an architecture "
-                            "and OMPJIT_CODE_INIT are needed");
-    const ompjit__arch *found;
-    uint64_t values[desc(kernel)->nparams + 1];
-    ompjit__spec spec = {.kernel = desc(kernel)->symbol, .literals = values};
-    ompjit__request r;
-    ompjit_code result = OMPJIT_CODE_INIT;
-    ompjit_status status = ompjit__arch_find(arch, &found, err);
-    if (!status)
-        status = ompjit__kernel_folds(kernel, launch, &r, err);
-    if (!status)
-        status = add_args(kernel, &r, args, nargs, values, &spec, err);
-    if (status)
-        return status;
-    bool host = found->triple != NULL;
-    add_launch(&r, host, &spec);
-    status = host ? host_code(kernel, arch, &spec, &result, err)
-                  : cuda_code(kernel, arch, &spec, &result, err);
-    if (!status)
-        *code = result;
-    return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "door/door.h"
 #include "launch/module.h"
 #include "api/queue.h"
@@ -140,25 +141,31 @@ void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                                   memory_order_relaxed);
 }
 
-void ompjit_kernel_info_get(ompjit_kernel *kernel, ompjit_kernel_info *info)
+ompjit_status ompjit_kernel_info_get(ompjit_kernel *kernel,
+                                     ompjit_kernel_info *info,
+                                     ompjit_error *err)
 {
-    if (!info)
-        return;
-    *info = (ompjit_kernel_info){0};
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_kernel_info, info, err);
+    if (status)
+        return status;
     if (!kernel)
-        return;
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_info_get: no kernel");
     const ompjit__kernel_desc *k = desc(kernel);
     bool made_spmd = atomic_load_explicit(&kernel->made_spmd,
                                           memory_order_relaxed);
-    *info = (ompjit_kernel_info){.line = k->line,
+    ompjit_kernel_info full = {.line = k->line,
                                  .mode = made_spmd
                                              ? OMPJIT_MODE_GENERIC_SPMD
                                              : (ompjit_mode)k->mode,
                                  .nparams = k->nparams,
                                  .max_threads = bound(k->max_threads),
                                  .max_teams = bound(k->max_teams)};
-    snprintf(info->symbol, sizeof info->symbol, "%s", k->symbol);
-    snprintf(info->name, sizeof info->name, "%s", k->name);
+    snprintf(full.symbol, sizeof full.symbol, "%s", k->symbol);
+    snprintf(full.name, sizeof full.name, "%s", k->name);
+    ompjit__result_fill(OMPJIT__STRUCT_kernel_info, &full, info);
+    return OMPJIT_OK;
 }
 
 /* Bytes of the value that a launch gives: the source's where it is known. */
@@ -182,48 +189,24 @@ const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err)
 {
-    if (!kernel || !info)
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_param_info, info, err);
+    if (status)
+        return status;
+    if (!kernel)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_param: kernel and a place for the "
-                            "parameter are needed");
+                            "ompjit_kernel_param: no kernel");
     const ompjit__param *p = ompjit__kernel_param_at(kernel, i, err);
     if (!p)
         return OMPJIT_ERR_INVALID;
-    *info = (ompjit_param_info){
-        .size = value_size(p),
+    ompjit_param_info full = {
+        .bytes = value_size(p),
         .is_pointer = p->kind == OMPJIT__PARAM_POINTER,
         .is_float = p->kind == OMPJIT__PARAM_FLOAT,
         .source_order = p->source_order};
-    snprintf(info->name, sizeof info->name, "%s", p->name);
+    snprintf(full.name, sizeof full.name, "%s", p->name);
+    ompjit__result_fill(OMPJIT__STRUCT_param_info, &full, info);
     return OMPJIT_OK;
-}
-
-ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
-                                      ompjit_resources *res, ompjit_error *err)
-{
-    if (!kernel || !arch || !res)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_resources: kernel, architecture "
-                            "and a place for the result are needed");
-    const ompjit__kernel_desc *k = desc(kernel);
-    ompjit__spec spec = {0};
-    ompjit__image image = {0};
-    ompjit_status status =
-        ompjit__build_cached(kernel->mod->ctx, &kernel->mod->unit, arch,
-                             OMPJIT_FORMAT_CUBIN, &spec, &image, err);
-    if (status)
-        return status;
-    ompjit__note_modes(kernel->mod, OMPJIT__ALL_KERNELS, &image.modes);
-    status = ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
-                          "the cubin for %s does not tell what kernel %s uses",
-                          arch, k->name);
-    for (unsigned i = 0; i < image.nusage; i++)
-        if (!strcmp(image.usage[i].symbol, k->symbol)) {
-            *res = image.usage[i].res;
-            status = OMPJIT_OK;
-        }
-    ompjit__image_free(&image);
-    return status;
 }
 
 /* -------------------------------------------------------------- arguments */
@@ -306,9 +289,11 @@ static ompjit_status check_type(const ompjit__kernel_desc *k,
                                 const ompjit__param *p, const ompjit_arg *arg,
                                 ompjit_error *err)
 {
-    if ((unsigned)arg->type >= OMPJIT__COUNT(arg_types))
-        return argument_error(k, err, "argument type %d is not known",
-                              (int)arg->type);
+    ompjit_status status =
+        ompjit__enum_check("ompjit_arg", "type", (int)arg->type,
+                           (int)OMPJIT__COUNT(arg_types) - 1, err);
+    if (status)
+        return status;
     if (fits(p, arg_types[arg->type].kind, arg_types[arg->type].size))
         return OMPJIT_OK;
     if (p->kind == OMPJIT__PARAM_POINTER)
@@ -347,10 +332,77 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
     return OMPJIT_OK;
 }
 
-/* values[i]: the bytes of parameter i in the low end. */
+static ompjit_status check_facts(const ompjit__kernel_desc *k,
+                                 const ompjit__param *p, const ompjit_arg *arg,
+                                 ompjit_error *err)
+{
+    bool pointer = p->kind == OMPJIT__PARAM_POINTER;
+    ompjit_status status = ompjit__bits_check(
+        "ompjit_arg", "flags", arg->flags,
+        OMPJIT_ARG_NOALIAS | OMPJIT_ARG_VARIES, err);
+    if (status)
+        return status;
+    if (arg->reserved[0] || arg->reserved[1])
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arg: reserved is not 0, of %s of kernel %s",
+                            p->name, k->name);
+    if (!pointer && (arg->bytes || arg->contents))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arg: bytes or contents of %s of kernel %s, "
+                            "which is no pointer", p->name, k->name);
+    if (arg->contents && (!arg->bytes || arg->bytes > OMPJIT_CONTENTS_MAX))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arg: %llu bytes of contents of %s of "
+                            "kernel %s; 1 to %d can be",
+                            (unsigned long long)arg->bytes, p->name, k->name,
+                            OMPJIT_CONTENTS_MAX);
+    return OMPJIT_OK;
+}
+
+/* Folds what pointer `at` points to. */
+static ompjit_status add_contents(const ompjit__kernel_desc *k, unsigned at,
+                                  const ompjit_arg *arg, ompjit__request *r,
+                                  ompjit__facts *facts, ompjit_error *err)
+{
+    if (at >= 64 || r->ncontents == OMPJIT__COUNT(facts->contents))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arg: contents of %s of kernel %s; 16 "
+                            "pointers among the first 64 parameters can have "
+                            "some", k->params[at].name, k->name);
+    facts->contents[r->ncontents++] =
+        (ompjit__contents){at, (uint32_t)arg->bytes, arg->contents};
+    r->contents = facts->contents;
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
+                                   unsigned at, ompjit__request *r,
+                                   ompjit__facts *facts, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    if (!arg->flags && !arg->bytes && !arg->contents && !arg->reserved[0] &&
+        !arg->reserved[1])
+        return OMPJIT_OK;
+    ompjit_status status = check_facts(k, &k->params[at], arg, err);
+    if (!status && arg->contents)
+        status = add_contents(k, at, arg, r, facts, err);
+    if (status || at >= 64)
+        return status;
+    uint64_t bit = UINT64_C(1) << at;
+    r->varies |= arg->flags & OMPJIT_ARG_VARIES ? bit : 0;
+    r->noalias |= arg->flags & OMPJIT_ARG_NOALIAS ? bit : 0;
+    if (arg->bytes && !arg->contents) {
+        r->sized |= bit;
+        r->sizes = facts->sizes;
+        facts->sizes[at] = arg->bytes;
+    }
+    return OMPJIT_OK;
+}
+
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
-                                    uint64_t *values, ompjit_error *err)
+                                    uint64_t *values, ompjit__request *r,
+                                    ompjit__facts *facts, ompjit_error *err)
 {
     const ompjit__kernel_desc *k = desc(kernel);
     bool given[k->nparams + 1];
@@ -363,6 +415,8 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
         uint64_t value;
         ompjit_status status =
             ompjit__kernel_value(kernel, &args[i], &at, &value, err);
+        if (!status)
+            status = ompjit__kernel_facts(kernel, &args[i], at, r, facts, err);
         if (status)
             return status;
         if (given[at])
@@ -449,33 +503,6 @@ static ompjit_status check_geometry(const ompjit__kernel_desc *k,
     return check_dimensions(k, l, err);
 }
 
-static ompjit_status check_contents(const ompjit__kernel_desc *k,
-                                    const ompjit_launch *launch,
-                                    ompjit_error *err)
-{
-    enum { MOST = 16 };
-    if (launch->ncontents > MOST || (launch->ncontents && !launch->contents))
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_launch: contents of %u pointers, %s",
-                            launch->ncontents,
-                            launch->contents ? "16 can be" : "and no list");
-    for (uint32_t i = 0; i < launch->ncontents; i++) {
-        const ompjit_contents *c = &launch->contents[i];
-        if (c->param >= k->nparams || c->param >= 64 ||
-            k->params[c->param].kind != OMPJIT__PARAM_POINTER)
-            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                                "ompjit_launch: contents of parameter %u of "
-                                "kernel %s, which is no pointer",
-                                c->param, k->name);
-        if (!c->bytes || !c->size || c->size > OMPJIT_CONTENTS_MAX)
-            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                                "ompjit_launch: %u bytes of contents of %s; 1 "
-                                "to %d can be", c->size,
-                                k->params[c->param].name, OMPJIT_CONTENTS_MAX);
-    }
-    return OMPJIT_OK;
-}
-
 ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
                                           const char *param,
                                           ompjit_error *err)
@@ -498,73 +525,37 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
-static ompjit_status check_sizes(const ompjit__kernel_desc *k,
-                                 const ompjit_launch *launch,
-                                 ompjit_error *err)
-{
-    bool good = launch->nsizes <= 64 && launch->nsizes <= k->nparams &&
-                (!launch->nsizes || launch->sizes);
-    for (uint32_t i = 0; good && i < launch->nsizes; i++)
-        good = !launch->sizes[i] ||
-               k->params[i].kind == OMPJIT__PARAM_POINTER;
-    return good ? OMPJIT_OK
-                : ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                               "ompjit_launch: sizes stand for the parameters "
-                               "of kernel %s in their order, which has %u, 64 "
-                               "at most, and are 0 for those that are no "
-                               "pointers",
-                               k->name, k->nparams);
-}
-
 ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    const ompjit_launch *launch,
                                    ompjit__request *r, ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    ompjit_launch room;
     *r = (ompjit__request){0};
     if (!launch)
         return OMPJIT_OK;
-    if (launch->size != sizeof *launch)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_launch: size is %zu, expected %zu; "
-                            "initialise with OMPJIT_LAUNCH_INIT",
-                            launch->size, sizeof *launch);
-    if ((unsigned)launch->specialize > OMPJIT_SPECIALIZE_OFF ||
-        launch->fold & ~(unsigned)OMPJIT_FOLD_ALL)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_launch: specialize %d, fold %#x: values "
-                            "that are not known",
-                            (int)launch->specialize, launch->fold);
-    ompjit_status status = check_geometry(k, launch, err);
-    if (!status)
-        status = check_contents(k, launch, err);
-    if (!status)
-        status = check_sizes(k, launch, err);
+    const ompjit_launch *l =
+        ompjit__options(OMPJIT__STRUCT_launch, launch, &room, err);
+    ompjit_status status =
+        l ? check_geometry(desc(kernel), l, err) : OMPJIT_ERR_INVALID;
     if (status)
         return status;
-    r->teams[1] = launch->teams_y;
-    r->teams[2] = launch->teams_z;
-    r->threads[1] = launch->threads_y;
-    r->threads[2] = launch->threads_z;
-    r->teams[0] = launch->teams;
-    r->teams_fixed = launch->teams != 0;
-    r->threads[0] = launch->threads;
-    r->threads_fixed = launch->threads != 0;
-    r->dynamic_shared = launch->dynamic_shared;
-    r->tripcount = launch->tripcount;
-    r->policy = launch->specialize;
-    r->fold = launch->fold;
-    r->literals = launch->literals;
-    r->noalias = launch->noalias;
-    r->sizes = launch->sizes;
-    for (uint32_t i = 0; i < launch->nsizes; i++)
-        r->sized |= (uint64_t)(launch->sizes[i] != 0) << i;
-    r->limit_ms = launch->limit_ms;
-    r->run_limit_ms = launch->run_limit_ms;
-    r->cooperative = launch->cooperative;
-    r->residents = launch->residents;
-    r->ncontents = launch->ncontents;
-    r->contents = launch->contents;
+    r->teams[0] = l->teams;
+    r->teams[1] = l->teams_y;
+    r->teams[2] = l->teams_z;
+    r->teams_fixed = l->teams != 0;
+    r->threads[0] = l->threads;
+    r->threads[1] = l->threads_y;
+    r->threads[2] = l->threads_z;
+    r->threads_fixed = l->threads != 0;
+    r->dynamic_shared = l->dynamic_shared;
+    r->tripcount = l->tripcount;
+    r->run_limit_ms = l->time_limit_ms;
+    r->queue = l->queue;
+    r->cooperative = l->cooperative;
+    r->policy = l->specialize.mode;
+    r->fold = l->specialize.fold;
+    r->limit_ms = l->specialize.time_limit_ms;
+    r->residents = l->specialize.resident_teams;
     return OMPJIT_OK;
 }
 
@@ -592,12 +583,14 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
         return status;
     uint64_t values[desc(kernel)->nparams + 1];
     ompjit__request request;
+    ompjit__facts facts;
     status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
-        status = ompjit__kernel_values(kernel, args, nargs, values, err);
+        status = ompjit__kernel_values(kernel, args, nargs, values, &request,
+                                       &facts, err);
     if (status)
         return status;
-    if (launch && launch->queue)
+    if (request.queue)
         return ompjit__queue_launch(kernel, dev, launch, args, nargs, &request,
                                     values, err);
     return ompjit__run(kernel->mod, kernel->index, dev, &request, values, nargs,
@@ -646,11 +639,11 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_launch_info *info,
                                         ompjit_error *err)
 {
-    if (!info)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_last_launch: no place for the "
-                            "result");
-    ompjit_status status = ompjit__kernel_on(__func__, kernel, dev, err);
+    ompjit_launch_info last;
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_launch_info, info, err);
+    if (!status)
+        status = ompjit__kernel_on(__func__, kernel, dev, err);
     if (status)
         return status;
     while (atomic_flag_test_and_set_explicit(&kernel->last_lock,
@@ -658,11 +651,12 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
         ;
     bool known = kernel->last_device == dev;
     if (known)
-        *info = kernel->last;
+        last = kernel->last;
     atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
-    if (known)
-        return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
-                        "kernel %s has not run on this device last",
-                        desc(kernel)->name);
+    if (!known)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "kernel %s has not run on this device last",
+                            desc(kernel)->name);
+    ompjit__result_fill(OMPJIT__STRUCT_launch_info, &last, info);
+    return OMPJIT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "launch/module.h"
 #include "omptarget/offload.h"
 #include "core/cuda_source.h"
@@ -14,28 +15,18 @@
 #include "door/door.h"
 #include "frontend/clang/clang.h"
 
-static ompjit_status check_options(const ompjit_module_options *o,
-                                   ompjit_error *err)
+/* NULL where the options are wrong. */
+static const ompjit_module_options *
+read_options(const ompjit_module_options *options, ompjit_module_options *room,
+             ompjit_error *err)
 {
-    if (o->size != sizeof *o)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_options: size is %zu, expected %zu; "
-                            "initialise with OMPJIT_MODULE_OPTIONS_INIT",
-                            o->size, sizeof *o);
-    if (o->nflags && !o->flags)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_options: %u flags, but no array",
-                            o->nflags);
-    if (o->opt_level > 4)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_options: opt_level %u is none of "
-                            "0 (default), 1 to 4 (-O0 to -O3)",
-                            o->opt_level);
-    if ((unsigned)o->cuda_compiler > OMPJIT_CUDA_COMPILER_CLANG)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_options: no CUDA compiler has the "
-                            "number %d", (int)o->cuda_compiler);
-    return OMPJIT_OK;
+    const ompjit_module_options *o =
+        ompjit__options(OMPJIT__STRUCT_module_options, options, room, err);
+    if (!o || !o->nflags || o->flags)
+        return o;
+    ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                 "ompjit_module_options: %u flags, but no array", o->nflags);
+    return NULL;
 }
 
 static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
@@ -99,17 +90,16 @@ static ompjit_status module_from(const char *who, from_source *front_end,
                                  const ompjit_module_options *options,
                                  ompjit_module **mod, ompjit_error *err)
 {
-    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
-    const ompjit_module_options *o = options ? options : &defaults;
+    ompjit_module_options room;
     if (!ctx || !source || !mod)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "%s: context, source and a place for the module "
                             "are needed", who);
-    ompjit_status status = check_options(o, err);
-    if (status)
-        return status;
+    const ompjit_module_options *o = read_options(options, &room, err);
+    if (!o)
+        return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
-    status = compile(front_end, ctx, source, o, &unit, err);
+    ompjit_status status = compile(front_end, ctx, source, o, &unit, err);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
 
@@ -135,17 +125,16 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
                                     const ompjit_module_options *options,
                                     ompjit_module **mod, ompjit_error *err)
 {
-    static const ompjit_module_options defaults = OMPJIT_MODULE_OPTIONS_INIT;
-    const ompjit_module_options *o = options ? options : &defaults;
+    ompjit_module_options room;
     if (!ctx || !device || !mod || (!host && host_size))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_module_from_ir: context, device IR and a "
                             "place for the module are needed");
-    ompjit_status status = check_options(o, err);
-    if (status)
-        return status;
+    const ompjit_module_options *o = read_options(options, &room, err);
+    if (!o)
+        return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
-    status = ompjit__frontend_ir(ctx, device, device_size, host, host_size, o,
+    ompjit_status status = ompjit__frontend_ir(ctx, device, device_size, host, host_size, o,
                                  &unit, err);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
@@ -238,13 +227,17 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err)
 {
-    if (!mod || !data || !size || (unsigned)format >= OMPJIT_FORMAT_COUNT)
+    if (!mod || !data || !size)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_module_emit: module, a known format and "
-                            "places for data and size are needed");
+                            "ompjit_module_emit: module and places for data "
+                            "and size are needed");
+    ompjit_status status =
+        ompjit__enum_check("ompjit_module_emit", "format", (int)format,
+                           OMPJIT_FORMAT_COUNT - 1, err);
+    if (status)
+        return status;
     const ompjit__unit *unit = &mod->unit;
     ompjit__buf text = {0};
-    ompjit_status status;
     if (!unit->device_bc.size && format != OMPJIT_FORMAT_PTX &&
         format != OMPJIT_FORMAT_CUBIN)
         return ompjit__cuda_no_ir(unit->cuda, err);

@@ -343,14 +343,12 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
 static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
-                                   ompjit_error *err)
+                                   ompjit_queue *queue, ompjit_error *err)
 {
-    ompjit_launch alone = *launch;
     ompjit__step step = {0};
-    alone.queue = NULL;
-    ompjit_status status = ompjit_kernel_bind(kernel, dev, &alone, args, nargs,
+    ompjit_status status = ompjit_kernel_bind(kernel, dev, launch, args, nargs,
                                               &step.bound, err);
-    return status ? status : ompjit__step_add(launch->queue, step, err);
+    return status ? status : ompjit__step_add(queue, step, err);
 }
 
 ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
@@ -359,7 +357,7 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit__request *request,
                                    const uint64_t *values, ompjit_error *err)
 {
-    ompjit_queue *queue = launch->queue;
+    ompjit_queue *queue = request->queue;
     ompjit__call call = {kernel->mod, kernel->index, dev, request, values};
     ompjit__inflight inflight;
     ompjit__sharing sharing;
@@ -368,7 +366,7 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
     if (status)
         return status;
     if (ompjit__records_steps(queue))
-        return record_launch(kernel, dev, launch, args, nargs, err);
+        return record_launch(kernel, dev, launch, args, nargs, queue, err);
     bool shares = ompjit__queue_shares(queue, &sharing);
     status = ompjit__start(&call, queue->queue, shares ? &sharing : NULL,
                            &inflight, err);

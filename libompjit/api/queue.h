@@ -8,6 +8,7 @@
 #define OMPJIT_QUEUE_H
 
 #include "launch/launch.h"
+#include "ompjit_graph.h"
 
 /* The memory that a launch or an update in the queue uses until it has
  * ended. */
@@ -49,7 +50,7 @@ struct ompjit_queue {
                                 adopted queue: kept to the queue's end */
 };
 
-/* Puts a launch into launch->queue; `values` as ompjit__call has them. */
+/* Puts a launch into request->queue; `values` as ompjit__call has them. */
 ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,

@@ -8,18 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "cache/cache.h"
 
 static const char magic[8] = "ompjitX1";
 
-void ompjit_cache_stats_get(ompjit_context *ctx, ompjit_cache_stats *stats)
+ompjit_status ompjit_cache_stats_get(ompjit_context *ctx,
+                                     ompjit_cache_stats *stats,
+                                     ompjit_error *err)
 {
-    if (!stats)
-        return;
-    if (ctx && ctx->cache)
-        ompjit__cache_count(ctx->cache, stats);
-    else
-        *stats = (ompjit_cache_stats){0};
+    ompjit_cache_stats full = {0};
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_cache_stats, stats, err);
+    if (status)
+        return status;
+    if (!ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_CACHE,
+                            "the cache of no context");
+    if (ctx->cache)
+        ompjit__cache_count(ctx->cache, &full);
+    ompjit__result_fill(OMPJIT__STRUCT_cache_stats, &full, stats);
+    return OMPJIT_OK;
 }
 
 const char *ompjit_cache_path(ompjit_context *ctx)
@@ -70,7 +79,9 @@ static bool read_entry(const ompjit__store *store, const ompjit__item *item,
 static int call(const ompjit__store *store, const ompjit__item *item,
                 const char *key, ompjit_cache_entry_fn *fn, void *data)
 {
-    ompjit_cache_entry entry = {.size = item->size, .used = item->used};
+    ompjit_cache_entry entry = {.size = sizeof entry,
+                                .bytes = item->size,
+                                .used = item->used};
     ompjit__buf text = {0};
     ompjit__digest_text(item->digest, entry.key);
     if (strncmp(entry.key, key, strlen(key)))

@@ -52,12 +52,8 @@ static ompjit_status read_mode(const ompjit_context_options *o,
                  {"0", OMPJIT_CACHE_OFF},
                  {"off", OMPJIT_CACHE_OFF}};
     const char *text = getenv("OMPJIT_CACHE");
-    *mode = o->cache ? o->cache : OMPJIT_CACHE_DISK;
-    if ((unsigned)o->cache > OMPJIT_CACHE_DISK)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_context_options: no cache mode %d",
-                            (int)o->cache);
-    if (o->cache || !text)
+    *mode = o->cache.mode ? o->cache.mode : OMPJIT_CACHE_DISK;
+    if (o->cache.mode || !text)
         return OMPJIT_OK;
     for (size_t i = 0; i < OMPJIT__COUNT(words); i++)
         if (!strcmp(text, words[i].word)) {
@@ -72,8 +68,8 @@ static ompjit_status read_mode(const ompjit_context_options *o,
 static ompjit_status read_limit(const ompjit_context_options *o,
                                 uint64_t *limit, ompjit_error *err)
 {
-    *limit = o->cache_size ? o->cache_size : DEFAULT_LIMIT;
-    if (o->cache_size)
+    *limit = o->cache.limit ? o->cache.limit : DEFAULT_LIMIT;
+    if (o->cache.limit)
         return OMPJIT_OK;
     ompjit_status status = ompjit__env_bytes("OMPJIT_CACHE_SIZE", limit, err);
     if (!status && !*limit)
@@ -102,12 +98,12 @@ ompjit_status ompjit__cache_new(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     cache->ctx = ctx;
     cache->store.limit = limit;
-    cache->get = o->cache_get;
-    cache->put = o->cache_put;
-    cache->data = o->cache_data;
+    cache->get = o->cache.get;
+    cache->put = o->cache.put;
+    cache->data = o->cache.data;
     pthread_mutex_init(&cache->lock, NULL);
     if (mode == OMPJIT_CACHE_DISK)
-        cache->store.path = o->cache_dir ? ompjit__strdup(o->cache_dir)
+        cache->store.path = o->cache.dir ? ompjit__strdup(o->cache.dir)
                                          : ompjit__folder_default();
     *out = cache;
     return OMPJIT_OK;

@@ -13,14 +13,15 @@
  *   image.c    images and their keys; unit.c: units; deps.c: included files
  *   bundle.c   many entries as bytes, for other processes
  */
-#ifndef OMPJIT_CACHE_H
-#define OMPJIT_CACHE_H
+#ifndef OMPJIT__CACHE_H
+#define OMPJIT__CACHE_H
 
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include "core/core.h"
+#include "ompjit_cache.h"
 
 /* ---------------------------------------------------------------- key.c */
 

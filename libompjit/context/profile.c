@@ -3,6 +3,7 @@
  * Spans of time, summed up by name and kept one by one: as a table, and as a
  * file for Chrome's tracing page and Perfetto.
  */
+#include "base/structs.h"
 #include "context/profile.h"
 
 #include <stdio.h>
@@ -287,12 +288,14 @@ ompjit_status ompjit_context_profile(ompjit_context *ctx,
                                      ompjit_profile_format format, char **text,
                                      size_t *size, ompjit_error *err)
 {
-    if (!ctx || !text || (format != OMPJIT_PROFILE_TABLE &&
-                          format != OMPJIT_PROFILE_TRACE))
+    if (!ctx || !text)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_context_profile: %s",
-                            ctx && text ? "no such format"
-                                        : "an argument is NULL");
+                            "ompjit_context_profile: an argument is NULL");
+    ompjit_status status =
+        ompjit__enum_check("ompjit_context_profile", "format", (int)format,
+                           OMPJIT_PROFILE_TRACE, err);
+    if (status)
+        return status;
     if (!ctx->spans)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
                             "the context is not profiled: its option `profile` "

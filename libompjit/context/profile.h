@@ -8,6 +8,7 @@
 #define OMPJIT_PROFILE_H
 
 #include "core/core.h"
+#include "ompjit_debug.h"
 
 enum ompjit__span_kind {
     OMPJIT__SPAN_COMPILE,

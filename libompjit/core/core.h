@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "base/digest.h"
 #include "base/pack.h"
+#include "ompjit_tune.h"
 
 /* ------------------------------------------------------------------ unit */
 
@@ -133,6 +134,14 @@ typedef struct ompjit__shape {
     uint32_t threads[2], teams[2];
 } ompjit__shape;
 
+/* What a pointer points to: a kernel reads these bytes through it and no
+ * others, and nothing changes them meanwhile. */
+typedef struct ompjit__contents {
+    uint32_t param;    /* its number among the kernel's parameters */
+    uint32_t size;     /* bytes, 1 to OMPJIT_CONTENTS_MAX          */
+    const void *bytes; /* on the host                              */
+} ompjit__contents;
+
 /* The facts that are folded into a build. Zero-initialised: nothing. */
 typedef struct ompjit__spec {
     uint32_t threads;       /* in a team; 0: not folded                    */
@@ -152,7 +161,7 @@ typedef struct ompjit__spec {
     uint32_t ncontents;     /* what pointers point to, each by its number  */
     uint32_t ptx;           /* the newest version that the driver reads, in
                                tenths; 0: there is no driver to ask        */
-    const ompjit_contents *contents;
+    const ompjit__contents *contents;
     uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
                                least, which can be read                    */
     const uint64_t *sizes;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/arch.h"
-#include "core/core.h"
+#include "core/occupancy.h"
 
 enum {
     WARP = 32,
@@ -43,27 +43,11 @@ static ompjit_status find(const char *arch, const limits **out,
                         "%s is no GPU: it has no multiprocessors", arch);
 }
 
-static ompjit_status check_size(const char *who, size_t got, size_t want,
+ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
                                 ompjit_error *err)
 {
-    if (got == want)
-        return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "%s: size is %zu, expected %zu", who, got, want);
-}
-
-ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
-                                   ompjit_error *err)
-{
     const limits *l;
-    if (!arch || !info)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_arch_info_get: `%s` is NULL",
-                            arch ? "info" : "arch");
-    ompjit_status status = check_size("ompjit_arch_info", info->size,
-                                      sizeof *info, err);
-    if (!status)
-        status = find(arch, &l, err);
+    ompjit_status status = find(arch, &l, err);
     if (status)
         return status;
     *info = (ompjit_arch_info){.size = sizeof *info,
@@ -101,20 +85,12 @@ static uint32_t by_shared(const limits *l, uint64_t bytes)
     return each ? l->shared / each : UINT32_MAX;
 }
 
-ompjit_status ompjit_occupancy_get(const char *arch,
-                                   const ompjit_resources *use,
-                                   uint32_t threads, uint32_t dynamic_shared,
-                                   ompjit_occupancy *out, ompjit_error *err)
+ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,
+                                uint32_t threads, uint32_t dynamic_shared,
+                                ompjit_occupancy *out, ompjit_error *err)
 {
     const limits *l;
-    if (!arch || !use || !out)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_occupancy_get: `%s` is NULL",
-                            !arch ? "arch" : use ? "out" : "use");
-    ompjit_status status = check_size("ompjit_occupancy", out->size,
-                                      sizeof *out, err);
-    if (!status)
-        status = find(arch, &l, err);
+    ompjit_status status = find(arch, &l, err);
     if (status)
         return status;
     if (!threads || threads > MOST_THREADS)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "device/device.h"
 #include "door/door.h"
 
@@ -258,14 +259,20 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_device_info *info,
                                      ompjit_error *err)
 {
+    ompjit_device_info full = {0};
     NOT_NULL(dev);
-    NOT_NULL(info);
-    ompjit_status status = ompjit__device_ready(dev, err);
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_device_info, info, err);
     if (!status)
-        status = dev->ops->info(dev, info, err);
-    if (!status && !*info->arch)
-        name_cpu(info);
-    return status;
+        status = ompjit__device_ready(dev, err);
+    if (!status)
+        status = dev->ops->info(dev, &full, err);
+    if (status)
+        return status;
+    if (!*full.arch)
+        name_cpu(&full);
+    ompjit__result_fill(OMPJIT__STRUCT_device_info, &full, info);
+    return OMPJIT_OK;
 }
 
 ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,

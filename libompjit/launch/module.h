@@ -81,6 +81,13 @@ ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
                                    const ompjit_device *dev,
                                    const ompjit_arg *args, unsigned nargs,
                                    ompjit_error *err);
+/* The arrays of a request by the API. Those that it does not name stay as they
+ * are. */
+typedef struct ompjit__facts {
+    uint64_t sizes[64];
+    ompjit__contents contents[16];
+} ompjit__facts;
+
 /* The request and the values, by parameter, of a launch by the API: kernel.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
@@ -91,9 +98,16 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    const ompjit_launch *launch,
                                    ompjit__request *request,
                                    ompjit_error *err);
+/* values[i]: the bytes of parameter i in the low end. Adds to the request what
+ * the arguments say beside; it points into *facts, which must live as long. */
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
-                                    uint64_t *values, ompjit_error *err);
+                                    uint64_t *values, ompjit__request *request,
+                                    ompjit__facts *facts, ompjit_error *err);
+/* The same for what one argument says of parameter `at`, beside its value. */
+ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
+                                   unsigned at, ompjit__request *request,
+                                   ompjit__facts *facts, ompjit_error *err);
 /* One argument for parameter *at, or the one it names. */
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,

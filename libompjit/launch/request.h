@@ -16,7 +16,7 @@ typedef struct ompjit__request {
     uint64_t tripcount;
     ompjit_specialize policy; /* DEFAULT: the context's                    */
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
-    uint64_t literals;     /* parameters to fold; 0: all that can be      */
+    uint64_t varies;       /* parameters that are not folded              */
     uint64_t noalias;      /* pointers that share no storage with others  */
     uint64_t sized;        /* pointers i to sizes[i] bytes at least       */
     const uint64_t *sizes;
@@ -25,7 +25,8 @@ typedef struct ompjit__request {
     uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
     bool tuned;            /* the geometry is one to try: none remembered */
     uint32_t ncontents;    /* what pointers point to                      */
-    const ompjit_contents *contents;
+    const ompjit__contents *contents;
+    ompjit_queue *queue;   /* of the API: the launch goes into it         */
     uint32_t residents;    /* teams that shall fit on a multiprocessor    */
     bool *begun;           /* out: true where the kernel may have begun; NULL:
                               nobody asks                                 */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "cache/cache.h"
 #include "launch/tune.h"
 
@@ -212,10 +213,11 @@ ompjit_status ompjit_kernel_tuned(ompjit_kernel *kernel, ompjit_device *dev,
                                   uint64_t tripcount, ompjit_tuned *tuned,
                                   ompjit_error *err)
 {
-    if (!tuned)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_kernel_tuned: no place for the result");
-    ompjit_status status = ompjit__kernel_on(__func__, kernel, dev, err);
+    ompjit_tuned full;
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_tuned, tuned, err);
+    if (!status)
+        status = ompjit__kernel_on(__func__, kernel, dev, err);
     if (status)
         return status;
     unsigned class = class_of(tripcount);
@@ -228,8 +230,9 @@ ompjit_status ompjit_kernel_tuned(ompjit_kernel *kernel, ompjit_device *dev,
             "kernel %s is not tuned for about %" PRIu64 " iterations",
             kernel->mod->unit.kernels[kernel->index].name, tripcount);
     pthread_mutex_lock(&t->lock);
-    *tuned = t->results[class];
+    full = t->results[class];
     pthread_mutex_unlock(&t->lock);
+    ompjit__result_fill(OMPJIT__STRUCT_tuned, &full, tuned);
     return OMPJIT_OK;
 }
 
@@ -439,11 +442,6 @@ ompjit_status ompjit__tune(const ompjit__call *call,
 static ompjit_status check_options(const ompjit_tune_options *o,
                                    ompjit_error *err)
 {
-    if (o->size != sizeof *o)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_tune_options: size is %zu, expected %zu; "
-                            "initialise with OMPJIT_TUNE_OPTIONS_INIT",
-                            o->size, sizeof *o);
     if ((o->ntries && !o->tries) || (o->nsaved && !o->saved))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_tune_options: %s is NULL and its number "
@@ -467,22 +465,34 @@ ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
                                  const ompjit_tune_options *options,
                                  ompjit_tuned *tuned, ompjit_error *err)
 {
-    static const ompjit_tune_options defaults = OMPJIT_TUNE_OPTIONS_INIT;
+    ompjit_tune_options room;
+    ompjit_tuned best;
     ompjit_status status =
         ompjit__launch_check(__func__, kernel, dev, args, nargs, err);
+    if (!status && tuned)
+        status = ompjit__result_check(OMPJIT__STRUCT_tuned, tuned, err);
     if (status)
         return status;
-    const ompjit_tune_options *o = options ? options : &defaults;
+    const ompjit_tune_options *o =
+        ompjit__options(OMPJIT__STRUCT_tune_options, options, &room, err);
+    if (!o)
+        return OMPJIT_ERR_INVALID;
     const ompjit__kernel_desc *k = &kernel->mod->unit.kernels[kernel->index];
     uint64_t values[k->nparams + 1];
     ompjit__request request;
+    ompjit__facts facts;
     ompjit__call call = {kernel->mod, kernel->index, dev, &request, values};
     status = check_options(o, err);
     if (!status)
         status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
-        status = ompjit__kernel_values(kernel, args, nargs, values, err);
+        status = ompjit__kernel_values(kernel, args, nargs, values, &request,
+                                       &facts, err);
     if (!status)
         status = ompjit__device_ready(dev, err);
-    return status ? status : ompjit__tune(&call, o, tuned, err);
+    if (!status)
+        status = ompjit__tune(&call, o, &best, err);
+    if (!status && tuned)
+        ompjit__result_fill(OMPJIT__STRUCT_tuned, &best, tuned);
+    return status;
 }

@@ -2,8 +2,8 @@
  *
  * The geometry that was found best: tried out, remembered, used.
  */
-#ifndef OMPJIT_TUNE_H
-#define OMPJIT_TUNE_H
+#ifndef OMPJIT__TUNE_H
+#define OMPJIT__TUNE_H
 
 #include "launch/launch.h"
 

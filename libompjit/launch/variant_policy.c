@@ -139,10 +139,9 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     if (fold & OMPJIT_FOLD_TEAMS)
         ompjit__set_folded(g->teams, &key->teams, key->shape.teams);
     if (fold & OMPJIT_FOLD_LITERALS)
-        key->literal_mask = r->literals ? r->literals & kernel->eligible
-                                        : kernel->eligible;
+        key->literal_mask = kernel->eligible & ~r->varies;
     if (fold & OMPJIT_FOLD_ALIGNMENT)
-        key->aligned = aligned_pointers(call);
+        key->aligned = aligned_pointers(call) & ~r->varies;
     if (fold & OMPJIT_FOLD_NOALIAS)
         key->noalias = r->noalias & pointers_of(call);
     if (fold & OMPJIT_FOLD_SIZES) {
@@ -215,14 +214,10 @@ static ompjit__variant *try_special(const ompjit__call *call,
         return NULL;
     ompjit__request request = *call->request;
     ompjit__call watched = *call;
-    uint64_t wanted = request.literals ? request.literals : kernel->eligible;
     uint64_t given_up =
         atomic_load_explicit(&s->given_up, memory_order_relaxed);
-    request.literals = wanted & ~given_up;
+    request.varies |= given_up & kernel->eligible;
     request.sized &= ~given_up;
-    if (!request.literals)
-        request.fold = (request.fold ? request.fold : OMPJIT_FOLD_ALL) &
-                       ~(unsigned)OMPJIT_FOLD_LITERALS;
     watched.request = &request;
     ompjit__special_key(&watched, g, &key);
     ompjit__variant *v = ompjit__variant_find(call->mod, &key);

@@ -53,7 +53,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ h >> 32;
 }
 
-static uint64_t mix_contents(uint64_t h, const ompjit_contents *c)
+static uint64_t mix_contents(uint64_t h, const ompjit__contents *c)
 {
     h = mix(h, (uint64_t)c->param << 32 | c->size);
     for (uint32_t at = 0; at < c->size; at += 8) {
@@ -131,12 +131,12 @@ static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 }
 
 /* The list and, behind it, all its bytes. NULL: out of memory. */
-static const ompjit_contents *copy_contents(const ompjit__variant_key *key)
+static const ompjit__contents *copy_contents(const ompjit__variant_key *key)
 {
-    size_t total = key->ncontents * sizeof(ompjit_contents), at = total;
+    size_t total = key->ncontents * sizeof(ompjit__contents), at = total;
     for (uint32_t i = 0; i < key->ncontents; i++)
         total += key->contents[i].size;
-    ompjit_contents *copy = malloc(total);
+    ompjit__contents *copy = malloc(total);
     for (uint32_t i = 0; copy && i < key->ncontents; i++) {
         copy[i] = key->contents[i];
         copy[i].bytes = (char *)copy + at;

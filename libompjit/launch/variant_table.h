@@ -20,7 +20,7 @@ typedef struct ompjit__variant_key {
     ompjit__shape shape;     /* of those that are folded; zeros: x only    */
     uint32_t residents;      /* ompjit__spec                               */
     uint32_t ncontents;      /* of pointers: ompjit__spec                  */
-    const ompjit_contents *contents;
+    const ompjit__contents *contents;
     uint64_t literal_mask;   /* folded parameters                          */
     uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
     uint64_t sized;          /* pointers to so many bytes: ompjit__spec    */

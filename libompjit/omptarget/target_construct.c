@@ -410,7 +410,7 @@ static bool is_constant(const ompjit__construct *c, const arguments *a,
 /* The targets of the pointers in `wanted`; their number. */
 static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
                               uint64_t wanted, uint64_t noalias,
-                              ompjit_contents out[FEW_CONTENTS])
+                              ompjit__contents out[FEW_CONTENTS])
 {
     const ompjit__maps *m = c->maps;
     unsigned param = 0;
@@ -419,7 +419,7 @@ static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
         if (!((uint64_t)m->types[i] & OMPJIT__MAP_TARGET_PARAM))
             continue;
         if (wanted >> param & 1 && is_constant(c, a, i, param, noalias))
-            out[n++] = (ompjit_contents){param, (uint32_t)m->sizes[i],
+            out[n++] = (ompjit__contents){param, (uint32_t)m->sizes[i],
                                          m->begins[i]};
         param++;
     }
@@ -460,7 +460,7 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     st = table ? enter(c, &a, k, err) : make_arguments(&a, c, err);
     if (!st) {
         ompjit__request asked = *request;
-        ompjit_contents contents[FEW_CONTENTS];
+        ompjit__contents contents[FEW_CONTENTS];
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
             asked.noalias = find_unshared(c, &a, mod, kernel);

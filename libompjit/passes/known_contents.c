@@ -33,7 +33,7 @@ static bool only_read(LLVMValueRef v, unsigned depth)
 
 /* A constant in the target's global memory, as a pointer of the given type. */
 static LLVMValueRef make_constant(LLVMModuleRef m, LLVMTypeRef pointer,
-                                  const ompjit_contents *c, bool host)
+                                  const ompjit__contents *c, bool host)
 {
     LLVMContextRef context = LLVMGetModuleContext(m);
     LLVMValueRef bytes = LLVMConstStringInContext2(context, c->bytes, c->size,
@@ -52,7 +52,7 @@ void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
     for (unsigned i = 0; i < spec->ncontents; i++) {
-        const ompjit_contents *c = &spec->contents[i];
+        const ompjit__contents *c = &spec->contents[i];
         LLVMValueRef param = LLVMGetParam(f, c->param + k->launch_env);
         if (only_read(param, 8))
             LLVMReplaceAllUsesWith(

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "table/rows.h"
 
 /* ------------------------------------------------------------ the arrays */
@@ -284,7 +285,6 @@ static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
         .meaning = meaning < 0 ? "" : meanings[meaning].text,
         .cost = !device || meaning < 0 ? "" : cost_texts[meanings[meaning].cost],
         .instructions = device ? instructions_of(row->name) : 0,
-        .size = out->size,
         .index = index,
         .name = row->name,
         .attributes = ompjit__rtl_attributes(index),
@@ -296,17 +296,8 @@ static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
     };
     move_text(full.type, sizeof full.type, &type);
     move_text(full.note, sizeof full.note, &note);
-    memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
+    ompjit__result_fill(OMPJIT__STRUCT_rtl_row, &full, out);
     return OMPJIT_OK;
-}
-
-static ompjit_status check_row(const ompjit_rtl_row *row, ompjit_error *err)
-{
-    if (row && row->size >= sizeof row->size)
-        return OMPJIT_OK;
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        row ? "ompjit_rtl_row: size is not set"
-                            : "no ompjit_rtl_row to fill");
 }
 
 unsigned ompjit_rtl_count(void)
@@ -317,7 +308,8 @@ unsigned ompjit_rtl_count(void)
 ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
                                 ompjit_error *err)
 {
-    ompjit_status status = check_row(row, err);
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_rtl_row, row, err);
     if (status)
         return status;
     if (index >= OMPJIT_RTL_COUNT)
@@ -358,7 +350,8 @@ static unsigned nearest(const char *name, int best[NEAR])
 ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
                                    ompjit_error *err)
 {
-    ompjit_status status = check_row(row, err);
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_rtl_row, row, err);
     if (status)
         return status;
     if (!name)

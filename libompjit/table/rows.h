@@ -6,6 +6,7 @@
 #define OMPJIT_TABLE_ROWS_H
 
 #include "base/base.h"
+#include "ompjit_rtl.h"
 
 #define OMPJIT__OLDEST_CLANG 18
 #define OMPJIT__NEWEST_CLANG 22

@@ -70,8 +70,11 @@ static const char *entry_at(int i)
 static void list_kernels(void)
 {
     unsigned n = ompjit_module_kernel_count(mod);
-    for (unsigned i = 0; i < n && i < MOST_KERNELS; i++)
-        ompjit_kernel_info_get(ompjit_module_kernel_at(mod, i), &infos[i]);
+    for (unsigned i = 0; i < n && i < MOST_KERNELS; i++) {
+        infos[i].size = sizeof infos[i];
+        ompjit_kernel_info_get(ompjit_module_kernel_at(mod, i), &infos[i],
+                               &err);
+    }
     infos[n < MOST_KERNELS ? n : MOST_KERNELS].symbol[0] = 0;
 }
 
@@ -98,12 +101,12 @@ static ompjit_status launch(const char *symbol, bool locks,
         {base + offsetof(args, imin), base},
     };
     ompjit_arg values[MOST_PARAMS] = {0};
-    ompjit_kernel_info info;
+    ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_kernel *k;
     ompjit_status status = ompjit_module_kernel(mod, symbol, &k, &err);
     if (status)
         return status;
-    ompjit_kernel_info_get(k, &info);
+    ompjit_kernel_info_get(k, &info, NULL);
     for (unsigned i = 0; i < info.nparams && i < MOST_PARAMS; i++) {
         values[i].type = OMPJIT_ARG_POINTER;
         values[i].value.p = locks ? rows[i].locks : rows[i].plain;
@@ -138,7 +141,7 @@ static void run_geometries(const kernel *k, ompjit_specialize specialize)
         ompjit_launch how = OMPJIT_LAUNCH_INIT;
         how.teams = geometry[g][0];
         how.threads = geometry[g][1];
-        how.specialize = specialize;
+        how.specialize.mode = specialize;
         bool folded = specialize == OMPJIT_SPECIALIZE_NOW;
         if ((one_team(k->name) && how.teams > 1) || (folded && g % 2 == 0) ||
             !fits(how.threads))

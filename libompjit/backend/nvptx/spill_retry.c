@@ -10,14 +10,14 @@
 
 #include "backend/nvptx/assemble.h"
 #include "backend/cuda/ptx_text.h"
+#include "core/occupancy.h"
 
 /* Teams of the kernel on a multiprocessor as it is; 0: nobody knows. */
 static uint32_t teams_of(const char *arch, const ompjit_resources *use)
 {
-    ompjit_occupancy now = OMPJIT_OCCUPANCY_INIT;
+    ompjit_occupancy now;
     bool known = use->max_threads &&
-                 !ompjit_occupancy_get(arch, use, use->max_threads, 0, &now,
-                                       NULL);
+                 !ompjit__occupancy(arch, use, use->max_threads, 0, &now, NULL);
     return known ? now.teams : 0;
 }
 

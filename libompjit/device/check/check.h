@@ -11,6 +11,7 @@
 #include "loader/jit.h"
 #include "abi/check.h"
 #include "device/device.h"
+#include "ompjit_debug.h"
 #include "runtime-bc/host_abi.h"
 
 typedef struct ompjit__check ompjit__check;

@@ -201,7 +201,9 @@ static char *place_key(const ompjit_check_access *a)
 /* Of a race the same whichever of the two came first. */
 static char *report_key(const ompjit_check_report *r)
 {
-    char *one = place_key(&r->access), *two = place_key(&r->other);
+    static const ompjit_check_access none = {.file = ""};
+    char *one = place_key(r->access);
+    char *two = place_key(r->other ? r->other : &none);
     char *key = NULL;
     if (one && two) {
         bool swap = strcmp(one, two) > 0;
@@ -239,7 +241,7 @@ static void put_kernel(ompjit__buf *b, const ompjit_check_report *r)
         ompjit__buf_printf(b, " (line %" PRIu32 ")", r->kernel_line);
     ompjit__buf_printf(b, ", team %" PRIu32, r->team);
     if (r->kind != OMPJIT_CHECK_RACE)
-        ompjit__buf_printf(b, ", thread %" PRIu32, r->access.thread);
+        ompjit__buf_printf(b, ", thread %" PRIu32, r->access->thread);
 }
 
 static void tell(ompjit__check *check, const ompjit__touch *t,
@@ -265,20 +267,22 @@ static ompjit_check_access access_of(const ompjit__site *site, uint32_t thread,
                                      uint64_t size)
 {
     return (ompjit_check_access){
+        .size = sizeof(ompjit_check_access),
         .file = site->file,
         .function = site->function,
         .line = site->line,
         .column = site->column,
         .thread = thread,
         .write = (site->flags & OMPJIT__SITE_WRITE) != 0,
-        .size = size,
+        .bytes = size,
     };
 }
 
 void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
 {
     ompjit__buf b = {0}, cause = {0};
-    ompjit_check_report r = {.access = access_of(t->site, t->thread, t->size)};
+    ompjit_check_access access = access_of(t->site, t->thread, t->size);
+    ompjit_check_report r = {.size = sizeof r, .access = &access};
     r.kind = put_cause(check, &cause, t);
     ompjit__buf_printf(&b, "%s %s of ", headlines[r.kind], verb(t->site));
     put_bytes(&b, t->size);
@@ -296,8 +300,10 @@ void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__range *range)
 {
     ompjit__buf b = {0};
-    ompjit_check_report r = {.kind = OMPJIT_CHECK_LOST,
-                             .access = access_of(t->site, t->thread, t->size)};
+    ompjit_check_access access = access_of(t->site, t->thread, t->size);
+    ompjit_check_report r = {.size = sizeof r,
+                             .kind = OMPJIT_CHECK_LOST,
+                             .access = &access};
     ompjit__buf_printf(&b, "%s write of ", headlines[r.kind]);
     put_bytes(&b, t->size);
     if (*t->site->variable)
@@ -327,10 +333,13 @@ void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
 {
     ompjit__buf b = {0};
     ompjit__range range;
-    ompjit_check_report r = {
-        .kind = OMPJIT_CHECK_RACE,
-        .access = access_of(t->site, t->thread, t->size),
-        .other = access_of(other->site, other->thread, other->site->size)};
+    ompjit_check_access access = access_of(t->site, t->thread, t->size);
+    ompjit_check_access earlier =
+        access_of(other->site, other->thread, other->site->size);
+    ompjit_check_report r = {.size = sizeof r,
+                             .kind = OMPJIT_CHECK_RACE,
+                             .access = &access,
+                             .other = &earlier};
     bool write = t->site->flags & OMPJIT__SITE_WRITE;
     ompjit__buf_printf(&b, "race on ");
     put_bytes(&b, t->size);

@@ -193,11 +193,6 @@ static ompjit_status check_numbers(const ompjit_module_options *options,
                             "openmp_version is %u; 45 to 60 are possible "
                             "(0: 51)",
                             v);
-    if (options->opt_level > 4)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_FRONTEND,
-                            "opt_level is %u; 1 to 4 stand for -O0 to -O3 "
-                            "(0: -O3)",
-                            options->opt_level);
     return OMPJIT_OK;
 }
 

@@ -187,11 +187,6 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
 {
     const char *name = options && options->name ? options->name : "module";
     unsigned opt_level = options ? options->opt_level : 0;
-    if (opt_level > 4)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_READ,
-                            "opt_level is %u; 1 to 4 stand for -O0 to -O3 "
-                            "(0: -O3)",
-                            opt_level);
     /* Borrowed, not changed. */
     ompjit__buf d = {.data = (char *)device, .size = device_size};
     ompjit__buf h = {.data = (char *)host, .size = host_size};

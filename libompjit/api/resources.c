@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What a kernel's code takes on an architecture, as it is and as a launch would
+ * have it, and how many teams of it fit on a multiprocessor.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "core/arch.h"
+#include "core/instruction_count.h"
+#include "core/occupancy.h"
+#include "door/door.h"
+#include "launch/launch.h"
+
+static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
+{
+    return &kernel->mod->unit.kernels[kernel->index];
+}
+
+/* -------------------------------------------------------- what is in cubins */
+
+/* Of an image for a GPU. False where it does not tell. */
+static bool is_told(const ompjit__image *image, const ompjit_kernel *kernel,
+                    ompjit_resources *res)
+{
+    enum { SASS_BYTES = 16 }; /* of an instruction, since sm_70 */
+    for (unsigned i = 0; i < image->nusage; i++)
+        if (!strcmp(image->usage[i].symbol, desc(kernel)->symbol)) {
+            *res = image->usage[i].res;
+            res->instructions = res->code / SASS_BYTES;
+            return true;
+        }
+    return false;
+}
+
+static ompjit_status not_told(const ompjit_kernel *kernel, const char *arch,
+                              ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
+                        "the cubin for %s does not tell what kernel %s uses",
+                        arch, desc(kernel)->name);
+}
+
+ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
+                                      ompjit_resources *res, ompjit_error *err)
+{
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_resources, res, err);
+    if (status)
+        return status;
+    if (!kernel || !arch)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_resources: kernel and architecture "
+                            "are needed");
+    ompjit__spec spec = {0};
+    ompjit__image image = {0};
+    ompjit_resources full;
+    status = ompjit__build_cached(kernel->mod->ctx, &kernel->mod->unit, arch,
+                                  OMPJIT_FORMAT_CUBIN, &spec, &image, err);
+    if (status)
+        return status;
+    ompjit__note_modes(kernel->mod, OMPJIT__ALL_KERNELS, &image.modes);
+    if (is_told(&image, kernel, &full))
+        ompjit__result_fill(OMPJIT__STRUCT_resources, &full, res);
+    else
+        status = not_told(kernel, arch, err);
+    ompjit__image_free(&image);
+    return status;
+}
+
+static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
+                               const ompjit__spec *spec, ompjit_resources *res,
+                               ompjit_error *err)
+{
+    ompjit__image image = {0};
+    ompjit_status status =
+        ompjit__build_cached(kernel->mod->ctx, &kernel->mod->unit, arch,
+                             OMPJIT_FORMAT_CUBIN, spec, &image, err);
+    if (status)
+        return status;
+    bool cubin = image.kind == OMPJIT__IMAGE_CUBIN;
+    const ompjit__buf *ptx = cubin ? &image.ptx : &image.bytes;
+    if (!is_told(&image, kernel, res) && cubin)
+        status = not_told(kernel, arch, err);
+    res->ptx = ptx->size ? ompjit__count_ptx(ptx->data) : 0;
+    ompjit__image_free(&image);
+    return status;
+}
+
+/* ----------------------------------------------------- as a launch has it */
+
+static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
+                              ompjit__facts *facts, const ompjit_arg *args,
+                              unsigned nargs, uint64_t *values,
+                              ompjit__spec *spec, ompjit_error *err)
+{
+    const ompjit__kernel_desc *k = desc(kernel);
+    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
+    for (unsigned i = 0; i < nargs; i++) {
+        unsigned at = i;
+        uint64_t value;
+        if (!args[i].name && i >= k->nparams)
+            return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
+                                "kernel %s takes %u arguments, got %u", k->name,
+                                k->nparams, nargs);
+        ompjit_status status =
+            ompjit__kernel_value(kernel, &args[i], &at, &value, err);
+        if (!status)
+            status = ompjit__kernel_facts(kernel, &args[i], at, r, facts, err);
+        if (status)
+            return status;
+        uint64_t bit = at < 64 ? UINT64_C(1) << at & ~r->varies : 0;
+        values[at] = value;
+        if (!(bit & kernel->eligible) && fold & OMPJIT_FOLD_ALIGNMENT &&
+            value % OMPJIT__ALIGNMENT == 0)
+            spec->aligned |= bit;
+        if (bit & kernel->eligible && fold & OMPJIT_FOLD_LITERALS)
+            spec->literal_mask |= bit;
+    }
+    return OMPJIT_OK;
+}
+
+static void add_launch(const ompjit__request *r, bool host,
+                       ompjit__spec *spec)
+{
+    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
+    if (fold & OMPJIT_FOLD_THREADS)
+        ompjit__set_folded(r->threads, &spec->threads, spec->shape.threads);
+    if (fold & OMPJIT_FOLD_TEAMS)
+        ompjit__set_folded(r->teams, &spec->teams, spec->shape.teams);
+    if (fold & OMPJIT_FOLD_NOALIAS)
+        spec->noalias = r->noalias;
+    if (fold & OMPJIT_FOLD_SIZES) {
+        spec->sized = r->sized;
+        spec->sizes = r->sizes;
+    }
+    if (fold & OMPJIT_FOLD_CONTENTS) {
+        spec->ncontents = r->ncontents;
+        spec->contents = r->contents;
+    }
+    if (host && r->threads[0] <= 1 && r->threads[1] <= 1 && r->threads[2] <= 1)
+        spec->threads = 1;
+    if (!host && spec->threads)
+        spec->residents = r->residents;
+}
+
+/* Bytes of machine code in an object of this process's own making. */
+static uint32_t code_bytes(const ompjit__buf *object)
+{
+    const Elf64_Ehdr *head = (const void *)object->data;
+    const Elf64_Shdr *s = (const void *)(object->data + head->e_shoff);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < head->e_shnum; i++)
+        if (s[i].sh_flags & SHF_EXECINSTR)
+            bytes += s[i].sh_size;
+    return (uint32_t)bytes;
+}
+
+static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
+                               const ompjit__spec *spec, ompjit_resources *res,
+                               ompjit_error *err)
+{
+    ompjit__image image = {0};
+    ompjit_status status =
+        ompjit__door_build(&kernel->mod->ctx->compiler, &kernel->mod->unit,
+                           arch, OMPJIT_FORMAT_OBJECT, spec, &image, err);
+    if (status)
+        return status;
+    res->code = code_bytes(&image.bytes);
+    ompjit__image_free(&image);
+    image = (ompjit__image){0};
+    status = ompjit__door_build(&kernel->mod->ctx->compiler,
+                                &kernel->mod->unit, arch,
+                                OMPJIT__FORMAT_ASSEMBLY, spec, &image, err);
+    if (status)
+        return status;
+    res->instructions = ompjit__count_assembly(
+        image.bytes.data, &res->spill_stores, &res->spill_loads);
+    ompjit__image_free(&image);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
+                                 const ompjit_launch *launch,
+                                 const ompjit_arg *args, unsigned nargs,
+                                 ompjit_resources *res, ompjit_error *err)
+{
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_resources, res, err);
+    if (status)
+        return status;
+    if (!kernel || !arch || (nargs && !args))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_kernel_code: a kernel, an architecture "
+                            "and arguments are needed");
+    const ompjit__arch *found;
+    uint64_t values[desc(kernel)->nparams + 1];
+    ompjit__spec spec = {.kernel = desc(kernel)->symbol, .literals = values};
+    ompjit__request r;
+    ompjit__facts facts;
+    ompjit_resources full = {0};
+    status = ompjit__arch_find(arch, &found, err);
+    if (!status)
+        status = ompjit__kernel_folds(kernel, launch, &r, err);
+    if (!status)
+        status = add_args(kernel, &r, &facts, args, nargs, values, &spec, err);
+    if (status)
+        return status;
+    bool host = found->triple != NULL;
+    add_launch(&r, host, &spec);
+    status = host ? host_code(kernel, arch, &spec, &full, err)
+                  : cuda_code(kernel, arch, &spec, &full, err);
+    if (!status)
+        ompjit__result_fill(OMPJIT__STRUCT_resources, &full, res);
+    return status;
+}
+
+/* -------------------------------------------------------------- occupancy */
+
+ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
+                                   ompjit_error *err)
+{
+    ompjit_arch_info full;
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_arch_info, info, err);
+    if (status)
+        return status;
+    if (!arch)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_arch_info_get: `arch` is NULL");
+    status = ompjit__arch_info(arch, &full, err);
+    if (!status)
+        ompjit__result_fill(OMPJIT__STRUCT_arch_info, &full, info);
+    return status;
+}
+
+ompjit_status ompjit_occupancy_get(const char *arch,
+                                   const ompjit_resources *use,
+                                   uint32_t threads, uint32_t dynamic_shared,
+                                   ompjit_occupancy *out, ompjit_error *err)
+{
+    ompjit_resources room;
+    ompjit_occupancy full;
+    ompjit_status status =
+        ompjit__result_check(OMPJIT__STRUCT_occupancy, out, err);
+    if (status)
+        return status;
+    if (!arch || !use)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_occupancy_get: `%s` is NULL",
+                            arch ? "use" : "arch");
+    use = ompjit__options(OMPJIT__STRUCT_resources, use, &room, err);
+    if (!use)
+        return OMPJIT_ERR_INVALID;
+    status = ompjit__occupancy(arch, use, threads, dynamic_shared, &full, err);
+    if (!status)
+        ompjit__result_fill(OMPJIT__STRUCT_occupancy, &full, out);
+    return status;
+}

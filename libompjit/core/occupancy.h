@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The multiprocessors of GPUs, and how many teams run on one. occupancy.c
+ */
+#ifndef OMPJIT_OCCUPANCY_H
+#define OMPJIT_OCCUPANCY_H
+
+#include "core/core.h"
+
+/* As ompjit_arch_info_get and ompjit_occupancy_get, for structs of this
+ * library. */
+ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
+                                ompjit_error *err);
+ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,
+                                uint32_t threads, uint32_t dynamic_shared,
+                                ompjit_occupancy *out, ompjit_error *err);
+
+#endif
