@@ -27,13 +27,15 @@ typedef enum ompjit_check_kind {
                                 written                                  */
     OMPJIT_CHECK_RACE,       /* two threads of a team, at least one of them
                                 writing, nothing that orders them        */
-    OMPJIT_CHECK_LOST        /* a warning, when a mapping ends: a kernel has
+    OMPJIT_CHECK_LOST,       /* a warning, when a mapping ends: a kernel has
                                 written what is mapped only `to`, and
                                 nothing has copied it back               */
+    OMPJIT_CHECK_FUNCTION    /* a call through a pointer to a function that
+                                the device does not have                 */
 } ompjit_check_kind;
 
-/* One access of device code. `file` and `function` are never NULL; `file` is
- * "" and the numbers 0 where the code has no debug information. */
+/* One access of device code, or call. `file` and `function` are never NULL;
+ * `file` is "" and the numbers 0 where the code has no debug information. */
 typedef struct ompjit_check_access {
     size_t size;             /* the library's                             */
     const char *file, *function;

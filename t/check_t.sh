@@ -19,7 +19,7 @@ reports() {
             split(substr(s, RSTART, RLENGTH), part, ":")
             return part[2] + 0 }
         /^ompjit: check: race/ { race = 2; next }
-        /^ompjit: check: [a-z-]+ (read|write) / { print $3, line($0) }
+        /^ompjit: check: [a-z-]+ (read|write|call) / { print $3, line($0) }
         race { at[race--] = line($0)
             low = at[1] < at[2] ? at[1] : at[2]
             if (!race) print "race", low, at[1] + at[2] - low }
@@ -185,6 +185,53 @@ int main(void)
 }
 END
 like "$(again)" 'is no device memory: no map covers it' "  says so"
+# ---------------------------------------------------------------- calls
+case_of "calls through pointers" <<'END'
+#include <math.h>
+#include <stdlib.h>
+typedef int (*function)(int);
+struct row { function f, none; double (*root)(double); };
+#pragma omp begin declare target indirect
+int add(int x) { return x + 1; }
+#ifdef FIXED
+int twice(int x) { return x * 2; }
+#endif
+#pragma omp end declare target
+#pragma omp begin declare target
+#ifndef FIXED
+int twice(int x) { return x * 2; }
+#endif
+static int less(int x) { return x - 1; }
+static int (*const own[])(int) = {less, less};
+#pragma omp end declare target
+int main(void)
+{
+    function f[2] = {add, twice};
+    struct row row = {0};
+    int r[4] = {0}, none = 0;
+#pragma omp target map(to: f) map(tofrom: r)
+    for (int i = 0; i < 2; i++)
+        r[i] = f[i](10); //! host-function
+#pragma omp target map(to: row) map(tofrom: r, none)
+    {
+        static double (*const roots[])(double) = {fabs, sqrt};
+        double (*root)(double) = roots[r[0] > 5];
+        r[2] = own[r[0] > 5](10) + (int)root(49);
+#ifdef FIXED
+        none = own[r[0] < 5](1);
+#else
+        none = row.none(1); //! null-pointer
+#endif
+    }
+#ifdef FIXED
+    return r[0] != 11 || r[1] != 20 || r[2] != 16 || none;
+#else
+    exit(r[0] != 11 || r[1] != 0 || r[2] != 16 || none);
+#endif
+}
+END
+like "$(again)" "is the host's function twice; .*declare target indirect" \
+    "  says which"
 case_of "after exit data" <<'END'
 int main(void)
 {

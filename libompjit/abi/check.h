@@ -11,10 +11,11 @@
 
 enum ompjit__site_flag {
     OMPJIT__SITE_WRITE = 1,
-    OMPJIT__SITE_ATOMIC = 2
+    OMPJIT__SITE_ATOMIC = 2,
+    OMPJIT__SITE_CALL = 4 /* through a pointer */
 };
 
-/* One access in the source. */
+/* One access in the source, or a call. */
 typedef struct ompjit__site {
     const char *file;     /* "": no debug information      */
     const char *function;
@@ -33,5 +34,8 @@ typedef struct ompjit__check_variable {
 } ompjit__check_variable;
 #define OMPJIT__CHECK_VARIABLES "ompjit.check.variables"
 #define OMPJIT__CHECK_COUNT "ompjit.check.count"
+
+/* And the functions of which the image has pointers, up to NULL. */
+#define OMPJIT__CHECK_CALLEES "ompjit.check.callees"
 
 #endif

@@ -408,6 +408,7 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
     if (b->host && b->compiler->checks) {
         preserve(passes, OMPJIT__CHECK_VARIABLES);
         preserve(passes, OMPJIT__CHECK_COUNT);
+        preserve(passes, OMPJIT__CHECK_CALLEES);
     }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);

@@ -405,6 +405,14 @@ void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name)
     return NULL;
 }
 
+const char *ompjit__elf_name(const ompjit__elf *elf, const void *address)
+{
+    for (size_t i = 0; elf && i < elf->nsymbols; i++)
+        if (elf->symbols[i].address == address)
+            return elf->symbols[i].name;
+    return NULL;
+}
+
 uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section)
 {
     return section < elf->nsections ? (uintptr_t)elf->places[section] : 0;

@@ -21,6 +21,8 @@ ompjit__elf *ompjit__elf_link(const void *object, size_t size,
                               ompjit__elf_find *find, void *data);
 /* A global symbol that the object defines; NULL: it does not. */
 void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name);
+/* The name of a global symbol at the address; NULL: there is none. */
+const char *ompjit__elf_name(const ompjit__elf *elf, const void *address);
 /* The address of a section of the object; 0: it is not loaded. */
 uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section);
 /* Whole pages, all that can be executed of it. */

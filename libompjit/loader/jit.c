@@ -34,7 +34,11 @@ struct ompjit__jit {
     ompjit__published *published;
 
     pthread_mutex_t lock; /* one lookup at a time */
+    ompjit__jit *next;    /* of all; under all_lock */
 };
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static ompjit__jit *all;
 
 /* --------------------------------------------------------------- symbols */
 
@@ -116,6 +120,24 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
                                                    jit->ndefs, err);
 }
 
+static void join_all(ompjit__jit *jit)
+{
+    pthread_mutex_lock(&all_lock);
+    jit->next = all;
+    all = jit;
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void leave_all(const ompjit__jit *jit)
+{
+    pthread_mutex_lock(&all_lock);
+    ompjit__jit **at = &all;
+    while (*at != jit)
+        at = &(*at)->next;
+    *at = jit->next;
+    pthread_mutex_unlock(&all_lock);
+}
+
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
                               ompjit_error *err)
 {
@@ -123,6 +145,7 @@ ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
     if (!jit)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     pthread_mutex_init(&jit->lock, NULL);
+    join_all(jit);
     jit->name = ompjit__strdup(name);
     if (!jit->name) {
         ompjit__jit_free(jit);
@@ -136,6 +159,7 @@ void ompjit__jit_free(ompjit__jit *jit)
 {
     if (!jit)
         return;
+    leave_all(jit);
     if (jit->orc)
         jit->door->orc_free(jit->orc);
     ompjit__unpublish(jit->published);
@@ -257,6 +281,24 @@ static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
         publish(jit, &jit->pending);
     ompjit__buf_free(&jit->pending);
     return OMPJIT_OK;
+}
+
+char *ompjit__jit_name(const void *address)
+{
+    Dl_info info;
+    char *found = NULL;
+    if (dladdr(address, &info) && info.dli_saddr == address)
+        return ompjit__strdup(info.dli_sname);
+    pthread_mutex_lock(&all_lock);
+    for (ompjit__jit *it = all; it && !found; it = it->next) {
+        if (pthread_mutex_trylock(&it->lock))
+            continue; /* it is being linked */
+        const char *name = ompjit__elf_name(it->plain, address);
+        found = name ? ompjit__strdup(name) : NULL;
+        pthread_mutex_unlock(&it->lock);
+    }
+    pthread_mutex_unlock(&all_lock);
+    return found;
 }
 
 bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,

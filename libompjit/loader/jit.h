@@ -34,6 +34,10 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err);
 
+/* The name of what begins at the address, in any jit or elsewhere in the
+ * process, to free; NULL: it has none, or there is no memory. */
+char *ompjit__jit_name(const void *address);
+
 /* The pages of all that can be executed of an image that has its code at
  * `address`; false where nobody knows them. */
 bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,

@@ -139,7 +139,7 @@ void ompjit__shadow_acquire(ompjit__shadow *s, uint32_t thread,
 
 /* ------------------------------------------------ reports: report.c */
 
-/* An access as its thread knows it. */
+/* An access, or a call, as its thread knows it. */
 typedef struct ompjit__touch {
     bool unwritten;         /* what is read has no value: that is wrong */
     bool local;             /* and is a variable that the team shares   */
@@ -153,6 +153,8 @@ typedef struct ompjit__touch {
 void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t);
 void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__conflict *other);
+/* `at` is called, and no function of the device. */
+void ompjit__report_call(ompjit__check *check, const ompjit__touch *t);
 
 /* A copy of the write's words; NULL: out of memory. lost_writes.c */
 ompjit__lost *ompjit__lost_new(const ompjit__touch *t);
@@ -188,15 +190,20 @@ ompjit_status ompjit__check_load(ompjit__check *check, ompjit__jit *jit,
                                  ompjit_error *err);
 void ompjit__check_unload(ompjit__check *check, ompjit__jit *jit);
 
+/* The functions of which an image has pointers, up to NULL. */
+typedef void *const *ompjit__callees_of;
+
 struct ompjit__check {
     ompjit_context *ctx;
     ompjit_check_fn *report;
     void *data;
     ompjit__memory_map memory;
     _Atomic bool unified;
-    pthread_mutex_t lock;    /* reports one by one; those made */
-    char **seen;
+    pthread_mutex_t lock;    /* reports one by one, and what follows */
+    char **seen;             /* those made */
     size_t nseen;
+    ompjit__callees_of *callees; /* of the images */
+    size_t nimages;
 };
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What instrumented kernels call: before each access, which may then go
- * elsewhere; around what orders threads; for memory. A thread's `check`
- * (runtime-bc/host_abi.h) is its launch before it enters and a struct thread
- * while it runs.
+ * What instrumented kernels call: before each access or call through a
+ * pointer, which may then go elsewhere; around what orders threads; for memory.
+ * A thread's `check` (runtime-bc/host_abi.h) is its launch before it enters and
+ * a struct thread while it runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +27,8 @@ struct thread {
     } found[FOUND];
     uint32_t turn;           /* which goes next                             */
     uint64_t removals;       /* when they were                              */
+    bool misread;            /* has got a 0 that is not there               */
+    void *callee;            /* that a pointer led to last                  */
     _Alignas(16) char scratch[2][SCRATCH]; /* for reads, for writes */
 };
 
@@ -221,6 +223,7 @@ static void *wrong(const ompjit_host_thread *self, struct thread *t, char *p,
     bool write = site->flags & OMPJIT__SITE_WRITE;
     ompjit__touch touch = touch_of(self, t, p, size, site);
     ompjit__report_memory(t->team->launch->check, &touch);
+    t->misread |= !write;
     if (size > SCRATCH)
         ompjit_host_trap("an access that was reported is too large to be left "
                          "out");
@@ -335,6 +338,41 @@ static void *check_range(char *p, const ompjit__site *site, uint64_t size)
 static void *check_access(char *p, const ompjit__site *site)
 {
     return check_range(p, site, site->size);
+}
+
+/* ---------------------------------------------------------------- calls */
+
+/* In place of a function that the device does not have: gives 0. */
+static struct zero {
+    uint64_t number;
+    double real;
+} call_nothing(void)
+{
+    return (struct zero){0};
+}
+
+static bool is_of_device(ompjit__check *check, const void *callee)
+{
+    bool found = false;
+    pthread_mutex_lock(&check->lock);
+    for (size_t i = 0; i < check->nimages && !found; i++)
+        for (ompjit__callees_of f = check->callees[i]; *f && !found; f++)
+            found = *f == callee;
+    pthread_mutex_unlock(&check->lock);
+    return found;
+}
+
+static void *check_call(void *callee, const ompjit__site *site)
+{
+    const ompjit_host_thread *self = ompjit_host_self();
+    struct thread *t = self->check;
+    ompjit__check *check = t->team->launch->check;
+    if (callee && (callee == t->callee || is_of_device(check, callee)))
+        return t->callee = callee;
+    ompjit__touch touch = touch_of(self, t, callee, 0, site);
+    if (callee || !t->misread)
+        ompjit__report_call(check, &touch);
+    return (void *)call_nothing;
 }
 
 /* ---------------------------------------------------------------- order */
@@ -509,6 +547,7 @@ static const ompjit__absolute own[] = {
     {"ompjit_check_leave", (void *)check_leave},
     {"ompjit_check_access", (void *)check_access},
     {"ompjit_check_range", (void *)check_range},
+    {"ompjit_check_call", (void *)check_call},
     {"ompjit_check_release", (void *)check_release},
     {"ompjit_check_acquire", (void *)check_acquire},
     {"ompjit_check_local", (void *)check_local},
@@ -565,21 +604,55 @@ static ompjit_status find_variables(ompjit__jit *jit,
     return status;
 }
 
+static bool add_callees(ompjit__check *check, ompjit__callees_of callees)
+{
+    pthread_mutex_lock(&check->lock);
+    ompjit__callees_of *more =
+        realloc(check->callees, (check->nimages + 1) * sizeof *more);
+    if (more) {
+        check->callees = more;
+        more[check->nimages++] = callees;
+    }
+    pthread_mutex_unlock(&check->lock);
+    return more;
+}
+
+static void remove_callees(ompjit__check *check, ompjit__callees_of callees)
+{
+    pthread_mutex_lock(&check->lock);
+    for (size_t i = check->nimages; i--;)
+        if (check->callees[i] == callees)
+            check->callees[i] = check->callees[--check->nimages];
+    pthread_mutex_unlock(&check->lock);
+}
+
 ompjit_status ompjit__check_load(ompjit__check *check, ompjit__jit *jit,
                                  ompjit_error *err)
 {
     const ompjit__check_variable *v;
+    void *callees;
     size_t n;
     ompjit_status status = find_variables(jit, &v, &n, err);
-    if (!status && !ompjit__memory_add(&check->memory, v, n))
-        status = ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    return status;
+    if (!status)
+        status = ompjit__jit_lookup(jit, OMPJIT__CHECK_CALLEES, &callees, err);
+    if (status)
+        return status;
+    if (!add_callees(check, callees))
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    if (!ompjit__memory_add(&check->memory, v, n)) {
+        remove_callees(check, callees);
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    }
+    return OMPJIT_OK;
 }
 
 void ompjit__check_unload(ompjit__check *check, ompjit__jit *jit)
 {
     const ompjit__check_variable *v;
+    void *callees;
     size_t n;
+    if (!ompjit__jit_lookup(jit, OMPJIT__CHECK_CALLEES, &callees, NULL))
+        remove_callees(check, callees);
     if (!find_variables(jit, &v, &n, NULL))
         ompjit__memory_remove(&check->memory, v, n);
 }

@@ -35,6 +35,7 @@ void ompjit__check_free(ompjit__check *check)
     for (size_t i = 0; i < check->nseen; i++)
         free(check->seen[i]);
     free(check->seen);
+    free(check->callees);
     pthread_mutex_destroy(&check->lock);
     free(check);
 }
@@ -55,7 +56,9 @@ void ompjit__check_unify(ompjit_context *ctx)
 
 static const char *verb(const ompjit__site *site)
 {
-    return site->flags & OMPJIT__SITE_WRITE ? "write" : "read";
+    return site->flags & OMPJIT__SITE_CALL    ? "call"
+           : site->flags & OMPJIT__SITE_WRITE ? "write"
+                                              : "read";
 }
 
 /* "prog.c:12:9" or "in function f, which has no line numbers" */
@@ -188,6 +191,7 @@ static const char *const headlines[] = {
     [OMPJIT_CHECK_FREED] = "use-after-free",
     [OMPJIT_CHECK_UNINITIALIZED] = "uninitialized",
     [OMPJIT_CHECK_LOST] = "warning: lost",
+    [OMPJIT_CHECK_FUNCTION] = "host-function",
 };
 
 /* A place in the source; the function, where that is all there is. */
@@ -294,6 +298,37 @@ void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
     tell(check, t, &r, &b);
     ompjit__buf_free(&b);
     ompjit__buf_free(&cause);
+}
+
+static void put_function(ompjit__buf *b, const void *at)
+{
+    char *name = ompjit__jit_name(at);
+    ompjit__buf_printf(b, name ? "%p is the host's function %s"
+                               : "%p is no function of the device",
+                       at, name);
+    ompjit__buf_printf(b, "; a pointer from the host leads to the device's "
+                          "where it is `declare target indirect`");
+    free(name);
+}
+
+void ompjit__report_call(ompjit__check *check, const ompjit__touch *t)
+{
+    ompjit__buf b = {0};
+    ompjit_check_access access = access_of(t->site, t->thread, t->size);
+    bool null = (uintptr_t)t->at < NULL_PAGE;
+    ompjit_check_report r = {.size = sizeof r,
+                             .kind = null ? OMPJIT_CHECK_NULL
+                                          : OMPJIT_CHECK_FUNCTION,
+                             .access = &access};
+    ompjit__buf_printf(&b, "%s %s ", headlines[r.kind], verb(t->site));
+    put_place(&b, t->site);
+    ompjit__buf_printf(&b, "\n    ");
+    if (null)
+        ompjit__buf_printf(&b, "through a null pointer (%p)", t->at);
+    else
+        put_function(&b, t->at);
+    tell(check, t, &r, &b);
+    ompjit__buf_free(&b);
 }
 
 void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,

@@ -2,8 +2,9 @@
  *
  * Calls of the checker (device/check/engine.c) in the program's own code, on
  * the host device: before each access to memory, which then goes to the address
- * that the call returns; around locks, atomics and fences; where each kernel
- * begins and ends. Accesses to a thread's own variables need none.
+ * that the call returns; around locks, atomics and fences; before each call
+ * through a pointer; where each kernel begins and ends. Accesses to a thread's
+ * own variables need none.
  *
  * Requires retargeted IR (backend/host/lower.c) without the runtime, whose code
  * is not checked, and variables in registers where they can be: the pass sroa
@@ -344,11 +345,26 @@ static void give_pointers(struct instrument *s, LLVMValueRef i,
     }
 }
 
+/* Calls another function instead where it is none of the device's. */
+static void check_pointer_call(struct instrument *s, LLVMValueRef i)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(i);
+    if (LLVMIsAInlineAsm(callee) || LLVMIsAConstant(callee))
+        return;
+    before(s, i);
+    LLVMValueRef args[] = {flat(s, callee),
+                           make_site(s, i, callee, 0, OMPJIT__SITE_CALL)};
+    LLVMSetOperand(i, (unsigned)LLVMGetNumOperands(i) - 1,
+                   call(s, "ompjit_check_call", s->pointer, args, 2));
+}
+
 static void check_call(struct instrument *s, LLVMValueRef i)
 {
     LLVMValueRef callee = LLVMGetCalledValue(i);
-    if (!LLVMIsAFunction(callee))
+    if (!LLVMIsAFunction(callee)) {
+        check_pointer_call(s, i);
         return;
+    }
     const char *name = name_of(callee);
     bool copies = starts(name, "llvm.memcpy.") || !strcmp(name, "memcpy") ||
                   starts(name, "llvm.memmove.") || !strcmp(name, "memmove");
@@ -495,6 +511,71 @@ static ompjit_status list_variables(struct instrument *s, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* -------------------------------------------------------------- callees */
+
+static bool is_called_by(LLVMValueRef f, LLVMValueRef user)
+{
+    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != f)
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
+        if (LLVMGetOperand(user, i) == f)
+            return false;
+    return true;
+}
+
+static bool is_used(LLVMValueRef f, LLVMValueRef user, unsigned depth);
+
+/* Does a value lead to code, or to a variable that code uses? */
+static bool has_user(LLVMValueRef v, unsigned depth)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u))
+        if (is_used(v, LLVMGetUser(u), depth))
+            return true;
+    return false;
+}
+
+static bool is_used(LLVMValueRef f, LLVMValueRef user, unsigned depth)
+{
+    if (LLVMIsAInstruction(user))
+        return !is_called_by(f, user);
+    return depth && has_user(user, depth - 1);
+}
+
+/* Has the image pointers to it? A constant that nothing uses may name a
+ * function of others' that is nowhere. */
+static bool is_taken(LLVMValueRef f)
+{
+    enum { DEEP = 8 };
+    if (starts(name_of(f), "llvm."))
+        return false;
+    if (LLVMIsDeclaration(f))
+        return has_user(f, DEEP);
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
+        if (!is_called_by(f, LLVMGetUser(u)))
+            return true;
+    return false;
+}
+
+static ompjit_status list_callees(struct instrument *s, ompjit_error *err)
+{
+    size_t n = 0, capacity = 1;
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->m); f;
+         f = LLVMGetNextFunction(f))
+        capacity++;
+    LLVMValueRef *rows = calloc(capacity, sizeof *rows);
+    if (!rows)
+        return ompjit__no_memory(err, OMPJIT_STAGE_SPECIALIZE);
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->m); f;
+         f = LLVMGetNextFunction(f))
+        if (is_taken(f))
+            rows[n++] = f;
+    rows[n++] = LLVMConstNull(s->pointer);
+    export_constant(s, OMPJIT__CHECK_CALLEES,
+                    LLVMConstArray2(s->pointer, rows, n));
+    free(rows);
+    return OMPJIT_OK;
+}
+
 /* --------------------------------------------------------------- module */
 
 static void open(struct instrument *s, LLVMModuleRef m)
@@ -521,6 +602,8 @@ ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err)
     struct instrument s;
     open(&s, m);
     ompjit_status status = list_variables(&s, err);
+    if (!status)
+        status = list_callees(&s, err);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !status;
          f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || is_generated(name_of(f)))
