@@ -17,6 +17,10 @@
 #include <stdint.h>
 
 #define OMPJIT_HOST_WARP 32
+#define OMPJIT_HOST_MAX_THREADS 1024 /* of a team */
+
+/* tid while code runs that does its work for several threads at a time */
+#define OMPJIT_HOST_NO_THREAD UINT32_MAX
 
 typedef struct ompjit_host_thread {
     uint32_t tid;      /* in the team: x + nx * (y + ny * z)              */

@@ -8,6 +8,9 @@ const uint32_t ompjit_fold_threads = 0;
 const uint32_t ompjit_fold_teams = 0;
 const uint32_t ompjit_fold_flat = 0;
 const uint32_t ompjit_fold_spmd = 0;
+#ifndef __NVPTX__
+const uint32_t ompjit_fold_looped = 0;
+#endif
 const uint32_t ompjit_fold_threads_y = 0;
 const uint32_t ompjit_fold_threads_z = 0;
 const uint32_t ompjit_fold_teams_y = 0;
@@ -80,7 +83,7 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
         team_init(EXEC_SPMD, launch);
         return -1;
     }
-    if (plat_tid() == main_tid()) {
+    if (PLAT_LOOPED || plat_tid() == main_tid()) {
         team_init(EXEC_GENERIC, launch);
         return -1;
     }
@@ -110,7 +113,8 @@ EXPORT void __kmpc_target_deinit(void)
     }
     if (!spmd) {
         ompjit_work = NULL;
-        __kmpc_barrier_simple_generic(NULL, 0);
+        if (!PLAT_LOOPED)
+            __kmpc_barrier_simple_generic(NULL, 0);
     }
 }
 

@@ -141,6 +141,19 @@ INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
     __kmpc_end_sharing_variables();
 }
 
+/* The pipeline has put a function in the region's place that runs all n threads
+ * of it (libompjit/passes/host/team_form.cc). */
+typedef void (*looped_region)(void **args, uint32_t n);
+
+INLINE void run_looped(uint32_t n, void *fn, void **args)
+{
+    ompjit_level = 1;
+    ompjit_size = n;
+    ((looped_region)fn)(args, n);
+    ompjit_level = 0;
+    ompjit_size = 0;
+}
+
 /* `strict` asks for exactly `num_threads`. Any number up to the block's is
  * given exactly; one above it cannot be, and is an error only when strict. */
 EXPORT ALWAYS_INLINE void
@@ -159,6 +172,8 @@ __kmpc_parallel_60(ident *loc, int32_t gtid, int32_t condition,
     bool all = n == max_threads();
     if (is_spmd())
         run_spmd(n, all, fn, args, nargs);
+    else if (PLAT_LOOPED)
+        run_looped(n, fn, args);
     else if (n > 1 && wrapper)
         run_workers(n, all, fn, wrapper, args, nargs);
     else

@@ -38,6 +38,9 @@ extern const uint32_t ompjit_use_events WEAK;
 extern const uint32_t ompjit_fold_flat WEAK;
 /* 1: all kernels are SPMD. */
 extern const uint32_t ompjit_fold_spmd WEAK;
+/* 1: the host's form of a kernel that is called once for a team, and in which
+ * loops go over the team's threads (libompjit/passes/host/team_form.cc). */
+extern const uint32_t ompjit_fold_looped WEAK;
 /* How many of those stand in the other dimensions: never 0 where the number of
  * all is known. */
 extern const uint32_t ompjit_fold_threads_y WEAK, ompjit_fold_threads_z WEAK;
@@ -148,6 +151,7 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 /* A generic kernel's main thread stands apart: in a warp with workers it would
  * diverge from them. */
 #define PLAT_MAIN_WORKS 0
+#define PLAT_LOOPED 0
 
 /* A bare kernel's geometry, in dimension 0 to 2. */
 #define PLAT_DIMENSION(name, sreg)                                             \
@@ -278,6 +282,7 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 #define PLAT_COUNTS_THREADS 1
 /* The main thread is the first of its own parallel regions. */
 #define PLAT_MAIN_WORKS 1
+#define PLAT_LOOPED (ompjit_fold_looped != 0)
 
 INLINE uint32_t plat_block_dim(int32_t d);
 INLINE uint32_t plat_grid_dim(int32_t d);
@@ -337,9 +342,16 @@ INLINE uint32_t plat_grid_dim(int32_t d)
                              ompjit_fold_teams_z, d)
                : plat_hw_grid_dim(d);
 }
+/* Is the team known to be of one thread? A form that has loops over its threads
+ * is for several. */
+INLINE bool is_alone(void)
+{
+    return !PLAT_LOOPED && ompjit_fold_threads == 1;
+}
 INLINE uint32_t plat_thread_id(int32_t d)
 {
-    bool alone = ompjit_fold_threads && plat_block_dim(d) == 1;
+    bool alone =
+        !PLAT_LOOPED && ompjit_fold_threads && plat_block_dim(d) == 1;
     return alone ? 0 : plat_hw_thread_id(d);
 }
 INLINE uint32_t plat_block_id(int32_t d)
@@ -354,7 +366,7 @@ INLINE uint32_t plat_ntid(void)
 }
 INLINE uint32_t plat_tid(void)
 {
-    return ompjit_fold_threads == 1 ? 0 : plat_hw_tid();
+    return is_alone() ? 0 : plat_hw_tid();
 }
 INLINE uint32_t plat_teams(void)
 {
@@ -372,12 +384,12 @@ INLINE uint32_t plat_lane(void) { return plat_tid() & (PLAT_WARP - 1); }
 
 INLINE void plat_barrier(void)
 {
-    if (ompjit_fold_threads != 1)
+    if (!is_alone())
         plat_hw_barrier();
 }
 INLINE void plat_barrier_apart(void)
 {
-    if (ompjit_fold_threads != 1)
+    if (!is_alone())
         plat_hw_barrier_apart();
 }
 

@@ -16,14 +16,36 @@ typedef void (*record_fn)(void *buffer, int32_t index, void *data);
  * serves for any number of lanes: those from 0 to n - 1. */
 enum { FIRST_LANES = 1 };
 
+/* The same for all threads of a team that loops go over: n may be another in
+ * each, the rounds are the same. In a round that others only need, a thread's
+ * lane is none of those that combine. */
+INLINE void reduce_lanes_looped(void *data, shuffle_fn shuffle, uint32_t n)
+{
+    for (uint32_t most = PLAT_WARP; most > 1; most /= 2) {
+        shuffle(data, (int16_t)plat_lane(), (int16_t)(n / 2), FIRST_LANES);
+        n = (n + 1) / 2;
+    }
+}
+
 INLINE void reduce_lanes(void *data, shuffle_fn shuffle, uint32_t n)
 {
+    if (PLAT_LOOPED) {
+        reduce_lanes_looped(data, shuffle, n);
+        return;
+    }
     for (; n > 1; n = (n + 1) / 2)
         shuffle(data, (int16_t)plat_lane(), (int16_t)(n / 2), FIRST_LANES);
 }
 
-/* The values of the block's first n > 1 threads, all of which call. Thread 0
- * has the result, and 1 is returned to it. */
+/* The first warp's; what others have is of no use any more. */
+INLINE void reduce_first_warp(void *data, shuffle_fn shuffle, uint32_t n)
+{
+    if (PLAT_LOOPED || plat_tid() < PLAT_WARP)
+        reduce_lanes(data, shuffle, n);
+}
+
+/* The values of the block's first n threads, all of which call. Thread 0 has the
+ * result, and 1 is returned to it. */
 INLINE int32_t reduce_block(void *data, uint32_t n, shuffle_fn shuffle,
                             gather_fn gather)
 {
@@ -34,8 +56,7 @@ INLINE int32_t reduce_block(void *data, uint32_t n, shuffle_fn shuffle,
     if (n > PLAT_WARP) {
         uint32_t warps = (n + PLAT_WARP - 1) / PLAT_WARP;
         gather(data, (int32_t)warps);
-        if (plat_tid() < PLAT_WARP)
-            reduce_lanes(data, shuffle, warps);
+        reduce_first_warp(data, shuffle, warps);
     }
     return plat_tid() == 0;
 }
@@ -45,7 +66,9 @@ __kmpc_nvptx_parallel_reduce_nowait_v2(ident *loc, uint64_t size, void *data,
                                        shuffle_fn shuffle, gather_fn gather)
 {
     uint32_t n = threads_here();
-    return n == 1 ? 1 : reduce_block(data, n, shuffle, gather);
+    /* Loops over threads have one way to the end. */
+    return n == 1 && !PLAT_LOOPED ? 1
+                                  : reduce_block(data, n, shuffle, gather);
 }
 
 INLINE launch_environment *launch(void)
@@ -112,8 +135,8 @@ EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
             store(buffer, (int32_t)tid, data);
         plat_barrier();
     }
-    if (tid < PLAT_WARP)
-        reduce_lanes(data, shuffle, n);
+    if (spmd)
+        reduce_first_warp(data, shuffle, n);
     return tid == 0;
 }
 

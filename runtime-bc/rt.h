@@ -138,6 +138,8 @@ INLINE uint32_t context_of_state(void)
 {
     if (!ompjit_level)
         return CONTEXT_TAG | CONTEXT_SEQUENTIAL;
+    if (PLAT_LOOPED) /* of one thread, too, whose number is 0 */
+        return CONTEXT_TAG | (ompjit_size ? CONTEXT_TEAM : CONTEXT_ALL);
     thread_state *s = thread_state_if_any();
     if (s && s->nested)
         return CONTEXT_TAG | CONTEXT_ALONE | (1 + s->nested);

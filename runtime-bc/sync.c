@@ -40,6 +40,10 @@ static void warps_barrier(uint32_t warps)
 NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 {
     enum { TEAM_BARRIER = 7 };
+    if (PLAT_LOOPED) {
+        plat_hw_barrier(); /* of the threads that the loop goes over */
+        return;
+    }
     if (PLAT_COUNTS_THREADS || n % PLAT_WARP == 0) {
         plat_hw_barrier_some(TEAM_BARRIER, n);
         return;

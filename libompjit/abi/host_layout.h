@@ -12,4 +12,11 @@
 /* The constant that tells a team's bytes of static shared memory. */
 #define OMPJIT__SHARED_SIZE_SYMBOL "ompjit.shared_size"
 
+/* Of an entry that is called once for a team (passes/host/team_form.cc), and
+ * bytes of the stack that it takes at most for what each thread keeps. */
+#define OMPJIT__TEAM_SUFFIX ".team"
+#define OMPJIT__TEAM_BODY ".body" /* of it, with a kernel's parameters */
+#define OMPJIT__TEAM_BODY_SUFFIX OMPJIT__TEAM_SUFFIX OMPJIT__TEAM_BODY
+#define OMPJIT__TEAM_THREAD_STACK 512
+
 #endif

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "abi/host_layout.h"
 #include "core/instruction_count.h"
 #include "backend/cuda/cuda_image.h"
 #include "backend/cuda/ptx_text.h"
@@ -257,6 +258,19 @@ static bool is_plain(const struct build *b)
             !LLVMGetNamedFunction(b->m, "__kmpc_parallel_60"));
 }
 
+/* Of kernels whose teams have several threads. */
+static void add_team_forms(struct build *b)
+{
+    if (!b->unit->opt_level || b->compiler->checks || b->spec->threads == 1)
+        return;
+    for (unsigned i = 0; i < b->unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &b->unit->kernels[i];
+        if (k->observes_threads &&
+            (!b->spec->kernel || !strcmp(b->spec->kernel, k->symbol)))
+            ompjit__add_team_form(b->m, k->symbol, k->mode);
+    }
+}
+
 static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 {
     ompjit__define_invoke(b->m);
@@ -284,6 +298,9 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
     ompjit__fold_constant(b->m, OMPJIT__USE_EVENTS, events);
     ompjit__fold_constant(b->m, OMPJIT__FOLD_FLAT, flat);
     b->spmd = ompjit__fold_mode(b->m, b->unit, b->spec, b->host);
+    if (b->host && flat && !events)
+        add_team_forms(b);
+    ompjit__fold_constant(b->m, OMPJIT__FOLD_LOOPED, 0);
     if (!b->host)
         status = ompjit__link_math(b->m, &b->messages, err);
     done(b, OMPJIT_STAGE_LINK);
@@ -292,12 +309,9 @@ static ompjit_status link_runtime(struct build *b, ompjit_error *err)
 
 /* A host kernel must not disappear in its entry: its parameters are what
  * literals replace, and what is known of pointers is said of them. */
-static void keep_kernel_apart(struct build *b)
+static void keep_apart(struct build *b, LLVMValueRef f)
 {
     static const char *const drop[] = {"alwaysinline", "inlinehint"};
-    LLVMValueRef f = LLVMGetNamedFunction(b->m, b->spec->kernel);
-    if (!b->host || !f)
-        return;
     LLVMSetLinkage(f, LLVMExternalLinkage);
     for (size_t i = 0; i < OMPJIT__COUNT(drop); i++)
         LLVMRemoveEnumAttributeAtIndex(
@@ -309,18 +323,31 @@ static void keep_kernel_apart(struct build *b)
             b->context, LLVMGetEnumAttributeKindForName("noinline", 8), 0));
 }
 
+static void keep_kernel_apart(struct build *b)
+{
+    for (unsigned form = 0; b->host && form < 2; form++) {
+        LLVMValueRef f =
+            ompjit__kernel_function(b->m, b->spec->kernel, form);
+        if (f)
+            keep_apart(b, f);
+    }
+}
+
 /* Without a template the code is not simplified: whether the kernel finds
  * pointers in memory cannot be told, and LLVM makes nothing of aliases. */
 static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
 {
     const ompjit__spec *spec = b->spec;
-    LLVMValueRef f = LLVMGetNamedFunction(b->m, k->symbol);
     if (!b->templated || !(spec->noalias || spec->ncontents) ||
         ompjit__follows_pointers(b->m, k))
         return;
-    if (!ompjit__acquires(f))
-        ompjit__fold_contents(b->m, k, spec, b->host);
-    ompjit__separate_sections(f, spec->noalias, k->launch_env);
+    for (unsigned form = 0; form < 2; form++) {
+        LLVMValueRef f = ompjit__kernel_function(b->m, k->symbol, form);
+        if (f && !ompjit__acquires(f))
+            ompjit__fold_contents(f, k, spec, b->host);
+        if (f)
+            ompjit__separate_sections(f, spec->noalias, k->launch_env);
+    }
 }
 
 static void say_of_pointers(struct build *b)
@@ -364,14 +391,22 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
     char *entry = ompjit__format("%s.entry", symbol);
+    char *team = ompjit__format("%s" OMPJIT__TEAM_SUFFIX, symbol);
+    char *body = ompjit__format("%s" OMPJIT__TEAM_BODY_SUFFIX, symbol);
     char *environment = ompjit__format("%s_kernel_environment", symbol);
     if (!b->host || b->is_template)
         preserve(passes, symbol);
     if (b->host && entry)
         preserve(passes, entry);
+    if (b->host && team)
+        preserve(passes, team);
+    if (b->host && b->is_template && body)
+        preserve(passes, body);
     if (!b->host && !b->spmd && environment)
         preserve(passes, environment);
     free(entry);
+    free(team);
+    free(body);
     free(environment);
 }
 
@@ -478,17 +513,41 @@ static ompjit_status run_openmp_opt(struct build *b, ompjit_error *err)
     "instcombine<no-verify-fixpoint>,simplifycfg)"
 
 /* In the end what only functions that are gone have read goes. */
-static ompjit_status run_llvm_pipeline(struct build *b, ompjit_error *err)
+static ompjit_status run_llvm_pipeline(struct build *b, bool simplify,
+                                       ompjit_error *err)
 {
     char passes[240];
     snprintf(passes, sizeof passes, "%s%s<O%u>%s",
              b->host    ? "globaldce,"
              : b->plain ? JOIN
                         : "",
-             b->is_template ? "thinlto-pre-link" : "default",
+             simplify ? "thinlto-pre-link" : "default",
              b->unit->opt_level,
-             b->is_template ? DROP_ROUNDS : ",globalopt,globaldce");
+             simplify ? DROP_ROUNDS : ",globalopt,globaldce");
     return ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+}
+
+/* A template's kernels and loops are one function, of which a variant can say
+ * what it knows of parameters. */
+#define JOIN_LOOPS                                                             \
+    "cgscc(inline,function(sroa,early-cse<memssa>,simplifycfg)),globaldce"
+
+/* Loops over threads are made of simplified code: a template's, or what is
+ * simplified for them. */
+static ompjit_status optimize_host(struct build *b, ompjit_error *err)
+{
+    bool teams = !b->templated && ompjit__has_team_forms(b->m);
+    ompjit_status status = OMPJIT_OK;
+    if (teams || b->is_template)
+        status = run_llvm_pipeline(b, true, err);
+    if (!status && teams)
+        ompjit__loop_teams(b->m);
+    if (!status && teams && b->is_template)
+        status = ompjit__run_passes(b->m, b->tm, JOIN_LOOPS,
+                                    OMPJIT_STAGE_OPTIMIZE, err);
+    if (!status && !b->is_template)
+        status = run_llvm_pipeline(b, false, err);
+    return status;
 }
 
 /* Barriers of regions that have been inlined stand at a kernel's ends, which
@@ -542,7 +601,8 @@ static ompjit_status run_pipeline(struct build *b, ompjit_error *err)
     if (!b->host && !b->is_template)
         drop_added(b->m);
     if (!status)
-        status = run_llvm_pipeline(b, err);
+        status = b->host ? optimize_host(b, err)
+                         : run_llvm_pipeline(b, b->is_template, err);
     if (!b->host && b->is_template && openmp)
         ompjit__add_openmp_flags(b->m); /* a variant's openmp-opt asks again */
     if (!status && !b->host && !b->is_template)
@@ -569,23 +629,30 @@ static void find_environment(struct build *b)
 }
 
 /* Is nothing left in a template's module but its kernel and, on the host, the
- * entry? */
+ * entry; in two forms perhaps? */
 static bool is_simple(const struct build *b)
 {
-    unsigned defined = 0;
+    unsigned defined = 0, forms = 1;
     for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
          f = LLVMGetNextFunction(f))
         defined += !LLVMIsDeclaration(f);
+    if (b->host && ompjit__kernel_function(b->m, b->spec->kernel, 1))
+        forms = 2;
     return b->templated && b->unit->opt_level > 1 &&
-           defined <= (b->host ? 2 : 1);
+           defined <= forms * (b->host ? 2 : 1);
 }
 
 /* What a template's module has is internal already, but for the kernel: the
  * host's has an entry, a GPU's is nobody else's to define. */
 static ompjit_status run_lean(struct build *b, ompjit_error *err)
 {
-    LLVMSetLinkage(LLVMGetNamedFunction(b->m, b->spec->kernel),
-                   b->host ? LLVMInternalLinkage : LLVMExternalLinkage);
+    for (unsigned form = 0; form < 2; form++) {
+        LLVMValueRef f =
+            ompjit__kernel_function(b->m, b->spec->kernel, form);
+        if (f)
+            LLVMSetLinkage(f, b->host ? LLVMInternalLinkage
+                                      : LLVMExternalLinkage);
+    }
     return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
 }
 
@@ -599,6 +666,7 @@ static ompjit_status optimize(struct build *b, ompjit_error *err)
     if (!status && b->host) {
         ompjit__drop_outer_barriers(b->m);
         ompjit__yield_in_wait_loops(b->m);
+        ompjit__drop_waiting_team_forms(b->m);
         ompjit__tell_independent(b->m);
         status = ompjit__host_finish(b->m, err);
     }

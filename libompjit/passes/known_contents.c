@@ -47,13 +47,13 @@ static LLVMValueRef make_constant(LLVMModuleRef m, LLVMTypeRef pointer,
     return host ? g : LLVMConstAddrSpaceCast(g, pointer);
 }
 
-void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
+void ompjit__fold_contents(LLVMValueRef kernel, const ompjit__kernel_desc *k,
                            const ompjit__spec *spec, bool host)
 {
-    LLVMValueRef f = LLVMGetNamedFunction(m, k->symbol);
+    LLVMModuleRef m = LLVMGetGlobalParent(kernel);
     for (unsigned i = 0; i < spec->ncontents; i++) {
         const ompjit__contents *c = &spec->contents[i];
-        LLVMValueRef param = LLVMGetParam(f, c->param + k->launch_env);
+        LLVMValueRef param = LLVMGetParam(kernel, c->param + k->launch_env);
         if (only_read(param, 8))
             LLVMReplaceAllUsesWith(
                 param, make_constant(m, LLVMTypeOf(param), c, host));

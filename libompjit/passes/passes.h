@@ -14,6 +14,12 @@
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
                              const ompjit__spec *spec, ompjit_error *err);
 
+/* The functions that have a kernel's parameters: 0 the kernel, 1 that of its form
+ * for whole teams (passes/host/team_form.cc); NULL: the module has none.
+ * passes/specialize.c */
+LLVMValueRef ompjit__kernel_function(LLVMModuleRef m, const char *kernel,
+                                     unsigned form);
+
 /* Writes the literals over spec->kernel's parameters, which stay in its ABI.
  * Requires that the kernel is a function of its own yet. passes/specialize.c */
 ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
@@ -22,7 +28,7 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
 
 /* Replaces pointers to contents that are known by constants, where the kernel
  * does nothing with them but read. passes/known_contents.c */
-void ompjit__fold_contents(LLVMModuleRef m, const ompjit__kernel_desc *k,
+void ompjit__fold_contents(LLVMValueRef kernel, const ompjit__kernel_desc *k,
                            const ompjit__spec *spec, bool host);
 
 /* Marks a kernel that waits for what others store: by a flush, a lock or an
@@ -166,6 +172,8 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 #define OMPJIT__USE_EVENTS "ompjit_use_events"
 /* 1: threads have no states: ompjit__is_flat. */
 #define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
+/* 1: in kernels' forms for whole teams (passes/host/team_form.cc). */
+#define OMPJIT__FOLD_LOOPED "ompjit_fold_looped"
 
 /* Is no parallel region inside another, and no setting made? Then no thread has
  * anything of its own. Before the runtime is linked.
@@ -217,6 +225,21 @@ void ompjit__drop_outer_barriers(LLVMModuleRef m);
  * each other. For the host, behind all other passes.
  * passes/host/independent.cc */
 void ompjit__tell_independent(LLVMModuleRef m);
+
+/* Adds KERNEL.team, a form of the kernel that is called once for a team, where
+ * all parallel regions are known: a kernel of a flat module, for the host, once
+ * the runtime is linked. passes/host/team_form.cc */
+bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
+                           ompjit_mode mode);
+
+/* Are there such forms? Has them loop over their threads, or drops those in which
+ * threads do not meet in the same places. When they are simplified, before
+ * loops are vectorized. passes/host/team_loops.cc */
+bool ompjit__has_team_forms(LLVMModuleRef m);
+void ompjit__loop_teams(LLVMModuleRef m);
+/* Drops those in which threads wait for each other all the same, when nothing
+ * changes any more. */
+void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
 
 /* Uses of these variables become uses of what the table `table`, made here, has
  * at their number. passes/gpu/import.cc */

@@ -8,6 +8,7 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
+#include "abi/host_layout.h"
 #include "passes/passes.h"
 
 enum { SHARED_SPACE = 3, MOST_STEPS = 16, DEEP = 4 };
@@ -110,12 +111,14 @@ static bool takes_pointer(LLVMValueRef i, LLVMValueRef environment)
            has_pointers(LLVMTypeOf(LLVMGetOperand(i, 1)));
 }
 
-/* The host's, which takes the kernel's arguments from an array. */
+/* The host's, which take the kernel's arguments from an array. */
 static bool is_entry(LLVMValueRef f, const char *kernel)
 {
     size_t n, length = strlen(kernel);
     const char *name = LLVMGetValueName2(f, &n);
-    return !strncmp(name, kernel, length) && !strcmp(name + length, ".entry");
+    return !strncmp(name, kernel, length) &&
+           (!strcmp(name + length, ".entry") ||
+            !strcmp(name + length, OMPJIT__TEAM_SUFFIX));
 }
 
 static bool function_takes_pointer(LLVMValueRef f, LLVMValueRef environment)
@@ -131,11 +134,15 @@ static bool function_takes_pointer(LLVMValueRef f, LLVMValueRef environment)
 
 bool ompjit__follows_pointers(LLVMModuleRef m, const ompjit__kernel_desc *k)
 {
-    LLVMValueRef kernel = LLVMGetNamedFunction(m, k->symbol);
-    LLVMValueRef environment =
-        kernel && k->launch_env ? LLVMGetParam(kernel, 0) : NULL;
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    LLVMValueRef kernel = ompjit__kernel_function(m, k->symbol, 0);
+    LLVMValueRef team = ompjit__kernel_function(m, k->symbol, 1);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f)) {
+        LLVMValueRef with = f == team ? team : kernel;
+        LLVMValueRef environment =
+            with && k->launch_env ? LLVMGetParam(with, 0) : NULL;
         if (!is_entry(f, k->symbol) && function_takes_pointer(f, environment))
             return true;
+    }
     return false;
 }

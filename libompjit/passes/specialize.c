@@ -6,8 +6,10 @@
 #include <llvm-c/Core.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "abi/host_layout.h"
 #include "passes/passes.h"
 
 static const ompjit__kernel_desc *find_kernel(const ompjit__unit *unit,
@@ -17,6 +19,18 @@ static const ompjit__kernel_desc *find_kernel(const ompjit__unit *unit,
         if (!strcmp(unit->kernels[i].symbol, symbol))
             return &unit->kernels[i];
     return NULL;
+}
+
+LLVMValueRef ompjit__kernel_function(LLVMModuleRef m, const char *kernel,
+                                     unsigned form)
+{
+    static const char *const suffixes[] = {"", OMPJIT__TEAM_BODY_SUFFIX};
+    char *name = form < OMPJIT__COUNT(suffixes)
+                     ? ompjit__format("%s%s", kernel, suffixes[form])
+                     : NULL;
+    LLVMValueRef f = name ? LLVMGetNamedFunction(m, name) : NULL;
+    free(name);
+    return f;
 }
 
 /* The bits of a literal as a constant of the parameter's type; NULL for types
@@ -45,7 +59,8 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
     if (!spec->literal_mask)
         return OMPJIT_OK;
     const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
-    LLVMValueRef f = LLVMGetNamedFunction(m, spec->kernel);
+    LLVMValueRef f = ompjit__kernel_function(m, spec->kernel, 0);
+    LLVMValueRef team = ompjit__kernel_function(m, spec->kernel, 1);
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
         if (!(spec->literal_mask >> i & 1))
             continue;
@@ -57,6 +72,9 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
                 "kernel %s: argument %u (%s) is no literal scalar", k->name, i,
                 k->params[i].name);
         LLVMReplaceAllUsesWith(param, value);
+        if (team)
+            LLVMReplaceAllUsesWith(LLVMGetParam(team, i + k->launch_env),
+                                   value);
     }
     return OMPJIT_OK;
 }
@@ -127,14 +145,9 @@ static void bound_teams(LLVMModuleRef m, uint32_t teams)
                                  range);
 }
 
-void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
-                      const ompjit__spec *spec)
+static void annotate_pointers(LLVMValueRef f, const ompjit__kernel_desc *k,
+                              const ompjit__spec *spec)
 {
-    const ompjit__kernel_desc *k =
-        spec->kernel ? find_kernel(unit, spec->kernel) : NULL;
-    LLVMValueRef f = k ? LLVMGetNamedFunction(m, spec->kernel) : NULL;
-    if (!f)
-        return;
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
         if (k->params[i].kind != OMPJIT__PARAM_POINTER)
             continue;
@@ -143,6 +156,20 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
         if (spec->sized >> i & 1)
             annotate(f, i + k->launch_env, "dereferenceable", spec->sizes[i]);
     }
+}
+
+void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
+                      const ompjit__spec *spec)
+{
+    const ompjit__kernel_desc *k =
+        spec->kernel ? find_kernel(unit, spec->kernel) : NULL;
+    LLVMValueRef f = k ? ompjit__kernel_function(m, spec->kernel, 0) : NULL;
+    if (!f)
+        return;
+    annotate_pointers(f, k, spec);
+    LLVMValueRef team = ompjit__kernel_function(m, spec->kernel, 1);
+    if (team)
+        annotate_pointers(team, k, spec);
     if (LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
         return;
     if (spec->threads)

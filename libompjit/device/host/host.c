@@ -58,6 +58,7 @@ struct ompjit__function {
     char *symbol;
     const char *name; /* the symbol as it was given: aborts compare it */
     uintptr_t code_begin, code_end; /* of the section that has it */
+    void (*team)(void **args); /* for all threads of a team; or NULL */
     bool independent; /* its threads never wait for each other */
     ompjit__paces paces; /* of launches that several OS threads can run */
 };
@@ -324,16 +325,33 @@ static void find_code(ompjit__loaded *loaded, const ompjit__function *f)
     code->end = (f->code_end + page - 1) / page * page;
 }
 
-/* passes/host/independent.cc has left a name in the object's table. */
+/* Is a name in the object's table? */
+static bool has_name(const ompjit__loaded *loaded, const char *name)
+{
+    return memmem(loaded->object.data, loaded->object.size, name,
+                  strlen(name) + 1);
+}
+
+/* passes/host/independent.cc has left a name. */
 static bool is_independent(const ompjit_device *dev,
                            const ompjit__loaded *loaded, const char *symbol)
 {
     char *name = ompjit__format("%s.independent", symbol);
-    bool found = name && !dev->ctx->check &&
-                 memmem(loaded->object.data, loaded->object.size, name,
-                        strlen(name) + 1);
+    bool found = name && !dev->ctx->check && has_name(loaded, name);
     free(name);
     return found;
+}
+
+/* passes/host/team_loops.cc may have made loops over its threads. */
+static void find_team(const ompjit_device *dev, const ompjit__loaded *loaded,
+                      ompjit__function *f)
+{
+    char *name = ompjit__format("%s" OMPJIT__TEAM_SUFFIX, f->symbol);
+    void *address;
+    if (name && !dev->ctx->check && has_name(loaded, name) &&
+        !ompjit__jit_lookup(loaded->jit, name, &address, NULL))
+        f->team = (void (*)(void **))address;
+    free(name);
 }
 
 static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
@@ -361,6 +379,7 @@ static ompjit_status host_function(ompjit_device *dev, ompjit__loaded *loaded,
     f->loaded = loaded;
     f->name = symbol;
     f->independent = is_independent(dev, loaded, symbol);
+    find_team(dev, loaded, f);
     pthread_mutex_lock(&dev->lock);
     find_code(loaded, f);
     f->next = loaded->functions;
@@ -647,6 +666,7 @@ static ompjit__host_launch launch_of(const ompjit_device *dev,
     const struct host *host = dev->state;
     return (ompjit__host_launch){.name = f->symbol,
                                  .entry = f->entry,
+                                 .team = f->team,
                                  .args = args,
                                  .geometry = g,
                                  .shared_size = f->loaded->shared_size,

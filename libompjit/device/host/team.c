@@ -2,11 +2,12 @@
  *
  * The host engine: teams of device threads on OS threads.
  *
- * A team of one thread is a plain call, and one of threads that never wait for
- * each other a loop of calls. Any other team of several is as many fibers,
- * dealt out to the OS threads that join: whole warps where there are enough, so
- * that a warp's threads wait for each other without atomics. Nothing here makes
- * an OS thread; the callers are libomp's.
+ * A team of one thread is a plain call, as is one for which the kernel has
+ * loops over its threads; one of threads that never wait for each other is a
+ * loop of calls. Any other team of several is as many fibers, dealt out to the
+ * OS threads that join: whole warps where there are enough, so that a warp's
+ * threads wait for each other without atomics. Nothing here makes an OS thread;
+ * the callers are libomp's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/host_layout.h"
+#include "base/stack.h"
 #include "device/host/fault.h"
 #include "device/host/thread.h"
 #include "device/host/libomp.h"
@@ -391,10 +393,16 @@ static ompjit_status trap_error(const team *t, uint32_t number,
     ompjit__buf where = {0};
     if (t->trap.pc && launch->locate)
         launch->locate(launch->locate_data, t->trap.pc, &where);
+    char thread[40];
+    if (t->trap.thread != OMPJIT_HOST_NO_THREAD)
+        snprintf(thread, sizeof thread, "thread %u", t->trap.thread);
+    else
+        snprintf(thread, sizeof thread, "one of threads 0 to %u",
+                 volume(launch->geometry->threads) - 1);
     ompjit_status status = ompjit__fail(
         err, trap_status(t), OMPJIT_STAGE_LAUNCH,
-        "kernel %s, team %u, thread %u: %s%s", launch->name, number,
-        t->trap.thread, t->trap.text, where.data ? where.data : "");
+        "kernel %s, team %u, %s: %s%s", launch->name, number, thread,
+        t->trap.text, where.data ? where.data : "");
     ompjit__buf_free(&where);
     return status;
 }
@@ -558,12 +566,26 @@ static ompjit_status single_trapped(team *t, ompjit_error *err)
     return trap_error(t, t->fibers->self.ctaid, err);
 }
 
+/* Has the calling thread's stack room for what the kernel's loops keep for each
+ * thread? */
+static bool has_room(uint32_t threads)
+{
+    enum { FRAMES = 64 << 10 };
+    uintptr_t end = ompjit__stack_find();
+    uintptr_t left = (uintptr_t)__builtin_frame_address(0) - end;
+    return !end || left >= (size_t)threads * OMPJIT__TEAM_THREAD_STACK + FRAMES;
+}
+
 ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch)
 {
-    return (ompjit__host_single){.launch = launch,
-                                 .static_size = static_size(launch),
-                                 .shared = shared_size(launch),
-                                 .self = self_of(launch)};
+    uint32_t threads = volume(launch->geometry->threads);
+    return (ompjit__host_single){
+        .launch = launch,
+        .static_size = static_size(launch),
+        .shared = shared_size(launch),
+        .looped = launch->team && threads > 1 && has_room(threads),
+        .self = self_of(launch),
+    };
 }
 
 ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
@@ -579,6 +601,8 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
         (status = single_fit(&t, single, err)))
         return status;
     struct fiber *f = t->fibers, *outer = current;
+    void (*entry)(void **args) = single->looped ? launch->team : launch->entry;
+    uint32_t calls = single->looped ? 1 : single->self.ntid;
     t->launch = launch;
     t->watch = watch;
     t->members->base = __builtin_frame_address(0);
@@ -589,10 +613,9 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
     current = f;
     for (uint32_t number = first; !status && number < last; number++) {
         f->self.ctaid = number;
-        for (uint32_t tid = 0; !status && tid < single->self.ntid; tid++) {
+        for (uint32_t tid = 0; !status && tid < calls; tid++) {
             f->self.tid = tid;
-            if (ompjit__fiber_call(launch->entry, launch->args,
-                                   &t->members->escape))
+            if (ompjit__fiber_call(entry, launch->args, &t->members->escape))
                 status = single_trapped(t, err);
         }
     }
@@ -606,11 +629,10 @@ ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      uint32_t first, uint32_t last,
                                      ompjit_error *err)
 {
-    if (launch->independent || volume(launch->geometry->threads) == 1) {
-        ompjit__host_single single = ompjit__host_single_of(launch);
+    ompjit__host_single single = ompjit__host_single_of(launch);
+    if (launch->independent || single.looped || single.self.ntid == 1)
         return ompjit__host_single_run(&single, first, last, launch->watch,
                                        err);
-    }
     team *t = team_take(pool);
     if (!t)
         return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);

@@ -10,7 +10,7 @@
 #include "device/host/stop.h"
 #include "runtime-bc/host_abi.h"
 
-enum { OMPJIT__HOST_MAX_THREADS = 1024 };
+enum { OMPJIT__HOST_MAX_THREADS = OMPJIT_HOST_MAX_THREADS };
 
 /* Stacks and team-shared memory, kept from launch to launch. */
 typedef struct ompjit__host_pool ompjit__host_pool;
@@ -21,6 +21,7 @@ void ompjit__host_pool_free(ompjit__host_pool *pool);
 typedef struct ompjit__host_launch {
     const char *name;         /* of the kernel, for messages */
     void (*entry)(void **args);
+    void (*team)(void **args); /* for all of a team's threads; or NULL  */
     void **args;
     const ompjit__geometry *geometry;
     uint32_t shared_size;     /* bytes of a team's static shared memory */
@@ -43,12 +44,13 @@ typedef struct ompjit__host_trap {
     char text[512];
 } ompjit__host_trap;
 
-/* A launch whose teams have one thread, or threads that run one after the
- * other, and what can be known of a thread before it runs. The launch must
- * outlive it. */
+/* A launch whose teams have one thread, or threads that run one after the other
+ * or in loops of the kernel's, and what can be known of a thread before it
+ * runs. The launch must outlive it. */
 typedef struct ompjit__host_single {
     const ompjit__host_launch *launch;
     size_t static_size, shared; /* bytes of shared memory: static, and all */
+    bool looped; /* by the kernel: one call is all of a team's threads     */
     ompjit_host_thread self;
 } ompjit__host_single;
 

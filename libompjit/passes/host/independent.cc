@@ -13,6 +13,8 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
+#include "passes/host/team_form.h"
+
 using namespace llvm;
 
 // passes/passes.h is C.
@@ -72,6 +74,11 @@ class Kernel {
 };
 
 } // namespace
+
+bool ompjit_team::needs_no_fibers(const Function &f)
+{
+    return Kernel(false).is_independent(f);
+}
 
 void ompjit__tell_independent(LLVMModuleRef ref)
 {
