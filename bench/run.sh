@@ -160,6 +160,8 @@ loop_sizes() {
     done
 }
 
+# Teams of several threads: on the host device loops over thread numbers, also of
+# `reduce`, `tiles` and `histogram`, whose threads meet at barriers.
 by_number() {
     note "work by thread number, in teams of 256 threads"
     native "$out/threads" "$srcdir/bench/threads.c"

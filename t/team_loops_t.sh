@@ -24,6 +24,10 @@ for threads in 1 5; do
         timeout 100 "$ompjit" run --device=host "$program"
 done
 
+succeeds "a thread with a small stack" env OMP_NUM_THREADS=1 timeout 100 \
+    "$ompjit" run --device=host "$srcdir/t/programs/team_stack.c"
+is "$out" "0 are wrong" "  right"
+
 # Forms for whole teams are functions NAME.team.
 succeeds "the code shows it" "$ompjit" compile --no-cache --arch host \
     --emit opt-ll "$program" -o "$tmp/code.ll"
