@@ -335,6 +335,57 @@ static void loops_nested(int rounds)
     EXPECT((int)(real[me] + small[me] + large[me] % 1000 + (me & 1)));
 }
 
+/* Code that some threads skip, and that all come to another way, too. */
+static void loops_skipped_code(int rounds)
+{
+    TARGET
+    {
+        int all[T];
+        #pragma omp parallel num_threads(T)
+        {
+            int me = ME, mine = 5;
+            _Bool has = 1;
+            out[BASE + me] = -1;
+            for (int i = 0; i < rounds; i++) {
+                all[me] = mine;
+                #pragma omp barrier
+                has = me % 3 == i % 3;
+                if (i == 7)
+                    break;
+                if (has)
+                    mine += all[(me + 1) % T];
+                #pragma omp barrier
+            }
+            if (has) {
+                for (int i = 0; i < me; i++)
+                    if (mine % 1000 < 900)
+                        mine += i;
+                out[BASE + me] = mine;
+            }
+        }
+    }
+    int mine[T], all[T];
+    _Bool has[T];
+    for (int t = 0; t < T; t++) {
+        mine[t] = 5;
+        has[t] = 1;
+    }
+    for (int i = 0; i < rounds && i < 8; i++) {
+        for (int t = 0; t < T; t++) {
+            all[t] = mine[t];
+            has[t] = t % 3 == i % 3;
+        }
+        for (int t = 0; t < T && i < 7; t++)
+            if (has[t])
+                mine[t] += all[(t + 1) % T];
+    }
+    for (int t = 0; t < T; t++)
+        for (int i = 0; i < t; i++)
+            if (mine[t] % 1000 < 900)
+                mine[t] += i;
+    EXPECT(has[me] ? mine[me] : -1);
+}
+
 __attribute__((noinline)) static int number(int plus)
 {
     return omp_get_thread_num() + plus;
@@ -520,6 +571,9 @@ int main(int argc, char **argv)
         bad |= RUN(loops_undefined_in_some, argc + 6);
         bad |= RUN(loops_either_variable, argc + 3);
         bad |= RUN(loops_nested, argc + 3);
+        bad |= RUN(loops_skipped_code, argc - 1);
+        bad |= RUN(loops_skipped_code, argc + 3);
+        bad |= RUN(loops_skipped_code, argc + 30);
         bad |= RUN(loops_calls);
         bad |= RUN(loops_dynamic);
         bad |= RUN(loops_reduction);

@@ -103,6 +103,8 @@ struct Body {
 bool split_ends(Body &body);
 // Exchanges of values become stores, barriers and loads. team_shuffles.cc
 void replace_shuffles(Body &body);
+// All threads come to code that some skip. team_joins.cc
+void join_skips(Body &body);
 // Finds the values that are another in each thread. team_uniform.cc
 bool find_own_values(Body &body);
 // Finds cuts and regions. team_cuts.cc

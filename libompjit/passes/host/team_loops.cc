@@ -214,6 +214,7 @@ bool loop(Function &f)
     if (!split_ends(body))
         return false;
     replace_shuffles(body);
+    join_skips(body);
     if (!find_own_values(body) || !cut(body) || !keep_values(body))
         return false;
     make_loops(body);
