@@ -60,11 +60,11 @@
 
 /* A struct of which `size` is set and all else is 0. */
 #ifdef __cplusplus
-#define OMPJIT_SIZED(type)          \
-    []() {                          \
-        type made = type();         \
-        made.size = sizeof(type);   \
-        return made;                \
+#define OMPJIT_SIZED(type)                \
+    []() {                                \
+        type ompjit_made_ = type();       \
+        ompjit_made_.size = sizeof(type); \
+        return ompjit_made_;              \
     }()
 extern "C" {
 #else

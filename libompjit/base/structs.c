@@ -54,11 +54,14 @@ static ompjit_status check_size(enum ompjit__struct which, size_t size,
 static bool is_zero(const void *bytes, size_t size)
 {
     const char *p = bytes;
-    while (size && !*p) {
-        p++;
-        size--;
+    uint64_t word, any = 0;
+    for (; size >= sizeof word; size -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        any |= word;
     }
-    return !size;
+    for (; size; size--)
+        any |= (unsigned char)*p++;
+    return !any;
 }
 
 ompjit_status ompjit__enum_check(const char *where, const char *field,
@@ -105,9 +108,11 @@ static ompjit_status check_fields(enum ompjit__struct which,
                                   const void *options, ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
-    for (size_t i = 0; !status && i < OMPJIT__COUNT(fields); i++)
-        if (fields[i].of == which)
-            status = check_field(&fields[i], options, err);
+    size_t i = 0;
+    while (i < OMPJIT__COUNT(fields) && fields[i].of < which)
+        i++;
+    for (; !status && i < OMPJIT__COUNT(fields) && fields[i].of == which; i++)
+        status = check_field(&fields[i], options, err);
     return status;
 }
 
