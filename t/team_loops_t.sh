@@ -9,7 +9,7 @@ unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
 unset OMP_NUM_THREADS OMPJIT_SPECIALIZE OMP_TEAMS_THREAD_LIMIT
 OMP_TARGET_OFFLOAD=mandatory
 export OMP_TARGET_OFFLOAD
-program=$srcdir/t/programs/team_loops.c
+program=$srcdir/t/data/team_loops.c
 
 for way in "off -O3" "now -O3" "off -O1" "now -O2" "off -O0" "off -O3 --check"
 do
@@ -25,7 +25,7 @@ for threads in 1 5; do
 done
 
 succeeds "a thread with a small stack" env OMP_NUM_THREADS=1 timeout 100 \
-    "$ompjit" run --device=host "$srcdir/t/programs/team_stack.c"
+    "$ompjit" run --device=host "$srcdir/t/data/team_stack.c"
 is "$out" "0 are wrong" "  right"
 
 # Forms for whole teams are functions NAME.team.
