@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/template.h"
 #include "launch/module.h"
 #include "backend/backend.h"
 #include "base/base.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_module_from_c(ctx, read_all(argv[1]), NULL, &mod, &err));
+    mod->unit.templates = ompjit__templates_new(); /* no worker has it */
     if (argc > 4)
         specialize(&mod->unit, argv + 4, argc - 4, &spec);
     try(ompjit__build(&ctx->compiler, &mod->unit, "sm_90", OMPJIT_FORMAT_PTX,

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/template.h"
 #include "launch/module.h"
 #include "bench.h"
 #include "ompjit_debug.h"
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_module_from_c(ctx, source, NULL, &mod, &err));
+    mod->unit.templates = ompjit__templates_new(); /* no worker has it */
     ompjit__unit whole = mod->unit;
     whole.templates = NULL;
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {

@@ -99,7 +99,8 @@ typedef enum ompjit_status {
     OMPJIT_ERR_TIMEOUT = -17,    /* a time limit passed                     */
     OMPJIT_ERR_IO = -18,         /* a file that cannot be read or written   */
     OMPJIT_ERR_INTERNAL = -19,   /* a defect of this library                */
-    OMPJIT_ERR_ABORTED = -20     /* a launch that was aborted               */
+    OMPJIT_ERR_ABORTED = -20     /* a launch that was aborted, a compile that
+                                    was cancelled                           */
 } ompjit_status;
 
 /* The stage of the pipeline at which something happened. */
@@ -285,6 +286,18 @@ typedef enum ompjit_assembler {
     OMPJIT_ASSEMBLER_DRIVER /* hand PTX to the driver */
 } ompjit_assembler;
 
+/* The process in which LLVM works. A worker is a process of the library's,
+ * started when code is first compiled. Whatever becomes of LLVM there, the
+ * application gets an error. It ends with the application, and with the process's
+ * last context. */
+typedef enum ompjit_compiler_process {
+    OMPJIT_COMPILER_DEFAULT = 0, /* OMPJIT_COMPILER=worker|inprocess, else
+                                    WORKER                                  */
+    OMPJIT_COMPILER_WORKER,      /* INPROCESS where no process can be started,
+                                    which is logged                         */
+    OMPJIT_COMPILER_INPROCESS
+} ompjit_compiler_process;
+
 /* How the host device keeps mapped data. */
 typedef enum ompjit_host_memory {
     OMPJIT_HOST_MEMORY_DEFAULT = 0, /* OMPJIT_HOST_MEMORY, else shared      */
@@ -398,13 +411,17 @@ struct ompjit_context_options {
                                 the one found by configure, else PATH      */
         ompjit_assembler assembler; /* AUTO: OMPJIT_ASSEMBLER, else the
                                 order                                      */
-        uint32_t time_limit_ms; /* that a run of clang may take, and LLVM's
-                                work for one image or host half, and
-                                ptxas's; 0: 60 s, and any time for LLVM and
-                                ptxas, as where keep_signals is set. NVRTC
-                                and nvJitLink work in this process, and
-                                nothing can stop them                      */
-        uint64_t reserved[4];
+        uint32_t time_limit_ms; /* that a run of clang may take, and each
+                                stage of the work of LLVM, NVRTC and the
+                                assemblers; 0: 60 s, and 10 min. In this
+                                process: only LLVM's and ptxas's, and not
+                                where keep_signals is set; 0: any time     */
+        ompjit_compiler_process process;
+        uint32_t unused;     /* 0                                          */
+        uint64_t memory_limit; /* bytes that a worker may take; 0: 8 GiB, or
+                                three quarters of the machine's memory if
+                                that is less                               */
+        uint64_t reserved[2];
     } compiler;
 
     /* What is folded into kernels, and when. */
@@ -631,6 +648,13 @@ const char *ompjit_version(void);
  * never freed. */
 const char *ompjit_status_name(ompjit_status status);
 const char *ompjit_stage_name(ompjit_stage stage);
+
+/* --------------------------------------------------------------- contexts */
+
+/* Ends what other threads compile in the context: clang's processes and what
+ * workers do. Their calls return ABORTED. Compiles that begin later are not
+ * concerned. Any thread; not from a signal handler. */
+ompjit_status ompjit_context_cancel(ompjit_context *ctx, ompjit_error *err);
 
 /* ---------------------------------------------------------------- devices */
 

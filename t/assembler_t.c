@@ -214,8 +214,8 @@ static void no_log(void)
                 "10005 bytes)", "and says how much there is");
 }
 
-/* With SIGCHLD ignored the exit status is lost; with a spoilt TMPDIR there is
- * nowhere to write. */
+/* With SIGCHLD ignored the exit status is lost. With a spoilt TMPDIR there is
+ * nowhere to write, which matters only where there is no /proc. */
 static void surroundings(void)
 {
     ompjit__buf ir = gpu_ir(), ptx = {0};
@@ -235,9 +235,14 @@ static void surroundings(void)
     char *old = getenv("TMPDIR");
     old = old ? strdup(old) : NULL;
     setenv("TMPDIR", "/nonexistent/folder", 1);
-    ok(ompjit__assemble(&ctx, "sm_80", &ptx, &image, &err) == OMPJIT_ERR_IO,
-       "no TMPDIR is an error");
-    ok_contains(err.text, "/nonexistent/folder/ompjit-", "that names it");
+    s = ompjit__assemble(&ctx, "sm_80", &ptx, &image, &err);
+    if (access("/proc/self/fd", X_OK)) {
+        ok(s == OMPJIT_ERR_IO, "no TMPDIR is an error");
+        ok_contains(err.text, "/nonexistent/folder/ompjit-", "that names it");
+    } else {
+        ok(!s, "ptxas leaves no file in TMPDIR: %s", err.text);
+        ompjit__image_free(&image);
+    }
     if (old)
         setenv("TMPDIR", old, 1);
     else

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * IR that is damaged at random is refused or compiles; the process lives, nothing
- * is printed, and what is right compiles afterwards.
+ * IR that is damaged at random, of a device half or a host half, is refused with
+ * a text or compiles, within its time; the process lives, nothing is printed, and
+ * what is right compiles afterwards.
  *
- * BROKEN_IR="FIRST COUNT" in the environment runs other inputs than CI's.
+ * BROKEN_IR="FIRST COUNT" in the environment runs other inputs than CI's; `make
+ * fuzz` goes on until it is stopped.
  */
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -108,7 +111,32 @@ static void damage(bool text, unsigned number, char *b, size_t *n, size_t room)
 
 /* ----------------------------------------------------------------- inputs */
 
-static unsigned taken, refused;
+enum { LIMIT = 10, CALLS = 5 }; /* seconds of a stage; stages of an input */
+
+static unsigned taken, refused, silent, late;
+static void *whole_device;
+static size_t whole_size;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void link_host_half(const void *ir, size_t size)
+{
+    ompjit_module *m;
+    void (*f)(void);
+    ompjit_status status = ompjit_module_from_ir(
+        ctx, whole_device, whole_size, ir, size, NULL, &m, &err);
+    if (!status) {
+        status = ompjit_module_function(m, "dot", &f, &err);
+        ompjit_module_destroy(m);
+    }
+    taken += !status;
+    refused += status != OMPJIT_OK;
+}
 
 static void compile_both(const void *ir, size_t size)
 {
@@ -145,12 +173,21 @@ static void inputs(ompjit_format format, const char *name, unsigned first,
     for (unsigned i = first; i < first + count; i++) {
         size_t n = size;
         memcpy(broken, ir, size);
-        damage(format == OMPJIT_FORMAT_LL, i, broken, &n, room);
-        compile_both(broken, n);
+        damage(format != OMPJIT_FORMAT_BC, i, broken, &n, room);
+        unsigned before = refused;
+        double start = seconds();
+        err.text[0] = 0;
+        if (format == OMPJIT_FORMAT_HOST_LL)
+            link_host_half(broken, n);
+        else
+            compile_both(broken, n);
+        silent += refused > before && !*err.text;
+        late += seconds() - start > CALLS * LIMIT;
     }
     ok(taken + refused == count && taken && refused,
        "%s, damaged %u times: %u taken, %u refused", name, count, taken,
        refused);
+    ok(!silent && !late, "all in time and with a text");
     free(broken);
     ompjit_bytes_free(ir);
     must(ompjit_module_emit(mod, OMPJIT_FORMAT_PTX, "sm_90", &ptx, &size, &err));
@@ -172,9 +209,14 @@ int main(void)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
     options.cache.mode = OMPJIT_CACHE_OFF;
+    options.compiler.time_limit_ms = LIMIT * 1000;
     open_program(&options, source);
+    must(ompjit_module_emit(mod, OMPJIT_FORMAT_BC, NULL, &whole_device,
+                            &whole_size, &err));
     inputs(OMPJIT_FORMAT_BC, "bitcode", first, count);
     inputs(OMPJIT_FORMAT_LL, "text", first, count);
+    inputs(OMPJIT_FORMAT_HOST_LL, "host half", first, count);
+    ompjit_bytes_free(whole_device);
     close_module();
     dup2(before, 2);
     ok(lseek(file, 0, SEEK_END) == 0, "nothing is printed");

@@ -4,7 +4,7 @@
  * for the very bytes only, and never where the kernel or anybody else may
  * change them.
  */
-#include "backend/backend.h"
+#include "door/door.h"
 #include "ompjit_tune.h"
 #include "program.h"
 
@@ -60,7 +60,7 @@ static int has_number(const char *name, const char *arch, const char *words)
                          .ncontents = words ? 1 : 0,
                          .contents = list};
     const char *number = strcmp(arch, "host") ? "0f40E80000" : "7.250000e+00";
-    if (ompjit__build(&ctx->compiler, &mod->unit, arch,
+    if (ompjit__door_build(&ctx->compiler, &mod->unit, arch,
                       strcmp(arch, "host") ? OMPJIT_FORMAT_PTX
                                            : OMPJIT_FORMAT_OPT_LL,
                       &spec, &image, &err)) {

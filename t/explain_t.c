@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "door/door.h"
 #include "core/instruction_count.h"
 #include "ompjit_tune.h"
 #include "program.h"
@@ -165,7 +166,7 @@ static void residents(void)
     for (int threads = 1; threads >= 0; threads--) {
         ompjit__image image = {0};
         spec.threads = threads ? 128 : 0;
-        ok(!ompjit__build(&ctx->compiler, &mod->unit, "sm_90",
+        ok(!ompjit__door_build(&ctx->compiler, &mod->unit, "sm_90",
                           OMPJIT_FORMAT_PTX, &spec,
                           &image, &err) &&
                !!strstr(image.bytes.data, ".minnctapersm 5") == threads,

@@ -7,7 +7,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
-#include "backend/backend.h"
+#include "door/door.h"
 #include "launch/module.h"
 #include "passes/passes.h"
 #include "tap.h"
@@ -161,9 +161,8 @@ static void source_row(ompjit_context *ctx, const struct source *s)
     if (!status)
         spec.kernel = mod->unit.kernels[0].symbol;
     if (!status)
-        status = ompjit__build(&ctx->compiler, &mod->unit, "sm_90",
-                               OMPJIT_FORMAT_PTX,
-                               &spec, &image, &err);
+        status = ompjit__door_build(&ctx->compiler, &mod->unit, "sm_90",
+                                    OMPJIT_FORMAT_PTX, &spec, &image, &err);
     if (ok(!status, "%s: compiles", s->name)) {
         bool kinds = strstr(image.bytes.data, "task_kinds");
         bool events = strstr(image.bytes.data, "all_waiting");

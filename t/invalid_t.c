@@ -144,6 +144,7 @@ static void contexts(void)
     ompjit_times times = OMPJIT_TIMES_INIT;
     NO(ompjit_context_times(NULL, &times, &err));
     NO(ompjit_context_times(ctx, NULL, &err));
+    NO(ompjit_context_cancel(NULL, &err));
     NO(ompjit_context_failure(NULL, &err));
     NO(ompjit_context_profile(NULL, 0, &text, NULL, &err));
     NO(ompjit_context_profile(ctx, 0, NULL, NULL, &err));

@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "door/door.h"
 #include "launch/module.h"
 #include "core/arch.h"
 #include "backend/cuda/nvrtc.h"
@@ -56,7 +56,7 @@ static void cubins_by(ompjit_cuda_compiler compiler, const char *name)
         ompjit__image image = {0};
         unsigned good = 0, n = ompjit_module_kernel_count(w.mod);
         ompjit_status s =
-            ompjit__build(&w.ctx->compiler, &w.mod->unit, arch->name,
+            ompjit__door_build(&w.ctx->compiler, &w.mod->unit, arch->name,
                           OMPJIT_FORMAT_CUBIN,
                           &spec, &image, &err);
         if (s == OMPJIT_ERR_UNAVAILABLE) {
@@ -138,7 +138,7 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
          .literal_mask = 3}};
     ompjit__image images[2] = {{0}};
     for (int i = 0; i < 2; i++)
-        ok(!ompjit__build(&w.ctx->compiler, &w.mod->unit, "sm_90",
+        ok(!ompjit__door_build(&w.ctx->compiler, &w.mod->unit, "sm_90",
                           OMPJIT_FORMAT_PTX,
                           &specs[i], &images[i], &err),
            "%s: %s PTX", name, i ? "specialized" : "generic");

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "launch/module.h"
-#include "backend/backend.h"
+#include "door/door.h"
 #include "base/base.h"
 
 static ompjit_error err;
@@ -59,7 +59,7 @@ static void build(ompjit_context *ctx, const ompjit_module *mod,
 {
     ompjit__spec spec = {.kernel = k->symbol};
     ompjit__image image;
-    try(ompjit__build(&ctx->compiler, &mod->unit, arch, OMPJIT_FORMAT_PTX,
+    try(ompjit__door_build(&ctx->compiler, &mod->unit, arch, OMPJIT_FORMAT_PTX,
                       &spec, &image,
                       &err),
         k->name, arch);

@@ -6,7 +6,7 @@
  */
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "door/door.h"
 #include "ompjit_tune.h"
 #include "program.h"
 
@@ -66,7 +66,7 @@ static void code(void)
     static const char *const archs[] = {"sm_90", "host"};
     for (size_t i = 0; i < OMPJIT__COUNT(archs); i++) {
         ompjit__image image = {0};
-        ok(!ompjit__build(&ctx->compiler, &mod->unit, archs[i],
+        ok(!ompjit__door_build(&ctx->compiler, &mod->unit, archs[i],
                           OMPJIT_FORMAT_OPT_LL,
                           &spec, &image, &err) &&
                strstr(image.bytes.data, "dereferenceable(32768)") &&

@@ -7,11 +7,9 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "launch/module.h"
-#include "backend/backend.h"
+#include "direct.h"
 #include "core/instruction_count.h"
 #include "loader/jit.h"
-#include "core/template.h"
 #include "ompjit_debug.h"
 #include "tap.h"
 
@@ -252,7 +250,7 @@ static void no_scatter(void)
 static void products(void)
 {
     ompjit_module *whole = mod;
-    if (ompjit_module_from_c(ctx, product_source, NULL, &mod, &err)) {
+    if (direct_module(ctx, product_source, &mod, &err)) {
         printf("Bail out! %s\n", err.text);
         exit(1);
     }
@@ -301,7 +299,7 @@ static void variables(void)
         "#pragma omp target firstprivate(k)\n"
         "  { seen += k; own[k & 3] = next(); *fixed += 1; } }\n";
     ompjit_module *other, *first = mod;
-    if (ompjit_module_from_c(ctx, text, NULL, &other, &err)) {
+    if (direct_module(ctx, text, &other, &err)) {
         ok(0, "%s", err.text);
         return;
     }
@@ -374,7 +372,7 @@ static void no_vectors(void)
 {
     ompjit_module *whole = mod;
     char cpu[64];
-    if (ompjit_module_from_c(ctx, sparse_source, NULL, &mod, &err)) {
+    if (direct_module(ctx, sparse_source, &mod, &err)) {
         printf("Bail out! %s\n", err.text);
         exit(1);
     }
@@ -486,7 +484,7 @@ int main(void)
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
     options.devices = "host";
     if (ompjit_context_create(&options, &ctx, &err) ||
-        ompjit_module_from_c(ctx, source, NULL, &mod, &err) ||
+        direct_module(ctx, source, &mod, &err) ||
         ompjit_module_kernel(mod, "axpby", &kernel, &err)) {
         printf("Bail out! %s\n", err.text);
         return 1;
@@ -508,6 +506,6 @@ int main(void)
     arrays_apart();
     large_pages();
     ompjit_module_destroy(mod);
-    ompjit_context_destroy(ctx);
+    direct_end(ctx);
     return done_testing();
 }

@@ -6,9 +6,8 @@
  */
 #include <ctype.h>
 
-#include "launch/module.h"
 #include "axpy_sum.h"
-#include "backend/backend.h"
+#include "direct.h"
 #include "tap.h"
 
 /* More kernels than templates are kept; `rows` is generic and `sum` reduces, so
@@ -61,7 +60,7 @@ static ompjit_context *open_context(void)
 static ompjit_module *open_module(ompjit_context *ctx, const char *text)
 {
     ompjit_module *mod;
-    if (ompjit_module_from_c(ctx, text, NULL, &mod, &err)) {
+    if (direct_module(ctx, text, &mod, &err)) {
         printf("Bail out! %s\n", err.text);
         exit(1);
     }
@@ -138,7 +137,7 @@ static void compare(ompjit_context *shared, const ompjit__unit *unit, bool gpu)
                     built++;
                     alike += is;
                 }
-                ompjit_context_destroy(own);
+                direct_end(own);
                 ompjit__buf_free(&a);
                 ompjit__buf_free(&b);
             }
@@ -175,6 +174,6 @@ int main(void)
         fail_between(shared, &mod->unit, gpu);
     }
     ompjit_module_destroy(mod);
-    ompjit_context_destroy(shared);
+    direct_end(shared);
     return done_testing();
 }

@@ -100,4 +100,19 @@ else
     OMPJIT_CACHE=0 fails_with 'libompjit-compiler.so.0, cannot be loaded' \
         "a missing compiler is named" "$tmp/alone/ompjit" run "$tmp/p.c"
 fi
+
+# With its compiler and without a worker.
+cp "$builddir/ompjit" "$tmp/links/alone"
+mv "$tmp/links/alone" "$tmp/alone/ompjit"
+ln -s "$(readlink -f "$compiler")" "$tmp/alone/libompjit-compiler.so.0"
+if [ -e "$("$ompjit" --version >/dev/null && sed -n \
+    's/^ompjitexecdir = //p' "$builddir/Makefile")/ompjitc" ]; then
+    pass "a missing worker is told # SKIP one is installed"
+else
+    OMPJIT_CACHE=0 succeeds "without ompjitc" "$tmp/alone/ompjit" run -v \
+        "$tmp/p.c"
+    like "$(cat "$tmp/stderr")" \
+        'compiler runs in this process: .*ompjitc does not start: No such file' \
+        "the log says that the compiler runs in this process"
+fi
 done_testing

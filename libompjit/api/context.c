@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hold.h"
 #include "base/structs.h"
@@ -18,6 +19,9 @@
 #include "omptarget/offload.h"
 #include "launch/variant_table.h"
 #include "ompjit_debug.h"
+
+/* What LLVM has for a stage, where the application does not say. */
+enum { LLVM_SECONDS = 600 };
 
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
@@ -75,10 +79,18 @@ static ompjit_status set_choices(ompjit_context *ctx,
         {"off", OMPJIT_SPECIALIZE_OFF},
         {"auto", OMPJIT_SPECIALIZE_AUTO},
         {"now", OMPJIT_SPECIALIZE_NOW}};
+    static const struct choice processes[] = {
+        {"worker", OMPJIT_COMPILER_WORKER},
+        {"inprocess", OMPJIT_COMPILER_INPROCESS}};
     int assembler = (int)o->compiler.assembler, memory = (int)o->host_memory;
     int specialize = (int)o->specialize.mode;
+    int process = (int)o->compiler.process;
     ompjit_status status = OMPJIT_OK;
-    if (assembler == OMPJIT_ASSEMBLER_AUTO)
+    if (process == OMPJIT_COMPILER_DEFAULT)
+        status = choose("OMPJIT_COMPILER", processes,
+                        OMPJIT__COUNT(processes), &process, err);
+    ctx->compiler.in_process = process == OMPJIT_COMPILER_INPROCESS;
+    if (!status && assembler == OMPJIT_ASSEMBLER_AUTO)
         status = choose("OMPJIT_ASSEMBLER", assemblers,
                         OMPJIT__COUNT(assemblers), &assembler, err);
     if (!status && memory == OMPJIT_HOST_MEMORY_DEFAULT)
@@ -160,6 +172,18 @@ static ompjit_status set_sizes(ompjit_context *ctx,
     return status ? status : set_staging(ctx, err);
 }
 
+/* Bytes that a worker may take: more than LLVM needs for any program, and less
+ * than the machine has. */
+static uint64_t usual_memory(void)
+{
+    const uint64_t most = UINT64_C(8) << 30;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0)
+        return most;
+    uint64_t share = (uint64_t)pages / 4 * 3 * (uint64_t)page;
+    return share < most ? share : most;
+}
+
 /* Of a limit in milliseconds. What is limited counts in seconds. */
 static unsigned seconds(uint32_t ms)
 {
@@ -195,6 +219,10 @@ static ompjit_status set_options(ompjit_context *ctx,
     ctx->run_limit_ms = o->time_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
     ctx->compiler.llvm_limit = ctx->keeps_signals ? 0 : limit;
+    ctx->compiler.time_limit = limit ? limit : LLVM_SECONDS;
+    ctx->compiler.memory_limit = o->compiler.memory_limit
+                                     ? o->compiler.memory_limit
+                                     : usual_memory();
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && is_one("OMPJIT_LOG"))
@@ -210,9 +238,10 @@ static ompjit_status set_options(ompjit_context *ctx,
     return set_choices(ctx, o, err);
 }
 
-static void stage_done(void *ctx, ompjit_stage stage, uint64_t start)
+static void stage_done(void *ctx, ompjit_stage stage, uint64_t start,
+                       uint64_t end)
 {
-    ompjit__stage_done(ctx, stage, start);
+    ompjit__stage_was(ctx, stage, start, end);
 }
 
 static void set_compiler(ompjit_context *ctx)
@@ -251,7 +280,7 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
-    pthread_mutex_init(&ctx->compiler.machines_lock, NULL);
+    ompjit__door_hold();
     ompjit_status status = set_options(ctx, o, err);
     if (!status)
         status = set_sizes(ctx, o, err);
@@ -316,17 +345,25 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__devices_free(ctx);
     ompjit__check_free(ctx->check);
     ompjit__cache_free(ctx->cache);
-    ompjit__door_release(&ctx->compiler);
+    ompjit__door_release();
     if (ctx->profile_to && ctx->spans)
         tell_profile(ctx);
     ompjit__profile_free(ctx->spans);
     free(ctx->profile_to);
-    pthread_mutex_destroy(&ctx->compiler.machines_lock);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->devices_option);
     free(ctx->record);
     free(ctx->clang);
     free(ctx);
+}
+
+ompjit_status ompjit_context_cancel(ompjit_context *ctx, ompjit_error *err)
+{
+    if (!ctx)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_context_cancel: no context");
+    ompjit__door_cancel(&ctx->compiler);
+    return OMPJIT_OK;
 }
 
 /* --------------------------------------------------- log, failures, clocks */

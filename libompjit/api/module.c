@@ -34,9 +34,7 @@ static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
-    if (!unit->templates)
-        unit->templates = ompjit__templates_new();
-    if (!mod || !kernels || !unit->templates) {
+    if (!mod || !kernels) {
         free(mod);
         free(kernels);
         ompjit__unit_free(unit);
@@ -243,10 +241,12 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
         return ompjit__cuda_no_ir(unit->cuda, err);
     switch (format) {
     case OMPJIT_FORMAT_LL:
-        status = ompjit__door_print(&unit->device_bc, unit->name, &text, err);
+        status = ompjit__door_print(&mod->ctx->compiler, &unit->device_bc,
+                                    unit->name, &text, err);
         break;
     case OMPJIT_FORMAT_HOST_LL:
-        status = ompjit__door_print(&unit->host_bc, unit->name, &text, err);
+        status = ompjit__door_print(&mod->ctx->compiler, &unit->host_bc,
+                                    unit->name, &text, err);
         break;
     case OMPJIT_FORMAT_BC:
         ompjit__buf_add(&text, unit->device_bc.data, unit->device_bc.size);

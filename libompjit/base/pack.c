@@ -3,6 +3,7 @@
  * Numbers and strings as bytes, and back. Entries are digested, so what is read
  * is what was written; still nothing is read beyond its end.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ void ompjit__pack_bytes(ompjit__buf *b, const void *data, size_t size)
 
 void ompjit__pack_string(ompjit__buf *b, const char *s)
 {
-    ompjit__pack_bytes(b, s, strlen(s));
+    ompjit__pack_bytes(b, s, s ? strlen(s) : 0);
 }
 
 static const void *take(ompjit__reader *r, size_t size)
@@ -81,4 +82,22 @@ char *ompjit__read_string(ompjit__reader *r)
     }
     r->bad |= !s;
     return s;
+}
+
+void ompjit__pack_error(ompjit__buf *b, const ompjit_error *err)
+{
+    ompjit__pack_number(b, (uint64_t)(int64_t)err->status);
+    ompjit__pack_number(b, err->stage);
+    ompjit__pack_string(b, err->status ? err->text : "");
+}
+
+ompjit_status ompjit__read_error(ompjit__reader *r, ompjit_error *err)
+{
+    size_t size;
+    ompjit_status status = (ompjit_status)(int64_t)ompjit__read_number(r);
+    ompjit_stage stage = (ompjit_stage)ompjit__read_number(r);
+    const char *text = ompjit__read_bytes(r, &size);
+    if (status && !r->bad && stage < OMPJIT_STAGE_COUNT)
+        ompjit__fail(err, status, stage, "%.*s", (int)size, text);
+    return status;
 }

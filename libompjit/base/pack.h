@@ -9,7 +9,7 @@
 
 void ompjit__pack_number(ompjit__buf *b, uint64_t value);
 void ompjit__pack_bytes(ompjit__buf *b, const void *data, size_t size);
-void ompjit__pack_string(ompjit__buf *b, const char *s);
+void ompjit__pack_string(ompjit__buf *b, const char *s); /* NULL is "" */
 
 /* Reads what was packed. `bad` is set when the bytes end too early, and all
  * further results are 0, NULL or empty. */
@@ -25,5 +25,9 @@ size_t ompjit__read_count(ompjit__reader *r);
 const void *ompjit__read_bytes(ompjit__reader *r, size_t *size);
 void ompjit__read_buf(ompjit__reader *r, ompjit__buf *out);
 char *ompjit__read_string(ompjit__reader *r); /* malloc'd */
+
+/* An error, of OK too; reading gives its status. */
+void ompjit__pack_error(ompjit__buf *b, const ompjit_error *err);
+ompjit_status ompjit__read_error(ompjit__reader *r, ompjit_error *err);
 
 #endif

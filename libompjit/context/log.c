@@ -39,15 +39,21 @@ void ompjit__tell(ompjit_context *ctx, const char *message)
     (ctx->log ? ctx->log : ompjit__log_stderr)(ctx->log_data, message);
 }
 
-void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
-                        uint64_t start)
+void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
+                       uint64_t end)
 {
-    atomic_fetch_add_explicit(&ctx->stage_ns[stage], ompjit__now() - start,
+    atomic_fetch_add_explicit(&ctx->stage_ns[stage], end - start,
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
                               memory_order_relaxed);
     if (ctx->spans && stage != OMPJIT_STAGE_LAUNCH)
-        ompjit__span_add(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
-                         start, 0);
+        ompjit__span_was(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
+                         start, end, 0);
+}
+
+void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
+                        uint64_t start)
+{
+    ompjit__stage_was(ctx, stage, start, ompjit__now());
 }
 

@@ -139,12 +139,19 @@ static void add(struct ompjit__profile *p, enum ompjit__span_kind kind,
     pthread_mutex_unlock(&p->lock);
 }
 
-void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
-                      const char *name, uint64_t begin, uint64_t bytes)
+void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
+                      const char *name, uint64_t begin, uint64_t end,
+                      uint64_t bytes)
 {
     if (ctx->spans)
         add(ctx->spans, kind, name,
-            (span){0, thread_number(), begin, ompjit__now(), bytes});
+            (span){0, thread_number(), begin, end, bytes});
+}
+
+void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
+                      const char *name, uint64_t begin, uint64_t bytes)
+{
+    ompjit__span_was(ctx, kind, name, begin, ompjit__now(), bytes);
 }
 
 void ompjit__span_of_device(ompjit_context *ctx,

@@ -28,7 +28,11 @@ void ompjit__profile_free(struct ompjit__profile *profile);
 
 void ompjit__span_enter(ompjit_context *ctx, const char *name);
 void ompjit__span_leave(ompjit_context *ctx);
-/* Adds one that began at `begin` (ompjit__now) and ends now. */
+/* Adds one that began at `begin` (ompjit__now) and ended at `end`, or ends
+ * now. */
+void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
+                      const char *name, uint64_t begin, uint64_t end,
+                      uint64_t bytes);
 void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t bytes);
 

@@ -109,6 +109,10 @@ void ompjit__unit_free(ompjit__unit *unit);
 bool ompjit__unit_seal(ompjit__unit *unit);
 void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out);
 bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out);
+/* A digest that no unit shares which would give other images, host halves or
+ * messages; all 0 when memory runs out. Line tables do not count. */
+void ompjit__unit_identity(const ompjit__unit *unit,
+                           uint8_t out[OMPJIT__DIGEST]);
 
 /* ---------------------------------------------------------- front ends */
 
@@ -167,6 +171,12 @@ typedef struct ompjit__spec {
     const uint64_t *sizes;
 } ompjit__spec;
 
+/* spec_pack.c. An unpacked one has its own arrays, which spec_free frees; what
+ * its contents point to stays in the bytes that were read. */
+void ompjit__spec_pack(const ompjit__spec *spec, ompjit__buf *out);
+bool ompjit__spec_unpack(ompjit__reader *r, ompjit__spec *out);
+void ompjit__spec_free(ompjit__spec *spec);
+
 /* A symbol's definition by its address in this process. */
 typedef struct ompjit__absolute {
     const char *name;
@@ -218,6 +228,9 @@ typedef struct ompjit__image {
 } ompjit__image;
 
 void ompjit__image_free(ompjit__image *image);
+/* image_pack.c; `out` is set on success only */
+void ompjit__image_pack(const ompjit__image *image, ompjit__buf *out);
+bool ompjit__image_unpack(ompjit__reader *r, ompjit__image *out);
 
 /* The newest PTX that CUDA of a release reads, both in tenths; 0: the release
  * is older than all that are known. */
@@ -233,13 +246,18 @@ ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
  * go, and what it keeps between calls. Reports may come from any thread that
  * calls it. */
 typedef struct ompjit__compiler {
-    unsigned llvm_limit; /* seconds; 0: any time                          */
+    unsigned llvm_limit; /* seconds for a stage in this process; 0: any time */
+    unsigned time_limit; /* the same of a worker                          */
+    uint64_t memory_limit; /* bytes, a worker's; 0: any                   */
+    bool in_process;     /* no worker is asked                            */
+    atomic_uint cancels; /* how often what is compiled has been cancelled */
     ompjit_assembler assembler;
     bool checks;         /* host kernels are instrumented                 */
     bool explains;       /* the log says why data is copied               */
     ompjit_log_fn *log;  /* NULL: none                                    */
     void *log_data;
-    void (*stage_done)(void *data, ompjit_stage stage, uint64_t start);
+    void (*stage_done)(void *data, ompjit_stage stage, uint64_t start,
+                       uint64_t end);
     void *stage_data;
     pthread_mutex_t machines_lock;
     struct ompjit__machine *machines; /* backend/machine.c: idle ones     */
@@ -316,7 +334,9 @@ ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
  * none. */
 void ompjit__tell(ompjit_context *ctx, const char *message);
 void ompjit__log_stderr(void *data, const char *message); /* a log */
-/* Adds now-start to a stage. */
+/* Adds end-start to a stage; now is the end. */
+void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
+                       uint64_t end);
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);
 void ompjit__frontend_free(ompjit__frontend *frontend);

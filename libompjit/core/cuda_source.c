@@ -120,6 +120,38 @@ void ompjit__cuda_free(ompjit__cuda *cuda)
     free(cuda);
 }
 
+void ompjit__cuda_pack(const ompjit__cuda *cuda, ompjit__buf *out)
+{
+    ompjit__pack_string(out, cuda->source);
+    ompjit__pack_string(out, cuda->name);
+    ompjit__pack_number(out, cuda->compiler);
+    ompjit__pack_string(out, cuda->why ? cuda->why : "");
+    ompjit__pack_number(out, cuda->noptions);
+    for (unsigned i = 0; i < cuda->noptions; i++)
+        ompjit__pack_string(out, cuda->options[i]);
+}
+
+ompjit__cuda *ompjit__cuda_unpack(ompjit__reader *r)
+{
+    ompjit__cuda *cuda = calloc(1, sizeof *cuda);
+    if (!cuda)
+        return NULL;
+    pthread_mutex_init(&cuda->lock, NULL);
+    cuda->source = ompjit__read_string(r);
+    cuda->name = ompjit__read_string(r);
+    cuda->compiler = (ompjit_cuda_compiler)ompjit__read_number(r);
+    cuda->why = ompjit__read_string(r);
+    size_t n = ompjit__read_count(r);
+    cuda->options = calloc(n + 1, sizeof *cuda->options);
+    r->bad |= !cuda->options;
+    while (!r->bad && cuda->noptions < n)
+        cuda->options[cuda->noptions++] = ompjit__read_string(r);
+    if (!r->bad)
+        return cuda;
+    ompjit__cuda_free(cuda);
+    return NULL;
+}
+
 ompjit_status ompjit__cuda_no_ir(const ompjit__cuda *cuda, ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,

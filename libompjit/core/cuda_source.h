@@ -29,6 +29,10 @@ ompjit_status ompjit__cuda_new(const char *source,
                                const ompjit_module_options *options,
                                ompjit__cuda **out, ompjit_error *err);
 void ompjit__cuda_free(ompjit__cuda *cuda); /* accepts NULL */
+/* All but the PTX that was made. */
+void ompjit__cuda_pack(const ompjit__cuda *cuda, ompjit__buf *out);
+/* NULL: the bytes or memory do not suffice. */
+ompjit__cuda *ompjit__cuda_unpack(ompjit__reader *r);
 
 /* The error of whoever needs the IR of a unit that has none. */
 ompjit_status ompjit__cuda_no_ir(const ompjit__cuda *cuda, ompjit_error *err);

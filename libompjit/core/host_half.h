@@ -7,6 +7,7 @@
 #define OMPJIT_HOST_HALF_H
 
 #include "base/base.h"
+#include "base/pack.h"
 
 /* An offload entry of the host half, in either of clang's layouts. */
 typedef struct ompjit__host_entry {
@@ -36,5 +37,8 @@ enum {
 };
 
 void ompjit__host_half_free(ompjit__host_half *half);
+/* half_pack.c; `out` is set on success only */
+void ompjit__half_pack(const ompjit__host_half *half, ompjit__buf *out);
+bool ompjit__half_unpack(ompjit__reader *r, ompjit__host_half *out);
 
 #endif

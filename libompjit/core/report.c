@@ -87,5 +87,6 @@ void ompjit__report_stage(const ompjit__compiler *compiler, ompjit_stage stage,
                           uint64_t start)
 {
     if (compiler->stage_done)
-        compiler->stage_done(compiler->stage_data, stage, start);
+        compiler->stage_done(compiler->stage_data, stage, start,
+                             ompjit__now());
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "core/cuda_source.h"
 
 /* A struct's new field needs a new line here. */
 _Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 96,
@@ -147,6 +148,23 @@ bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out)
     memcpy(unit.digest, r->at, sizeof unit.digest);
     memcpy(unit.host_digest, r->at + sizeof unit.digest,
            sizeof unit.host_digest);
+    r->at += sizeof unit.digest + sizeof unit.host_digest;
+    r->left -= sizeof unit.digest + sizeof unit.host_digest;
     *out = unit;
     return true;
+}
+
+void ompjit__unit_identity(const ompjit__unit *unit,
+                           uint8_t out[OMPJIT__DIGEST])
+{
+    ompjit__buf text = {0};
+    ompjit__buf_add(&text, unit->digest, sizeof unit->digest);
+    ompjit__buf_add(&text, unit->host_digest, sizeof unit->host_digest);
+    ompjit__pack_string(&text, unit->name);
+    if (unit->cuda)
+        ompjit__cuda_pack(unit->cuda, &text);
+    memset(out, 0, OMPJIT__DIGEST);
+    if (!text.failed)
+        ompjit__digest(text.data, text.size, out);
+    ompjit__buf_free(&text);
 }

@@ -246,13 +246,11 @@ ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
 }
 
 /* LLVM's name of a CPU, which only the compiler knows. */
-static void name_cpu(ompjit_device_info *info)
+static void name_cpu(ompjit_device *dev, ompjit_device_info *info)
 {
-    const ompjit__door *door;
-    if (ompjit__door_open(&door, NULL))
+    if (ompjit__door_host_cpu(&dev->ctx->compiler, info->arch,
+                              sizeof info->arch, NULL))
         snprintf(info->arch, sizeof info->arch, "host");
-    else
-        door->host_cpu(info->arch, sizeof info->arch);
 }
 
 ompjit_status ompjit_device_info_get(ompjit_device *dev,
@@ -270,7 +268,7 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
     if (status)
         return status;
     if (!*full.arch)
-        name_cpu(&full);
+        name_cpu(dev, &full);
     ompjit__result_fill(OMPJIT__STRUCT_device_info, &full, info);
     return OMPJIT_OK;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The door between the runtime wing, which knows no LLVM, and the compiler
- * wing, which knows no device. The compiler wing is a shared library of its own;
- * it is loaded with the first call here, so that a process which takes all its
- * code from the cache never maps it. Every function is thread-safe. Each one
- * that returns a status returns UNAVAILABLE where the library cannot be loaded.
+ * wing, which knows no device. A request is bytes, and so is its reply: the
+ * compiler wing carries requests out in a process of its own, a worker, or in
+ * this one. A process that takes all its code from the cache has neither.
  */
 #ifndef OMPJIT_DOOR_H
 #define OMPJIT_DOOR_H
@@ -14,8 +13,52 @@
 #include "core/core.h"
 #include "core/host_half.h"
 
-/* A host half that is read while the device half is still being compiled. */
-typedef struct ompjit__early ompjit__early;
+/* What is asked for. The arguments follow in a request, the results in a reply,
+ * in the order in which door/calls.c packs and reads them. */
+enum ompjit__op {
+    OMPJIT__OP_PREPARE, /* make ready for a build; no reply */
+    OMPJIT__OP_UNIT_READ,
+    OMPJIT__OP_UNIT_READ_CUDA,
+    OMPJIT__OP_EARLY_READ,
+    OMPJIT__OP_EARLY_INFO,
+    OMPJIT__OP_EARLY_AGREES,
+    OMPJIT__OP_EARLY_NUMBERS,
+    OMPJIT__OP_EARLY_FREE,
+    OMPJIT__OP_UNIT_KEEP, /* a unit that requests name by its identity */
+    OMPJIT__OP_BUILD,
+    OMPJIT__OP_HALF,
+    OMPJIT__OP_CUDA_CHECK,
+    OMPJIT__OP_CUDA_KERNELS,
+    OMPJIT__OP_CUDA_HEADER,
+    OMPJIT__OP_OBJECT_LINE,
+    OMPJIT__OP_HOST_CPU,
+    OMPJIT__OP_PRINT_IR,
+    OMPJIT__OP_COUNT
+};
+
+/* What the compiler tells while it carries out a request, and at its end. */
+enum ompjit__frame {
+    OMPJIT__FRAME_HELLO,     /* a worker's first: its OMPJIT__SOURCES       */
+    OMPJIT__FRAME_LOG,       /* a message for the log                       */
+    OMPJIT__FRAME_STAGE,     /* a stage, its start and its end, numbers     */
+    OMPJIT__FRAME_NEED_UNIT, /* instead of a reply: OP_UNIT_KEEP, then again */
+    OMPJIT__FRAME_REPLY,     /* an error, maybe OK, and the results         */
+    OMPJIT__FRAME_LAST,      /* a reply, after which the worker ends        */
+    OMPJIT__FRAME_DYING      /* a worker's last: the cause, a text          */
+};
+typedef void ompjit__tell_fn(void *data, enum ompjit__frame kind,
+                          const void *bytes, size_t size);
+
+/* Through a socket a frame or request goes with its size before it. */
+typedef struct ompjit__frame_head {
+    uint32_t kind; /* enum ompjit__frame; of a request 0 */
+    uint32_t unused;
+    uint64_t size; /* of what follows */
+} ompjit__frame_head;
+
+/* The compiler in this process: what it keeps between requests. One thread at a
+ * time. */
+typedef struct ompjit__session ompjit__session;
 
 /* An LLJIT for objects that the plain linker does not take. */
 typedef struct ompjit__orc ompjit__orc;
@@ -34,47 +77,19 @@ typedef struct ompjit__services {
     void (*fault_ask)(bool (*taken)(const siginfo_t *info, uintptr_t pc));
 } ompjit__services;
 
-/* The compiler wing's table of operations; its files say more of each. */
+/* The compiler wing's table of operations. */
 typedef struct ompjit__door {
     const char *sources; /* OMPJIT__SOURCES, the same in both wings */
     void (*attach)(const ompjit__services *services);
-    void (*release)(ompjit__compiler *compiler);
-    void (*prepare)(ompjit__compiler *compiler);
-    /* frontend/ */
-    ompjit_status (*unit_read)(const ompjit__buf *device,
-                               const ompjit__buf *host, const char *name,
-                               unsigned opt_level, ompjit__early *early,
-                               ompjit__unit *out, ompjit_error *err);
-    ompjit_status (*unit_read_cuda)(const ompjit__buf *device, const char *name,
-                                    unsigned opt_level, ompjit__unit *out,
-                                    ompjit_error *err);
-    ompjit__early *(*early_read)(const ompjit__buf *host, const char *name,
-                                 bool own_lines, bool all_numbers);
-    void (*early_info)(const ompjit__early *early, ompjit__buf *info);
-    bool (*early_agrees)(const ompjit__early *early, const ompjit__buf *device);
-    bool (*early_numbers)(const ompjit__early *early, ompjit__buf *info);
-    void (*early_free)(ompjit__early *early);
-    /* backend/ */
-    ompjit_status (*build)(ompjit__compiler *compiler, const ompjit__unit *unit,
-                           const char *arch, ompjit_format format,
-                           const ompjit__spec *spec, ompjit__image *out,
-                           ompjit_error *err);
-    ompjit_status (*cuda_check)(ompjit__compiler *compiler,
-                                struct ompjit__cuda *cuda, ompjit_error *err);
-    ompjit_status (*cuda_kernels_of)(ompjit__compiler *compiler,
-                                     struct ompjit__cuda *cuda,
-                                     const char *clang, ompjit__unit *out,
-                                     ompjit_error *err);
-    const char *(*cuda_header)(void);
-    void (*object_line)(const void *object, size_t size, const char *symbol,
-                        uint64_t offset, ompjit__buf *text);
-    void (*host_cpu)(char *name, size_t size);
-    /* passes/hosthalf/ */
-    ompjit_status (*half)(ompjit__compiler *compiler, const ompjit__unit *unit,
-                          ompjit__host_half *out, ompjit_error *err);
-    /* llvm/ */
-    ompjit_status (*print_ir)(const ompjit__buf *bc, const char *name,
-                              ompjit__buf *text, ompjit_error *err);
+    /* serve/ */
+    ompjit__session *(*session_new)(void); /* NULL: no memory */
+    void (*session_free)(ompjit__session *session);
+    /* Carries out a request; `tell` gets all frames, the reply last. */
+    void (*serve)(ompjit__session *session, const void *request, size_t size,
+                  ompjit__tell_fn *tell, void *data);
+    /* A worker's life: serves what comes through the socket until it is closed,
+     * and dies when the other end of the pipe `life` is. Does not return. */
+    void (*work)(int socket, int life);
     /* backend/host/orc.c */
     ompjit_status (*orc_new)(const char *name, ompjit__orc_find *find,
                              void *data, ompjit__orc **out, ompjit_error *err);
@@ -93,25 +108,95 @@ typedef struct ompjit__door {
                               ompjit_error *err);
 } ompjit__door;
 
-/* Offers the process's services to the compiler wing, for guards; `services` must
- * stay. Once, or always the same. load.c */
+/* ------------------------------------------------------- loading: load.c */
+
+/* Offers the process's services to the compiler wing, for guards; `services`
+ * must stay. Once, or always the same. */
 void ompjit__door_offer(const ompjit__services *services);
-/* The table, loaded when first asked for. load.c */
+/* The table, in this process; loaded when first asked for. UNAVAILABLE where the
+ * library cannot be loaded. Any thread. */
 ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err);
-/* The table where it is loaded already, else NULL. load.c */
-const ompjit__door *ompjit__door_if_open(void);
+/* The folder of this library, or of the program that holds it, with the slash,
+ * behind all links; malloc'd. NULL: not known. */
+char *ompjit__own_folder(void);
 
-/* ----------------------------------------------------------- calls: door.c */
+/* ------------------------------------------- the pool of compilers: pool.c */
 
-void ompjit__door_release(ompjit__compiler *compiler);
+/* A context begins, or ends: with the last of them all workers do. */
+void ompjit__door_hold(void);
+void ompjit__door_release(void);
+/* Ends what workers do for this context: the calls return ABORTED. Counts in
+ * `cancels`, for those who wait for something else. Any thread. */
+void ompjit__door_cancel(ompjit__compiler *compiler);
+
+/* --------------------------------------------------------- calls: calls.c */
+
+/* All are for any thread. Where a worker dies of what it is given, they return
+ * IR or COMPILE errors, where it takes too long, TIMEOUT. `out` is set on success
+ * only, and the caller's. */
+
+/* Something will be built soon. Does not wait. */
+void ompjit__door_prepare(ompjit__compiler *compiler);
+
+/* A host half that is read while the device half is still being compiled. It
+ * holds a compiler until it is freed, and refers to `host` and `name`. */
+typedef struct ompjit__door_early ompjit__door_early;
+/* own_lines: nobody asked for its line information; all_numbers: the device half
+ * is compiled by early_numbers' result. NULL: it cannot be read. */
+ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
+                                            const ompjit__buf *host,
+                                            const char *name, bool own_lines,
+                                            bool all_numbers);
+/* As ompjit__early_info, _agrees and _numbers of frontend/frontend.h. */
+void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info);
+bool ompjit__door_early_agrees(ompjit__door_early *early,
+                               const ompjit__buf *device);
+bool ompjit__door_early_numbers(ompjit__door_early *early, ompjit__buf *info);
+void ompjit__door_early_free(ompjit__door_early *early); /* accepts NULL */
+
+/* As ompjit__unit_read and _cuda of frontend/frontend.h. */
+ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
+                                     const ompjit__buf *device,
+                                     const ompjit__buf *host, const char *name,
+                                     unsigned opt_level,
+                                     ompjit__door_early *early,
+                                     ompjit__unit *out, ompjit_error *err);
+ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
+                                          const ompjit__buf *device,
+                                          const char *name, unsigned opt_level,
+                                          ompjit__unit *out, ompjit_error *err);
+/* As ompjit__build of backend/backend.h. */
 ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,
                                  ompjit_format format, const ompjit__spec *spec,
                                  ompjit__image *out, ompjit_error *err);
+/* A unit's host half as an object for this CPU. */
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
                                 const ompjit__unit *unit,
                                 ompjit__host_half *out, ompjit_error *err);
-ompjit_status ompjit__door_print(const ompjit__buf *bc, const char *name,
+/* As ompjit__cuda_check and ompjit__cuda_kernels_of of
+ * backend/cuda/cuda_image.h. */
+ompjit_status ompjit__door_cuda_check(ompjit__compiler *compiler,
+                                      struct ompjit__cuda *cuda,
+                                      ompjit_error *err);
+ompjit_status ompjit__door_cuda_kernels(ompjit__compiler *compiler,
+                                        struct ompjit__cuda *cuda,
+                                        const char *clang, ompjit__unit *out,
+                                        ompjit_error *err);
+/* Appends runtime-bc/cuda.h, which clang reads before a CUDA source. */
+ompjit_status ompjit__door_cuda_header(ompjit__compiler *compiler,
+                                       ompjit__buf *text, ompjit_error *err);
+/* Appends " (FILE:LINE)" of the code at `offset` in the section of `symbol`;
+ * nothing where that is not known. */
+void ompjit__door_object_line(ompjit__compiler *compiler, const void *object,
+                              size_t size, const char *symbol, uint64_t offset,
+                              ompjit__buf *text);
+/* The CPU that code is generated for, as LLVM calls it ("znver3"). */
+ompjit_status ompjit__door_host_cpu(ompjit__compiler *compiler, char *name,
+                                    size_t size, ompjit_error *err);
+/* Bitcode as text, appended. */
+ompjit_status ompjit__door_print(ompjit__compiler *compiler,
+                                 const ompjit__buf *bc, const char *name,
                                  ompjit__buf *text, ompjit_error *err);
 
 #endif

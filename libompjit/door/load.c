@@ -25,10 +25,9 @@ static const ompjit__door *_Atomic loaded;
 
 static const ompjit__services *offered; /* NULL: not yet, or attached */
 
-/* The folder that has this library, or the program that holds it, with the
- * slash, behind all links; NULL: not known. A program that the shell has found is
- * known to the dynamic linker by its name alone; the kernel has its path. */
-static char *own_folder(void)
+/* A program that the shell has found is known to the dynamic linker by its name
+ * alone; the kernel has its path. */
+char *ompjit__own_folder(void)
 {
     Dl_info info;
     if (!dladdr((void *)ompjit__door_open, &info) || !info.dli_fname)
@@ -55,8 +54,9 @@ static void *load_from(const char *folder, ompjit__buf *causes)
 static void *load_any(ompjit__buf *causes)
 {
     static const char *const beside[] = {"", OMPJIT_CONFIG_BIN_TO_LIB "/",
+                                         OMPJIT_CONFIG_LIBEXEC_TO_LIB "/",
                                          ".libs/"};
-    char *own = own_folder();
+    char *own = ompjit__own_folder();
     void *handle = NULL;
     for (size_t i = 0; own && !handle && i < OMPJIT__COUNT(beside); i++) {
         char *folder = ompjit__format("%s%s", own, beside[i]);
@@ -137,9 +137,4 @@ ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err)
     if (!status)
         *out = door;
     return status;
-}
-
-const ompjit__door *ompjit__door_if_open(void)
-{
-    return atomic_load_explicit(&loaded, memory_order_acquire);
 }

@@ -12,7 +12,6 @@
 #include <llvm-c/Types.h>
 
 #include "core/core.h"
-#include "door/door.h"
 
 /* ---------------------------------------------------- lambdas (lambda.c) */
 
@@ -51,10 +50,12 @@ ompjit_status ompjit__lambda_regions_rename(LLVMModuleRef m,
 /* As much of a host half as a device half reads, as bitcode. offload_info.c */
 void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out);
 
-/* Reads a host half while its device half is still being compiled. own_lines:
- * nobody asked for its line information; all_numbers: the device half is
+/* A host half that is read while the device half is still being compiled. */
+typedef struct ompjit__early ompjit__early;
+
+/* own_lines: nobody asked for its line information; all_numbers: the device half is
  * compiled by ompjit__early_numbers. NULL without memory; the caller frees
- * it. door.h's early_ functions; ir.c */
+ * it. ir.c */
 ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
                                   bool own_lines, bool all_numbers);
 /* Appends what a device half reads of its host half, as bitcode; nothing where

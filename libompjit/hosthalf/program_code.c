@@ -86,14 +86,12 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
     ompjit_status status = OMPJIT_OK;
     if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
         status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   &h->made,
-                                   err);
-    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_unpack,
+                                   &h->made, err);
+    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_take,
                                     &h->made, &claim)) {
         ompjit__buf payload = {0};
         status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   &h->made,
-                                   err);
+                                   &h->made, err);
         if (!status) {
             ompjit__half_pack(&h->made, &payload);
             ompjit__cache_put(cache, &key, &payload);

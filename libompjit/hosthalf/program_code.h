@@ -13,10 +13,9 @@
 #include "loader/jit.h"
 #include "omptarget/offload.h"
 
-/* In the cache; the last is an ompjit__cache_take. hosthalf/cache.c */
+/* Host halves in the cache. hosthalf/cache.c */
 bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key);
-void ompjit__half_pack(const ompjit__host_half *half, ompjit__buf *out);
-bool ompjit__half_unpack(void *half, const void *payload, size_t size);
+bool ompjit__half_take(void *half, const void *payload, size_t size);
 
 /* The address of a function of abi/served.h; NULL: it has none. cache.c */
 void *ompjit__served_address(const char *name);

@@ -236,8 +236,16 @@ static bool is_cramped(void)
     return end && here > end && here - end < ENOUGH;
 }
 
+static atomic_bool was_left;
+
+bool ompjit__guard_was_left(void)
+{
+    return atomic_load(&was_left);
+}
+
 static ompjit_status failed(const struct guard *g, const struct order *o)
 {
+    atomic_store(&was_left, true);
     if (g->no_memory)
         return ompjit__no_memory(o->err, o->stage);
     if (g->too_late)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * PTX to cubin by the program ptxas, in a private folder under TMPDIR that is
- * gone afterwards.
+ * PTX to cubin by the program ptxas. Its files lie in memory and have names below
+ * /proc/self/fd, so that nothing is left when this process is killed; without
+ * /proc they lie in a private folder under TMPDIR that is gone afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,16 +26,21 @@ enum { PTX, CUBIN, LOG, FILES };
 static const char *const names[FILES] = {"kernels.ptx", "kernels.cubin",
                                          "log"};
 
-/* The private folder and the files in it. */
+/* Descriptors of the files in the child, and above which they lie here. */
+enum { FIRST = 3, LOWEST = FIRST + FILES };
+
 struct workplace {
-    char *folder;
-    char *files[FILES];
+    char *folder; /* NULL: the files lie in memory */
+    int fds[FILES];
+    char *files[FILES]; /* as ptxas finds them */
 };
 
 static void leave(struct workplace *w)
 {
     for (int i = 0; i < FILES; i++) {
-        if (w->files[i])
+        if (w->fds[i] >= 0)
+            close(w->fds[i]);
+        if (w->folder && w->files[i])
             unlink(w->files[i]);
         free(w->files[i]);
     }
@@ -43,60 +49,120 @@ static void leave(struct workplace *w)
     free(w->folder);
 }
 
-static ompjit_status enter(struct workplace *w, ompjit_error *err)
+static ompjit_status make_folder(struct workplace *w, ompjit_error *err)
 {
     const char *tmp = getenv("TMPDIR");
     char *folder =
         ompjit__format("%s/ompjit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!folder)
         return ompjit__no_memory(err, OMPJIT_STAGE_ASSEMBLE);
-    if (!mkdtemp(folder)) {
-        ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
-                     "cannot make the folder %s: %s", folder, strerror(errno));
-        free(folder);
-        return OMPJIT_ERR_IO;
+    if (mkdtemp(folder)) {
+        w->folder = folder;
+        return OMPJIT_OK;
     }
-    w->folder = folder;
-    for (int i = 0; i < FILES; i++) {
-        w->files[i] = ompjit__format("%s/%s", folder, names[i]);
-        if (!w->files[i])
-            return ompjit__no_memory(err, OMPJIT_STAGE_ASSEMBLE);
-    }
-    return OMPJIT_OK;
+    ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
+                 "cannot make the folder %s: %s", folder, strerror(errno));
+    free(folder);
+    return OMPJIT_ERR_IO;
 }
 
-static ompjit_status write_ptx(const char *path, const ompjit__buf *ptx,
-                               ompjit_error *err)
+static int lift(int fd)
 {
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
+    int cause = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return high;
+}
+
+static ompjit_status make_file(struct workplace *w, int i, ompjit_error *err)
+{
+    w->files[i] = w->folder ? ompjit__format("%s/%s", w->folder, names[i])
+                            : ompjit__format("/proc/self/fd/%d", FIRST + i);
+    if (!w->files[i])
+        return ompjit__no_memory(err, OMPJIT_STAGE_ASSEMBLE);
+    w->fds[i] = lift(w->folder ? open(w->files[i],
+                                      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                                      0600)
+                               : memfd_create(names[i], MFD_CLOEXEC));
+    return w->fds[i] >= 0
+               ? OMPJIT_OK
+               : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
+                              "cannot make the file %s for ptxas: %s", names[i],
+                              strerror(errno));
+}
+
+static ompjit_status enter(struct workplace *w, ompjit_error *err)
+{
+    bool in_memory = !access("/proc/self/fd", X_OK);
+    ompjit_status status = in_memory ? OMPJIT_OK : make_folder(w, err);
+    for (int i = 0; !status && i < FILES; i++)
+        status = make_file(w, i, err);
+    return status;
+}
+
+static ompjit_status write_ptx(const struct workplace *w,
+                               const ompjit__buf *ptx, ompjit_error *err)
+{
+    const char *at = ptx->data;
+    size_t size = strnlen(ptx->data, ptx->size);
+    ssize_t n = 0;
     ompjit__held held;
     ompjit__hold(&held, SIGXFSZ);
-    FILE *f = fopen(path, "wxe");
-    bool good = f && fwrite(ptx->data, 1, strnlen(ptx->data, ptx->size), f);
+    while (size && ((n = write(w->fds[PTX], at, size)) > 0 || errno == EINTR))
+        if (n > 0) {
+            at += n;
+            size -= (size_t)n;
+        }
     int cause = errno;
-    if (f && fclose(f)) {
-        good = false;
-        cause = errno;
-    }
     ompjit__release(&held);
-    return good ? OMPJIT_OK
-                : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
-                               "cannot write %s: %s", path, strerror(cause));
+    return !size ? OMPJIT_OK
+                 : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
+                                "cannot write %s: %s", w->files[PTX],
+                                strerror(cause));
+}
+
+static ompjit_status read_back(const struct workplace *w, int i,
+                               ompjit__buf *out, ompjit_error *err)
+{
+    char piece[16 << 10];
+    off_t place = 0;
+    ssize_t n;
+    while ((n = pread(w->fds[i], piece, sizeof piece, place)) > 0 ||
+           (n < 0 && errno == EINTR))
+        if (n > 0) {
+            ompjit__buf_add(out, piece, (size_t)n);
+            place += n;
+        }
+    if (out->failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_ASSEMBLE);
+    return !n ? OMPJIT_OK
+              : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_ASSEMBLE,
+                             "cannot read %s: %s", w->files[i],
+                             strerror(errno));
+}
+
+static int add_actions(posix_spawn_file_actions_t *actions,
+                       const struct workplace *w)
+{
+    int cause = posix_spawn_file_actions_addopen(actions, 0, "/dev/null",
+                                                 O_RDONLY, 0);
+    for (int out = 1; out <= 2 && !cause; out++)
+        cause = posix_spawn_file_actions_adddup2(actions, w->fds[LOG], out);
+    for (int i = 0; i < FILES && !w->folder && !cause; i++)
+        cause = posix_spawn_file_actions_adddup2(actions, w->fds[i], FIRST + i);
+    return cause;
 }
 
 /* Starts it with both outputs in the log and no input. */
-static int start(const char *const *argv, const char *log, pid_t *pid)
+static int start(const char *const *argv, const struct workplace *w, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     int cause = posix_spawn_file_actions_init(&actions);
     if (cause)
         return cause;
-    cause = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
-                                             O_RDONLY, 0);
-    if (!cause)
-        cause = posix_spawn_file_actions_addopen(
-            &actions, 1, log, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (!cause)
-        cause = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    cause = add_actions(&actions, w);
     if (!cause)
         cause = posix_spawn(pid, argv[0], &actions, NULL, (char *const *)argv,
                             environ);
@@ -141,7 +207,7 @@ static ompjit_status run(const char *program, const struct workplace *w,
     const char *argv[] = {program, "-v", "-arch", a->arch->name, w->files[PTX],
                           "-o", w->files[CUBIN], NULL};
     pid_t pid;
-    int cause = start(argv, w->files[LOG], &pid);
+    int cause = start(argv, w, &pid);
     if (cause)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_ASSEMBLE,
                             "cannot run %s: %s", program, strerror(cause));
@@ -151,12 +217,12 @@ static ompjit_status run(const char *program, const struct workplace *w,
         return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_ASSEMBLE,
                             "%s did not end within %u second%s", program,
                             limit, limit == 1 ? "" : "s");
-    ompjit_status status = ompjit__read_file(w->files[LOG], &a->log, err);
-    if (status)
-        return status;
-    if (!well || access(w->files[CUBIN], R_OK))
-        return ompjit__assembly_failed(a, program, err);
-    return ompjit__read_file(w->files[CUBIN], &a->cubin, err);
+    ompjit_status status = read_back(w, LOG, &a->log, err);
+    if (!status && well)
+        status = read_back(w, CUBIN, &a->cubin, err);
+    if (!status && (!well || !a->cubin.size))
+        status = ompjit__assembly_failed(a, program, err);
+    return status;
 }
 
 static ompjit_status not_found(ompjit_error *err)
@@ -180,10 +246,10 @@ ompjit_status ompjit__ptxas(ompjit__assembly *a, ompjit_error *err)
     char *program = ompjit__cuda_find(OMPJIT__CUDA_PTXAS, X_OK);
     if (!program)
         return not_found(err);
-    struct workplace w = {0};
+    struct workplace w = {.fds = {-1, -1, -1}};
     ompjit_status status = enter(&w, err);
     if (!status)
-        status = write_ptx(w.files[PTX], a->ptx, err);
+        status = write_ptx(&w, a->ptx, err);
     if (!status)
         status = run(program, &w, a, err);
     leave(&w);

@@ -39,6 +39,7 @@ struct host {
 };
 
 struct ompjit__loaded {
+    ompjit_device *dev;
     ompjit__jit *jit;
     ompjit__device_environment environment; /* kernels read it */
     bool checked; /* its variables are the checker's memory */
@@ -274,6 +275,7 @@ static ompjit_status host_load(ompjit_device *dev, const ompjit__image *image,
     ompjit__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    loaded->dev = dev;
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status && image->lines)
         ompjit__jit_debug(loaded->jit);
@@ -640,22 +642,16 @@ static ompjit_status check_limit(const ompjit_device *dev,
                         f->symbol, g->limit_ms);
 }
 
-static void locate_line(const void *object, size_t size, const char *symbol,
-                        uint64_t offset, ompjit__buf *text)
-{
-    const ompjit__door *door;
-    if (!ompjit__door_open(&door, NULL))
-        door->object_line(object, size, symbol, offset, text);
-}
-
 /* The source line of an address in a kernel's code. */
 static void locate(void *data, uintptr_t pc, ompjit__buf *text)
 {
     const ompjit__function *f = data;
     char *entry = ompjit__format("%s.entry", f->symbol);
+    ompjit__compiler *compiler = &f->loaded->dev->ctx->compiler;
     if (entry && pc >= f->code_begin && pc < f->code_end)
-        locate_line(f->loaded->object.data, f->loaded->object.size,
-                            entry, pc - f->code_begin, text);
+        ompjit__door_object_line(compiler, f->loaded->object.data,
+                                 f->loaded->object.size, entry,
+                                 pc - f->code_begin, text);
     free(entry);
 }
 

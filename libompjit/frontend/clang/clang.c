@@ -255,8 +255,7 @@ struct run {
     bool last;  /* no other pair is tried after this one   */
     ompjit__talk host, device;
     ompjit__buf deps; /* make rules */
-    const ompjit__door *door;
-    ompjit__early *early; /* NULL: not read */
+    ompjit__door_early *early; /* NULL: not read */
     char *marks;       /* of the source, or NULL                   */
     ompjit__buf guess; /* of what the host half says of regions ... */
     ompjit__buf info;  /* ... and what it says                     */
@@ -271,7 +270,7 @@ static void at_first(void *data)
 {
     struct run *run = data;
     if (!run->cuda)
-        run->door->prepare(&run->ctx->compiler);
+        ompjit__door_prepare(&run->ctx->compiler);
 }
 
 /* While the device half is compiled, the host half is read. Where compile
@@ -285,10 +284,11 @@ static void meanwhile(void *data)
     if (run->cuda)
         return;
     bool own_lines = !ompjit__lines_wanted(run->snippet->options);
-    run->early = run->door->early_read(&run->host.out, run->name, own_lines,
-                                        run->all_numbers.size > 0);
+    run->early =
+        ompjit__door_early_read(&run->ctx->compiler, &run->host.out, run->name,
+                                own_lines, run->all_numbers.size > 0);
     if (run->early)
-        run->door->early_info(run->early, &run->info);
+        ompjit__door_early_info(run->early, &run->info);
 }
 
 /* Only for what goes on in a pair that was started ahead: where the guess is
@@ -370,7 +370,7 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->device.out);
     ompjit__buf_free(&run->device.diag);
     ompjit__buf_free(&run->deps);
-    run->door->early_free(run->early);
+    ompjit__door_early_free(run->early);
     run->early = NULL;
     ompjit__buf_free(&run->info);
 }
@@ -422,6 +422,7 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .info = run->all_numbers.size ? &run->all_numbers
                                    : run->guess.size     ? &run->guess
                                                          : NULL,
+                           .cancels = &run->ctx->compiler.cancels,
                            .at_first = at_first,
                            .meanwhile = meanwhile,
                            .data = run};
@@ -462,9 +463,11 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     if (take_warm(run->f, run->key, &pair)) {
         guess(run);
         ompjit_status status = run_in(run, &pair, &failure);
-        if (status == OMPJIT_ERR_TIMEOUT && err)
+        bool final = status == OMPJIT_ERR_TIMEOUT ||
+                     status == OMPJIT_ERR_ABORTED;
+        if (final && err)
             *err = failure;
-        if (!status || status == OMPJIT_ERR_TIMEOUT)
+        if (!status || final)
             return status;
         ompjit__buf_free(&run->guess);
     }
@@ -477,9 +480,9 @@ static ompjit_status compile_both(struct run *run, ompjit_error *err)
 {
     ompjit_status status = compile(run, err);
     if (status || !run->early ||
-        run->door->early_agrees(run->early, &run->device.out))
+        ompjit__door_early_agrees(run->early, &run->device.out))
         return status;
-    if (!run->door->early_numbers(run->early, &run->all_numbers))
+    if (!ompjit__door_early_numbers(run->early, &run->all_numbers))
         return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
                             "%s: clang's host and device halves number "
                             "lambdas differently, and there are too many of "
@@ -516,12 +519,13 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
     log_warnings(ctx, &run->recall->warnings);
     start = ompjit__now();
     unsigned opt_level = run->snippet->options->opt_level;
+    ompjit__compiler *compiler = &ctx->compiler;
     status = run->cuda
-                 ? run->door->unit_read_cuda(&run->device.out, run->name,
-                                             opt_level, out, err)
-                 : run->door->unit_read(&run->device.out, &run->host.out,
-                                        run->name, opt_level, run->early, out,
-                                        err);
+                 ? ompjit__door_unit_read_cuda(compiler, &run->device.out,
+                                               run->name, opt_level, out, err)
+                 : ompjit__door_unit_read(compiler, &run->device.out,
+                                          &run->host.out, run->name, opt_level,
+                                          run->early, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
@@ -534,18 +538,13 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
 {
     ompjit__command unused;
     char *unused_key;
-    ompjit_status status = ompjit__door_open(&run->door, err);
-    if (status) {
-        ompjit__command_free(command);
-        return status;
-    }
     run->key = pair_key(command);
     run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
     run->eager = take_pending(run->f, &unused, &unused_key);
     if (run->eager)
         ompjit__command_free(&unused);
     free(unused_key);
-    status = compile_and_read(ctx, run, out, err);
+    ompjit_status status = compile_and_read(ctx, run, out, err);
     if (!status)
         ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
                            run->recall);

@@ -165,6 +165,7 @@ typedef struct ompjit__order {
     const char *source;
     size_t size;
     unsigned time_limit; /* seconds */
+    const atomic_uint *cancels; /* ABORTED when it changes; NULL: it does not */
     /* What the device half gets in place of the host half's bitcode, or
      * NULL. */
     const ompjit__buf *info;

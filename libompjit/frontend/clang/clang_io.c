@@ -166,6 +166,20 @@ static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
                         what, time_limit, time_limit == 1 ? "" : "s");
 }
 
+static unsigned cancels_of(const struct exchange *x)
+{
+    return x->order->cancels ? atomic_load(x->order->cancels) : 0;
+}
+
+static ompjit_status cancelled(const struct exchange *x, const char *what,
+                               ompjit_error *err)
+{
+    for (unsigned i = 0; i < x->n; i++)
+        ompjit__child_kill(x->talks[i]->child);
+    return ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_FRONTEND,
+                        "the compile was cancelled and %s killed", what);
+}
+
 /* No program is so large; what writes that much will write more. */
 static ompjit_status check_size(const struct exchange *x, const char *what,
                                 ompjit_error *err)
@@ -198,10 +212,14 @@ static bool source_is_sent(const struct exchange *x)
     return x->order->at_first;
 }
 
+/* Milliseconds after which it is looked whether the compile is cancelled. */
+enum { SLICE = 50 };
+
 static ompjit_status converse(const struct exchange *x, const char *what,
                               ompjit_error *err)
 {
     unsigned time_limit = x->order->time_limit;
+    unsigned cancels = cancels_of(x);
     uint64_t deadline = ompjit__now() + time_limit * 1000000000ull;
     struct pollfd fds[2 * FDS_EACH];
     bool begun = false, asked = false;
@@ -209,10 +227,11 @@ static ompjit_status converse(const struct exchange *x, const char *what,
         uint64_t now = ompjit__now();
         if (now >= deadline)
             return too_late(x, time_limit, what, err);
+        if (cancels_of(x) != cancels)
+            return cancelled(x, what, err);
         uint64_t left = (deadline - now) / 1000000 + 1;
         want(x, fds);
-        int n = poll(fds, x->n * FDS_EACH,
-                     left > 1000000 ? 1000000 : (int)left);
+        int n = poll(fds, x->n * FDS_EACH, left > SLICE ? SLICE : (int)left);
         if (n < 0 && errno != EINTR)
             return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_FRONTEND,
                                 "cannot wait for %s: %s", what,
@@ -227,7 +246,9 @@ static ompjit_status converse(const struct exchange *x, const char *what,
             begun = true;
         }
         if (!asked && idle(x)) {
+            now = ompjit__now();
             x->order->meanwhile(x->order->data);
+            deadline += ompjit__now() - now; /* that is not clang's time */
             asked = true;
         }
     }

@@ -14,34 +14,31 @@
 
 /* The text that clang reads: our header, a system header to it; then the
  * source, at the lines of its own file. */
-static char *text_for_clang(const ompjit__door *door, const char *source,
-                            const char *name)
+static ompjit_status text_for_clang(ompjit_context *ctx, const char *source,
+                                    const char *name, ompjit__buf *text,
+                                    ompjit_error *err)
 {
-    ompjit__buf text = {0};
-    ompjit__buf_printf(&text, "# 1 \"ompjit/cuda.h\" 1 3\n");
-    ompjit__buf_add(&text, door->cuda_header(), strlen(door->cuda_header()));
-    ompjit__table_header(&text);
-    ompjit__buf_printf(&text, "# 1 \"%s\" 2\n", name);
-    ompjit__buf_add(&text, source, strlen(source));
-    if (!text.failed)
-        return text.data;
-    ompjit__buf_free(&text);
-    return NULL;
+    ompjit__buf_printf(text, "# 1 \"ompjit/cuda.h\" 1 3\n");
+    ompjit_status status =
+        ompjit__door_cuda_header(&ctx->compiler, text, err);
+    ompjit__table_header(text);
+    ompjit__buf_printf(text, "# 1 \"%s\" 2\n", name);
+    ompjit__buf_add(text, source, strlen(source));
+    return status || !text->failed
+               ? status
+               : ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
 }
 
 static ompjit_status by_clang(ompjit_context *ctx, const char *source,
                               const ompjit_module_options *options,
                               ompjit__unit *out, ompjit_error *err)
 {
-    const ompjit__door *door;
-    ompjit_status status = ompjit__door_open(&door, err);
-    if (status)
-        return status;
-    char *text = text_for_clang(door, source, options->name);
-    if (!text)
-        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    status = ompjit__clang_cuda(ctx, text, options, out, err);
-    free(text);
+    ompjit__buf text = {0};
+    ompjit_status status =
+        text_for_clang(ctx, source, options->name, &text, err);
+    if (!status)
+        status = ompjit__clang_cuda(ctx, text.data, options, out, err);
+    ompjit__buf_free(&text);
     return status;
 }
 
@@ -59,11 +56,8 @@ static ompjit_status by_nvrtc(ompjit_context *ctx, ompjit__cuda *cuda,
 {
     ompjit_error nvrtc;
     uint64_t start = ompjit__now();
-    const ompjit__door *door;
-    ompjit_status status = ompjit__door_open(&door, &nvrtc);
-    if (!status)
-        status = door->cuda_kernels_of(&ctx->compiler, cuda, clang->text, out,
-                                       &nvrtc);
+    ompjit_status status = ompjit__door_cuda_kernels(
+        &ctx->compiler, cuda, clang->text, out, &nvrtc);
     ompjit__stage_done(ctx, OMPJIT_STAGE_FRONTEND, start);
     if (!status) {
         out->opt_level = opt_level ? opt_level - 1 : 3;
@@ -90,10 +84,7 @@ static ompjit_status compile(ompjit_context *ctx, ompjit__cuda *cuda,
     ompjit_status status =
         by_clang(ctx, cuda->source, options, out, &clang);
     if (!status && cuda->compiler == OMPJIT_CUDA_COMPILER_NVRTC) {
-        const ompjit__door *door;
-        status = ompjit__door_open(&door, err);
-        if (!status)
-            status = door->cuda_check(&ctx->compiler, cuda, err);
+        status = ompjit__door_cuda_check(&ctx->compiler, cuda, err);
         if (status)
             ompjit__unit_free(out);
         return status;

@@ -147,12 +147,9 @@ static ompjit_status read_ir(ompjit_context *ctx, const ompjit__buf *device,
                              unsigned opt_level, ompjit__unit *out,
                              ompjit_error *err)
 {
-    const ompjit__door *door;
-    ompjit_status status = ompjit__door_open(&door, err);
-    if (status)
-        return status;
     uint64_t start = ompjit__now();
-    status = door->unit_read(device, host, name, opt_level, NULL, out, err);
+    ompjit_status status = ompjit__door_unit_read(
+        &ctx->compiler, device, host, name, opt_level, NULL, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The process's compilers. All contexts share them: a worker that is idle takes
+ * the next request, best one about the unit that it knows. No more of them work
+ * at the same time than there are processors. They end with the last context. In
+ * a forked child there are none of the parent's.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/report.h"
+#include "door/worker.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t one_idle;
+    ompjit__worker *all; /* those used last first */
+    unsigned busy, most;
+    unsigned contexts;
+    bool watches_fork;
+    uint64_t failed; /* when a worker could not be started; 0: never */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .one_idle = PTHREAD_COND_INITIALIZER};
+
+/* -------------------------------------------------------------------- fork */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&pool.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* Workers are the parent's. Sessions that another thread was in are lost. */
+static void in_child(void)
+{
+    ompjit__worker *all = pool.all;
+    pool.all = NULL;
+    pool.busy = 0;
+    pthread_cond_init(&pool.one_idle, NULL);
+    while (all) {
+        ompjit__worker *w = all;
+        all = w->next;
+        bool idle_session = w->session && !w->user;
+        if (idle_session) {
+            w->next = pool.all;
+            pool.all = w;
+        } else {
+            ompjit__worker_hang_up(w);
+            w->dead = true; /* and leaked: a frame of this thread may know it */
+        }
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* ------------------------------------------------------------------- list */
+
+/* Under the lock, as all that follow up to `take`. */
+static void unlink_worker(ompjit__worker *w)
+{
+    ompjit__worker **at = &pool.all;
+    while (*at && *at != w)
+        at = &(*at)->next;
+    if (*at)
+        *at = w->next;
+}
+
+static void put_first(ompjit__worker *w)
+{
+    w->next = pool.all;
+    pool.all = w;
+}
+
+/* An idle worker has nothing to say: what can be read is its end. */
+static bool has_ended(const ompjit__worker *w)
+{
+    char byte;
+    if (w->session)
+        return false;
+    return !recv(w->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
+static void end(ompjit__worker *w)
+{
+    const ompjit__door *door;
+    ompjit__worker_hang_up(w);
+    if (w->session && !ompjit__door_open(&door, NULL))
+        door->session_free(w->session);
+    free(w);
+}
+
+static void drop_ended(void)
+{
+    ompjit__worker **at = &pool.all;
+    while (*at) {
+        ompjit__worker *w = *at;
+        if (!w->user && has_ended(w)) {
+            *at = w->next;
+            end(w);
+        } else {
+            at = &w->next;
+        }
+    }
+}
+
+static bool knows(const ompjit__worker *w, const uint8_t *unit)
+{
+    return unit && !memcmp(w->unit, unit, sizeof w->unit);
+}
+
+static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
+{
+    ompjit__worker *found = NULL;
+    for (ompjit__worker *w = pool.all; w; w = w->next) {
+        if (w->user || (w->session != NULL) != in_process)
+            continue;
+        if (!found || (knows(w, unit) && !knows(found, unit)))
+            found = w;
+    }
+    return found;
+}
+
+/* Two at least: one may belong to a host half whose device half is still being
+ * compiled. */
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    unsigned n = sched_getaffinity(0, sizeof set, &set)
+                     ? 0
+                     : (unsigned)CPU_COUNT(&set);
+    return n < 2 ? 2 : n;
+}
+
+static ompjit__worker *add(const ompjit__compiler *user)
+{
+    ompjit__worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->socket = w->life = -1;
+    w->user = user;
+    pool.busy++;
+    put_first(w);
+    return w;
+}
+
+/* Waits until there is one, or may be one more. */
+static ompjit__worker *obtain(const ompjit__compiler *user, bool in_process,
+                              const uint8_t *unit)
+{
+    if (!pool.most)
+        pool.most = processors();
+    while (pool.busy >= pool.most)
+        pthread_cond_wait(&pool.one_idle, &pool.lock);
+    drop_ended();
+    ompjit__worker *w = find_idle(in_process, unit);
+    if (!w)
+        return add(user);
+    w->user = user;
+    w->cancelled = false;
+    pool.busy++;
+    return w;
+}
+
+/* ------------------------------------------------------------ take, give */
+
+static ompjit_status begin_session(ompjit__worker *w, ompjit_error *err)
+{
+    const ompjit__door *door;
+    ompjit_status status = ompjit__door_open(&door, err);
+    if (!status && !(w->session = door->session_new()))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
+    return status;
+}
+
+/* For a while nobody tries again, as long as processes cannot be started. */
+static bool workers_failed(void)
+{
+    enum { SECONDS = 10 };
+    pthread_mutex_lock(&pool.lock);
+    bool failed = pool.failed && ompjit__now() - pool.failed <
+                                     SECONDS * UINT64_C(1000000000);
+    pthread_mutex_unlock(&pool.lock);
+    return failed;
+}
+
+void ompjit__workers_fail(ompjit__compiler *compiler, const char *cause)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.failed = ompjit__now();
+    pthread_mutex_unlock(&pool.lock);
+    ompjit__report(compiler, "the compiler runs in this process: %s", cause);
+}
+
+static ompjit_status begin(ompjit__compiler *compiler, ompjit__worker *w,
+                           bool in_process, ompjit_error *err)
+{
+    ompjit__buf cause = {0};
+    ompjit__worker fresh;
+    if (w->session || w->socket >= 0)
+        return OMPJIT_OK;
+    if (!in_process && ompjit__worker_start(&fresh, &cause)) {
+        pthread_mutex_lock(&pool.lock);
+        w->socket = fresh.socket;
+        w->life = fresh.life;
+        pthread_mutex_unlock(&pool.lock);
+        return OMPJIT_OK;
+    }
+    if (!in_process)
+        ompjit__workers_fail(compiler, cause.data ? cause.data : "no memory");
+    ompjit__buf_free(&cause);
+    return begin_session(w, err);
+}
+
+ompjit_status ompjit__worker_take(ompjit__compiler *compiler,
+                                  const uint8_t *unit, ompjit__worker **out,
+                                  ompjit_error *err)
+{
+    bool in_process = compiler->in_process || workers_failed();
+    pthread_mutex_lock(&pool.lock);
+    ompjit__worker *w = obtain(compiler, in_process, unit);
+    pthread_mutex_unlock(&pool.lock);
+    if (!w)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    ompjit_status status = begin(compiler, w, in_process, err);
+    if (!status && unit)
+        memcpy(w->unit, unit, sizeof w->unit);
+    if (!status) {
+        *out = w;
+        return OMPJIT_OK;
+    }
+    w->dead = true;
+    ompjit__worker_give(w);
+    return status;
+}
+
+void ompjit__worker_give(ompjit__worker *w)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.busy--;
+    w->user = NULL;
+    unlink_worker(w);
+    bool stays = !w->dead && !w->cancelled && pool.contexts;
+    if (stays)
+        put_first(w);
+    pthread_cond_signal(&pool.one_idle);
+    pthread_mutex_unlock(&pool.lock);
+    if (!stays)
+        end(w);
+}
+
+/* --------------------------------------------------------------- contexts */
+
+void ompjit__door_hold(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.contexts++;
+    if (!pool.watches_fork)
+        pool.watches_fork =
+            !pthread_atfork(before_fork, after_fork, in_child);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void ompjit__door_release(void)
+{
+    ompjit__worker *all = NULL;
+    pthread_mutex_lock(&pool.lock);
+    if (!--pool.contexts) {
+        all = pool.all; /* all are idle */
+        pool.all = NULL;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    while (all) {
+        ompjit__worker *next = all->next;
+        end(all);
+        all = next;
+    }
+}
+
+void ompjit__door_cancel(ompjit__compiler *compiler)
+{
+    atomic_fetch_add(&compiler->cancels, 1);
+    pthread_mutex_lock(&pool.lock);
+    for (ompjit__worker *w = pool.all; w; w = w->next)
+        if (w->user == compiler && !w->session && w->socket >= 0) {
+            w->cancelled = true;
+            shutdown(w->socket, SHUT_RDWR);
+        }
+    pthread_mutex_unlock(&pool.lock);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Starts workers: the program ompjitc, which leaves its parent at once, so that
+ * the application never has a child that it did not start. What ties a worker
+ * to this process are a socket, whose end it sees when it is idle, and a pipe
+ * that carries nothing, by whose end the kernel kills it when it is not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "door/worker.h"
+
+extern char **environ;
+
+/* The descriptors that ompjitc is started with, and above which ours lie, so
+ * that putting one in place never overwrites another. */
+enum { SOCKET = 3, LIFE = 4, LOWEST = 5 };
+
+#define PROGRAM "ompjitc"
+
+/* ----------------------------------------------------------------- program */
+
+/* Beside the library in its build tree, or where it was installed. */
+static char *find_program(void)
+{
+    static const char *const beside[] = {"", "../",
+                                         OMPJIT_CONFIG_LIB_TO_LIBEXEC "/",
+                                         OMPJIT_CONFIG_BIN_TO_LIBEXEC "/"};
+    char *own = ompjit__own_folder(), *path = NULL;
+    for (size_t i = 0; own && !path && i < OMPJIT__COUNT(beside); i++) {
+        path = ompjit__format("%s%s" PROGRAM, own, beside[i]);
+        if (path && access(path, X_OK)) {
+            free(path);
+            path = NULL;
+        }
+    }
+    free(own);
+    return path ? path
+                : ompjit__strdup(OMPJIT_CONFIG_LIBEXECDIR "/" PROGRAM);
+}
+
+/* ------------------------------------------------------------ descriptors */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static bool lift(int *fd)
+{
+    int high = fcntl(*fd, F_DUPFD_CLOEXEC, LOWEST);
+    int cause = errno;
+    close(*fd);
+    *fd = high;
+    errno = cause;
+    return high >= 0;
+}
+
+/* ours[], theirs[]: the socket and the pipe. */
+static bool make_channels(int ours[2], int theirs[2])
+{
+    int sockets[2], ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
+        return false;
+    ours[0] = sockets[0];
+    theirs[0] = sockets[1];
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    ours[1] = ends[1];
+    theirs[1] = ends[0];
+    return lift(&ours[0]) && lift(&ours[1]) && lift(&theirs[0]) &&
+           lift(&theirs[1]);
+}
+
+/* ------------------------------------------------------------------- start */
+
+static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
+{
+    int rc = 0;
+    for (int fd = 0; fd < SOCKET && !rc; fd++)
+        rc = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR,
+                                              0);
+    if (!rc)
+        rc = posix_spawn_file_actions_adddup2(actions, theirs[0], SOCKET);
+    return rc ? rc
+              : posix_spawn_file_actions_adddup2(actions, theirs[1], LIFE);
+}
+
+static int spawn(const char *path, const int theirs[2], pid_t *pid)
+{
+    char *const argv[] = {(char *)PROGRAM, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (rc)
+        return rc;
+    rc = add_actions(&actions, theirs);
+    if (!rc)
+        rc = posix_spawnattr_init(&attr);
+    if (!rc) {
+        posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+        posix_spawnattr_setsigmask(&attr, &none);
+        posix_spawnattr_setsigdefault(&attr, &all);
+        rc = posix_spawn(pid, path, &actions, &attr, argv, environ);
+        posix_spawnattr_destroy(&attr);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+/* The program that was started ends at once, when it has become a worker or
+ * failed to. Where the application ignores SIGCHLD, or waits for every child,
+ * that is all there is to know. */
+static int await_start(pid_t pid)
+{
+    int status;
+    pid_t ended;
+    do {
+        ended = waitpid(pid, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    if (ended < 0)
+        return 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
+
+bool ompjit__worker_start(ompjit__worker *w, ompjit__buf *cause)
+{
+    int ours[2] = {-1, -1}, theirs[2] = {-1, -1};
+    char *path = find_program();
+    pid_t pid = 0;
+    int rc = !path ? ENOMEM : make_channels(ours, theirs) ? 0 : errno;
+    if (!rc)
+        rc = spawn(path, theirs, &pid);
+    close_fd(&theirs[0]);
+    close_fd(&theirs[1]);
+    if (!rc)
+        rc = await_start(pid);
+    w->socket = ours[0];
+    w->life = ours[1];
+    if (rc) {
+        ompjit__worker_hang_up(w);
+        ompjit__buf_printf(cause, "%s does not start: %s",
+                           path ? path : PROGRAM, strerror(rc));
+    }
+    free(path);
+    return !rc;
+}
+
+void ompjit__worker_hang_up(ompjit__worker *w)
+{
+    close_fd(&w->socket);
+    close_fd(&w->life);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Carries requests out. A session serves one request after the other; it keeps
+ * what the next one may need: units with their templates, target machines, the
+ * host half whose device half is still being compiled, the CUDA source that
+ * NVRTC has compiled last. door/calls.c is the other side.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_image.h"
+#include "frontend/frontend.h"
+#include "llvm/llvm.h"
+#include "passes/hosthalf/hosthalf.h"
+#include "serve/serve.h"
+
+struct ompjit__session {
+    ompjit__compiler compiler; /* settings of the request; machines stay */
+    ompjit__kept_units kept;
+    ompjit__early *early;      /* NULL: none */
+    ompjit__cuda *cuda;        /* NULL: none */
+    bool own_process;          /* whose environment it may change */
+    ompjit__tell_fn *tell;        /* of the request */
+    void *tell_data;
+};
+
+/* One request, and the reply as it grows. */
+struct job {
+    ompjit__session *session;
+    ompjit__compiler *compiler;
+    ompjit__reader arguments;
+    ompjit__buf results;
+    bool needs_unit;
+};
+
+/* ----------------------------------------------------------------- reports */
+
+static void log_line(void *session, const char *text)
+{
+    const ompjit__session *s = session;
+    s->tell(s->tell_data, OMPJIT__FRAME_LOG, text, strlen(text));
+}
+
+static void stage_done(void *session, ompjit_stage stage, uint64_t start,
+                       uint64_t end)
+{
+    const ompjit__session *s = session;
+    const uint64_t numbers[] = {stage, start, end};
+    s->tell(s->tell_data, OMPJIT__FRAME_STAGE, numbers, sizeof numbers);
+}
+
+/* ---------------------------------------------------------------- settings */
+
+static void take_variable(struct job *job, const char *name)
+{
+    bool set = ompjit__read_number(&job->arguments);
+    char *value = ompjit__read_string(&job->arguments);
+    const char *now = getenv(name);
+    if (job->session->own_process && value && set &&
+        !(now && !strcmp(now, value)))
+        setenv(name, value, 1);
+    else if (job->session->own_process && value && !set && now)
+        unsetenv(name);
+    free(value);
+}
+
+/* Relative paths are the application's. Where it cannot be entered, they do not
+ * lead to anything in the application either. */
+static void take_folder(struct job *job)
+{
+    char *folder = ompjit__read_string(&job->arguments);
+    if (job->session->own_process && folder && *folder && chdir(folder))
+        ompjit__report(job->compiler, "cannot enter %s: %s", folder,
+                       strerror(errno));
+    free(folder);
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { HAS_MEMORY_LIMIT = 0 }; /* sanitizers want terabytes */
+#else
+enum { HAS_MEMORY_LIMIT = 1 };
+#endif
+
+/* Limits the private memory that the process may have. Where it has more
+ * already, the request fails and the worker is replaced. */
+static void limit_memory(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (!HAS_MEMORY_LIMIT || getrlimit(RLIMIT_DATA, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (bytes && bytes < limit.rlim_max)
+        limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_DATA, &limit);
+}
+
+static void take_settings(struct job *job)
+{
+    ompjit__reader *r = &job->arguments;
+    ompjit__compiler *c = job->compiler;
+    c->assembler = (ompjit_assembler)ompjit__read_number(r);
+    c->checks = ompjit__read_number(r);
+    c->explains = ompjit__read_number(r);
+    c->log = ompjit__read_number(r) ? log_line : NULL;
+    c->llvm_limit = (unsigned)ompjit__read_number(r);
+    c->log_data = c->stage_data = job->session;
+    c->stage_done = stage_done;
+    uint64_t memory = ompjit__read_number(r);
+    if (job->session->own_process && !r->bad)
+        limit_memory(memory);
+#define VARIABLE(name) take_variable(job, #name);
+#include "core/environment.def"
+    take_folder(job);
+}
+
+/* --------------------------------------------------------------- arguments */
+
+/* Bytes of the request, not to be changed or freed. */
+static ompjit__buf read_view(struct job *job)
+{
+    ompjit__buf view = {0};
+    view.data = (char *)ompjit__read_bytes(&job->arguments, &view.size);
+    return view;
+}
+
+static ompjit_status damaged(ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
+                        "a request to the compiler ends too early");
+}
+
+static ompjit_status no_memory_for_results(ompjit_error *err)
+{
+    return ompjit__no_memory(err, OMPJIT_STAGE_API);
+}
+
+/* The unit whose identity comes next, with what the application knows of it;
+ * NULL: it is not kept, or the request is damaged. */
+static ompjit__unit *read_unit(struct job *job)
+{
+    ompjit__reader *r = &job->arguments;
+    if (r->left < OMPJIT__DIGEST) {
+        r->bad = true;
+        return NULL;
+    }
+    ompjit__unit *unit =
+        ompjit__kept_find(&job->session->kept, (const uint8_t *)r->at);
+    r->at += OMPJIT__DIGEST;
+    r->left -= OMPJIT__DIGEST;
+    bool own_lines = ompjit__read_number(r);
+    bool from_source = ompjit__read_number(r);
+    job->needs_unit = !unit && !r->bad;
+    if (unit) {
+        unit->own_lines = own_lines;
+        unit->from_source = from_source;
+    }
+    return unit;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+typedef ompjit_status request_fn(struct job *job, ompjit_error *err);
+
+static ompjit_status prepare(struct job *job, ompjit_error *err)
+{
+    ompjit__llvm_init();
+    ompjit__machine_prepare(job->compiler);
+    return OMPJIT_OK;
+}
+
+/* The unit is a result, and kept. */
+static ompjit_status give_unit(struct job *job, ompjit__unit *unit,
+                               ompjit_error *err)
+{
+    ompjit__unit_pack(unit, &job->results);
+    return ompjit__keep(&job->session->kept, unit) ? OMPJIT_OK
+                                                   : no_memory_for_results(err);
+}
+
+static void forget_early(ompjit__session *s)
+{
+    ompjit__early_free(s->early);
+    s->early = NULL;
+}
+
+static ompjit_status early_read(struct job *job, ompjit_error *err)
+{
+    ompjit__buf host = read_view(job);
+    char *name = ompjit__read_string(&job->arguments);
+    bool own_lines = ompjit__read_number(&job->arguments);
+    bool all_numbers = ompjit__read_number(&job->arguments);
+    forget_early(job->session);
+    if (!job->arguments.bad)
+        job->session->early =
+            ompjit__early_read(&host, name, own_lines, all_numbers);
+    free(name);
+    return job->arguments.bad      ? damaged(err)
+           : !job->session->early  ? no_memory_for_results(err)
+                                   : OMPJIT_OK;
+}
+
+static ompjit_status no_early(ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
+                        "the compiler holds no host half");
+}
+
+static ompjit_status early_info(struct job *job, ompjit_error *err)
+{
+    ompjit__buf info = {0};
+    if (!job->session->early)
+        return no_early(err);
+    ompjit__early_info(job->session->early, &info);
+    ompjit__pack_bytes(&job->results, info.data, info.size);
+    ompjit__buf_free(&info);
+    return OMPJIT_OK;
+}
+
+static ompjit_status early_agrees(struct job *job, ompjit_error *err)
+{
+    ompjit__buf device = read_view(job);
+    if (!job->session->early)
+        return no_early(err);
+    if (job->arguments.bad)
+        return damaged(err);
+    ompjit__pack_number(&job->results,
+                        ompjit__early_agrees(job->session->early, &device));
+    return OMPJIT_OK;
+}
+
+static ompjit_status early_numbers(struct job *job, ompjit_error *err)
+{
+    ompjit__buf info = {0};
+    if (!job->session->early)
+        return no_early(err);
+    bool few = ompjit__early_numbers(job->session->early, &info);
+    ompjit__pack_number(&job->results, few);
+    if (few)
+        ompjit__pack_bytes(&job->results, info.data, info.size);
+    ompjit__buf_free(&info);
+    return OMPJIT_OK;
+}
+
+static ompjit_status early_free(struct job *job, ompjit_error *err)
+{
+    forget_early(job->session);
+    return OMPJIT_OK;
+}
+
+/* Where the worker that had read the host half early is lost, it is read here. */
+static void need_early(struct job *job, const ompjit__buf *host,
+                       const char *name, bool early, bool own_lines,
+                       bool all_numbers)
+{
+    if (!early)
+        forget_early(job->session);
+    else if (!job->session->early)
+        job->session->early =
+            ompjit__early_read(host, name, own_lines, all_numbers);
+}
+
+static ompjit_status unit_read(struct job *job, ompjit_error *err)
+{
+    ompjit__reader *r = &job->arguments;
+    ompjit__unit unit;
+    ompjit__buf device = read_view(job);
+    char *name = ompjit__read_string(r);
+    unsigned opt_level = (unsigned)ompjit__read_number(r);
+    bool early = ompjit__read_number(r);
+    ompjit__buf host = read_view(job);
+    bool own_lines = ompjit__read_number(r);
+    bool all_numbers = ompjit__read_number(r);
+    ompjit_status status = r->bad ? damaged(err) : OMPJIT_OK;
+    if (!status) {
+        need_early(job, &host, name, early, own_lines, all_numbers);
+        status = ompjit__unit_read(&device, &host, name, opt_level,
+                                   job->session->early, &unit, err);
+    }
+    free(name);
+    return status ? status : give_unit(job, &unit, err);
+}
+
+static ompjit_status unit_read_cuda(struct job *job, ompjit_error *err)
+{
+    ompjit__reader *r = &job->arguments;
+    ompjit__unit unit;
+    ompjit__buf device = read_view(job);
+    char *name = ompjit__read_string(r);
+    unsigned opt_level = (unsigned)ompjit__read_number(r);
+    ompjit_status status =
+        r->bad ? damaged(err)
+               : ompjit__unit_read_cuda(&device, name, opt_level, &unit, err);
+    free(name);
+    return status ? status : give_unit(job, &unit, err);
+}
+
+/* ------------------------------------------------------------------- CUDA */
+
+/* The source that comes next: the last one, with its PTX, if it is the same. */
+static ompjit__cuda *read_cuda(struct job *job)
+{
+    ompjit__buf was = {0}, is = {0};
+    ompjit__cuda *cuda = ompjit__cuda_unpack(&job->arguments);
+    ompjit__cuda *last = job->session->cuda;
+    if (!cuda || !last)
+        return cuda;
+    free(last->why);
+    last->why = ompjit__strdup(cuda->why);
+    ompjit__cuda_pack(last, &was);
+    ompjit__cuda_pack(cuda, &is);
+    bool same = !was.failed && !is.failed && last->why &&
+                was.size == is.size && !memcmp(was.data, is.data, is.size);
+    ompjit__buf_free(&was);
+    ompjit__buf_free(&is);
+    if (!same)
+        return cuda;
+    ompjit__cuda_free(cuda);
+    job->session->cuda = NULL;
+    return last;
+}
+
+static void keep_cuda(ompjit__session *s, ompjit__cuda *cuda)
+{
+    ompjit__cuda_free(s->cuda);
+    s->cuda = cuda;
+}
+
+static ompjit_status cuda_check(struct job *job, ompjit_error *err)
+{
+    ompjit__cuda *cuda = read_cuda(job);
+    if (!cuda)
+        return damaged(err);
+    ompjit_status status = ompjit__cuda_check(job->compiler, cuda, err);
+    keep_cuda(job->session, cuda);
+    return status;
+}
+
+static ompjit_status cuda_kernels(struct job *job, ompjit_error *err)
+{
+    ompjit__unit unit;
+    ompjit__cuda *cuda = read_cuda(job);
+    char *clang = ompjit__read_string(&job->arguments);
+    ompjit_status status =
+        !cuda || !clang ? damaged(err)
+                        : ompjit__cuda_kernels_of(job->compiler, cuda, clang,
+                                                  &unit, err);
+    free(clang);
+    if (cuda)
+        keep_cuda(job->session, cuda);
+    if (status)
+        return status;
+    ompjit__unit_pack(&unit, &job->results);
+    ompjit__unit_free(&unit);
+    return OMPJIT_OK;
+}
+
+static ompjit_status cuda_header(struct job *job, ompjit_error *err)
+{
+    ompjit__pack_string(&job->results, ompjit__cuda_header());
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------------ builds */
+
+static ompjit_status unit_keep(struct job *job, ompjit_error *err)
+{
+    ompjit__reader *r = &job->arguments;
+    ompjit__unit unit;
+    if (!ompjit__unit_unpack(r, &unit))
+        return damaged(err);
+    unit.from_source = ompjit__read_number(r);
+    bool cuda = ompjit__read_number(r);
+    if (cuda)
+        unit.cuda = read_cuda(job);
+    if (r->bad || (cuda && !unit.cuda)) {
+        ompjit__unit_free(&unit);
+        return damaged(err);
+    }
+    return ompjit__keep(&job->session->kept, &unit)
+               ? OMPJIT_OK
+               : no_memory_for_results(err);
+}
+
+static ompjit_status build(struct job *job, ompjit_error *err)
+{
+    ompjit__image image;
+    ompjit__spec spec;
+    ompjit__unit *unit = read_unit(job);
+    if (!unit)
+        return damaged(err);
+    char *arch = ompjit__read_string(&job->arguments);
+    ompjit_format format = (ompjit_format)ompjit__read_number(&job->arguments);
+    if (!ompjit__spec_unpack(&job->arguments, &spec)) {
+        free(arch);
+        return damaged(err);
+    }
+    ompjit_status status = ompjit__build(job->compiler, unit, arch, format,
+                                         &spec, &image, err);
+    ompjit__spec_free(&spec);
+    free(arch);
+    if (status)
+        return status;
+    ompjit__image_pack(&image, &job->results);
+    ompjit__image_free(&image);
+    return OMPJIT_OK;
+}
+
+static ompjit_status half(struct job *job, ompjit_error *err)
+{
+    ompjit__host_half made;
+    const ompjit__unit *unit = read_unit(job);
+    if (!unit)
+        return damaged(err);
+    ompjit_status status =
+        ompjit__half_compile(job->compiler, unit, &made, err);
+    if (status)
+        return status;
+    ompjit__half_pack(&made, &job->results);
+    ompjit__host_half_free(&made);
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------------- texts */
+
+static void give_text(struct job *job, ompjit__buf *text)
+{
+    ompjit__pack_bytes(&job->results, text->data, text->size);
+    job->results.failed |= text->failed;
+    ompjit__buf_free(text);
+}
+
+static ompjit_status object_line(struct job *job, ompjit_error *err)
+{
+    ompjit__buf text = {0}, object = {0};
+    ompjit__read_buf(&job->arguments, &object); /* a copy has ELF's alignment */
+    char *symbol = ompjit__read_string(&job->arguments);
+    uint64_t offset = ompjit__read_number(&job->arguments);
+    if (!job->arguments.bad)
+        ompjit__object_line(object.data, object.size, symbol, offset, &text);
+    free(symbol);
+    ompjit__buf_free(&object);
+    give_text(job, &text);
+    return job->arguments.bad ? damaged(err) : OMPJIT_OK;
+}
+
+static ompjit_status host_cpu(struct job *job, ompjit_error *err)
+{
+    char name[64];
+    ompjit__host_cpu(name, sizeof name);
+    ompjit__pack_string(&job->results, name);
+    return OMPJIT_OK;
+}
+
+static ompjit_status print_ir(struct job *job, ompjit_error *err)
+{
+    ompjit__buf text = {0};
+    ompjit__buf bc = read_view(job);
+    char *name = ompjit__read_string(&job->arguments);
+    ompjit_status status = job->arguments.bad
+                               ? damaged(err)
+                               : ompjit__print_ir(&bc, name, &text, err);
+    free(name);
+    give_text(job, &text);
+    return status;
+}
+
+/* ------------------------------------------------------------------- serve */
+
+static request_fn *const requests[OMPJIT__OP_COUNT] = {
+    [OMPJIT__OP_PREPARE] = prepare,
+    [OMPJIT__OP_UNIT_READ] = unit_read,
+    [OMPJIT__OP_UNIT_READ_CUDA] = unit_read_cuda,
+    [OMPJIT__OP_EARLY_READ] = early_read,
+    [OMPJIT__OP_EARLY_INFO] = early_info,
+    [OMPJIT__OP_EARLY_AGREES] = early_agrees,
+    [OMPJIT__OP_EARLY_NUMBERS] = early_numbers,
+    [OMPJIT__OP_EARLY_FREE] = early_free,
+    [OMPJIT__OP_UNIT_KEEP] = unit_keep,
+    [OMPJIT__OP_BUILD] = build,
+    [OMPJIT__OP_HALF] = half,
+    [OMPJIT__OP_CUDA_CHECK] = cuda_check,
+    [OMPJIT__OP_CUDA_KERNELS] = cuda_kernels,
+    [OMPJIT__OP_CUDA_HEADER] = cuda_header,
+    [OMPJIT__OP_OBJECT_LINE] = object_line,
+    [OMPJIT__OP_HOST_CPU] = host_cpu,
+    [OMPJIT__OP_PRINT_IR] = print_ir,
+};
+
+static void reply(struct job *job, ompjit_status status, ompjit_error *err)
+{
+    ompjit__session *s = job->session;
+    ompjit__buf whole = {0};
+    if (!status && job->results.failed)
+        status = no_memory_for_results(err);
+    err->status = status;
+    ompjit__pack_error(&whole, err);
+    if (!status)
+        ompjit__buf_add(&whole, job->results.data, job->results.size);
+    s->tell(s->tell_data, OMPJIT__FRAME_REPLY, whole.data, whole.size);
+    ompjit__buf_free(&whole);
+}
+
+void ompjit__serve(ompjit__session *session, const void *request, size_t size,
+                   ompjit__tell_fn *tell, void *data)
+{
+    struct job job = {.session = session,
+                      .compiler = &session->compiler,
+                      .arguments = {request, size, false}};
+    ompjit_error err = {0};
+    session->tell = tell;
+    session->tell_data = data;
+    uint64_t op = ompjit__read_number(&job.arguments);
+    if (op != OMPJIT__OP_PREPARE)
+        take_settings(&job);
+    ompjit_status status = job.arguments.bad || op >= OMPJIT__OP_COUNT
+                               ? damaged(&err)
+                               : requests[op](&job, &err);
+    if (job.needs_unit)
+        tell(data, OMPJIT__FRAME_NEED_UNIT, NULL, 0);
+    else if (op != OMPJIT__OP_PREPARE)
+        reply(&job, status, &err);
+    ompjit__buf_free(&job.results);
+}
+
+/* ---------------------------------------------------------------- lifetime */
+
+ompjit__session *ompjit__session_new(void)
+{
+    ompjit__session *s = calloc(1, sizeof *s);
+    if (s)
+        pthread_mutex_init(&s->compiler.machines_lock, NULL);
+    return s;
+}
+
+void ompjit__session_own_process(ompjit__session *session)
+{
+    session->own_process = true;
+}
+
+void ompjit__session_free(ompjit__session *session)
+{
+    if (!session)
+        return;
+    forget_early(session);
+    ompjit__cuda_free(session->cuda);
+    ompjit__kept_free(&session->kept);
+    ompjit__machines_free(session->compiler.machines);
+    pthread_mutex_destroy(&session->compiler.machines_lock);
+    free(session);
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The compiler in the application's own process: tests of what LLVM can do to
+# it, and programs. Other tests have it in a worker.
+. "${srcdir:-.}/t/tap.sh"
+
+OMPJIT_COMPILER=inprocess
+export OMPJIT_COMPILER
+for program in cramped memory broken_ir stock; do
+    BROKEN_IR="1 40" succeeds "$program" "$builddir/t/${program}_t"
+    is "$(printf '%s\n' "$out" | grep '^not ok')" "" "  all of it"
+done
+for program in saxpy jacobi; do
+    succeeds "$program" "$ompjit" run "$srcdir/examples/$program.c"
+done
+done_testing

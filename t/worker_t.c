@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Workers: processes that compile for this one. They leave nothing behind,
+ * whatever ends them or the application, and each call returns.
+ *
+ * WORKER_KILLS=N: so many workers, and a tenth as many applications, are killed
+ * at random moments.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ompjit.h"
+#include "tap.h"
+
+static const char source[] =
+    "void scale(double *x, double a, int n) {\n"
+    "  #pragma omp target teams distribute parallel for map(tofrom: x[:n])\n"
+    "  for (int i = 0; i < n; i++) x[i] = a * x[i] + %d;\n"
+    "}\n";
+
+static ompjit_error err;
+
+static void pause_ms(unsigned ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ------------------------------------------------------- whose workers? */
+
+/* Workers have their application's environment: this mark tells ours. */
+static char mark[64];
+
+static bool file_has(const char *pid, const char *name, const char *words)
+{
+    char path[300], text[65536];
+    snprintf(path, sizeof path, "/proc/%s/%s", pid, name);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+    if (f)
+        fclose(f);
+    return n && memmem(text, n, words, strlen(words));
+}
+
+/* The first worker that has the mark; 0: none. Zombies have no environment. */
+static pid_t find_worker(void)
+{
+    DIR *all = opendir("/proc");
+    struct dirent *e;
+    pid_t found = 0;
+    while (all && !found && (e = readdir(all)))
+        if (isdigit((unsigned char)*e->d_name) &&
+            file_has(e->d_name, "comm", "ompjitc") &&
+            file_has(e->d_name, "environ", mark))
+            found = atoi(e->d_name);
+    if (all)
+        closedir(all);
+    return found;
+}
+
+static bool gone_within(double limit)
+{
+    double end = seconds() + limit;
+    while (find_worker() && seconds() < end)
+        pause_ms(5);
+    return !find_worker();
+}
+
+/* -------------------------------------------------------------- compiles */
+
+static ompjit_context *open_context(unsigned time_limit)
+{
+    ompjit_context *ctx;
+    ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    o.devices = "host";
+    o.compiler.time_limit_ms = 1000 * time_limit;
+    return ompjit_context_create(&o, &ctx, &err) ? NULL : ctx;
+}
+
+/* Compiles a kernel that nobody has compiled yet, and runs it. */
+static ompjit_status compile(ompjit_context *ctx, ompjit_error *e)
+{
+    static atomic_int number;
+    int plus = atomic_fetch_add(&number, 1);
+    char text[sizeof source + 16];
+    double x[4] = {1, 2, 3, 4};
+    ompjit_module *mod;
+    ompjit_device *dev;
+    ompjit_kernel *k;
+    ompjit_arg args[] = {
+        {.name = "x", .type = OMPJIT_ARG_POINTER, .value.p = x},
+        {.name = "a", .type = OMPJIT_ARG_F64, .value.f64 = 2},
+        {.name = "n", .type = OMPJIT_ARG_I32, .value.i32 = 4}};
+    snprintf(text, sizeof text, source, plus);
+    ompjit_status status = ompjit_module_from_c(ctx, text, NULL, &mod, e);
+    if (status)
+        return status;
+    status = ompjit_context_device(ctx, 0, &dev, e);
+    if (!status)
+        status = ompjit_module_kernel(mod, "scale", &k, e);
+    if (!status)
+        status = ompjit_kernel_launch(k, dev, NULL, args, 3, e);
+    if (!status && x[3] != 8.0 + plus)
+        status = OMPJIT_ERR_INTERNAL;
+    ompjit_module_destroy(mod);
+    return status;
+}
+
+static unsigned count_files(void)
+{
+    DIR *all = opendir("/proc/self/fd");
+    unsigned n = 0;
+    while (all && readdir(all))
+        n++;
+    if (all)
+        closedir(all);
+    return n;
+}
+
+/* ------------------------------------------------------------------- life */
+
+static void comes_and_goes(void)
+{
+    unsigned files = count_files();
+    ompjit_context *ctx = open_context(0);
+    ok(!find_worker(), "a context alone has no worker");
+    ok(!compile(ctx, &err), "a worker compiles: %s", err.text);
+    pid_t worker = find_worker();
+    ok(worker, "it is there");
+    int status;
+    ok(waitpid(worker, &status, 0) < 0 && errno == ECHILD,
+       "and is no child of the application");
+    ok(!compile(ctx, &err) && find_worker() == worker,
+       "the same compiles once more");
+    ompjit_context *other = open_context(0);
+    ok(!compile(other, &err) && find_worker() == worker,
+       "also for another context");
+    ompjit_context_destroy(ctx);
+    ok(!kill(worker, 0), "it stays as long as there is a context");
+    ompjit_context_destroy(other);
+    ok(gone_within(1), "and ends with the last");
+    ok(count_files() == files, "no descriptor is left");
+}
+
+static void survives_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP};
+    ompjit_context *ctx = open_context(0);
+    ok(!compile(ctx, &err), "a worker for signals");
+    pid_t worker = find_worker();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        kill(worker, signals[i]);
+    ok(getpgid(worker) != getpgrp(), "it has a process group of its own");
+    ok(!compile(ctx, &err) && find_worker() == worker,
+       "it ignores signals of the terminal");
+    ompjit_context_destroy(ctx);
+}
+
+static void is_replaced(void)
+{
+    ompjit_context *ctx = open_context(0);
+    ok(!compile(ctx, &err), "a worker to be killed");
+    pid_t worker = find_worker();
+    kill(worker, SIGKILL);
+    ok(!compile(ctx, &err), "one that dies is replaced: %s", err.text);
+    ok(find_worker() != worker, "by another");
+    ompjit_context_destroy(ctx);
+}
+
+/* ------------------------------------------------------------ hard cases */
+
+static void *in_thread(void *ctx)
+{
+    ompjit_error *e = calloc(1, sizeof *e);
+    e->status = compile(ctx, e);
+    return e;
+}
+
+static void small_stack(void)
+{
+    ompjit_context *ctx = open_context(0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *result;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    pthread_create(&thread, &attributes, in_thread, ctx);
+    pthread_join(thread, &result);
+    pthread_attr_destroy(&attributes);
+    ok(!((ompjit_error *)result)->status, "a thread with 64 KiB of stack: %s",
+       ((ompjit_error *)result)->text);
+    free(result);
+    ompjit_context_destroy(ctx);
+}
+
+static void without_children(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGCHLD, &ignore, &old);
+    ompjit_context *ctx = open_context(0);
+    ok(!compile(ctx, &err), "SIGCHLD is ignored: %s", err.text);
+    ompjit_context_destroy(ctx);
+    sigaction(SIGCHLD, &old, NULL);
+}
+
+/* Without its standard descriptors. */
+static void without_descriptors(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        close(0);
+        close(1);
+        close(2);
+        ompjit_context *ctx = open_context(0);
+        _exit(!ctx || compile(ctx, &err));
+    }
+    int status;
+    ok(waitpid(child, &status, 0) == child && !status,
+       "an application without standard descriptors");
+}
+
+static void after_fork(void)
+{
+    ompjit_context *ctx = open_context(0);
+    ok(!compile(ctx, &err), "before a fork");
+    pid_t worker = find_worker();
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        bool good = !compile(ctx, &err);
+        ompjit_context_destroy(ctx);
+        _exit(!good);
+    }
+    int status;
+    ok(waitpid(child, &status, 0) == child && !status,
+       "the child compiles with a worker of its own");
+    ok(!compile(ctx, &err) && find_worker() == worker,
+       "the parent keeps its worker");
+    ompjit_context_destroy(ctx);
+    ok(gone_within(1), "all are gone");
+}
+
+static void after_exec(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        ompjit_context *ctx = open_context(0);
+        if (!ctx || compile(ctx, &err) || !find_worker())
+            _exit(1);
+        execlp("sleep", "sleep", "3", (char *)NULL);
+        _exit(1);
+    }
+    pause_ms(200);
+    double end = seconds() + 20;
+    while (!find_worker() && seconds() < end && !waitpid(child, NULL, WNOHANG))
+        pause_ms(1);
+    ok(gone_within(2), "a worker ends when its application becomes another");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* --------------------------------------------------------- stopped workers */
+
+/* IR, which is read by one request; that of a source may be read by another
+ * worker once more. */
+static void *ir;
+static size_t ir_size;
+
+static bool make_ir(void)
+{
+    ompjit_context *ctx = open_context(0);
+    ompjit_module *mod;
+    char text[sizeof source + 16];
+    snprintf(text, sizeof text, source, 0);
+    bool made = ctx && !ompjit_module_from_c(ctx, text, NULL, &mod, &err);
+    if (made) {
+        made = !ompjit_module_emit(mod, OMPJIT_FORMAT_BC, NULL, &ir, &ir_size,
+                                   &err);
+        ompjit_module_destroy(mod);
+    }
+    ompjit_context_destroy(ctx);
+    return made;
+}
+
+static ompjit_status read_ir(ompjit_context *ctx, ompjit_error *e)
+{
+    ompjit_module *mod;
+    ompjit_status status =
+        ompjit_module_from_ir(ctx, ir, ir_size, NULL, 0, NULL, &mod, e);
+    if (!status)
+        ompjit_module_destroy(mod);
+    return status;
+}
+
+struct stopping {
+    ompjit_context *ctx;
+    ompjit_error err;
+    ompjit_status status;
+    double took;
+};
+
+static void *read_and_tell(void *arg)
+{
+    struct stopping *s = arg;
+    double start = seconds();
+    s->status = read_ir(s->ctx, &s->err);
+    s->took = seconds() - start;
+    return NULL;
+}
+
+static void stopped(void)
+{
+    struct stopping s = {.ctx = open_context(1)};
+    ok(make_ir(), "a module of IR: %s", err.text);
+    ok(!read_ir(s.ctx, &err), "a worker to be stopped");
+    kill(find_worker(), SIGSTOP);
+    read_and_tell(&s);
+    ok(s.status == OMPJIT_ERR_TIMEOUT, "one that hangs: %s", s.err.text);
+    ok(s.took < 4, "is given up at the time limit");
+    ok(!read_ir(s.ctx, &err), "and replaced: %s", err.text);
+    kill(find_worker(), SIGSTOP);
+    ok(!compile(s.ctx, &err), "a source is read by another: %s", err.text);
+    kill(find_worker(), SIGSTOP);
+    ompjit_context_destroy(s.ctx);
+    ok(gone_within(1), "a stopped worker ends with its application");
+}
+
+static void crashes(void)
+{
+    struct stopping s = {.ctx = open_context(0)};
+    pthread_t thread;
+    ok(!read_ir(s.ctx, &err), "a worker that will crash");
+    pid_t worker = find_worker();
+    kill(worker, SIGSTOP);
+    pthread_create(&thread, NULL, read_and_tell, &s);
+    pause_ms(300);
+    kill(worker, SIGSEGV);
+    kill(worker, SIGCONT);
+    pthread_join(thread, NULL);
+    ok(s.status == OMPJIT_ERR_IR || s.status == OMPJIT_ERR_COMPILE,
+       "a crash is an error");
+    ok_contains(s.err.text, "segmentation fault", "that says so: %s",
+                s.err.text);
+    ok(!read_ir(s.ctx, &err), "the next module is read");
+    ompjit_context_destroy(s.ctx);
+}
+
+static void cancelled(void)
+{
+    struct stopping s = {.ctx = open_context(0)}, other = {.ctx = s.ctx};
+    pthread_t thread;
+    ok(!read_ir(s.ctx, &err), "a worker whose work is cancelled");
+    kill(find_worker(), SIGSTOP);
+    pthread_create(&thread, NULL, read_and_tell, &s);
+    pause_ms(200);
+    ok(!ompjit_context_cancel(other.ctx, &err), "a context's compiles end");
+    pthread_join(thread, NULL);
+    ok(s.status == OMPJIT_ERR_ABORTED && s.took < 3, "the call returns: %s",
+       s.err.text);
+    ok(!read_ir(s.ctx, &err), "the next one works: %s", err.text);
+    ompjit_context_destroy(s.ctx);
+}
+
+static void little_memory(void)
+{
+    static const uint64_t limits[] = {1 << 20, 8 << 20, 20 << 20, 30 << 20,
+                                      40 << 20, 60 << 20};
+    unsigned told = 0;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        ompjit_context *ctx;
+        ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+        o.devices = "host";
+        o.compiler.memory_limit = limits[i];
+        err.text[0] = 0;
+        ompjit_status status = ompjit_context_create(&o, &ctx, &err);
+        if (!status)
+            status = compile(ctx, &err);
+        told += !status || *err.text;
+        ompjit_context_destroy(ctx);
+    }
+    ok(told == sizeof limits / sizeof *limits,
+       "with little memory a compile works or says why it does not");
+    ompjit_context *ctx = open_context(0);
+    ok(!compile(ctx, &err), "another context has more");
+    ompjit_context_destroy(ctx);
+}
+
+/* ---------------------------------------------------------- random moments */
+
+struct killing {
+    ompjit_context *ctx;
+    atomic_bool stop;
+    unsigned good, failed, silent;
+};
+
+static void *compile_on(void *arg)
+{
+    struct killing *k = arg;
+    ompjit_error e;
+    while (!atomic_load(&k->stop)) {
+        e.text[0] = 0;
+        ompjit_status status = compile(k->ctx, &e);
+        k->good += !status;
+        k->failed += status != OMPJIT_OK;
+        k->silent += status && !*e.text;
+    }
+    return NULL;
+}
+
+static unsigned kills(void)
+{
+    const char *n = getenv("WORKER_KILLS");
+    return n ? (unsigned)atoi(n) : 20;
+}
+
+static void killed_workers(void)
+{
+    struct killing k = {.ctx = open_context(0)};
+    unsigned killed = 0, wanted = kills();
+    pthread_t thread;
+    srand(1);
+    pthread_create(&thread, NULL, compile_on, &k);
+    for (double end = seconds() + 5 * wanted;
+         killed < wanted && seconds() < end;) {
+        pause_ms((unsigned)rand() % 60);
+        pid_t worker = find_worker();
+        killed += worker && !kill(worker, SIGKILL);
+    }
+    atomic_store(&k.stop, true);
+    pthread_join(thread, NULL);
+    ok(killed == wanted, "%u workers are killed", killed);
+    ok(!k.silent, "%u compiles are right, %u have an error with a text", k.good,
+       k.failed);
+    ok(!compile(k.ctx, &err), "and the next one works: %s", err.text);
+    ompjit_context_destroy(k.ctx);
+    ok(gone_within(1), "no worker is left");
+}
+
+static void killed_applications(void)
+{
+    unsigned n = kills() / 10 ? kills() / 10 : 1, left = 0;
+    srand(2);
+    for (unsigned i = 0; i < n; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            struct killing k = {.ctx = open_context(0)};
+            compile_on(&k);
+        }
+        pause_ms((unsigned)rand() % 300);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        left += !gone_within(1);
+    }
+    ok(!left, "%u applications are killed, no worker outlives them", n);
+}
+
+int main(void)
+{
+    snprintf(mark, sizeof mark, "OMPJIT_WORKER_TEST=%d.", (int)getpid());
+    putenv(mark);
+    setenv("OMPJIT_CACHE", "0", 1);
+    if (access("/proc/self/environ", R_OK))
+        skip_all("no /proc: workers cannot be told apart");
+    comes_and_goes();
+    survives_signals();
+    is_replaced();
+    small_stack();
+    without_children();
+    without_descriptors();
+    after_fork();
+    after_exec();
+    stopped();
+    crashes();
+    cancelled();
+    little_memory();
+    killed_workers();
+    killed_applications();
+    ompjit_bytes_free(ir);
+    return done_testing();
+}
