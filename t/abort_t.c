@@ -104,6 +104,14 @@ static const char source[] =
     "    if (!how && i == 63) __builtin_trap();\n"
     "    x[i]++;\n"
     "  }\n"
+    "}\n"
+    "void ends(int how, int *x) {\n"
+    "#pragma omp target teams distribute parallel for map(tofrom: x[:65])\n"
+    "  for (int i = 0; i < 64; i++) {\n"
+    "    if (i == 63) __builtin_trap();\n"
+    "    for (volatile int n = 0; n < how; n++) ;\n"
+    "    x[i]++;\n"
+    "  }\n"
     "}\n";
 
 static ompjit_context *ctx;
@@ -388,6 +396,28 @@ static void failures(void)
     }
 }
 
+/* ------------------------------------------------- stopped when they end */
+
+/* The threads of a launch are asked to stop, by one that fails, when most of
+ * them have just ended. Nothing of that may come after the context is gone,
+ * when the process's own handlers would take it: the test would end here. */
+static void ending(void)
+{
+    enum { LAUNCHES = 10, CONTEXTS = 100 };
+    unsigned failed = 0;
+    static const struct timespec later = {.tv_nsec = 10000000};
+    for (int round = 0; round < CONTEXTS && start(); round++) {
+        for (int i = 0; i < LAUNCHES; i++)
+            failed += run("ends", (round * LAUNCHES + i) % 50 * 100, 0) ==
+                      OMPJIT_ERR_DEVICE;
+        ompjit_module_destroy(mod);
+        ompjit_context_destroy(ctx);
+        nanosleep(&later, NULL);
+    }
+    ok(failed == LAUNCHES * CONTEXTS,
+       "%u launches failed when their threads ended", failed);
+}
+
 int main(void)
 {
     static const char *const names[] = {"spin", "team", "library", "waits",
@@ -413,5 +443,6 @@ int main(void)
        "nothing to abort");
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
+    ending();
     return done_testing();
 }

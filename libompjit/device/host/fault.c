@@ -450,6 +450,8 @@ void ompjit__fault_hold(void)
 void ompjit__fault_drop(void)
 {
     pthread_mutex_lock(&state.lock);
+    if (state.holds == 1)
+        ompjit__stop_settle();
     state.holds--;
     for (int i = 0; state.holds == 0 && i < SIGNALS; i++) {
         struct sigaction now;

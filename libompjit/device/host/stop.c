@@ -51,6 +51,7 @@ static void after_fork(void)
     atomic_flag_clear(&closing);
     for (watch *w = atomic_load(&all.first); w; w = w->next) {
         atomic_store(&w->serves, NULL);
+        atomic_store(&w->asked, false);
         atomic_store(&w->thread, w == ompjit__own_watch ? mine : 0);
         if (w != ompjit__own_watch && ompjit__serial_of(w) % 2)
             ompjit__serial_advance(w);
@@ -69,8 +70,10 @@ static watch *take(void)
     int mine = thread_number();
     for (watch *w = atomic_load(&all.first); w; w = w->next) {
         int nobody = 0;
-        if (atomic_compare_exchange_strong(&w->thread, &nobody, mine))
+        if (atomic_compare_exchange_strong(&w->thread, &nobody, mine)) {
+            atomic_store(&w->asked, false);
             return w;
+        }
     }
     watch *w = calloc(1, sizeof *w);
     if (!w)
@@ -104,6 +107,8 @@ void ompjit__watch_serve(watch *w)
                                    : NULL;
     if (own)
         atomic_store_explicit(&own->serves, w, memory_order_relaxed);
+    if (!w)
+        ompjit__stop_left();
 }
 
 /* ----------------------------------------------------- closing and opening */
@@ -156,6 +161,7 @@ static void open_code(watch *w)
 
 void ompjit__watch_clear(watch *w)
 {
+    ompjit__stop_left(); /* a launch may end by itself after all */
     if (w->closed)
         open_code(w);
     if (!w->own)
@@ -167,14 +173,34 @@ void ompjit__watch_clear(watch *w)
 /* The value of the signal that asks; its address tells it from others. */
 static char request;
 
-static void ask(int thread, int number)
+static void ask(watch *w, int number)
 {
     siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+    int thread = atomic_load(&w->thread);
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = &request;
-    if (thread)
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, number, &info);
+    if (!thread)
+        return;
+    atomic_store(&w->asked, true);
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, number, &info))
+        atomic_store(&w->asked, false);
+}
+
+static bool any_asked(void)
+{
+    for (watch *w = atomic_load(&all.first); w; w = w->next)
+        if (atomic_load(&w->asked) && atomic_load(&w->thread))
+            return true;
+    return false;
+}
+
+void ompjit__stop_settle(void)
+{
+    enum { NAPS = 10000 };
+    static const struct timespec nap = {.tv_nsec = 50000};
+    for (int i = 0; i < NAPS && any_asked(); i++)
+        nanosleep(&nap, NULL);
 }
 
 /* The first to stop the launch says why. */
@@ -196,7 +222,7 @@ static void interrupt_helpers(const watch *w)
     int number = ompjit__fault_signal();
     for (watch *x = atomic_load(&all.first); x && number; x = x->next)
         if (atomic_load(&x->serves) == w)
-            ask(atomic_load(&x->thread), number);
+            ask(x, number);
 }
 
 bool ompjit__stop_one(watch *w, uint64_t serial, enum ompjit__stop why)
@@ -204,7 +230,7 @@ bool ompjit__stop_one(watch *w, uint64_t serial, enum ompjit__stop why)
     int number = ompjit__fault_signal();
     if (!number || atomic_load(&w->serial) != serial || !mark(w, serial, why))
         return number != 0;
-    ask(atomic_load(&w->thread), number);
+    ask(w, number);
     return true;
 }
 
@@ -270,8 +296,10 @@ bool ompjit__stop_taken(const siginfo_t *info)
         return false;
     int mine = thread_number();
     for (watch *w = atomic_load(&all.first); w; w = w->next) {
-        bool stops = atomic_load(&w->thread) == mine && ompjit__stopped(w);
-        if (stops && !w->closed) {
+        if (atomic_load(&w->thread) != mine)
+            continue;
+        atomic_store(&w->asked, false);
+        if (ompjit__stopped(w) && !w->closed) {
             close_code(w);
             interrupt_helpers(w);
         }

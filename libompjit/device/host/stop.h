@@ -56,6 +56,8 @@ typedef struct ompjit__host_watch {
     _Atomic uint64_t stop;
     /* The serial and the mark of the launch's locks, as lock.c has it. */
     _Atomic uint64_t lock_mark;
+    /* A signal that asks the OS thread is on its way to it. */
+    _Atomic bool asked;
     /* The launch in which this OS thread takes part. */
     struct ompjit__host_watch *_Atomic serves;
 } ompjit__host_watch;
@@ -141,8 +143,12 @@ bool ompjit__stop_one(ompjit__host_watch *w, uint64_t serial,
 /* In a signal handler: is that signal one of ours, which asks the calling
  * thread to stop? Does so. */
 bool ompjit__stop_taken(const siginfo_t *info);
-/* When the thread is out of a kernel that it had to leave. */
+/* When the thread is out of a kernel that it had to leave: it gets no further
+ * signals. */
 void ompjit__stop_left(void);
+/* Waits, for half a second at most, until no signal is on its way to a thread:
+ * the process's own handlers would not know it. */
+void ompjit__stop_settle(void);
 /* In the handler of SIGSEGV: what becomes of an access to `address` by the
  * instruction at `pc`, in the launch that w watches. */
 enum ompjit__closed {
