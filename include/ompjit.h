@@ -14,7 +14,7 @@
  *   ompjit_cache.h   the cache of compiled code
  *   ompjit_debug.h   reports of checked kernels, times, profiles
  *   ompjit_rtl.h     the table of OpenMP runtime functions
- *   ompjit_llvm.h    that table for programs that build IR with LLVM
+ *   ompjit_llvm.h    that table for programs that build IR with their own LLVM
  *
  * Conventions, true of every function unless its comment says otherwise:
  *  - A function that can fail returns an ompjit_status: 0 on success, negative

@@ -330,6 +330,54 @@ static void consistency(void)
     }
 }
 
+/* The plain arrays have what the rows have. */
+static void plain_arrays(void)
+{
+    const ompjit_rtl_table *table = ompjit_rtl_table_get();
+    const ompjit_rtl_declaration *all = table->declarations, *d;
+    ok(table->size == sizeof *table && table->oldest == 18 &&
+           table->newest == 22 && table->ndeclarations == OMPJIT_RTL_COUNT &&
+           table->nolds == ompjit__rtl_nolds &&
+           table->nlayouts == OMPJIT_RTL_STRUCT_COUNT,
+       "the table tells how long its arrays are");
+    bool same = true, chained = true;
+    for (unsigned i = 0; i < table->ndeclarations; i++) {
+        ompjit_rtl_row row = OMPJIT_RTL_ROW_INIT;
+        ompjit_rtl_row_at(i, &row, NULL);
+        d = &all[i];
+        same &= !strcmp(d->name, row.name) && !strcmp(d->type.text, row.type) &&
+                d->since == row.since && d->until == row.until &&
+                d->successor == row.successor;
+        chained &= (d->next < 0) == (ompjit__rtl_newest(d->name) == (int)i) &&
+                   (d->next < 0 || all[d->next].previous == (int)i) &&
+                   (d->previous < 0 || !strcmp(all[d->previous].name, d->name));
+    }
+    ok(same, "declarations are the rows'");
+    ok(chained, "rows of one name are chained by release");
+
+    d = &all[OMPJIT_RTL___kmpc_fork_call];
+    ok(d->type.result == OMPJIT_RTL_KIND_VOID && d->type.nparams == 3 &&
+           !memcmp(d->type.params, "pip", 3) && d->type.variadic &&
+           d->ncallback == 3 && d->callback[0] == 2 && d->callback[2] == -1 &&
+           d->callback_variadic && d->nattributes == 1,
+       "__kmpc_fork_call takes a callback and variable arguments");
+    d = &all[OMPJIT_RTL___kmpc_free_shared];
+    ok(d->nattributes == 4 && !strcmp(d->attributes[3].name, "captures") &&
+           !strcmp(d->attributes[3].old_name, "nocapture") &&
+           d->attributes[3].index == 1 && d->attributes[0].index == -1 &&
+           !d->callback,
+       "__kmpc_free_shared does not capture its first parameter");
+    d = &all[OMPJIT_RTL___kmpc_alloc_shared];
+    ok(!strcmp(d->attributes[0].name, "allocsize") &&
+           d->attributes[0].value == UINT32_MAX &&
+           d->attributes[3].index == 0,
+       "__kmpc_alloc_shared's parameter is a size, its result new");
+    ok_string(table->olds[3].type.text, "i32 (ptr, i8, i1)",
+              "another type of %s", table->olds[3].name);
+    ok(table->layouts[OMPJIT_RTL_STRUCT_KERNEL_ENVIRONMENT].nfields == 3,
+       "a kernel's environment has three fields");
+}
+
 /* Each row of meaning.def and size.def is some function's. */
 static void explanations(void)
 {
@@ -486,6 +534,7 @@ int main(void)
     attributes_of_llvm();
     dialect_rows();
     consistency();
+    plain_arrays();
     explanations();
     refusals();
     command();

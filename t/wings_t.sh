@@ -51,7 +51,7 @@ is "$(awk 'function room(path) { sub("/[^/]*$", "", path); return path }
     { print }
     END { for (b in but) if (!(b in used)) print "not needed: " b }' \
     "$srcdir/libompjit/ROOMS" "$tmp/includes")" "" "no room includes upward"
-# BLAKE3 is C and needs nothing else of LLVM; ompjit_llvm.h has LLVM's types.
+# BLAKE3 is C and needs nothing else of LLVM.
 is "$(for room in $(rooms both) $(rooms runtime); do
     grep -lE '^#include <(llvm|clang)' "$srcdir/libompjit/$room"/*.[ch]
 done | sed 's|.*/libompjit/||')" base/digest.c "no LLVM outside its wing"

@@ -100,12 +100,6 @@ typedef struct ompjit__door {
     ompjit_status (*orc_lookup)(ompjit__orc *orc, const char *name,
                                 void **address, ompjit_error *err);
     void (*orc_free)(ompjit__orc *orc);
-    /* table/llvm/: ompjit_llvm.h, whose LLVM the application shares. */
-    ompjit_status (*rtl_declare)(void *module, unsigned index, void **fn,
-                                 ompjit_error *err);
-    ompjit_status (*rtl_check)(void *module, ompjit_error *err);
-    ompjit_status (*rtl_type)(void *context, int which, void **type,
-                              ompjit_error *err);
 } ompjit__door;
 
 /* ------------------------------------------------------- loading: load.c */

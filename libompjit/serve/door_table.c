@@ -5,36 +5,7 @@
 #include "backend/host/orc.h"
 #include "libompjit/cache/sources.h"
 #include "llvm/guard.h"
-#include "ompjit_llvm.h"
 #include "serve/serve.h"
-#include "table/llvm/table.h"
-
-static ompjit_status rtl_declare(void *module, unsigned index, void **fn,
-                                 ompjit_error *err)
-{
-    LLVMValueRef value;
-    ompjit_status status =
-        ompjit__rtl_declare(module, index, fn ? &value : NULL, err);
-    if (!status)
-        *fn = value;
-    return status;
-}
-
-static ompjit_status rtl_check(void *module, ompjit_error *err)
-{
-    return ompjit__rtl_check(module, err);
-}
-
-static ompjit_status rtl_type(void *context, int which, void **type,
-                              ompjit_error *err)
-{
-    LLVMTypeRef found;
-    ompjit_status status = ompjit__rtl_type(
-        context, (ompjit_rtl_struct)which, type ? &found : NULL, err);
-    if (!status)
-        *type = found;
-    return status;
-}
 
 const ompjit__door ompjit_compiler_door = {
     .sources = OMPJIT__SOURCES,
@@ -48,7 +19,4 @@ const ompjit__door ompjit_compiler_door = {
     .orc_add = ompjit__orc_add,
     .orc_lookup = ompjit__orc_lookup,
     .orc_free = ompjit__orc_free,
-    .rtl_declare = rtl_declare,
-    .rtl_check = rtl_check,
-    .rtl_type = rtl_type,
 };

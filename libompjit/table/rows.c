@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * ompjit_rtl.def as arrays, and the public description of a row. declare.c
- * makes LLVM's declarations of the rows.
+ * ompjit_rtl.def as arrays, and the public description of a row. plain_table.c
+ * has what declarations are made of.
  */
 #include <stdio.h>
 #include <string.h>
@@ -213,13 +213,16 @@ static const char *letter_text(char letter)
     return "";
 }
 
-void ompjit__rtl_type_text(ompjit__buf *out, const char *type)
+ompjit__rtl_type_text ompjit__rtl_type(const char *type)
 {
-    ompjit__buf_printf(out, "%s (", letter_text(type[0]));
+    ompjit__rtl_type_text out;
+    size_t n = (size_t)snprintf(out.text, sizeof out.text, "%s (",
+                                letter_text(type[0]));
     for (const char *p = type + 2; *p; p++)
-        ompjit__buf_printf(out, "%s%s", p > type + 2 ? ", " : "",
-                           letter_text(*p));
-    ompjit__buf_printf(out, ")");
+        n += (size_t)snprintf(out.text + n, sizeof out.text - n, "%s%s",
+                              p > type + 2 ? ", " : "", letter_text(*p));
+    snprintf(out.text + n, sizeof out.text - n, ")");
+    return out;
 }
 
 /* ------------------------------------------------------ the public rows */
@@ -255,27 +258,18 @@ static void note_text(ompjit__buf *out, unsigned index)
             continue;
         ompjit__buf_printf(out, "%s", separator);
         separator = "; ";
-        ompjit__buf_printf(out, "LLVM %u: ", old->release);
-        ompjit__rtl_type_text(out, old->type);
+        ompjit__buf_printf(out, "LLVM %u: %s", old->release,
+                           ompjit__rtl_type(old->type).text);
     }
-}
-
-/* Text into a field of fixed size; t/table_t.c checks that all of it fits. */
-static void move_text(char *field, size_t size, ompjit__buf *text)
-{
-    snprintf(field, size, "%s", text->data ? text->data : "");
-    ompjit__buf_free(text);
 }
 
 static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
                           ompjit_error *err)
 {
     const ompjit__rtl *row = &ompjit__rtl_rows[index];
-    ompjit__buf type = {0}, note = {0};
-    ompjit__rtl_type_text(&type, row->type);
+    ompjit__buf note = {0};
     note_text(&note, index);
-    if (type.failed || note.failed) {
-        ompjit__buf_free(&type);
+    if (note.failed) {
         ompjit__buf_free(&note);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
@@ -294,8 +288,11 @@ static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
         .until = ompjit__rtl_until(index),
         .successor = ompjit__rtl_successor(index),
     };
-    move_text(full.type, sizeof full.type, &type);
-    move_text(full.note, sizeof full.note, &note);
+    /* t/table_t.c checks that all of it fits */
+    snprintf(full.type, sizeof full.type, "%s",
+             ompjit__rtl_type(row->type).text);
+    snprintf(full.note, sizeof full.note, "%s", note.data ? note.data : "");
+    ompjit__buf_free(&note);
     ompjit__result_fill(OMPJIT__STRUCT_rtl_row, &full, out);
     return OMPJIT_OK;
 }

@@ -44,8 +44,14 @@ int ompjit__rtl_next(const char *name, int after);
 /* The row of that name in LLVM 22, or the last there was; -1: none. */
 int ompjit__rtl_newest(const char *name);
 
-/* Writes letters as LLVM writes the type. */
-void ompjit__rtl_type_text(ompjit__buf *out, const char *letters);
+/* The function type that letters stand for, as LLVM writes it. */
+typedef struct ompjit__rtl_type_text {
+    char text[sizeof(((ompjit_rtl_row *)0)->type)];
+} ompjit__rtl_type_text;
+ompjit__rtl_type_text ompjit__rtl_type(const char *letters);
+/* And as data, which refers to both. plain_table.c */
+ompjit_rtl_signature ompjit__rtl_signature(const char *letters,
+                                           const char *text);
 
 /* Whether the device runtime has the function and programs may call it. */
 bool ompjit__table_device_function(const char *name);

@@ -9,9 +9,10 @@
 
 #include <llvm-c/Core.h>
 
+#include "ompjit_llvm.h"
 #include "passes/passes.h"
-#include "table/llvm/llvm.h"
 #include "table/llvm/table.h"
+#include "table/rows.h"
 
 static const struct callback {
     const char *function;
@@ -51,7 +52,7 @@ static bool has(const struct callback *row, char flag)
 /* "void (ptr, ptr) and 3 further parameters, each ptr or i64" */
 static void add_wanted(ompjit__buf *b, const struct check *c)
 {
-    ompjit__rtl_type_text(b, c->row->type);
+    ompjit__buf_printf(b, "%s", ompjit__rtl_type(c->row->type).text);
     if (has(c->row, 'A') && c->extra != 0)
         ompjit__buf_printf(b, c->extra == UNKNOWN
                                   ? " and further parameters, each ptr or i64"
@@ -89,8 +90,9 @@ static void check_function(const struct check *c, LLVMValueRef f)
 {
     size_t n;
     LLVMTypeRef found = LLVMGlobalGetValueType(f);
-    LLVMTypeRef wanted = ompjit__rtl_function_type(
-        LLVMGetTypeContext(LLVMTypeOf(f)), c->row->type);
+    ompjit_rtl_signature type = ompjit__rtl_signature(c->row->type, "");
+    LLVMTypeRef wanted = ompjit__llvm_function_type(
+        LLVMGetTypeContext(LLVMTypeOf(f)), &type);
     if (has(c->row, 'A') ? begins_with(found, wanted, c->extra)
                          : found == wanted)
         return;

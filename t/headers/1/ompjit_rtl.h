@@ -62,6 +62,108 @@ ompjit_status ompjit_rtl_row_at(unsigned index, ompjit_rtl_row *row,
 ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
                                    ompjit_error *err);
 
+/* --------------------------------------------- the table as plain arrays */
+
+/* What a declaration of a row needs, and the structs of the ABI: data alone, the
+ * library's, never freed and never changed. ompjit_llvm.h makes LLVM's
+ * declarations and types of it. Elements of the arrays keep their size; new facts
+ * become arrays of their own, at the end of ompjit_rtl_table. */
+
+/* Types of results, parameters and fields, as in ompjit_rtl.def. */
+typedef enum ompjit_rtl_kind {
+    OMPJIT_RTL_KIND_VOID = 'v',
+    OMPJIT_RTL_KIND_POINTER = 'p',
+    OMPJIT_RTL_KIND_I64 = 'l',
+    OMPJIT_RTL_KIND_I32 = 'i',
+    OMPJIT_RTL_KIND_I16 = 's',
+    OMPJIT_RTL_KIND_I8 = 'c',
+    OMPJIT_RTL_KIND_I1 = 'b',
+    OMPJIT_RTL_KIND_FLOAT = 'f',
+    OMPJIT_RTL_KIND_DOUBLE = 'd',
+    OMPJIT_RTL_KIND_I32_ARRAY = '3',    /* [3 x i32], of a field            */
+    OMPJIT_RTL_KIND_CONFIGURATION = 'E' /* CONFIGURATION_ENVIRONMENT, of a
+                                           field                            */
+} ompjit_rtl_kind;
+
+/* A function's type. */
+typedef struct ompjit_rtl_signature {
+    const char *text;     /* LLVM's, "void (ptr, i32)"                       */
+    const char *params;   /* an ompjit_rtl_kind each; no NUL at the end      */
+    uint32_t nparams;
+    char result;          /* an ompjit_rtl_kind                              */
+    uint8_t variadic;     /* 1: more arguments follow the parameters         */
+    uint8_t unused[2];    /* 0                                               */
+} ompjit_rtl_signature;
+
+/* An attribute of a declaration. */
+typedef struct ompjit_rtl_attribute {
+    const char *name;     /* LLVM 22's, "captures"                           */
+    const char *old_name; /* that of releases without `name`, "nocapture"; or
+                             NULL                                            */
+    uint64_t value;       /* LLVM's number of it; 0: none                    */
+    int32_t index;        /* as LLVM counts: -1 is of the function, 0 of the
+                             result, 1 of the first parameter                */
+    uint32_t unused;      /* 0                                               */
+} ompjit_rtl_attribute;
+
+/* What a declaration of row i is, as element i. */
+typedef struct ompjit_rtl_declaration {
+    const char *name;
+    ompjit_rtl_signature type;
+    const ompjit_rtl_attribute *attributes;
+    const int32_t *callback; /* LLVM's !callback: which argument is called, and
+                             for each parameter of that the argument that it
+                             gets, -1: not known; or NULL                    */
+    uint32_t nattributes, ncallback;
+    uint32_t callback_variadic; /* 1: it gets the variable arguments, too    */
+    uint32_t since, until; /* LLVM releases with this row                    */
+    int32_t successor;    /* row that calls become when IR is read, or -1    */
+    int32_t previous, next; /* rows of the same name before and after this
+                             one, or -1                                      */
+} ompjit_rtl_declaration;
+
+/* Another type that clang up to a release declared a function with, of that or
+ * of no row. */
+typedef struct ompjit_rtl_old {
+    const char *name;
+    ompjit_rtl_signature type;
+    uint32_t release;     /* 17                                              */
+    uint32_t unused;      /* 0                                               */
+} ompjit_rtl_old;
+
+/* The structs that clang's code, kernels and runtimes share. KERNEL_ARGS is of
+ * versions 2 and 3, OFFLOAD_ENTRY_OLD of LLVM 18 and 19. */
+typedef enum ompjit_rtl_struct {
+#define OMPJIT_RTL_STRUCT(id, type, name, c_type) OMPJIT_RTL_STRUCT_##id,
+#include "ompjit_rtl.def"
+    OMPJIT_RTL_STRUCT_COUNT
+} ompjit_rtl_struct;
+
+/* The layout of such a struct, as element of its number. Fields have their
+ * natural alignment. */
+typedef struct ompjit_rtl_layout {
+    const char *name;     /* LLVM's, "struct.ident_t"; "": LLVM has another
+                             struct of that name                             */
+    const char *fields;   /* an ompjit_rtl_kind each                         */
+    uint32_t nfields;
+    uint32_t unused;      /* 0                                               */
+} ompjit_rtl_layout;
+
+typedef struct ompjit_rtl_table {
+    size_t size;          /* of this struct in the library's version         */
+    const ompjit_rtl_declaration *declarations;
+    const ompjit_rtl_old *olds;
+    const ompjit_rtl_layout *layouts;
+    uint32_t ndeclarations, nolds, nlayouts;
+    uint32_t oldest, newest; /* releases of clang whose IR is accepted       */
+    uint32_t calling_convention; /* of all functions, LLVM's number: C's     */
+    uint32_t address_space; /* of all pointers                               */
+    uint32_t unused;      /* 0                                               */
+} ompjit_rtl_table;
+
+/* The table. Never NULL. */
+const ompjit_rtl_table *ompjit_rtl_table_get(void);
+
 #ifdef __cplusplus
 }
 #endif
