@@ -79,7 +79,7 @@ static char *lean(const char *ir)
     char *text = NULL;
     if (!ir_text_open(&t, ir, &err) &&
         !ompjit__nvptx_machine("sm_90", 0, 3, &t.tm, &err) &&
-        !ompjit__run_lean_passes(t.m, t.tm, false, &err)) {
+        !ompjit__run_variant_passes(t.m, t.tm, false, &err)) {
         char *whole = LLVMPrintModuleToString(t.m);
         text = ompjit__strdup(whole);
         LLVMDisposeMessage(whole);

@@ -4,7 +4,7 @@
 # Loops of default schedules and what is handed to regions by value: that they
 # compute what they did, on the host device, as PTX and specialized; and that
 # the GPU's code has the form that passes/schedule.c, passes/pass_by_value.c and
-# passes/variant_pipeline.cc promise.
+# backend/variant_pipeline.cc promise.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
 program=$srcdir/t/programs/strides.c

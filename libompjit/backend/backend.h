@@ -13,6 +13,7 @@
 #include "core/arch.h"
 #include "backend/emit.h"
 #include "backend/build_scratch.h"
+#include "backend/variant_pipeline.h"
 #include "core/core.h"
 #include "llvm/llvm.h"
 
@@ -110,14 +111,6 @@ ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     ompjit__generator *g,
                                     ompjit__passes passes, ompjit__buf *text,
                                     ompjit_error *err);
-/* The passes for a variant whose template is nothing but its kernel (and
- * entry), in place of default<O2> or <O3>; what is external stays.
- * variant_pipeline.cc, llvm.c */
-LLVMErrorRef ompjit__lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                 bool host);
-ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                      bool host, ompjit_error *err);
-
 /* -------------------------------- a context's target machines (machine.c) */
 
 typedef struct ompjit__machine {

@@ -653,7 +653,7 @@ static ompjit_status run_lean(struct build *b, ompjit_error *err)
             LLVMSetLinkage(f, b->host ? LLVMInternalLinkage
                                       : LLVMExternalLinkage);
     }
-    return ompjit__run_lean_passes(b->m, b->tm, b->host, err);
+    return ompjit__run_variant_passes(b->m, b->tm, b->host, err);
 }
 
 static ompjit_status optimize(struct build *b, ompjit_error *err)

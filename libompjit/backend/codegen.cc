@@ -12,7 +12,7 @@
 #include <llvm/Pass.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "passes/gpu/strength_reduction.h"
+#include "passes/strength_reduction.h"
 extern "C" {
 #include "backend/emit.h"
 }
@@ -74,7 +74,7 @@ struct Passes : llvm::legacy::PassManagerBase {
     }
 
     /* Strength reduction, where it finds little; on a GPU, whose addresses have
-     * been anchored (pointer_cse.h), a second look for common parts of them. */
+     * been anchored (pointer_cse.cc), a second look for common parts of them. */
     bool is_slow(llvm::StringRef name) const
     {
         if (name == "Canonicalize Freeze Instructions in Loops")

@@ -20,11 +20,11 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include "backend/backend.h"
 #include "base/alarm.h"
 #include "core/bitcode.h"
 #include "base/stack.h"
 #include "llvm/guard.h"
+#include "llvm/llvm.h"
 #include "llvm/no_memory.h"
 
 /* ---------------------------------------------------------- fatal errors */
@@ -408,10 +408,9 @@ static ompjit_status pass_failure(LLVMModuleRef m, ompjit_stage stage,
     return ompjit__fail(err, status, stage, "%s: %s", name, cause);
 }
 
-/* Of passes that have run; takes over `failure`. */
-static ompjit_status check_passes(LLVMModuleRef m, LLVMErrorRef failure,
-                                  size_t mark, ompjit_stage stage,
-                                  ompjit_error *err)
+ompjit_status ompjit__check_passes(LLVMModuleRef m, LLVMErrorRef failure,
+                                   size_t mark, ompjit_stage stage,
+                                   ompjit_error *err)
 {
     if (failure) {
         char *text = LLVMGetErrorMessage(failure);
@@ -435,17 +434,7 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
     LLVMErrorRef failure = LLVMRunPasses(m, passes, tm, options);
     ompjit__in_llvm(false);
     LLVMDisposePassBuilderOptions(options);
-    return check_passes(m, failure, mark, stage, err);
-}
-
-ompjit_status ompjit__run_lean_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
-                                      bool host, ompjit_error *err)
-{
-    size_t mark = ompjit__llvm_mark(LLVMGetModuleContext(m));
-    ompjit__in_llvm(true);
-    LLVMErrorRef failure = ompjit__lean_passes(m, tm, host);
-    ompjit__in_llvm(false);
-    return check_passes(m, failure, mark, OMPJIT_STAGE_OPTIMIZE, err);
+    return ompjit__check_passes(m, failure, mark, stage, err);
 }
 
 /* --------------------------------------------------------------- reading */

@@ -9,7 +9,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
-#include "core/core.h"
+#include "base/base.h"
 
 /* Initialises LLVM's targets once; every entry into LLVM comes after it. */
 void ompjit__llvm_init(void);
@@ -28,6 +28,11 @@ const char *ompjit__llvm_errors(LLVMContextRef context, size_t mark);
 ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  const char *passes, ompjit_stage stage,
                                  ompjit_error *err);
+/* The status of passes that were run otherwise, since `mark` was taken; takes
+ * over `failure`, which may be NULL. */
+ompjit_status ompjit__check_passes(LLVMModuleRef m, LLVMErrorRef failure,
+                                   size_t mark, ompjit_stage stage,
+                                   ompjit_error *err);
 
 /* Runs f(arg), which calls LLVM. A fatal error of LLVM's (which would end the
  * process) ends f instead and is returned as COMPILE error with LLVM's text;

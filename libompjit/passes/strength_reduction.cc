@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * For which loops of variants LLVM's strength reduction is worth its time, a
- * sixth of a build on a CPU and a quarter on a GPU: those with products that an
- * x86-64 has no address for; on a GPU, whose pointers walk by constants
- * (pointer_induction.h), those with strides that are not constant, quotients,
- * or many pointers.
+ * LLVM's strength reduction takes a sixth of a variant's build on a CPU and a
+ * quarter on a GPU. Here is which loops are worth that: those with products
+ * that an x86-64 has no address for; on a GPU, whose pointers go from round to
+ * round by constants (gpu/pointer_induction.cc), those with strides that are
+ * not constant, quotients, or many pointers.
  */
-#ifndef OMPJIT_REDUCIBLE_H
-#define OMPJIT_REDUCIBLE_H
-
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/TargetParser/Triple.h>
 
-namespace ompjit {
+#include "passes/strength_reduction.h"
 
 /* Is it a number times something, other than a scaled index? */
-inline bool is_product(const llvm::Instruction &i)
+static bool is_product(const llvm::Instruction &i)
 {
     if (i.getOpcode() == llvm::Instruction::Mul)
         return i.getType()->isIntegerTy() &&
@@ -31,7 +27,7 @@ inline bool is_product(const llvm::Instruction &i)
 }
 
 /* Is it a loop's counter that goes by what is no constant? */
-inline bool is_stride(const llvm::Instruction &i, const llvm::Loop &loop)
+static bool is_stride(const llvm::Instruction &i, const llvm::Loop &loop)
 {
     const auto *counter = llvm::dyn_cast<llvm::PHINode>(&i);
     if (!counter || i.getParent() != loop.getHeader() || !loop.getLoopLatch())
@@ -46,14 +42,15 @@ inline bool is_stride(const llvm::Instruction &i, const llvm::Loop &loop)
 }
 
 /* Is it a pointer that a loop computes? */
-inline bool is_computed(const llvm::Instruction &i)
+static bool is_computed(const llvm::Instruction &i)
 {
     const auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
     return address && !address->hasAllConstantIndices();
 }
 
-inline bool is_reducible(const llvm::Function &f, const llvm::LoopInfo &loops,
-                         llvm::Triple::ArchType arch)
+bool ompjit::is_reducible(const llvm::Function &f,
+                          const llvm::LoopInfo &loops,
+                          llvm::Triple::ArchType arch)
 {
     enum { MANY = 6 }; /* pointers: a register pair each, where they walk */
     bool gpu = arch == llvm::Triple::nvptx64;
@@ -67,6 +64,3 @@ inline bool is_reducible(const llvm::Function &f, const llvm::LoopInfo &loops,
                     return true;
     return false;
 }
-
-} // namespace ompjit
-#endif
