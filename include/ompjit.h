@@ -408,7 +408,8 @@ struct ompjit_context_options {
     /* How code is compiled. */
     struct {
         const char *clang;   /* path of clang 22; NULL: OMPJIT_CLANG, else
-                                the one found by configure, else PATH      */
+                                the one in ompjitc, else the one found by
+                                configure, else PATH                       */
         ompjit_assembler assembler; /* AUTO: OMPJIT_ASSEMBLER, else the
                                 order                                      */
         uint32_t time_limit_ms; /* that a run of clang may take, and each

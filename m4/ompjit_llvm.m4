@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # OMPJIT_LLVM: finds LLVM 22, clang 22 and LLVM's OpenMP runtime. Reads
-# $with_llvm and $enable_shared_llvm; sets LLVM_CPPFLAGS LLVM_LIBS LLVM_LDFLAGS
-# LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR LIBOMP RT_CPUS.
+# $with_llvm, $enable_shared_llvm and $enable_static_clang; sets LLVM_CPPFLAGS
+# LLVM_LIBS LLVM_LDFLAGS LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR
+# CLANG_LIBS CLANG_LDFLAGS LIBOMP RT_CPUS.
 
 # OMPJIT_LLVM_CONFIG: llvm-config, by the order user's choice, PATH, known places.
 AC_DEFUN([OMPJIT_LLVM_CONFIG], [
@@ -84,13 +85,19 @@ AC_LINK_IFELSE([AC_LANG_SOURCE([[extern int x; int *p = &x; int x = 1;]])],
 LDFLAGS=$ompjit_saved_ldflags CFLAGS=$ompjit_saved_cflags
 ])
 
+# OMPJIT_WAITING(VARIABLE): LLVM's and clang's constructors run when they are
+# asked to.
+AC_DEFUN([OMPJIT_WAITING], [
+OMPJIT_SHARED_FLAG([$1], [constructors that wait],
+    [-Wl,-T,$srcdir/libompjit/llvm/start.ld],
+    [-Wl,-T,\$(top_srcdir)/libompjit/llvm/start.ld])
+])
+
 # OMPJIT_FAST_START: what makes a process start fast that LLVM is linked to:
 # its constructors run later, its relocations are packed, and the 2,000 symbols
 # that it takes from libstdc++ are not looked up.
 AC_DEFUN([OMPJIT_FAST_START], [
-OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [constructors that wait],
-    [-Wl,-T,$srcdir/libompjit/llvm/start.ld],
-    [-Wl,-T,\$(top_srcdir)/libompjit/llvm/start.ld])
+OMPJIT_WAITING([LLVM_LDFLAGS])
 OMPJIT_SHARED_FLAG([LLVM_LDFLAGS], [packed relative relocations],
     [-Wl,-z,pack-relative-relocs], [-Wl,-z,pack-relative-relocs])
 ompjit_stdcxx=
@@ -108,6 +115,53 @@ AC_PATH_PROGS([CLANG], [clang-22 clang], [$LLVM_BINDIR/clang], [$LLVM_BINDIR:$PA
 AS_IF([! "$CLANG" --version 2>/dev/null | grep -q 'version 22'],
     [AC_MSG_ERROR([clang 22 not found beside $LLVM_CONFIG; install clang-22])])
 CLANG_RESOURCE_DIR=`$CLANG -print-resource-dir`
+])
+
+# OMPJIT_STATIC_CLANG: clang's front end for ompjitc, from static libraries of
+# the same LLVM. Of LLVM's that clang needs Polly is left out (cc1.cc).
+AC_DEFUN([OMPJIT_STATIC_CLANG], [
+CLANG_LIBS= CLANG_LDFLAGS= static_clang=no
+AS_IF([test "x$enable_static_clang" != xno && test "x$enable_shared_llvm" != xyes], [
+    for lib in Frontend CodeGen Driver Options Serialization Parse Sema \
+        APINotes Edit Analysis AnalysisLifetimeSafety ASTMatchers AST Lex \
+        Support Basic; do
+        CLANG_LIBS="$CLANG_LIBS -lclang$lib"
+    done
+    clang_llvm=`$LLVM_CONFIG --link-static --libs coverage frontenddriver \
+        frontendhlsl frontendoffloading frontendopenmp hipstdpar lto option \
+        profiledata windowsdriver 2>/dev/null | sed 's/-lPolly[[A-Z]]*//g'`
+    CLANG_LIBS="-L$llvm_libdir -Wl,--start-group $CLANG_LIBS -Wl,--end-group $clang_llvm -lz -lzstd"
+    AC_MSG_CHECKING([for clang's static libraries])
+    AC_LANG_PUSH([C++])
+    ompjit_saved_cppflags=$CPPFLAGS ompjit_saved_libs=$LIBS
+    CPPFLAGS="$CPPFLAGS $LLVM_CPPFLAGS" LIBS="$CLANG_LIBS $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+        #include <clang/Basic/Stack.h>
+        #include <clang/Basic/Version.h>]],
+        [[clang::noteBottomOfStack();
+          return clang::getClangFullVersion().empty();]])],
+        [static_clang=yes], [CLANG_LIBS=])
+    CPPFLAGS=$ompjit_saved_cppflags LIBS=$ompjit_saved_libs
+    AC_LANG_POP([C++])
+    AC_MSG_RESULT([$static_clang])
+    AS_IF([test "x$enable_static_clang$static_clang" = xyesno],
+        [AC_MSG_ERROR([--enable-static-clang: install libclang-22-dev])])
+])
+for flag in -no-pie "-XCClinker -static-libstdc++" "-XCClinker -static-libgcc"; do
+    AC_MSG_CHECKING([for ${flag@%:@-XCClinker }])
+    ompjit_saved_ldflags=$LDFLAGS LDFLAGS="$LDFLAGS ${flag@%:@-XCClinker }"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+        [CLANG_LDFLAGS="$CLANG_LDFLAGS $flag"; AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])])
+    LDFLAGS=$ompjit_saved_ldflags
+done
+OMPJIT_WAITING([CLANG_LDFLAGS])
+AM_CONDITIONAL([STATIC_CLANG], [test "$static_clang" = yes])
+AS_IF([test "$static_clang" = yes], [AC_DEFINE([OMPJIT_CONFIG_CC1], [1],
+    [clang's front end is a part of ompjitc])])
+AC_DEFINE_UNQUOTED([OMPJIT_CONFIG_RESOURCES], ["$CLANG_RESOURCE_DIR"],
+    [clang's own headers, found at configure time])
+AC_SUBST([CLANG_LIBS]) AC_SUBST([CLANG_LDFLAGS])
 ])
 
 # OMPJIT_LIBOMP: the host device's threads.
@@ -132,6 +186,7 @@ LLVM_BINDIR=`$LLVM_CONFIG --bindir`
 LLVM_CPPFLAGS="-isystem "`$LLVM_CONFIG --includedir`
 OMPJIT_LLVM_LINK
 OMPJIT_CLANG
+OMPJIT_STATIC_CLANG
 OMPJIT_LIBOMP
 AC_SUBST([LLVM_BINDIR]) AC_SUBST([LLVM_CPPFLAGS]) AC_SUBST([LLVM_LIBS]) AC_SUBST([DIGEST_LIBS])
 AC_SUBST([LLVM_LDFLAGS]) AC_SUBST([LIBSTDCXX]) AC_SUBST([LLVM_TEST_LIBS]) AC_SUBST([CLANG_RESOURCE_DIR]) AC_SUBST([LIBOMP])

@@ -24,6 +24,50 @@ is "$(cd "$moved/$libdir" && grep -rlF "$prefix" pkgconfig cmake)" "" \
 succeeds "the tool runs there" "$moved/bin/ompjit" run "$srcdir/examples/saxpy.c"
 like "$out" '^saxpy: ok$' "  and computes"
 
+# No clang but ours, where that is a part of the compiler.
+if grep -q '^#define OMPJIT_CONFIG_CC1 1' "$builddir/config.h"; then
+    cat >"$tmp/headers.c" <<'EOF'
+#include <immintrin.h>
+#include <limits.h>
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tgmath.h>
+int main(void)
+{
+    double x = 0;
+#pragma omp target map(x)
+    x = sqrt(omp_get_num_teams() + 15.0);
+    printf("%g\n", x);
+}
+EOF
+    sed 's/printf("%g.n", x)/std::cout << x << std::endl/
+        s/<stdatomic.h>/<complex>/; s/<tgmath.h>/<iostream>/' \
+        "$tmp/headers.c" >"$tmp/headers.cpp"
+    for file in headers.c headers.cpp; do
+        OMPJIT_CACHE=0 succeeds "$file" env -u OMPJIT_CLANG \
+            "$moved/bin/ompjit" run -v "$tmp/$file"
+        is "$out" 4 "  computes"
+        like "$(cat "$tmp/stderr")" \
+            "clang is $tmp.*/ompjitc; its headers are in $tmp.*/clang$" \
+            "  by the installed front end, with the installed headers"
+    done
+    OMPJIT_COMPILER=inprocess OMPJIT_CACHE=0 succeeds \
+        "in this process" env -u OMPJIT_CLANG \
+        "$moved/bin/ompjit" run -v "$tmp/headers.c"
+    like "$(cat "$tmp/stderr")" "clang is $tmp.*/ompjitc;" \
+        "  the front end is a process all the same"
+    rm -rf "$tmp/dest"
+    succeeds "make install-strip" make -s -C "$builddir" install-strip \
+        DESTDIR="$tmp/dest"
+    size=$(du -sm --apparent-size "$tmp/dest" | cut -f 1)
+    if [ "$size" -le 150 ]; then pass "all of it takes $size MB"
+    else fail "all of it takes $size MB"; fi
+    rm -rf "$tmp/dest"
+fi
+
 # A project of three build systems.
 mkdir "$tmp/project"
 cd "$tmp/project" || exit 1

@@ -24,7 +24,8 @@ EOF
 
 # Everything that quickstart installs appears with the installation.
 install_all="mkdir -p '$tmp/llvm/bin' '$tmp/llvm/lib'
-for f in '$tmp/llvm/bin/llvm-config' '$tmp/llvm/bin/clang' '$tmp/llvm/lib/libomp.so'
+for f in '$tmp/llvm/bin/llvm-config' '$tmp/llvm/bin/clang' '$tmp/llvm/lib/libomp.so' \
+    '$tmp/llvm/lib/libclangFrontend.a'
 do : >\$f; chmod +x \$f; done
 : >'$tmp/headers'
 for f in cc g++ make autoreconf autoconf automake libtoolize prove pkg-config

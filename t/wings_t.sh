@@ -30,7 +30,7 @@ sorted() { rooms "$1" | LC_ALL=C sort; }
 is "$(built libompjit_common_la)" "$(sorted both)" "rooms of both wings"
 is "$(built libompjit_runtime_la)" "$(sorted runtime)" \
     "rooms of the runtime wing"
-is "$(built libompjit_compiling_la)" "$(sorted compiler)" \
+is "$(built '\(libompjit_compiling_la\|ompjitc\)')" "$(sorted compiler)" \
     "rooms of the compiler wing"
 
 # "FILE HEADER" for each header of a room that a file of another room includes.
@@ -111,6 +111,8 @@ if [ -e "$("$ompjit" --version >/dev/null && sed -n \
 else
     OMPJIT_CACHE=0 succeeds "without ompjitc" "$tmp/alone/ompjit" run -v \
         "$tmp/p.c"
+    grep -v 'clang is .*/bin/clang' "$tmp/stderr" >"$tmp/own"
+    is "$(diff "$tmp/own" "$tmp/stderr" | wc -l)" 2 "clang is the system's"
     like "$(cat "$tmp/stderr")" \
         'compiler runs in this process: .*ompjitc does not start: No such file' \
         "the log says that the compiler runs in this process"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A worker: a process that compiles for an application. door/process.c starts
- * it with a socket and a pipe. It leaves its parent at once, so that the
- * application has no child, and becomes the leader of a session and a process
- * group of its own.
+ * The compiler as a program. `ompjitc -cc1` is clang's front end; else it is a
+ * worker, a process that compiles for an application. door/process.c starts it
+ * with a socket and a pipe. It leaves its parent at once, so that the application
+ * has no child, and becomes the leader of a session and a process group of its
+ * own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "door/door.h"
+#include "frontend/cc1/cc1.h"
 
 enum { SOCKET = 3, LIFE = 4, FIRST_OTHER = 5 };
 
@@ -41,10 +43,12 @@ static bool is_socket(int fd)
     return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const ompjit__door *door;
     ompjit_error err;
+    if (argc > 1 && !strcmp(argv[1], "-cc1") && ompjit__cc1)
+        return ompjit__cc1(argc, (const char *const *)argv);
     if (!is_socket(SOCKET)) {
         fprintf(stderr, "ompjitc is started by libompjit, which compiles in "
                         "it; see ompjit(1)\n");

@@ -113,6 +113,9 @@ ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err);
 /* The folder of this library, or of the program that holds it, with the slash,
  * behind all links; malloc'd. NULL: not known. */
 char *ompjit__own_folder(void);
+/* The program ompjitc: beside this library in its build tree, or where it was
+ * installed; malloc'd. NULL: no memory. process.c */
+char *ompjit__compiler_program(void);
 
 /* ------------------------------------------- the pool of compilers: pool.c */
 

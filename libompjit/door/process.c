@@ -27,8 +27,7 @@ enum { SOCKET = 3, LIFE = 4, LOWEST = 5 };
 
 /* ----------------------------------------------------------------- program */
 
-/* Beside the library in its build tree, or where it was installed. */
-static char *find_program(void)
+char *ompjit__compiler_program(void)
 {
     static const char *const beside[] = {"", "../",
                                          OMPJIT_CONFIG_LIB_TO_LIBEXEC "/",
@@ -139,7 +138,7 @@ static int await_start(pid_t pid)
 bool ompjit__worker_start(ompjit__worker *w, ompjit__buf *cause)
 {
     int ours[2] = {-1, -1}, theirs[2] = {-1, -1};
-    char *path = find_program();
+    char *path = ompjit__compiler_program();
     pid_t pid = 0;
     int rc = !path ? ENOMEM : make_channels(ours, theirs) ? 0 : errno;
     if (!rc)

@@ -26,6 +26,7 @@
 #include "llvm/guard.h"
 #include "llvm/llvm.h"
 #include "llvm/no_memory.h"
+#include "llvm/start.h"
 
 /* ---------------------------------------------------------- fatal errors */
 
@@ -125,21 +126,6 @@ static const char *const settings[] = {"libompjit",
                                       "-disable-auto-upgrade-debug-info",
                                       "-max-interleave-group-factor=4"};
 
-/* LLVM's constructors, where the linker has gathered them (llvm/start.ld); else
- * they have run already. */
-typedef void constructor(int argc, char **argv, char **environment);
-extern constructor *const ompjit__llvm_start[], *const ompjit__llvm_started[];
-#pragma weak ompjit__llvm_start
-#pragma weak ompjit__llvm_started
-
-static void construct(void)
-{
-    constructor *const *f = ompjit__llvm_start;
-    size_t n = (size_t)((uintptr_t)ompjit__llvm_started - (uintptr_t)f);
-    for (n /= sizeof *f; n; n--)
-        (*f++)(0, NULL, NULL);
-}
-
 /* A build takes megabytes and gives them back, an assembler too; with glibc's
  * first thresholds they go to the system each time and cost 1900 page faults in
  * the next build, a fifth of its time. glibc raises its thresholds when a block
@@ -164,7 +150,7 @@ static void init(void)
 {
     keep_heap();
     dl_iterate_phdr(find_code, NULL);
-    construct();
+    ompjit__llvm_construct();
     LLVMInstallFatalErrorHandler(fatal);
     ompjit__handle_no_malloc();
     LLVMParseCommandLineOptions(OMPJIT__COUNT(settings), settings, "");

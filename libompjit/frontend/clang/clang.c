@@ -50,6 +50,8 @@ static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
         free(f);
         return status;
     }
+    ompjit__log(ctx, "clang is %s; its headers are in %s", f->clang.path,
+                f->clang.resource_dir);
     f->owner = getpid();
     pthread_mutex_init(&f->lock, NULL);
     *out = f;

@@ -59,14 +59,16 @@ void ompjit__args_free(ompjit__args *args);
 /* Everything that is known of the installed compiler. */
 typedef struct ompjit__clang {
     char *path;          /* of the executable                          */
+    bool own;            /* it is ompjitc, and needs no look at its version */
     char *resource_dir;  /* of its own headers                         */
     char *triple;        /* of this machine                            */
     ompjit__args c_dirs; /* system headers of C, in order              */
     ompjit__args cxx_dirs; /* those that C++ has before them           */
 } ompjit__clang;
 
-/* Finds clang: `wanted` (the context's option, or NULL), OMPJIT_CLANG, the
- * one configure found, PATH. UNAVAILABLE error that lists what was tried. */
+/* Finds clang: `wanted` (the context's option, or NULL), OMPJIT_CLANG, ompjitc
+ * where clang is a part of it, the one configure found, PATH. UNAVAILABLE error
+ * that lists what was tried. */
 ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
                                  ompjit__clang *out, ompjit_error *err);
 void ompjit__clang_free(ompjit__clang *clang);

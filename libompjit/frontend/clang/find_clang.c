@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which clang there is, and where its headers and the system's are. What a
- * clang driver would find out in a process of its own, from a few looks at the
- * file system.
+ * Finds clang, its headers and the system's: the one that is a part of ompjitc,
+ * unless another is asked for, or a clang of the system's. A few looks at the
+ * file system take the place of a clang driver's process.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -56,16 +56,35 @@ static ompjit_status named(const char *who, const char *path, char **out,
     return OMPJIT_OK;
 }
 
-static ompjit_status find_path(const char *wanted, char **out,
+#ifdef OMPJIT_CONFIG_CC1
+enum { HAS_OWN = true };
+#else
+enum { HAS_OWN = false };
+#endif
+
+/* ompjitc, where clang is a part of it; malloc'd, or NULL. */
+static char *own_clang(void)
+{
+    char *path = HAS_OWN ? ompjit__compiler_program() : NULL;
+    if (path && is_executable(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
                                ompjit_error *err)
 {
+    char **out = &clang->path;
     const char *env = getenv("OMPJIT_CLANG");
     if (wanted)
         return named("the context's option `clang` or OMPJIT_CLANG",
                      wanted, out, err);
     if (env && *env)
         return named("OMPJIT_CLANG", env, out, err);
-    if (is_executable(OMPJIT_CONFIG_CLANG))
+    if ((*out = own_clang()))
+        clang->own = true;
+    else if (is_executable(OMPJIT_CONFIG_CLANG))
         *out = ompjit__strdup(OMPJIT_CONFIG_CLANG);
     else
         *out = on_path("clang-" CLANG_MAJOR);
@@ -117,7 +136,21 @@ static ompjit_status ask_resource_dir(ompjit__clang *clang,
     return status;
 }
 
-/* Beside the executable, where its links lead to; clang says it otherwise. */
+/* Takes it over where it has headers. */
+static bool try_resource_dir(ompjit__clang *clang, char *dir)
+{
+    char *probe = dir ? ompjit__format("%s/include", dir) : NULL;
+    bool there = probe && is_folder(probe);
+    free(probe);
+    if (there)
+        clang->resource_dir = dir;
+    else
+        free(dir);
+    return there;
+}
+
+/* Beside the executable, where its links lead to; for the one in a build tree
+ * those that configure has found. Another clang says it otherwise. */
 static ompjit_status find_resource_dir(ompjit__clang *clang,
                                        unsigned time_limit, ompjit_error *err)
 {
@@ -125,18 +158,20 @@ static ompjit_status find_resource_dir(ompjit__clang *clang,
     char *slash = real ? strrchr(real, '/') : NULL;
     char *dir = NULL;
     if (slash)
-        dir = ompjit__format("%.*s/../lib/clang/" CLANG_MAJOR,
-                             (int)(slash - real), real);
+        dir = ompjit__format("%.*s/%s", (int)(slash - real), real,
+                             clang->own ? "clang"
+                                        : "../lib/clang/" CLANG_MAJOR);
     free(real);
-    char *probe = dir ? ompjit__format("%s/include", dir) : NULL;
-    bool there = probe && is_folder(probe);
-    free(probe);
-    if (there) {
-        clang->resource_dir = dir;
+    if (try_resource_dir(clang, dir) ||
+        (clang->own && try_resource_dir(
+                           clang, ompjit__strdup(OMPJIT_CONFIG_RESOURCES))))
         return OMPJIT_OK;
-    }
-    free(dir);
-    return ask_resource_dir(clang, time_limit, err);
+    if (!clang->own)
+        return ask_resource_dir(clang, time_limit, err);
+    return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+                        "the headers of %s are neither in the folder clang "
+                        "beside it nor in " OMPJIT_CONFIG_RESOURCES,
+                        clang->path);
 }
 
 /* "x86_64-pc-linux-gnu" to Debian's "x86_64-linux-gnu". malloc'd. */
@@ -191,7 +226,7 @@ ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
                                  ompjit__clang *out, ompjit_error *err)
 {
     ompjit__clang clang = {0};
-    ompjit_status status = find_path(wanted, &clang.path, err);
+    ompjit_status status = find_path(wanted, &clang, err);
     if (!status)
         status = find_resource_dir(&clang, time_limit, err);
     if (status) {
@@ -229,6 +264,8 @@ ompjit_status ompjit__clang_check(const ompjit__clang *clang,
     char *argv[] = {clang->path, "--version", NULL};
     ompjit__buf out = {0};
     ompjit__exit how;
+    if (clang->own)
+        return OMPJIT_OK;
     ompjit_status status = ompjit__run_tool(argv, time_limit, &out, &how, err);
     if (status)
         return status;

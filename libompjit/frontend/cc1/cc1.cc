@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * clang's front end, linked in: the same command lines, diagnostics and bitcode
+ * as `clang -cc1` of the same version. The process starts four times as fast, as
+ * there are no shared libraries to bind and no driver (clang's own is the model:
+ * tools/driver/cc1_main.cpp in LLVM's sources).
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <clang/Basic/Stack.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include "frontend/cc1/cc1.h"
+#include "llvm/start.h"
+
+/* Debian's clang is built with Polly as a part of it, which would add ten
+ * megabytes: its back end asks for it by this name, and gets nothing. */
+llvm::PassPluginLibraryInfo getPollyPluginInfo()
+{
+    return {LLVM_PLUGIN_API_VERSION, "", "", [](llvm::PassBuilder &) {}};
+}
+
+namespace {
+
+enum { SUCCESS, MISTAKE, CRASH = 70 }; /* exit codes of clang's */
+
+void fatal(void *, const char *reason, bool)
+{
+    fprintf(stderr, "fatal error: error in backend: %s\n", reason);
+    _exit(CRASH);
+}
+
+/* The parser recurs. A main thread's stack grows up to the limit. */
+void want_stack()
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= clang::DesiredStackSize)
+        return;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ||
+                             limit.rlim_max > clang::DesiredStackSize
+                         ? clang::DesiredStackSize
+                         : limit.rlim_max;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+/* Diagnostics of the command line wait for the settings that it has for
+ * diagnostics. */
+bool prepare(clang::CompilerInstance &compiler, int argc,
+             const char *const *argv)
+{
+    clang::DiagnosticOptions options;
+    clang::TextDiagnosticBuffer buffer;
+    clang::DiagnosticsEngine early(
+        llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options, &buffer,
+        false);
+    bool good = clang::CompilerInvocation::CreateFromArgs(
+        compiler.getInvocation(),
+        llvm::ArrayRef<const char *>(argv + 2, argv + argc), early, argv[0]);
+    compiler.createVirtualFileSystem();
+    compiler.createDiagnostics();
+    buffer.FlushDiagnostics(compiler.getDiagnostics());
+    return good && !compiler.getDiagnostics().hasErrorOccurred();
+}
+
+} // namespace
+
+/* Nothing is freed: the process ends. */
+extern "C" int ompjit__cc1(int argc, const char *const *argv)
+{
+    ompjit__llvm_construct();
+    clang::noteBottomOfStack();
+    want_stack();
+    llvm::install_fatal_error_handler(fatal);
+    auto *compiler = new clang::CompilerInstance;
+    auto *action = new clang::EmitBCAction;
+    bool good = prepare(*compiler, argc, argv) &&
+                compiler->ExecuteAction(*action);
+    fflush(nullptr);
+    _exit(good ? SUCCESS : MISTAKE);
+}
