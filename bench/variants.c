@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "backend/backend.h"
 #include "core/template.h"
 #include "launch/module.h"
 #include "bench.h"

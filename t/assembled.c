@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "backend/backend.h"
+#include "backend/nvptx/nvptx.h"
 
 int main(int argc, char **argv)
 {

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/nvptx/nvptx.h"
+#include "passes/gpu/gpu.h"
 #include "gpu_ir.h"
 
 struct result {

@@ -4,6 +4,7 @@
  */
 #include <elf.h>
 
+#include "backend/nvptx/nvptx.h"
 #include "gpu_ir.h"
 #include "ompjit_tune.h"
 

@@ -2,6 +2,8 @@
  *
  * The plain linker: what it links works, what it does not know it refuses.
  */
+#include "backend/codegen/emit.h"
+#include "backend/host/host.h"
 #include "loader/elf.h"
 #include "ir_text.h"
 #include "tap.h"

@@ -3,6 +3,9 @@
  * Which passes of LLVM's code generator run: a pass is left out by its name, and
  * one that LLVM has renamed would come back unnoticed.
  */
+#include "backend/codegen/emit.h"
+#include "backend/host/host.h"
+#include "backend/nvptx/nvptx.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -5,7 +5,6 @@
  */
 #include <unistd.h>
 
-#include "backend/backend.h"
 #include "door/door.h"
 #include "core/instruction_count.h"
 #include "ompjit_tune.h"

@@ -15,7 +15,6 @@
 
 #include "frontend/clang/clang.h"
 #include "front.h"
-#include "frontend/frontend.h"
 
 static ompjit_error err;
 static char folder[] = "/tmp/ompjit-front-XXXXXX";

@@ -6,6 +6,8 @@
 #ifndef OMPJIT_T_GPU_IR_H
 #define OMPJIT_T_GPU_IR_H
 
+#include "backend/codegen/emit.h"
+#include "backend/nvptx/nvptx.h"
 #include "ir_text.h"
 #include "tap.h"
 

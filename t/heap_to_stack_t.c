@@ -4,7 +4,7 @@
  * which must stay: those that outlive their function or of which two live at
  * once, and those that a stack has no room for.
  */
-#include "passes/passes.h"
+#include "passes/host/host.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -6,7 +6,8 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Analysis.h>
 
-#include "backend/backend.h"
+#include "backend/host/host.h"
+#include "llvm/llvm.h"
 #include "abi/host_layout.h"
 #include "device/host/team.h"
 #include "runtime-bc/host_abi.h"

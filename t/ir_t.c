@@ -9,9 +9,7 @@
 
 #include "core/bitcode.h"
 #include "frontend/clang/clang.h"
-#include "backend/backend.h"
 #include "front.h"
-#include "frontend/frontend.h"
 
 static ompjit_context *ctx;
 static ompjit_error err;

@@ -9,7 +9,7 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
 
 struct ir_text {
     ompjit__buf messages;

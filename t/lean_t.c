@@ -3,6 +3,8 @@
  * What the passes after a specialization make of a GPU's loops: that these end
  * by their next counter, but not where that could overflow.
  */
+#include "backend/nvptx/nvptx.h"
+#include "backend/variant_pipeline.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -7,7 +7,9 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
 
-#include "backend/backend.h"
+#include "backend/codegen/emit.h"
+#include "backend/nvptx/nvptx.h"
+#include "llvm/llvm.h"
 #include "tap.h"
 
 static const char good[] =

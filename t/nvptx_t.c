@@ -2,6 +2,7 @@
  * IR to PTX to cubin for every architecture by every assembler, and what is
  * read back against what the assemblers say.
  */
+#include "passes/gpu/gpu.h"
 #include "core/arch.h"
 #include "backend/nvptx/assemble.h"
 #include "backend/cuda/nvrtc.h"

@@ -9,7 +9,7 @@
 #include "launch/module.h"
 #include "core/arch.h"
 #include "backend/cuda/nvrtc.h"
-#include "backend/cuda/ptx_text.h"
+#include "backend/nvptx/ptx_text.h"
 #include "nvrtc_work.h"
 #include "table/rows.h"
 #include "table/llvm/table.h"

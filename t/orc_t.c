@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "backend/codegen/emit.h"
+#include "backend/host/host.h"
 #include "loader/jit.h"
 #include "ir_text.h"
 #include "tap.h"

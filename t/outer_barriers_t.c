@@ -2,7 +2,7 @@
  *
  * Which barriers of a kernel for the host order nothing and are dropped.
  */
-#include "passes/passes.h"
+#include "passes/host/host.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "backend/host/host.h"
 #include "direct.h"
 #include "core/instruction_count.h"
 #include "loader/jit.h"

@@ -2,7 +2,7 @@
  *
  * Which loops give way to other threads, since they wait for one.
  */
-#include "passes/passes.h"
+#include "passes/host/host.h"
 #include "ir_text.h"
 #include "tap.h"
 

@@ -46,7 +46,7 @@ is "$(awk 'function room(path) { sub("/[^/]*$", "", path); return path }
     !(room($2) in at) || room($1) == room($2) { next }
     $2 == "door/door.h" { next }
     wing[room($2)] != "both" && wing[room($1)] != wing[room($2)] { print; next }
-    at[room($2)] < at[room($1)] || room($1) == "backend" { next }
+    at[room($2)] < at[room($1)] { next }
     ($0 in but) { used[$0] = 1; next }
     { print }
     END { for (b in but) if (!(b in used)) print "not needed: " b }' \

@@ -6,7 +6,6 @@
  */
 #include "frontend/clang/clang.h"
 #include "front.h"
-#include "frontend/frontend.h"
 
 static ompjit_error err;
 

@@ -33,10 +33,15 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/host/host.h"
+#include "backend/nvptx/nvptx.h"
+#include "llvm/runtime_bitcode.h"
+#include "passes/gpu/gpu.h"
+#include "passes/host/host.h"
 #include "abi/host_layout.h"
 #include "core/instruction_count.h"
 #include "backend/cuda/cuda_image.h"
-#include "backend/cuda/ptx_text.h"
+#include "backend/nvptx/ptx_text.h"
 #include "core/template.h"
 #include "abi/check.h"
 #include "passes/passes.h"

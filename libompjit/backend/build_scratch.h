@@ -10,7 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <stdint.h>
 
-#include "backend/emit.h"
+#include "backend/codegen/emit.h"
 
 typedef struct ompjit__stock ompjit__stock;
 

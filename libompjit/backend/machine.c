@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
+#include "backend/host/host.h"
+#include "backend/nvptx/nvptx.h"
+#include "llvm/runtime_bitcode.h"
 
 static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
                           ompjit_error *err)

@@ -16,6 +16,8 @@
 
 #include "llvm/llvm.h"
 #include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
+#include "frontend/dialect/dialect.h"
 
 struct ompjit__early {
     LLVMContextRef context; /* both halves' */

@@ -9,7 +9,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "passes/passes.h"
+#include "llvm/llvm.h"
 
 /* An instruction's or a global's text, cut to one line of some length. */
 static void add_text(ompjit__buf *b, LLVMValueRef value)

@@ -65,4 +65,15 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
 ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
                                ompjit__buf *text, ompjit_error *err);
 
+/* Adds a finding about an instruction, with its place. llvm/ir_place.c */
+void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
+                        LLVMValueRef at, const char *format, ...)
+    OMPJIT__PRINTF(4, 5);
+
+/* The module flags that make openmp-opt treat the module as OpenMP device
+ * code: removes them, adds them again. llvm/module_flags.cc */
+void ompjit__drop_openmp_flags(LLVMModuleRef m);
+void ompjit__add_openmp_flags(LLVMModuleRef m);
+unsigned ompjit__instruction_count(LLVMModuleRef m);
+
 #endif

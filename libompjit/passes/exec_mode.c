@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 #include "passes/passes.h"
 
 enum { WARP = 32, MOST_THREADS = 1024 };

@@ -15,31 +15,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
-
-enum { GENERIC_SPACE = 0, GLOBAL_SPACE = 1 };
-
-/* What clang makes for each kernel, beside its environment. */
-static bool is_kernels_own(LLVMValueRef g)
-{
-    static const char suffix[] = "_dynamic_environment";
-    size_t n, length = sizeof suffix - 1;
-    const char *name = LLVMGetValueName2(g, &n);
-    return n > length && !strcmp(name + n - length, suffix);
-}
-
-static bool is_storage(LLVMValueRef g)
-{
-    size_t length;
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
-    return !LLVMIsDeclaration(g) && !LLVMIsGlobalConstant(g) &&
-           (space == GENERIC_SPACE || space == GLOBAL_SPACE) &&
-           strncmp(LLVMGetValueName2(g, &length), "llvm.", 5);
-}
-
-bool ompjit__is_shared_variable(LLVMValueRef g)
-{
-    return is_storage(g) && !is_kernels_own(g);
-}
+#include "frontend/describe/describe.h"
 
 /* Does the constant have the address of a shared variable in it, perhaps by way
  * of others? Where that takes too long to tell, it does. */
@@ -125,7 +101,7 @@ static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
     LLVMValueRef *list = calloc(all + 1, sizeof *list);
     *n = 0;
     for (g = LLVMGetFirstGlobal(m); list && g; g = LLVMGetNextGlobal(g))
-        if (host ? is_storage(g)
+        if (host ? ompjit__is_storage(g)
                  : ompjit__is_shared_variable(g) || refers_to_shared(g))
             list[(*n)++] = g;
     return list;

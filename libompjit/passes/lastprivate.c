@@ -12,7 +12,7 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 #include "passes/passes.h"
 
 /* A larger copy would take too much of a team's static shared memory; the

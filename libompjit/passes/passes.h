@@ -62,19 +62,9 @@ bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
  * passes/scan.c */
 void ompjit__share_scans(LLVMModuleRef m);
 
-/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
- * and stores. passes/gpu/local_atomics.cc */
-void ompjit__lower_local(LLVMModuleRef m);
-
 /* Puts the team-shared variables that need most alignment first.
  * passes/shared_layout.cc */
 void ompjit__order_shared(LLVMModuleRef m);
-
-/* The module flags that make openmp-opt treat the module as OpenMP device
- * code: removes them, adds them again. llvm/module_flags.cc */
-void ompjit__drop_openmp_flags(LLVMModuleRef m);
-void ompjit__add_openmp_flags(LLVMModuleRef m);
-unsigned ompjit__instruction_count(LLVMModuleRef m);
 
 /* Gives loops of default schedules the form that suits a GPU, or a CPU. Before
  * the runtime is linked, and of what clang has not optimized. chunk_is_default:
@@ -82,12 +72,8 @@ unsigned ompjit__instruction_count(LLVMModuleRef m);
 void ompjit__stride_loops(LLVMModuleRef m);
 void ompjit__block_loops(LLVMModuleRef m, bool chunk_is_default);
 
-/* Is it the comparison by which a thread knows its turn in the loop that clang
- * puts round a critical section, or the one that ends that loop?
- * passes/critical_turns.c */
-bool ompjit__is_turn(LLVMValueRef compare);
-bool ompjit__limits_turns(LLVMValueRef compare);
-/* Leaves out such loops, for the host. Before the runtime is linked. */
+/* Leaves out the loops that clang puts round critical sections, for the host.
+ * Before the runtime is linked. passes/critical_turns.c */
 void ompjit__drop_turns(LLVMModuleRef m);
 
 /* Hands scalars that parallel regions only read to them by value. After sroa,
@@ -129,11 +115,6 @@ bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec);
 /* Before openmp-opt: functions access any memory that they may access by their
  * attributes as memory of their arguments. passes/memory_effects.cc */
 void ompjit__widen_memory_effects(LLVMModuleRef m);
-
-/* After openmp-opt: loads and stores that it has made ones of a thread's stack
- * are generic again. Later passes may have them access other memory.
- * passes/gpu/address_spaces.c */
-void ompjit__forget_stack_accesses(LLVMModuleRef m);
 
 /* Makes the bounds on threads that kernels have for the assembler those of a
  * GPU, and those of generic kernels have room for the main thread's warp; and
@@ -214,51 +195,19 @@ ompjit_status ompjit__gather_constructors(LLVMModuleRef m,
                                           const ompjit__unit *unit,
                                           bool *found, ompjit_error *err);
 
-/* Is it storage that all images of a unit must have in common? */
-bool ompjit__is_shared_variable(LLVMValueRef g);
-
-/* Drops barriers at the beginning and end of kernels that order nothing. For
- * the host, when it is optimized. passes/host/outer_barriers.cc */
-void ompjit__drop_outer_barriers(LLVMModuleRef m);
-
-/* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
- * each other. For the host, behind all other passes.
- * passes/host/independent.cc */
-void ompjit__tell_independent(LLVMModuleRef m);
-
-/* Adds KERNEL.team, a form of the kernel that is called once for a team, where
- * all parallel regions are known: a kernel of a flat module, for the host, once
- * the runtime is linked. passes/host/team_form.cc */
-bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
-                           ompjit_mode mode);
-
-/* Are there such forms? Has them loop over their threads, or drops those in which
- * threads do not meet in the same places. When they are simplified, before
- * loops are vectorized. passes/host/team_loops.cc */
-bool ompjit__has_team_forms(LLVMModuleRef m);
-void ompjit__loop_teams(LLVMModuleRef m);
-/* Drops those in which threads wait for each other all the same, when nothing
- * changes any more. */
-void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
-
 /* Uses of these variables become uses of what the table `table`, made here, has
- * at their number. passes/gpu/import.cc */
+ * at their number. passes/import.cc */
 void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,
                               size_t n, const char *table);
 
 /* Forgets clang's list of static variables that must stay.
- * passes/gpu/import.cc */
+ * passes/import.cc */
 void ompjit__drop_used(LLVMModuleRef m);
 
 /* Has calls through pointers look for the device's function first, in units
  * that say that some are made so. After narrowing, before variables are shared
  * and the runtime is linked. passes/indirect_calls.c */
 void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
-
-/* Puts variables that are taken from the heap for other threads to see, and
- * freed in the same function, on the stack. For the host, before the runtime is
- * linked. passes/host/heap_to_stack.cc */
-void ompjit__heap_to_stack(LLVMModuleRef m);
 
 /* Keeps openmp-opt from taking more shared memory for a kernel's variables than
  * a team has. For NVPTX, before the runtime is linked.
@@ -268,18 +217,5 @@ ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err);
 /* Keeps openmp-opt from giving a variable of a recursive function one place for
  * all of its calls. For NVPTX, before openmp-opt. passes/recursive_locals.cc */
 void ompjit__keep_recursive_locals(LLVMModuleRef m);
-
-/* For the host device: loops that wait for another thread of the team give way
- * to it in each round. Of optimized code. passes/host/wait_loops.cc */
-void ompjit__yield_in_wait_loops(LLVMModuleRef m);
-
-/* Inserts the checker's calls into the module's code. After retargeting to the
- * host and sroa, before the runtime is linked. passes/host/instrument.c */
-ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
-
-/* Adds a finding about an instruction, with its place. llvm/ir_place.c */
-void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
-                        LLVMValueRef at, const char *format, ...)
-    OMPJIT__PRINTF(4, 5);
 
 #endif

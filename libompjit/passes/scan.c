@@ -24,7 +24,6 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "frontend/frontend.h"
 #include "passes/passes.h"
 
 /* Operands of __kmpc_parallel_60, and the parameters of a region's function

@@ -9,7 +9,7 @@
 #include <llvm-c/Target.h>
 #include <stdlib.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 #include "frontend/describe/reach.h"
 #include "passes/passes.h"
 

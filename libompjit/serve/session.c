@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/host/host.h"
+#include "llvm/runtime_bitcode.h"
 #include "backend/cuda/cuda_image.h"
 #include "frontend/frontend.h"
 #include "llvm/llvm.h"

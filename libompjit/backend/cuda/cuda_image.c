@@ -9,7 +9,7 @@
 #include "core/cuda_files.h"
 #include "backend/cuda/cuda_image.h"
 #include "backend/cuda/nvrtc.h"
-#include "backend/cuda/ptx_text.h"
+#include "backend/nvptx/ptx_text.h"
 #include "table/rows.h"
 
 /* --------------------------------------------------------------- compiling */

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/codegen/emit.h"
+#include "backend/nvptx/nvptx.h"
+#include "llvm/llvm.h"
+#include "llvm/runtime_bitcode.h"
+#include "passes/gpu/gpu.h"
 #include "backend/cuda/cuda_image.h"
 #include "abi/offload.h"
 #include "runtime-bc/assertion.h"

@@ -9,7 +9,8 @@
 
 #include <llvm-c/Core.h>
 
-#include "backend/backend.h"
+#include "backend/host/host.h"
+#include "llvm/llvm.h"
 
 /* opt_level is 0 to 3 as in -O0 to -O3. */
 static ompjit_status machine_of(const char *triple, const char *cpu,

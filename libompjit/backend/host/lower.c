@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/host/host.h"
+#include "llvm/llvm.h"
 #include "abi/host_layout.h"
 #include "passes/passes.h"
 

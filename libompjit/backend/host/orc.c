@@ -12,7 +12,7 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
 #include "backend/host/orc.h"
 
 struct ompjit__orc {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "backend/nvptx/assemble.h"
-#include "backend/backend.h"
+#include "backend/nvptx/nvptx.h"
 #include "core/cuda_files.h"
 
 /* What assemblers say of an architecture or a PTX version that came after

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/nvptx/nvptx.h"
 
 enum {
     ABI_CUDA_12 = 7,

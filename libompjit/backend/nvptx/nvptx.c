@@ -8,7 +8,10 @@
 
 #include <llvm-c/Core.h>
 
-#include "backend/backend.h"
+#include "backend/codegen/emit.h"
+#include "backend/nvptx/nvptx.h"
+#include "core/arch.h"
+#include "llvm/llvm.h"
 
 #define TRIPLE "nvptx64-nvidia-cuda"
 

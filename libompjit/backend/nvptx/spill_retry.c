@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "backend/nvptx/assemble.h"
-#include "backend/cuda/ptx_text.h"
+#include "backend/nvptx/ptx_text.h"
 #include "core/occupancy.h"
 
 /* Teams of the kernel on a multiprocessor as it is; 0: nobody knows. */

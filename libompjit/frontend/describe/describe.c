@@ -8,9 +8,8 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 #include "frontend/describe/reach.h"
-#include "passes/passes.h"
 #include "abi/offload.h"
 
 enum { CC_PTX_KERNEL = 71, MAP_TARGET_PARAM = 0x20, ENTRY_REQUIRES = 0x10 };

@@ -20,8 +20,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
-#include "passes/passes.h"
+#include "frontend/describe/describe.h"
 
 /* Which threads run a function. */
 enum place {
@@ -566,7 +565,7 @@ static bool is_only_width(LLVMValueRef v)
 static bool is_only_for_turns(LLVMValueRef number)
 {
     LLVMUseRef u = LLVMGetFirstUse(number);
-    while (u && ompjit__is_turn(LLVMGetUser(u)))
+    while (u && ompjit__turn_limit(LLVMGetUser(u)))
         u = LLVMGetNextUse(u);
     return !u;
 }

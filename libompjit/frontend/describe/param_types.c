@@ -10,7 +10,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 
 /* ------------------------------------------------------------------ types */
 

@@ -16,7 +16,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
 #include "frontend/describe/reach.h"
 
 /* A value from which the parameter's storage is reached by so many loads of

@@ -7,7 +7,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/dialect/dialect.h"
 #include "table/rows.h"
 
 /* ------------------------------------------------------- launch bounds */

@@ -18,7 +18,8 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "llvm/llvm.h"
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
+#include "frontend/dialect/dialect.h"
 #include "frontend/describe/reach.h"
 
 #define REGION "__omp_offloading_"

@@ -17,7 +17,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
 
-#include "frontend/frontend.h"
+#include "frontend/dialect/dialect.h"
 
 /* The calls of the runtime that name them, by operand; 0: has none. */
 static const struct {

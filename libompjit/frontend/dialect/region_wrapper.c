@@ -18,7 +18,8 @@
 
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
+#include "frontend/dialect/dialect.h"
 #include "frontend/describe/reach.h"
 
 enum { REGION = 5, WRAPPER = 6 };

@@ -17,9 +17,10 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-#include "frontend/frontend.h"
+#include "frontend/describe/describe.h"
+#include "frontend/dialect/dialect.h"
+#include "llvm/llvm.h"
 #include "frontend/describe/reach.h"
-#include "passes/passes.h"
 
 enum { LIST = 7 };
 

@@ -14,8 +14,9 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
 
-#include "frontend/frontend.h"
-#include "passes/passes.h"
+#include "frontend/describe/describe.h"
+#include "frontend/dialect/dialect.h"
+#include "llvm/llvm.h"
 #include "table/llvm/table.h"
 
 #define OLDEST 18

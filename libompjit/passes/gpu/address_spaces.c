@@ -10,7 +10,7 @@
  */
 #include <llvm-c/Core.h>
 
-#include "passes/passes.h"
+#include "passes/gpu/gpu.h"
 
 enum { STACK = 5 }; /* NVPTX's address space of a thread's own memory */
 

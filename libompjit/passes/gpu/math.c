@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "llvm/llvm.h"
+#include "passes/gpu/gpu.h"
 
 static const struct {
     const char *name, *intrinsic, *device;

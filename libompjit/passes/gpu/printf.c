@@ -8,7 +8,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "passes/gpu/gpu.h"
 
 /* More arguments the driver does not print. */
 enum { MOST_ARGUMENTS = 32 };

@@ -6,7 +6,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
-#include "backend/backend.h"
+#include "passes/gpu/gpu.h"
 
 enum { WIDE = 128 };
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "abi/check.h"
-#include "passes/passes.h"
+#include "passes/host/host.h"
 
 struct instrument {
     LLVMModuleRef m;

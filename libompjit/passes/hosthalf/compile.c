@@ -5,6 +5,9 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
+#include "backend/codegen/emit.h"
+#include "backend/host/host.h"
+#include "llvm/llvm.h"
 #include "passes/hosthalf/hosthalf.h"
 
 struct work {

@@ -10,8 +10,10 @@
 #ifndef OMPJIT_PASSES_HOSTHALF_H
 #define OMPJIT_PASSES_HOSTHALF_H
 
+#include <llvm-c/TargetMachine.h>
+
 #include "abi/served.h"
-#include "backend/backend.h"
+#include "core/core.h"
 #include "core/host_half.h"
 
 /* Rewrites a host half that was just parsed: served functions get their

@@ -10,7 +10,7 @@
 #include <llvm-c/Core.h>
 
 #include "ompjit_llvm.h"
-#include "passes/passes.h"
+#include "llvm/llvm.h"
 #include "table/llvm/table.h"
 #include "table/rows.h"
 

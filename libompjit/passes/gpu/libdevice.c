@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "passes/gpu/gpu.h"
 #include "core/cuda_files.h"
 
 char *ompjit__libdevice_path(void)

@@ -4,7 +4,8 @@
  */
 #include <llvm-c/Core.h>
 
-#include "backend/backend.h"
+#include "backend/codegen/emit.h"
+#include "llvm/llvm.h"
 
 static ompjit_status failure(LLVMModuleRef m, const char *cause,
                              ompjit_error *err)

@@ -6,7 +6,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Core.h>
 
-#include "backend/backend.h"
+#include "llvm/runtime_bitcode.h"
 #include "base/cpu.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))

@@ -14,7 +14,7 @@
 
 #include "passes/strength_reduction.h"
 extern "C" {
-#include "backend/emit.h"
+#include "backend/codegen/emit.h"
 }
 
 static bool is_reducible(llvm::Module &m, llvm::Triple::ArchType arch)

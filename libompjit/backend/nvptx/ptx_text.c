@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/ptx_text.h"
+#include "backend/nvptx/ptx_text.h"
 
 /* ---------------------------------------------------------------- reading */
 

@@ -8,7 +8,7 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 
-#include "frontend/frontend.h"
+#include "frontend/dialect/dialect.h"
 
 void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out)
 {

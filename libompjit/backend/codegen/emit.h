@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/base.h"
+
 /* Which of its passes run: all, or not those that take long and gain nothing for
  * a variant whose template was nothing but its kernel (codegen.cc). */
 typedef enum ompjit__passes {
@@ -29,5 +31,15 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,
                            void (*take)(void *to, const char *bytes,
                                         size_t size),
                            void *to);
+
+/* Module to object bytes, or to assembly text, by a code generator for such
+ * files; NULL: by one for it alone. backend/codegen/emit.c */
+ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                  ompjit__generator *g, ompjit__passes passes,
+                                  ompjit__buf *object, ompjit_error *err);
+ompjit_status ompjit__emit_assembly(LLVMModuleRef m, LLVMTargetMachineRef tm,
+                                    ompjit__generator *g,
+                                    ompjit__passes passes, ompjit__buf *text,
+                                    ompjit_error *err);
 
 #endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A unit's description: kernels, parameters, variables, and what the IR tells
+ * of them.
+ */
+#ifndef OMPJIT_DESCRIBE_H
+#define OMPJIT_DESCRIBE_H
+
+#include <llvm-c/Types.h>
+
+#include "core/core.h"
+
+/* Fills kernels and globals. `host` may be NULL. describe.c */
+ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
+                               ompjit__unit *unit, ompjit_error *err);
+/* Can a kernel of that mode (ompjit_mode) get other results from teams of
+ * several threads than from teams of one? observe.c */
+bool ompjit__observes_threads(LLVMValueRef kernel, uint8_t mode);
+/* Fills written and writes_loaded of a kernel that has its parameters; `r`:
+ * what it reaches. writes.c */
+struct ompjit__reached;
+void ompjit__find_writes(LLVMValueRef kernel, const struct ompjit__reached *r,
+                         ompjit__kernel_desc *k);
+
+/* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
+LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
+uint8_t ompjit__environment_mode(LLVMValueRef env); /* ompjit_mode */
+bool ompjit__is_kernel(LLVMValueRef fn);
+
+/* One offload entry of a host half, whichever layout it has. host_entries.c */
+typedef struct ompjit__entry {
+    LLVMValueRef address, name; /* globals, or NULL */
+    uint64_t size;
+    uint32_t flags;
+    uint64_t data;
+    bool old; /* 32 bytes, as clang 18 and 19 write them */
+} ompjit__entry;
+bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
+
+/* Do the host half's entries say that the program requires unified shared
+ * memory? host_entries.c */
+bool ompjit__requires_unified(LLVMModuleRef host);
+
+/* Is it a variable of the program's that code changes, in global memory? Not a
+ * team's, nor a thread's. variables.c */
+bool ompjit__is_storage(LLVMValueRef g);
+/* Is it storage that all images of a unit must have in common? variables.c */
+bool ompjit__is_shared_variable(LLVMValueRef g);
+
+/* Clang puts a loop round a critical section, in which each thread of a team
+ * has its turn. The comparison that ends the loop, of the one by which a thread
+ * knows its turn; NULL: `compare` is no such one. critical_turns.c */
+LLVMValueRef ompjit__turn_limit(LLVMValueRef compare);
+/* Is it the comparison that ends such a loop? */
+bool ompjit__limits_turns(LLVMValueRef compare);
+
+/* The map types and sizes that the host half passes when it launches the
+ * kernel: n of them, malloc'd, 0 where they are not constant. n is 0 where no
+ * launch is found. */
+typedef struct ompjit__host_args {
+    bool known;     /* a launch was found                          */
+    uint32_t teams; /* it asks for; 0: the device's choice, or not
+                       constant                                    */
+    uint32_t threads; /* that a team may have, likewise              */
+    unsigned n;
+    uint64_t *types, *sizes;
+    LLVMValueRef *passed; /* base pointers or literal values; NULL: not found */
+} ompjit__host_args;
+ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
+                                     ompjit__host_args *out,
+                                     ompjit_error *err);
+void ompjit__host_args_free(ompjit__host_args *args);
+/* Fills `kind` and `source_order` of the parameters of the kernel `fn`. passed:
+ * what the host half passes for each, or NULL. param_types.c */
+ompjit_status ompjit__param_types(LLVMValueRef fn, const LLVMValueRef *passed,
+                                  ompjit__kernel_desc *k, ompjit_error *err);
+/* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
+ * -1 if the store is not into `args`. */
+int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * IR of clang 18 to 22 to LLVM 22's dialect, checked.
+ */
+#ifndef OMPJIT_DIALECT_H
+#define OMPJIT_DIALECT_H
+
+#include <llvm-c/Types.h>
+
+#include "core/core.h"
+
+/* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
+ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
+                                     ompjit_error *err);
+/* Adds what is wrong with a device half's kernels: their environments, their
+ * parameters, how they start. kernel_check.c */
+void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
+/* The one call of a function that is a kernel's body under full debug
+ * information; NULL: it is none. kernel_check.c */
+LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
+/* Makes such bodies part of their kernels. debug_wrapper.cc */
+void ompjit__inline_debug_kernels(LLVMModuleRef m);
+/* Gives the regions of generic kernels wrappers where calls have none. Of LLVM
+ * 22's dialect. region_wrapper.c */
+ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);
+/* Does the kernel's main thread run what is in no parallel region?
+ * region_wrapper.c */
+bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
+/* Moves locals of such kernels that their regions refer to where every thread
+ * of the team sees them. Of LLVM 22's dialect. ABI errors. shared_locals.c */
+ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
+/* Corrects clang's mistakes in the functions of reductions. reduction.c */
+ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
+ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
+/* upgrade.c calls it for the function that starts a kernel. */
+ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
+                                   ompjit_error *err);
+
+/* What is particular to CUDA's kernels, once they are described: how many
+ * threads they are for, and that those which call the OpenMP runtime begin by
+ * preparing it. SOURCE error for parameters that no launch can pass.
+ * cuda_kernel.c */
+ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
+                                   ompjit_error *err);
+
+/* Adds an entry for a pointer of the host half, as `declare target link` has
+ * it. upgrade.c */
+void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
+/* What device code refers to of such a program's variables is the host's. True:
+ * that changed both halves. unified.cc */
+bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+
+/* As much of a host half as a device half reads, as bitcode. offload_info.c */
+void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out);
+
+/* ---------------------------------------------------- lambdas (lambda.c) */
+
+/* A target region in whose name clang has numbered lambdas. */
+typedef struct ompjit__lambda_region {
+    char *symbol, *pattern; /* its name, and that without numbers        */
+    char *places;           /* where the lambdas stand that it calls     */
+    char apart[40];         /* its name while kernels are being renamed ... */
+    bool taken;             /* ... and whether it has another by now     */
+} ompjit__lambda_region;
+typedef struct ompjit__lambda_regions {
+    ompjit__lambda_region *v;
+    size_t n;
+    unsigned numbers; /* all are below this */
+    bool failed;      /* no memory          */
+} ompjit__lambda_regions;
+
+/* Those of a half, which has line information. */
+void ompjit__lambda_regions_find(LLVMModuleRef m, ompjit__lambda_regions *out);
+void ompjit__lambda_regions_free(ompjit__lambda_regions *all);
+/* Has the device half, bitcode, the same regions by the same names? */
+bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
+                                  const ompjit__buf *device);
+/* As ompjit__offload_info, with all numbers that lambdas can have. False: those
+ * are too many. */
+bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
+                         ompjit__buf *out);
+/* Names a device half's kernels as the host half does, where it was compiled
+ * with that. SOURCE error where it is not clear which are the same. */
+ompjit_status ompjit__lambda_regions_rename(LLVMModuleRef m,
+                                            const ompjit__lambda_regions *host,
+                                            ompjit_error *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Passes for an NVIDIA GPU over the whole module; loop_passes.h has those that
+ * LLVM's pass managers run.
+ */
+#ifndef OMPJIT_PASSES_GPU_H
+#define OMPJIT_PASSES_GPU_H
+
+#include <llvm-c/Types.h>
+
+#include "base/base.h"
+
+/* Before the runtime is linked: what the driver's vprintf prints unlike C, and
+ * calls that ask for the number of characters, become calls of the runtime's.
+ * passes/gpu/printf.c */
+void ompjit__prepare_printf(LLVMModuleRef m);
+/* Before the runtime is linked: LLVM's intrinsics of two results become calls
+ * of the runtime's functions. passes/gpu/math.c */
+void ompjit__prepare_math(LLVMModuleRef m);
+/* Before the runtime is linked: conversions of 128-bit integers to and from
+ * floating numbers become calls of the runtime's functions.
+ * passes/gpu/wide.c */
+void ompjit__prepare_wide(LLVMModuleRef m);
+/* Math functions that PTX lacks, by libdevice: names of the C library and
+ * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
+ * used. LINK error that names them where there is no libdevice.
+ * passes/gpu/math.c */
+ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
+                                ompjit_error *err);
+/* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.
+ * malloc'd path. */
+char *ompjit__libdevice_path(void);
+
+/* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
+ * and stores. passes/gpu/local_atomics.cc */
+void ompjit__lower_local(LLVMModuleRef m);
+
+/* After openmp-opt: loads and stores that it has made ones of a thread's stack
+ * are generic again. Later passes may have them access other memory.
+ * passes/gpu/address_spaces.c */
+void ompjit__forget_stack_accesses(LLVMModuleRef m);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Passes for a CPU over the whole module; loop_passes.h has those that LLVM's
+ * pass managers run.
+ */
+#ifndef OMPJIT_PASSES_HOST_H
+#define OMPJIT_PASSES_HOST_H
+
+#include <llvm-c/Types.h>
+
+#include "core/core.h"
+
+/* Drops barriers at the beginning and end of kernels that order nothing. For
+ * the host, when it is optimized. passes/host/outer_barriers.cc */
+void ompjit__drop_outer_barriers(LLVMModuleRef m);
+
+/* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
+ * each other. For the host, behind all other passes.
+ * passes/host/independent.cc */
+void ompjit__tell_independent(LLVMModuleRef m);
+
+/* Adds KERNEL.team, a form of the kernel that is called once for a team, where
+ * all parallel regions are known: a kernel of a flat module, for the host, once
+ * the runtime is linked. passes/host/team_form.cc */
+bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
+                           ompjit_mode mode);
+
+/* Are there such forms? Has them loop over their threads, or drops those in which
+ * threads do not meet in the same places. When they are simplified, before
+ * loops are vectorized. passes/host/team_loops.cc */
+bool ompjit__has_team_forms(LLVMModuleRef m);
+void ompjit__loop_teams(LLVMModuleRef m);
+/* Drops those in which threads wait for each other all the same, when nothing
+ * changes any more. */
+void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
+
+/* Puts variables that are taken from the heap for other threads to see, and
+ * freed in the same function, on the stack. For the host, before the runtime is
+ * linked. passes/host/heap_to_stack.cc */
+void ompjit__heap_to_stack(LLVMModuleRef m);
+
+/* For the host device: loops that wait for another thread of the team give way
+ * to it in each round. Of optimized code. passes/host/wait_loops.cc */
+void ompjit__yield_in_wait_loops(LLVMModuleRef m);
+
+/* Inserts the checker's calls into the module's code. After retargeting to the
+ * host and sroa, before the runtime is linked. passes/host/instrument.c */
+ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
+
+#endif
