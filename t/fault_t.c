@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/stack.h"
-#include "device/host/fault.h"
+#include "device/engine/fault.h"
 #include "ompjit.h"
 #include "tap.h"
 

@@ -9,7 +9,7 @@
 #include "backend/host/host.h"
 #include "llvm/llvm.h"
 #include "abi/host_layout.h"
-#include "device/host/team.h"
+#include "device/engine/team.h"
 #include "runtime-bc/host_abi.h"
 #include "tap.h"
 

@@ -8,7 +8,7 @@
 
 #include "tap.h"
 #include "fake.h"
-#include "device/host/libomp.h"
+#include "device/engine/libomp.h"
 #include "omptarget/entry_points.h"
 
 static char log_text[4096];
@@ -304,7 +304,7 @@ static void requirements(void)
        "none for a program that requires what they have not");
     ctx->devices[0]->reads_host = ctx->devices[1]->reads_host = true;
     ok(ompjit__s_get_num_devices(ctx) == 2, "two that have it");
-    ctx->tgt->requires = 0;
+    ctx->requires = 0;
     ok(!ompjit__shares_memory(ctx->devices[0]),
        "a device that reads the host's memory has its own all the same");
     ctx->devices[0]->shares_chip = true;
@@ -329,7 +329,7 @@ static void variables(void)
                                    module_a, "link", NULL) &&
            !ompjit__tgt_add_global(ctx, NULL, 16, OMPJIT__ENTRY_REQUIRES,
                                    module_a, "", NULL), "added");
-    ok(ctx->tgt->requires == 16, "requires is noted");
+    ok(ctx->requires == 16, "requires is noted");
     ok(!symbols_asked, "no device is touched yet");
     ok(ompjit__s_get_mapped_ptr(ctx, v, 1) == globals[1] &&
            symbols_asked == 2, "first use makes both present");

@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include "device/host/width.h"
+#include "device/engine/width.h"
 #include "t/tap.h"
 
 enum { ONE = OMPJIT__WIDTH_ONE, TEAMS = OMPJIT__WIDTH_TEAMS,

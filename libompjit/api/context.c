@@ -12,7 +12,7 @@
 #include "base/structs.h"
 #include "context/profile.h"
 #include "cache/cache.h"
-#include "device/host/fault.h"
+#include "device/engine/fault.h"
 #include "door/door.h"
 #include "device/check/check.h"
 #include "device/device.h"
@@ -22,15 +22,6 @@
 
 /* What LLVM has for a stage, where the application does not say. */
 enum { LLVM_SECONDS = 600 };
-
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-
-const char *ompjit_version(void)
-{
-    return STRING(OMPJIT_VERSION_MAJOR) "." STRING(
-        OMPJIT_VERSION_MINOR) "." STRING(OMPJIT_VERSION_PATCH);
-}
 
 /* ------------------------------------------------------------- settings */
 
@@ -280,6 +271,7 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     pthread_mutex_init(&ctx->lock, NULL);
+    ctx->device_registry = &ompjit__device_registry_all;
     ompjit__door_hold();
     ompjit_status status = set_options(ctx, o, err);
     if (!status)

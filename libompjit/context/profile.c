@@ -3,7 +3,6 @@
  * Spans of time, summed up by name and kept one by one: as a table, and as a
  * file for Chrome's tracing page and Perfetto.
  */
-#include "base/structs.h"
 #include "context/profile.h"
 
 #include <stdio.h>
@@ -291,36 +290,14 @@ static void print_trace(const struct ompjit__profile *p, ompjit__buf *text)
     ompjit__buf_printf(text, "\n]}\n");
 }
 
-ompjit_status ompjit_context_profile(ompjit_context *ctx,
-                                     ompjit_profile_format format, char **text,
-                                     size_t *size, ompjit_error *err)
+bool ompjit__profile_text(ompjit_context *ctx, ompjit_profile_format format,
+                          ompjit__buf *out)
 {
-    if (!ctx || !text)
-        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                            "ompjit_context_profile: an argument is NULL");
-    ompjit_status status =
-        ompjit__enum_check("ompjit_context_profile", "format", (int)format,
-                           OMPJIT_PROFILE_TRACE, err);
-    if (status)
-        return status;
-    if (!ctx->spans)
-        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
-                            "the context is not profiled: its option `profile` "
-                            "or OMPJIT_PROFILE asks for that");
-    ompjit__buf out = {0};
-    ompjit__devices_settle_times(ctx);
     pthread_mutex_lock(&ctx->spans->lock);
     if (format == OMPJIT_PROFILE_TABLE)
-        print_table(ctx->spans, &out);
+        print_table(ctx->spans, out);
     else
-        print_trace(ctx->spans, &out);
+        print_trace(ctx->spans, out);
     pthread_mutex_unlock(&ctx->spans->lock);
-    if (out.failed) {
-        ompjit__buf_free(&out);
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    }
-    *text = out.data;
-    if (size)
-        *size = out.size;
-    return OMPJIT_OK;
+    return !out->failed;
 }

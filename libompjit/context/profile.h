@@ -47,8 +47,9 @@ typedef struct ompjit__device_span {
 void ompjit__span_of_device(ompjit_context *ctx,
                             const ompjit__device_span *span);
 
-/* Devices that know more than they have told tell it. device/device.c */
-void ompjit__devices_settle_times(ompjit_context *ctx);
+/* Appends the profile of a context that has one; false: no memory. */
+bool ompjit__profile_text(ompjit_context *ctx, ompjit_profile_format format,
+                          ompjit__buf *out);
 
 /* The time, to be handed to span_end by the same thread; 0: nobody looks. */
 static inline uint64_t ompjit__span_begin(ompjit_context *ctx,

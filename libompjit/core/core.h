@@ -305,6 +305,7 @@ struct ompjit_context {
     ompjit_log_fn *log;
     void *log_data;
 
+    const struct ompjit__device_registry *device_registry; /* kinds there are */
     ompjit_device **devices;   /* set once, under lock                     */
     unsigned ndevices;
     atomic_bool hands_out_functions; /* of host halves: others than main */
@@ -314,6 +315,7 @@ struct ompjit_context {
     struct ompjit__cache *cache; /* NULL: off                              */
     ompjit__compiler compiler;
     struct ompjit__tgt *tgt;    /* state of the served programs            */
+    _Atomic uint64_t requires;  /* by them: enum ompjit__requires_flag     */
     struct ompjit__background *background; /* launch/background.c         */
 
     _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];

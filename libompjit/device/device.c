@@ -14,10 +14,22 @@
 
 const char *const ompjit__copy_names[] = {"to the device", "from the device",
                                           "on the device"};
-#include "launch/request.h"
-#include "mapping/mapping.h"
 
 /* -------------------------------------------------------------- the list */
+
+/* False, and nothing is left of them, where there is no memory. */
+static bool make_parts(ompjit_device *dev)
+{
+    const ompjit__device_registry *all = dev->ctx->device_registry;
+    for (size_t i = 0; i < all->nparts; i++) {
+        if (!all->parts[i].make || all->parts[i].make(dev))
+            continue;
+        while (i--)
+            all->parts[i].free(dev);
+        return false;
+    }
+    return true;
+}
 
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
@@ -39,8 +51,7 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->number = ctx->ndevices;
     dev->ordinal = ordinal;
     dev->limits.kind = kind;
-    dev->present = ompjit__present_new();
-    if (!dev->present) {
+    if (!make_parts(dev)) {
         free(dev);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
@@ -57,8 +68,8 @@ void ompjit__devices_free(ompjit_context *ctx)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
         ompjit_device *dev = ctx->devices[i];
-        ompjit__present_free(dev, dev->present);
-        ompjit__environments_free(dev);
+        for (size_t j = 0; j < ctx->device_registry->nparts; j++)
+            ctx->device_registry->parts[j].free(dev);
         dev->ops->close(dev);
         ompjit__allocations_free(dev);
         pthread_mutex_destroy(&dev->lock);
@@ -82,21 +93,31 @@ static int parse_ordinal(const char *digits)
     return p == digits || *p || n > INT_MAX ? -1 : (int)n;
 }
 
+/* All devices of the first kind that has any. */
+static ompjit_status find_any(ompjit_context *ctx, ompjit_error *err)
+{
+    const ompjit__device_registry *all = ctx->device_registry;
+    ompjit_status status = OMPJIT_OK;
+    for (size_t i = 0; i < all->nkinds && !status && !ctx->ndevices; i++)
+        status = all->kinds[i].find(ctx, -1, false, err);
+    return status;
+}
+
 static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
 {
+    const ompjit__device_registry *all = ctx->device_registry;
     const char *option = ctx->devices_option;
-    if (!option || !strcmp(option, "auto")) {
-        ompjit_status status = ompjit__cuda_devices(ctx, -1, false, err);
-        if (status || ctx->ndevices)
-            return status;
-        return ompjit__host_devices(ctx, err);
+    if (!option || !strcmp(option, "auto"))
+        return find_any(ctx, err);
+    for (size_t i = 0; i < all->nkinds; i++) {
+        const ompjit__device_kind *kind = &all->kinds[i];
+        size_t n = strlen(kind->name);
+        if (!strcmp(option, kind->name))
+            return kind->find(ctx, -1, true, err);
+        if (kind->numbered && !strncmp(option, kind->name, n) &&
+            option[n] == ':' && parse_ordinal(option + n + 1) >= 0)
+            return kind->find(ctx, parse_ordinal(option + n + 1), true, err);
     }
-    if (!strcmp(option, "host"))
-        return ompjit__host_devices(ctx, err);
-    if (!strcmp(option, "cuda"))
-        return ompjit__cuda_devices(ctx, -1, true, err);
-    if (!strncmp(option, "cuda:", 5) && parse_ordinal(option + 5) >= 0)
-        return ompjit__cuda_devices(ctx, parse_ordinal(option + 5), true, err);
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                         "devices \"%s\": not \"auto\", \"host\", \"cuda\" or "
                         "\"cuda:N\" with the number of a GPU",
@@ -191,6 +212,31 @@ ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
     }
     pthread_mutex_unlock(&dev->open_lock);
     return status;
+}
+
+/* -------------------------------------------------- memory of the host's */
+
+static bool requires_unified(const ompjit_device *dev)
+{
+    return dev->ctx && atomic_load_explicit(&dev->ctx->requires,
+                                            memory_order_relaxed) &
+                           OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
+}
+
+bool ompjit__shares_memory(const ompjit_device *dev)
+{
+    return dev->shares_memory ||
+           (dev->reads_host && (dev->shares_chip || requires_unified(dev)));
+}
+
+bool ompjit__is_unified(const ompjit_device *dev)
+{
+    return requires_unified(dev) && ompjit__shares_memory(dev);
+}
+
+bool ompjit__host_usable(const ompjit_device *dev)
+{
+    return dev->borrows || ompjit__shares_memory(dev);
 }
 
 ompjit__device_environment ompjit__environment_of(const ompjit_device *dev)

@@ -277,10 +277,36 @@ struct ompjit_device {
         environments[OMPJIT__ENVIRONMENTS]; /* launch/launch_environment.c */
 };
 
-/* Adds devices of one kind to the context's list, `ordinal` -1 for all there
- * are. `host` adds one; cuda adds none, without error, where there is no
- * driver or no GPU and `required` is false. Called under ctx->lock. */
-ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err);
+/* A kind of device, as the option `devices` names it. */
+typedef struct ompjit__device_kind {
+    const char *name; /* "cuda"                       */
+    bool numbered;    /* "cuda:N" is the N-th of them */
+    /* Adds devices of the kind to the context's list, `ordinal` -1 for all
+     * there are; none, without error, where there is none and `required` is
+     * false. Called under ctx->lock. */
+    ompjit_status (*find)(ompjit_context *ctx, int ordinal, bool required,
+                          ompjit_error *err);
+} ompjit__device_kind;
+
+/* A room's own state in each device. */
+typedef struct ompjit__device_part {
+    bool (*make)(ompjit_device *dev); /* false: no memory; NULL: on first use */
+    void (*free)(ompjit_device *dev); /* accepts what make has not made       */
+} ompjit__device_part;
+
+/* All kinds there are, in the order in which "auto" looks for them, and the
+ * rooms that keep state in devices. api/device_kinds.c */
+typedef struct ompjit__device_registry {
+    const ompjit__device_kind *kinds;
+    size_t nkinds;
+    const ompjit__device_part *parts;
+    size_t nparts;
+} ompjit__device_registry;
+extern const ompjit__device_registry ompjit__device_registry_all;
+
+/* device/host/host.c, device/cuda/find.c */
+ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
+                                   bool required, ompjit_error *err);
 ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err);
 /* Appends to ctx->devices; takes nothing on failure. device/device.c */
@@ -312,5 +338,16 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
 /* Closes and frees every device; whatever else hangs from one is gone before.
  * device/device.c */
 void ompjit__devices_free(ompjit_context *ctx);
+
+/* Is mapped data the original? So the user chose, or the program requires
+ * unified shared memory and the device can have it. */
+bool ompjit__shares_memory(const ompjit_device *dev);
+/* Does the program require it, and has the device it? */
+bool ompjit__is_unified(const ompjit_device *dev);
+/* May the device's code use pointers to host memory? */
+bool ompjit__host_usable(const ompjit_device *dev);
+
+/* Devices that know more of times than they have told the profile tell it. */
+void ompjit__devices_settle_times(ompjit_context *ctx);
 
 #endif

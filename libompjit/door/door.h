@@ -66,7 +66,7 @@ typedef struct ompjit__orc ompjit__orc;
 typedef void *ompjit__orc_find(void *data, const char *name);
 
 /* The services that the compiler wing has of the process it is loaded into:
- * device/host/fault.h. */
+ * device/engine/fault.h. */
 typedef struct ompjit__services {
     bool (*fault_guard)(void (*f)(void *arg), void *arg, char *text,
                         size_t size);

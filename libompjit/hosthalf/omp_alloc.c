@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "device/host/libomp.h"
+#include "device/engine/libomp.h"
 #include "hosthalf/program_code.h"
 
 struct trait {

@@ -13,8 +13,8 @@
 
 #include "launch/module.h"
 #include "omptarget/offload.h"
-#include "device/host/fault.h"
-#include "device/host/libomp.h"
+#include "device/engine/fault.h"
+#include "device/engine/libomp.h"
 #include "hosthalf/program_code.h"
 
 /* Outlives the host half where a thread still has destructors to run: those

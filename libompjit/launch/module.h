@@ -59,7 +59,7 @@ void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* Notes the modes of kernels that an image for a GPU tells (image->modes): they
  * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS:
- * kernel.c */
+ * variant_policy.c */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes);
 
@@ -68,12 +68,25 @@ void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
  * NULL. kernel.c */
 char *ompjit__kernel_title(const ompjit_kernel *kernel);
 
-/* NULL and an INVALID error where the kernel has no such one: kernel.c */
+/* The bytes of the value that a launch gives: the source's where it is known.
+ * arguments.c */
+uint32_t ompjit__value_size(const ompjit__param *p);
+/* A bound on threads or teams as the unit has it; 0: none. */
+static inline uint32_t ompjit__bound(int32_t n)
+{
+    return n > 0 ? (uint32_t)n : 0;
+}
+/* The number of the parameter that the argument names; `i` where it names none.
+ * ARGUMENT error where there is none of that name. arguments.c */
+ompjit_status ompjit__find_param(const ompjit__kernel_desc *k,
+                                 const ompjit_arg *arg, unsigned i,
+                                 unsigned *at, ompjit_error *err);
+/* NULL and an INVALID error where the kernel has no such one: arguments.c */
 const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
                                              unsigned i, ompjit_error *err);
 
 /* INVALID where there is no kernel or no device, or where the device is another
- * context's. `who` is the function of the API. kernel.c */
+ * context's. `who` is the function of the API. launch_options.c */
 ompjit_status ompjit__kernel_on(const char *who, const ompjit_kernel *kernel,
                                 const ompjit_device *dev, ompjit_error *err);
 /* The same, and where there are arguments without an array of them. */
@@ -88,7 +101,7 @@ typedef struct ompjit__facts {
     ompjit__contents contents[16];
 } ompjit__facts;
 
-/* The request and the values, by parameter, of a launch by the API: kernel.c */
+/* The request of a launch by the API: launch_options.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *request,
@@ -98,8 +111,9 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    const ompjit_launch *launch,
                                    ompjit__request *request,
                                    ompjit_error *err);
-/* values[i]: the bytes of parameter i in the low end. Adds to the request what
- * the arguments say beside; it points into *facts, which must live as long. */
+/* The values: values[i] is the bytes of parameter i in the low end. Adds to the
+ * request what the arguments say beside; it points into *facts, which must live
+ * as long. arguments.c */
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit__request *request,

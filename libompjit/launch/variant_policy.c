@@ -254,3 +254,13 @@ ompjit_status ompjit__choose_variant(const ompjit__call *call,
     ompjit__generic_key(call, g, &key);
     return ompjit__variant_get(call->mod, &key, 0, out, err);
 }
+
+void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
+                        const ompjit__buf *modes)
+{
+    for (unsigned i = 0; i < modes->size; i++)
+        if ((kernel == OMPJIT__ALL_KERNELS || kernel == i) &&
+            modes->data[i] == OMPJIT_MODE_GENERIC_SPMD)
+            atomic_store_explicit(&mod->kernels[i].made_spmd, true,
+                                  memory_order_relaxed);
+}

@@ -8,7 +8,6 @@
  * entries are marked where the host half shows it (share.c).
  */
 #include "mapping/construct.h"
-#include "omptarget/program.h"
 
 void ompjit__construct_borrow(ompjit__construct *c,
                               const ompjit__kernel_desc *kernel)

@@ -18,7 +18,6 @@
 
 #include "device/check/check.h"
 #include "mapping/construct.h"
-#include "omptarget/program.h"
 
 /* ----------------------------------------------------------------- errors */
 

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "device/host/libomp.h"
+#include "device/engine/libomp.h"
 #include "omptarget/entry_points.h"
 
 enum { TARGET_HOST = 100, TARGET_SHARED, TARGET_DEVICE };

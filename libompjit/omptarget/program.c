@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "device/check/check.h"
-#include "device/host/libomp.h"
+#include "device/engine/libomp.h"
 #include "omptarget/program.h"
 
 /* ---------------------------------------------------------------- kernels
@@ -147,7 +147,7 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
 {
     struct ompjit__tgt *tgt = ctx->tgt;
     if (flags & OMPJIT__ENTRY_REQUIRES) {
-        atomic_fetch_or(&tgt->requires, size);
+        atomic_fetch_or(&tgt->ctx->requires, size);
         if (size & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
             ompjit__check_unify(ctx);
         return OMPJIT_OK;
@@ -166,27 +166,8 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
 
 static bool requires_unified(const struct ompjit__tgt *tgt)
 {
-    return atomic_load_explicit(&tgt->requires, memory_order_relaxed) &
+    return atomic_load_explicit(&tgt->ctx->requires, memory_order_relaxed) &
            OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
-}
-
-bool ompjit__shares_memory(const ompjit_device *dev)
-{
-    const struct ompjit__tgt *tgt = dev->ctx ? dev->ctx->tgt : NULL;
-    return dev->shares_memory ||
-           (dev->reads_host &&
-            (dev->shares_chip || (tgt && requires_unified(tgt))));
-}
-
-bool ompjit__is_unified(const ompjit_device *dev)
-{
-    return dev->ctx && dev->ctx->tgt && requires_unified(dev->ctx->tgt) &&
-           ompjit__shares_memory(dev);
-}
-
-bool ompjit__host_usable(const ompjit_device *dev)
-{
-    return dev->borrows || ompjit__shares_memory(dev);
 }
 
 /* A link variable is a pointer on the device. Where the device can read host

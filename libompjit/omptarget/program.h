@@ -24,7 +24,7 @@ typedef struct ompjit__depend {
     uint64_t flags;
 } ompjit__depend;
 
-/* What is asked of libomp, beyond what device/host/libomp.h has. Any may be
+/* What is asked of libomp, beyond what device/engine/libomp.h has. Any may be
  * missing. */
 typedef struct ompjit__tgt_omp {
     int (*default_device)(void);
@@ -53,7 +53,6 @@ struct ompjit__tgt {
     ompjit__global *globals;       /* only ever grows                     */
     size_t globals_capacity;
     _Atomic size_t nglobals;
-    _Atomic uint64_t requires;     /* enum ompjit__requires_flag          */
     _Atomic bool unmet_told;       /* that no device meets them           */
     _Atomic bool omp_known;
     ompjit__tgt_omp omp;           /* after ompjit__tgt_get_omp           */
@@ -82,14 +81,6 @@ ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
 
 /* Frees the list, not the memory. omp_alloc_device.c */
 void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
-
-/* Whether mapped data is the original: so the user chose, or the program
- * requires unified shared memory and the device can have it. */
-bool ompjit__shares_memory(const ompjit_device *dev);
-/* Whether the program requires it, and the device has it. */
-bool ompjit__is_unified(const ompjit_device *dev);
-/* Whether the device's code may use pointers to host memory. */
-bool ompjit__host_usable(const ompjit_device *dev);
 
 /* Log, keep, call the hook, end the process if that is asked for. Not under any
  * lock. */

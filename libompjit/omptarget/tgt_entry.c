@@ -335,7 +335,7 @@ void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
 {
-    atomic_fetch_or(&ctx->tgt->requires, (uint64_t)flags);
+    atomic_fetch_or(&ctx->requires, (uint64_t)flags);
     if (flags & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
         ompjit__check_unify(ctx);
 }

@@ -121,7 +121,7 @@ static void forbid_tail_calls(LLVMValueRef f)
 }
 
 /* Frames larger than a page are touched page by page, so that a stack that
- * ends is met at its end (device/host/fault.c), and not passed by. No function
+ * ends is met at its end (device/engine/fault.c), and not passed by. No function
  * is jumped to in place of a call: where memset faults, the place that it
  * returns to tells whose fault it is. LLVM decides before it spills whether a
  * frame can be aligned, and spilled vectors lie across cache lines otherwise,

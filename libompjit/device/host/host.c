@@ -17,14 +17,14 @@
 #include "context/profile.h"
 #include "device/check/check.h"
 #include "device/device.h"
-#include "device/host/fault.h"
+#include "device/engine/fault.h"
 #include "device/host/blocks.h"
-#include "device/host/libc.h"
-#include "device/host/time_limit.h"
-#include "device/host/lock.h"
-#include "device/host/team.h"
-#include "device/host/width.h"
-#include "device/host/libomp.h"
+#include "device/engine/libc.h"
+#include "device/engine/time_limit.h"
+#include "device/engine/lock.h"
+#include "device/engine/team.h"
+#include "device/engine/width.h"
+#include "device/engine/libomp.h"
 #include "abi/offload.h"
 #include "runtime-bc/host_abi.h"
 
@@ -927,7 +927,8 @@ static const ompjit__device_ops host_ops = {
     .queue_destroy = host_queue_destroy,
 };
 
-ompjit_status ompjit__host_devices(ompjit_context *ctx, ompjit_error *err)
+ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
+                                   bool required, ompjit_error *err)
 {
     ompjit_device *dev;
     ompjit_status status = ompjit__device_add(ctx, &host_ops,

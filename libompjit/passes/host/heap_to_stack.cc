@@ -25,7 +25,7 @@ extern "C" void ompjit__heap_to_stack(LLVMModuleRef m);
 
 namespace {
 
-/* A thread's stack has 4 MB (device/host/team.c), of which one function takes
+/* A thread's stack has 4 MB (device/engine/team.c), of which one function takes
  * no more than this; the time of a larger variable is that of its use. */
 enum : uint64_t { FRAME_BYTES = 64 << 10, ALIGNMENT = 16 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "device/host/fiber.h"
+#include "device/engine/fiber.h"
 
 /* What a call leaves as it is, in 160 bytes of the stack. */
 #define KEEP                                                                   \

@@ -15,7 +15,7 @@
  */
 #include <time.h>
 
-#include "device/host/width.h"
+#include "device/engine/width.h"
 
 /* libomp's threads spin for 200 ms where nothing else is said. A program that
  * says otherwise, or that keeps them awake itself, changes what launches of

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "device/host/fault.h"
-#include "device/host/thread.h"
+#include "device/engine/fault.h"
+#include "device/engine/thread.h"
 
 typedef struct ompjit__host_team team;
 

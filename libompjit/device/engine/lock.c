@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "device/host/lock.h"
-#include "device/host/thread.h"
+#include "device/engine/lock.h"
+#include "device/engine/thread.h"
 #include "runtime-bc/host_abi.h"
 
 enum {

@@ -6,7 +6,7 @@
 #ifndef OMPJIT_HOST_LIMIT_H
 #define OMPJIT_HOST_LIMIT_H
 
-#include "device/host/stop.h"
+#include "device/engine/stop.h"
 #include "ompjit.h"
 
 typedef struct ompjit__host_limits ompjit__host_limits;

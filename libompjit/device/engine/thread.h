@@ -18,8 +18,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "device/host/fiber.h"
-#include "device/host/team.h"
+#include "device/engine/fiber.h"
+#include "device/engine/team.h"
 #include "runtime-bc/host_abi.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "device/host/time_limit.h"
+#include "device/engine/time_limit.h"
 
 struct ompjit__host_limits {
     pthread_mutex_t lock;

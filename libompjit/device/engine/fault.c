@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/stack.h"
-#include "device/host/fault.h"
-#include "device/host/thread.h"
+#include "device/engine/fault.h"
+#include "device/engine/thread.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
                               SIGABRT};

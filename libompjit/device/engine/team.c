@@ -17,9 +17,9 @@
 
 #include "abi/host_layout.h"
 #include "base/stack.h"
-#include "device/host/fault.h"
-#include "device/host/thread.h"
-#include "device/host/libomp.h"
+#include "device/engine/fault.h"
+#include "device/engine/thread.h"
+#include "device/engine/libomp.h"
 
 _Static_assert(offsetof(ompjit_host_thread, shared) ==
                        OMPJIT__HOST_SHARED_OFFSET &&

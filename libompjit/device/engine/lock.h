@@ -8,7 +8,7 @@
 #ifndef OMPJIT_HOST_LOCK_H
 #define OMPJIT_HOST_LOCK_H
 
-#include "device/host/stop.h"
+#include "device/engine/stop.h"
 
 /* The launch's mark; never 0. */
 uint32_t ompjit__lock_mark(ompjit__host_watch *w);

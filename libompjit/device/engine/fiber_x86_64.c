@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "device/host/fiber.h"
+#include "device/engine/fiber.h"
 
 /* The registers that a call preserves. */
 #define KEEP                                                                   \

@@ -7,7 +7,7 @@
 #define OMPJIT_HOST_TEAM_H
 
 #include "device/device.h"
-#include "device/host/stop.h"
+#include "device/engine/stop.h"
 #include "runtime-bc/host_abi.h"
 
 enum { OMPJIT__HOST_MAX_THREADS = OMPJIT_HOST_MAX_THREADS };

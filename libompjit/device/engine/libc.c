@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/stack.h"
-#include "device/host/fault.h"
-#include "device/host/libc.h"
-#include "device/host/thread.h"
+#include "device/engine/fault.h"
+#include "device/engine/libc.h"
+#include "device/engine/thread.h"
 
 #define current ompjit__host_current
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "device/host/fault.h"
-#include "device/host/thread.h"
+#include "device/engine/fault.h"
+#include "device/engine/thread.h"
 
 typedef ompjit__host_watch watch;
 

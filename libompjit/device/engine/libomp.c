@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/hold.h"
-#include "device/host/libomp.h"
+#include "device/engine/libomp.h"
 
 #define ROW(name, field, required) \
     {name, offsetof(struct ompjit__libomp, field), required}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The kinds of devices, and the rooms that keep state in each device: here the
+ * device room, which is below all of them, learns of them.
+ */
+#include "device/device.h"
+#include "launch/request.h"
+#include "mapping/mapping.h"
+
+static const ompjit__device_kind kinds[] = {
+    {.name = "cuda", .numbered = true, .find = ompjit__cuda_devices},
+    {.name = "host", .find = ompjit__host_devices},
+};
+
+static bool make_present(ompjit_device *dev)
+{
+    dev->present = ompjit__present_new();
+    return dev->present;
+}
+
+static void free_present(ompjit_device *dev)
+{
+    ompjit__present_free(dev, dev->present);
+}
+
+static const ompjit__device_part parts[] = {
+    {make_present, free_present},
+    {NULL, ompjit__environments_free},
+};
+
+const ompjit__device_registry ompjit__device_registry_all = {
+    .kinds = kinds,
+    .nkinds = OMPJIT__COUNT(kinds),
+    .parts = parts,
+    .nparts = OMPJIT__COUNT(parts),
+};
