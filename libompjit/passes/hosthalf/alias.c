@@ -126,13 +126,14 @@ ompjit__access ompjit__walk_access(const ompjit__frame *frame,
                             .pointer = pointer};
 }
 
-static bool are_stored(const ompjit__stores *s, const ompjit__targets *t)
+static bool are_stored(const ompjit__walk *w, const ompjit__stores *s,
+                       const ompjit__targets *t)
 {
     if (s->anywhere || (t->anything && s->n))
         return true;
     for (unsigned i = 0; i < t->n; i++)
         for (unsigned k = 0; k < s->n; k++)
-            if (ompjit__locations_meet(t->at[i], s->at[k]))
+            if (ompjit__locations_meet(w->points, t->at[i], s->at[k]))
                 return true;
     return false;
 }
@@ -145,7 +146,7 @@ static bool is_path_kept(ompjit__walk *w, const ompjit__place *p)
         q.loads = i;
         q.exact = true;
         ompjit__targets t = ompjit__points_of(w->points, NULL, &q);
-        if (are_stored(&w->pointers, &t))
+        if (are_stored(w, &w->pointers, &t))
             return false;
     }
     return true;
@@ -227,7 +228,7 @@ bool ompjit__walk_may_be_in(ompjit__walk *w, const ompjit__mapped_at *entry,
     if (!w->points)
         return true;
     find_targets(w, a);
-    return ompjit__targets_meet(&entry->targets, &a->targets);
+    return ompjit__targets_meet(w->points, &entry->targets, &a->targets);
 }
 
 /* ----------------------------------------------------------------- numbers */
@@ -363,7 +364,7 @@ static bool is_number_kept(ompjit__walk *w, const ompjit__place *p)
                !ompjit__walk_was_stored(w, p->root) &&
                !ompjit__place_escapes(p->root);
     ompjit__targets t = ompjit__points_of(w->points, NULL, p);
-    return is_stable(w, p) && !are_stored(&w->numbers, &t);
+    return is_stable(w, p) && !are_stored(w, &w->numbers, &t);
 }
 
 bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
@@ -390,7 +391,7 @@ ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
                                        const ompjit__place *p)
 {
     const ompjit__place unknown = {0};
-    LLVMValueRef f = LLVMGetCalledValue(call);
+    LLVMValueRef f = ompjit__callee(call);
     if (!p->root || LLVMIsAAllocaInst(p->root))
         return unknown;
     if (!LLVMIsAArgument(p->root))
@@ -415,7 +416,7 @@ ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
 void ompjit__walk_outer_number(const ompjit__frame *caller, LLVMValueRef call,
                                ompjit__number *number)
 {
-    LLVMValueRef f = LLVMGetCalledValue(call);
+    LLVMValueRef f = ompjit__callee(call);
     ompjit__number outer = {0};
     for (unsigned i = 0; i < number->n; i++) {
         struct ompjit__term t = number->term[i], *to;

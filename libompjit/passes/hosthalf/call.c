@@ -7,13 +7,15 @@
 #include "core/core.h"
 #include "passes/hosthalf/call.h"
 
-ompjit__call_class ompjit__call_class_of(const char *name)
+ompjit__call ompjit__call_of(const char *name)
 {
     static const struct {
         const char *pattern;
-        ompjit__call_class class;
+        ompjit__call call;
     } rows[] = {
-#define CALL(pattern, class) {pattern, OMPJIT__CALL_##class},
+#define CALL(pattern, class) {pattern, {OMPJIT__CALL_##class, false, false}},
+#define CALLER(pattern, class) {pattern, {OMPJIT__CALL_##class, true, false}},
+#define KEEPER(pattern, class) {pattern, {OMPJIT__CALL_##class, true, true}},
 #define MATH(name)                                                             \
     CALL(name, NOTHING) CALL(name "f", NOTHING) CALL(name "l", NOTHING)
 #include "passes/hosthalf/host_calls.def"
@@ -22,9 +24,9 @@ ompjit__call_class ompjit__call_class_of(const char *name)
         size_t n = strlen(rows[i].pattern) - 1;
         if (rows[i].pattern[n] == '*' ? !strncmp(name, rows[i].pattern, n)
                                       : !strcmp(name, rows[i].pattern))
-            return rows[i].class;
+            return rows[i].call;
     }
-    return OMPJIT__CALL_ANYTHING;
+    return (ompjit__call){OMPJIT__CALL_ANYTHING, true, true};
 }
 
 const ompjit__call_back *ompjit__call_back_of(const char *name)

@@ -6,6 +6,8 @@
 #ifndef OMPJIT_PASSES_HOSTHALF_CALL_H
 #define OMPJIT_PASSES_HOSTHALF_CALL_H
 
+#include <stdbool.h>
+
 typedef enum ompjit__call_class {
     OMPJIT__CALL_NOTHING,
     OMPJIT__CALL_READS,
@@ -15,7 +17,14 @@ typedef enum ompjit__call_class {
     OMPJIT__CALL_ANYTHING
 } ompjit__call_class;
 
-ompjit__call_class ompjit__call_class_of(const char *name);
+/* What a call of a function does. */
+typedef struct ompjit__call {
+    ompjit__call_class class;
+    bool calls; /* may call functions that functions outside were given */
+    bool keeps; /* and keeps what it is given */
+} ompjit__call;
+
+ompjit__call ompjit__call_of(const char *name);
 
 /* A function that calls another: operands of the call. */
 typedef struct ompjit__call_back {

@@ -10,11 +10,32 @@
 
 enum { DEEP = 12 };
 
-const char *ompjit__callee_name(LLVMValueRef call)
+LLVMValueRef ompjit__callee(LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetCalledValue(call);
+    while (LLVMIsAGlobalAlias(f))
+        f = LLVMAliasGetAliasee(f);
+    return f;
+}
+
+const char *ompjit__callee_name(LLVMValueRef call)
+{
+    LLVMValueRef f = ompjit__callee(call);
     size_t n;
     return LLVMIsAFunction(f) ? LLVMGetValueName2(f, &n) : "";
+}
+
+bool ompjit__is_of_runtime(LLVMValueRef call)
+{
+    const char *name = ompjit__callee_name(call);
+    return !strncmp(name, "__tgt_", 6) || !strncmp(name, "__kmpc_", 7);
+}
+
+bool ompjit__may_call(LLVMValueRef call, LLVMValueRef f)
+{
+    unsigned n = LLVMGetNumArgOperands(call), params = LLVMCountParams(f);
+    return n == params ||
+           (n > params && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)));
 }
 
 static bool is_call(LLVMValueRef v)
@@ -376,15 +397,17 @@ static bool is_own_variable(LLVMValueRef pointer)
     return LLVMIsAAllocaInst(pointer);
 }
 
-static bool changes_memory(LLVMValueRef i)
+static bool changes_memory(const ompjit__frame *frame, LLVMValueRef i)
 {
     if (LLVMIsAStoreInst(i))
         return !is_own_variable(LLVMGetOperand(i, 1));
     if (LLVMIsAMemIntrinsic(i))
         return !is_own_variable(LLVMGetOperand(i, 0));
-    if (is_call(i))
-        return ompjit__call_class_of(ompjit__callee_name(i)) >
-               OMPJIT__CALL_READS;
+    if (is_call(i)) {
+        ompjit__call call = ompjit__call_of(ompjit__callee_name(i));
+        return call.class > OMPJIT__CALL_READS ||
+               (call.calls && frame->is_given);
+    }
     return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i);
 }
 
@@ -411,7 +434,7 @@ bool ompjit__place_is_kept(const ompjit__frame *frame, LLVMValueRef variable)
     for (int k = 0; i && frame->from && k < MOST_STEPS; k++) {
         if (i == frame->from)
             return true;
-        if (changes_memory(i) && k)
+        if (changes_memory(frame, i) && k)
             return false;
         i = LLVMIsATerminatorInst(i) ? only_next(i) : LLVMGetNextInstruction(i);
     }

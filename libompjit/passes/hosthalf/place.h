@@ -35,6 +35,9 @@ typedef struct ompjit__frame {
                       stand for that                                         */
     ompjit__place args[OMPJIT__PLACE_ARGS];
     unsigned depth;
+    bool called_back; /* functions outside of the module call it           */
+    bool ends;        /* the program ends                                  */
+    bool is_given;    /* functions outside may call some of the module's   */
     /* Is the variable of the outermost function stored where the walk was? */
     bool (*was_stored)(const void *data, LLVMValueRef variable);
     const void *data;
@@ -55,8 +58,14 @@ bool ompjit__place_escapes(LLVMValueRef variable);
 bool ompjit__is_launch_failure(LLVMValueRef branch);
 /* A call that returns storage which nothing else points to. */
 bool ompjit__place_is_fresh(LLVMValueRef call);
+/* The function that a call calls, or a pointer to it. */
+LLVMValueRef ompjit__callee(LLVMValueRef call);
 /* The name of the function that a call calls; "": it is not known. */
 const char *ompjit__callee_name(LLVMValueRef call);
+/* A call of OpenMP's runtime, other than by the program itself. */
+bool ompjit__is_of_runtime(LLVMValueRef call);
+/* Has the function the parameters for what an indirect call passes? */
+bool ompjit__may_call(LLVMValueRef call, LLVMValueRef f);
 
 unsigned ompjit__tbaa_kind(LLVMModuleRef m);
 /* The type that a load or store has by the language's rules; NULL: any. */

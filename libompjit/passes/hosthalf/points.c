@@ -3,10 +3,17 @@
  * Andersen's points-to analysis of a host half, insensitive to the order of
  * execution. A location is an object and an offset in it; each location that
  * holds pointers has the set of locations to which they lead. All functions are
- * gone through until no set grows. Objects are variables, functions, calls that
- * allocate, LIBRARY, all that functions outside of the module have of their
- * own, and LITERALS, all constants without pointers. Sets that become large are
- * `anything`.
+ * gone through until no set grows. Objects are variables, functions and calls
+ * that allocate; LITERALS, all constants without pointers; VARIADIC, all that
+ * is passed to the module's variadic functions; NOWHERE, to which null pointers
+ * lead; and LIBRARY, all that functions
+ * outside of the module have: their own memory, and the objects that have
+ * escaped to them. Where a set becomes large its objects join the CROWD: one of
+ * them stands for all.
+ *
+ * An object escapes if its address is passed to a function that is not known or
+ * that keeps it, or stored where such functions can read it. They may store
+ * there what they have, and call the functions among it.
  *
  * Numbers are followed like pointers, since clang passes small structs as such.
  *
@@ -19,11 +26,13 @@
 
 #include "core/core.h"
 #include "passes/hosthalf/call.h"
+#include "passes/hosthalf/live.h"
 #include "passes/hosthalf/points.h"
 
 enum { ANY = 0xffff, NEAR = 1024, MOST_OF_ONE = 6, MOST = OMPJIT__POINTS_MOST };
 enum { MOST_PASSES = 60, DEEP = 8 };
-enum { LIBRARY, LITERALS, OBJECTS }; /* OBJECTS: the first of the others */
+/* OBJECTS: the first of the others */
+enum { LIBRARY, CROWD, LITERALS, VARIADIC, NOWHERE, OBJECTS };
 
 /* Locations: the object's number times 2^16 and the offset, or ANY. */
 typedef struct set {
@@ -43,6 +52,7 @@ struct object {
     struct cell *cells;
     unsigned ncells;
     set any; /* stored where it is not known; all reads find it */
+    bool escaped, crowded;
 };
 
 struct value {
@@ -65,8 +75,11 @@ struct ompjit__points {
     size_t nvalues, capacity;
     struct allocator *allocators;
     unsigned nallocators;
+    struct ompjit__live live;
     set wild; /* stored through pointers that lead anywhere */
-    set unknown_params; /* of functions that anything calls */
+    bool all_escaped;
+    bool crowd_escaped; /* some of the crowd */
+    bool given; /* functions of the module have escaped */
     bool whole, changed, failed;
 };
 
@@ -106,44 +119,60 @@ static void drop_object(set *s, unsigned object)
     s->n = n;
 }
 
-static bool add(set *s, uint64_t at)
+/* Its objects and one more are in the crowd from now on. */
+static void join_crowd(ompjit__points *p, set *s, unsigned object)
+{
+    for (unsigned i = 0; i <= s->n; i++) {
+        unsigned one = i < s->n ? object_of(s->at[i]) : object;
+        p->changed |= !p->objects[one].crowded;
+        p->objects[one].crowded = one != NOWHERE;
+    }
+    p->objects[CROWD].crowded = true;
+    s->at[0] = location(CROWD, ANY);
+    s->n = 1;
+}
+
+static bool add(ompjit__points *p, set *s, uint64_t at)
 {
     unsigned of_one = 0;
     if (s->anything)
         return false;
     for (unsigned i = 0; i < s->n; i++) {
-        if (s->at[i] == at || (object_of(s->at[i]) == object_of(at) &&
-                               offset_of(s->at[i]) == ANY))
+        unsigned object = object_of(s->at[i]);
+        if (s->at[i] == at ||
+            (object == object_of(at) && offset_of(s->at[i]) == ANY) ||
+            (object == CROWD && p->objects[object_of(at)].crowded))
             return false;
-        of_one += object_of(s->at[i]) == object_of(at);
+        of_one += object == object_of(at);
     }
     if (offset_of(at) == ANY || of_one == MOST_OF_ONE) {
         drop_object(s, object_of(at));
         at = location(object_of(at), ANY);
     }
     if (s->n == MOST)
-        return add_anything(s);
-    s->at[s->n++] = at;
+        join_crowd(p, s, object_of(at));
+    else
+        s->at[s->n++] = at;
     return true;
 }
 
-static bool merge(set *into, const set *from)
+static bool merge(ompjit__points *p, set *into, const set *from)
 {
     if (from->anything)
         return add_anything(into);
     bool news = false;
     for (unsigned i = 0; i < from->n; i++)
-        news |= add(into, from->at[i]);
+        news |= add(p, into, from->at[i]);
     return news;
 }
 
-static set moved(const set *s, bool known, int64_t by)
+static set moved(ompjit__points *p, const set *s, bool known, int64_t by)
 {
     set to = {.anything = s->anything};
     for (unsigned i = 0; i < s->n; i++) {
         int64_t at = (int64_t)offset_of(s->at[i]) + by;
         bool near = known && offset_of(s->at[i]) != ANY && at >= 0 && at < NEAR;
-        add(&to, location(object_of(s->at[i]), near ? (unsigned)at : ANY));
+        add(p, &to, location(object_of(s->at[i]), near ? (unsigned)at : ANY));
     }
     return to;
 }
@@ -190,7 +219,34 @@ static set *cell_at(ompjit__points *p, unsigned object, unsigned offset)
     return &more[o->ncells++].holds;
 }
 
-static set load_from(const ompjit__points *p, const set *pointers)
+/* A constant of numbers, such as a text. */
+static bool is_literal(LLVMValueRef v)
+{
+    LLVMValueRef init = LLVMIsAGlobalVariable(v) && LLVMIsGlobalConstant(v)
+                            ? LLVMGetInitializer(v)
+                            : NULL;
+    return init && LLVMGetLinkage(v) != LLVMWeakAnyLinkage &&
+           (LLVMIsAConstantDataSequential(init) ||
+            LLVMIsAConstantAggregateZero(init) || LLVMIsAConstantInt(init) ||
+            LLVMIsAConstantFP(init));
+}
+
+static bool has_escaped(const ompjit__points *p, unsigned object)
+{
+    return object == LIBRARY || p->objects[object].escaped ||
+           (p->all_escaped && object != LITERALS && object != NOWHERE);
+}
+
+/* May functions outside of the module write there? */
+static bool is_written_outside(const ompjit__points *p, unsigned object)
+{
+    LLVMValueRef site = p->objects[object].site;
+    return has_escaped(p, object) &&
+           !(site && LLVMIsAGlobalVariable(site) &&
+             LLVMIsGlobalConstant(site) && LLVMGetInitializer(site));
+}
+
+static set load_from(ompjit__points *p, const set *pointers)
 {
     set found = p->wild;
     if (pointers->anything)
@@ -198,12 +254,25 @@ static set load_from(const ompjit__points *p, const set *pointers)
     for (unsigned i = 0; i < pointers->n; i++) {
         const struct object *o = &p->objects[object_of(pointers->at[i])];
         unsigned offset = offset_of(pointers->at[i]);
-        merge(&found, &o->any);
+        if (is_written_outside(p, object_of(pointers->at[i])))
+            add(p, &found, location(LIBRARY, ANY));
+        merge(p, &found, &o->any);
+        if (o->crowded)
+            merge(p, &found, &p->objects[CROWD].any);
         for (unsigned k = 0; k < o->ncells; k++)
             if (offset == ANY || o->cells[k].offset == (offset & ~7U))
-                merge(&found, &o->cells[k].holds);
+                merge(p, &found, &o->cells[k].holds);
     }
     return found;
+}
+
+static bool leads_to(const ompjit__points *p, const set *s, unsigned object)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (object_of(s->at[i]) == object ||
+            (object_of(s->at[i]) == CROWD && p->objects[object].crowded))
+            return true;
+    return s->anything;
 }
 
 static bool is_empty(const set *s)
@@ -216,17 +285,19 @@ static void store_to(ompjit__points *p, const set *pointers, const set *value)
     if (is_empty(value))
         return;
     if (pointers->anything)
-        p->changed |= merge(&p->wild, value);
+        p->changed |= merge(p, &p->wild, value);
     for (unsigned i = 0; i < pointers->n; i++) {
         uint64_t at = pointers->at[i];
-        p->changed |= merge(cell_at(p, object_of(at), offset_of(at)), value);
+        if (object_of(at) != NOWHERE)
+            p->changed |=
+                merge(p, cell_at(p, object_of(at), offset_of(at)), value);
     }
 }
 
 static void store_anywhere_in(ompjit__points *p, const set *pointers,
                               const set *value)
 {
-    set all = moved(pointers, false, 0);
+    set all = moved(p, pointers, false, 0);
     store_to(p, &all, value);
 }
 
@@ -275,7 +346,7 @@ static void grow(ompjit__points *p, const void *key, const set *by)
         v->key = key;
         p->nvalues++;
     }
-    p->changed |= merge(v->holds, by);
+    p->changed |= merge(p, v->holds, by);
 }
 
 static set lookup(const ompjit__points *p, const void *key)
@@ -292,28 +363,12 @@ static const void *result_of(LLVMValueRef f)
 
 static set one(unsigned object)
 {
-    set s = {0};
-    add(&s, location(object, 0));
-    return s;
+    return (set){.n = 1, .at = {location(object, 0)}};
 }
 
 static set library(void)
 {
-    set s = {0};
-    add(&s, location(LIBRARY, ANY));
-    return s;
-}
-
-/* A constant of numbers, such as a text. */
-static bool is_literal(LLVMValueRef v)
-{
-    LLVMValueRef init = LLVMIsAGlobalVariable(v) && LLVMIsGlobalConstant(v)
-                            ? LLVMGetInitializer(v)
-                            : NULL;
-    return init && LLVMGetLinkage(v) != LLVMWeakAnyLinkage &&
-           (LLVMIsAConstantDataSequential(init) ||
-            LLVMIsAConstantAggregateZero(init) || LLVMIsAConstantInt(init) ||
-            LLVMIsAConstantFP(init));
+    return (set){.n = 1, .at = {location(LIBRARY, ANY)}};
 }
 
 static set value_of(ompjit__points *p, LLVMValueRef v, unsigned depth)
@@ -321,6 +376,8 @@ static set value_of(ompjit__points *p, LLVMValueRef v, unsigned depth)
     set all = {0};
     if (!LLVMIsConstant(v))
         return lookup(p, v);
+    if (LLVMIsNull(v))
+        return one(NOWHERE);
     if (is_literal(v))
         return one(LITERALS);
     if (LLVMIsAGlobalVariable(v) || LLVMIsAFunction(v))
@@ -339,8 +396,8 @@ static set value_of(ompjit__points *p, LLVMValueRef v, unsigned depth)
         int64_t by = 0;
         bool known = is_gep && ompjit__gep_offset(p->layout, v, &by);
         if (is_gep)
-            part = moved(&part, known, by);
-        merge(&all, &part);
+            part = moved(p, &part, known, by);
+        merge(p, &all, &part);
     }
     return all;
 }
@@ -352,25 +409,25 @@ static set operand(ompjit__points *p, LLVMValueRef i, unsigned k)
 
 /* ------------------------------------------------------------------ calls */
 
-/* What a function outside may have stored: all that it reaches. */
-static void escape(ompjit__points *p, const set *pointers, unsigned depth)
+/* Functions outside of the module have these from now on. */
+static void escape(ompjit__points *p, const set *pointers)
 {
-    set anything = {.anything = true};
-    for (unsigned i = 0; i < pointers->n && depth; i++) {
-        unsigned object = object_of(pointers->at[i]);
-        LLVMValueRef site = p->objects[object].site;
-        if (p->objects[object].any.anything || object == LITERALS)
+    p->changed |= pointers->anything && !p->all_escaped;
+    p->all_escaped |= pointers->anything;
+    for (unsigned i = 0; i < pointers->n; i++) {
+        struct object *o = &p->objects[object_of(pointers->at[i])];
+        if (object_of(pointers->at[i]) == NOWHERE)
             continue;
-        if (site && LLVMIsAFunction(site)) {
-            for (unsigned k = 0; k < LLVMCountParams(site); k++)
-                grow(p, LLVMGetParam(site, k), &anything);
-            continue;
-        }
-        set from = {0};
-        add(&from, location(object, ANY));
-        set inside = load_from(p, &from);
-        store_anywhere_in(p, &from, &anything);
-        escape(p, &inside, depth - 1);
+        p->changed |= !o->escaped;
+        o->escaped = true;
+    }
+}
+
+static void escape_arguments(ompjit__points *p, LLVMValueRef call)
+{
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        set v = operand(p, call, i);
+        escape(p, &v);
     }
 }
 
@@ -380,10 +437,16 @@ static void copy_contents(ompjit__points *p, const set *to, const set *from)
         const struct object *o = &p->objects[object_of(from->at[i])];
         unsigned begin = offset_of(from->at[i]);
         store_anywhere_in(p, to, &o->any);
+        if (is_written_outside(p, object_of(from->at[i])) ||
+            p->objects[object_of(from->at[i])].crowded) {
+            set there = {.n = 1, .at = {from->at[i]}};
+            there = load_from(p, &there);
+            store_anywhere_in(p, to, &there);
+        }
         for (unsigned k = 0; k < p->objects[object_of(from->at[i])].ncells;
              k++) {
             struct cell c = p->objects[object_of(from->at[i])].cells[k];
-            set at = moved(to, begin != ANY,
+            set at = moved(p, to, begin != ANY,
                            (int64_t)c.offset - (int64_t)begin);
             store_to(p, &at, &c.holds);
         }
@@ -419,7 +482,7 @@ static set result_for(ompjit__points *p, LLVMValueRef call, LLVMValueRef f)
         unsigned object = object_of(all.at[i]);
         if (is_allocator(p, f, &p->objects[object]))
             object = object_for(p, p->objects[object].site, call);
-        add(&own, location(object, offset_of(all.at[i])));
+        add(p, &own, location(object, offset_of(all.at[i])));
     }
     return own;
 }
@@ -433,7 +496,7 @@ static void call_defined(ompjit__points *p, LLVMValueRef call, LLVMValueRef f,
         if (param < params)
             grow(p, LLVMGetParam(f, param), &v);
         else
-            escape(p, &v, DEEP); /* read by va_arg */
+            p->changed |= merge(p, &p->objects[VARIADIC].any, &v);
     }
     set result = result_for(p, call, f);
     if (!first)
@@ -442,12 +505,9 @@ static void call_defined(ompjit__points *p, LLVMValueRef call, LLVMValueRef f,
 
 static void call_unknown(ompjit__points *p, LLVMValueRef call)
 {
-    set anything = {.anything = true};
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
-        set v = operand(p, call, i);
-        escape(p, &v, DEEP);
-    }
-    grow(p, call, &anything);
+    set result = library();
+    escape_arguments(p, call);
+    grow(p, call, &result);
 }
 
 /* All that the arguments point to may then hold all those pointers, and what
@@ -455,25 +515,27 @@ static void call_unknown(ompjit__points *p, LLVMValueRef call)
 static void mix(ompjit__points *p, LLVMValueRef call, set *all)
 {
     set inside = load_from(p, all);
-    inside = moved(&inside, false, 0);
-    merge(all, &inside);
+    inside = moved(p, &inside, false, 0);
+    merge(p, all, &inside);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         set to = operand(p, call, i);
         store_anywhere_in(p, &to, all);
     }
 }
 
-/* A function of the C or C++ library that keeps no pointer. */
+/* A function of the C or C++ library. */
 static void call_known(ompjit__points *p, LLVMValueRef call,
-                       ompjit__call_class class)
+                       const ompjit__call *known)
 {
     set result = library();
+    if (known->keeps || (known->calls && p->given))
+        escape_arguments(p, call);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         set v = operand(p, call, i);
-        v = moved(&v, false, 0);
-        merge(&result, &v);
+        v = moved(p, &v, false, 0);
+        merge(p, &result, &v);
     }
-    if (class == OMPJIT__CALL_MIXES)
+    if (known->class == OMPJIT__CALL_MIXES)
         mix(p, call, &result);
     if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
         grow(p, call, &result);
@@ -488,6 +550,10 @@ static void call_new(ompjit__points *p, LLVMValueRef call)
 {
     set fresh = one(object_for(p, call, NULL));
     grow(p, call, &fresh);
+    if (is_named(call, "calloc")) {
+        set null = one(NOWHERE);
+        store_anywhere_in(p, &fresh, &null);
+    }
 }
 
 /* New storage whose address is stored where the first argument says. */
@@ -495,6 +561,15 @@ static void call_memalign(ompjit__points *p, LLVMValueRef call)
 {
     set fresh = one(object_for(p, call, NULL)), to = operand(p, call, 0);
     store_to(p, &to, &fresh);
+}
+
+/* A function is called at the program's end with the second argument. */
+static void call_atexit(ompjit__points *p, LLVMValueRef call)
+{
+    LLVMValueRef f = LLVMGetOperand(call, 0);
+    set argument = operand(p, call, 1);
+    if (LLVMIsAFunction(f) && LLVMCountParams(f))
+        grow(p, LLVMGetParam(f, 0), &argument);
 }
 
 /* The function that adds up gets two lists of variables like the one here. */
@@ -512,7 +587,8 @@ static void call_new_task(ompjit__points *p, LLVMValueRef call)
 {
     enum { ENTRY = 5, TASK = 1 };
     LLVMValueRef f = LLVMGetOperand(call, ENTRY);
-    set task = one(object_for(p, call, NULL)), inside = moved(&task, false, 0);
+    set task = one(object_for(p, call, NULL));
+    set inside = moved(p, &task, false, 0);
     grow(p, call, &task);
     store_to(p, &task, &inside);
     if (LLVMIsAFunction(f) && LLVMCountParams(f) > TASK)
@@ -540,6 +616,10 @@ static bool call_of_runtime(ompjit__points *p, LLVMValueRef call)
         call_memalign(p, call);
         return true;
     }
+    if (!strcmp(name, "__cxa_atexit")) {
+        call_atexit(p, call);
+        return true;
+    }
     if (!strncmp(name, "__kmpc_omp_task", 15))
         return true;
     if (!strncmp(name, "__kmpc_reduce", 13)) {
@@ -563,8 +643,19 @@ static void call_back(ompjit__points *p, LLVMValueRef call,
     LLVMValueRef f = LLVMGetOperand(call, back->function);
     for (unsigned i = 0; i < 2 && i < LLVMCountParams(f); i++) {
         set v = operand(p, call, back->argument[i]);
-        v = moved(&v, false, 0);
+        v = moved(p, &v, false, 0);
         grow(p, LLVMGetParam(f, i), &v);
+    }
+}
+
+/* The list of a variadic function's arguments. */
+static void call_va(ompjit__points *p, LLVMValueRef call)
+{
+    set arguments = {0};
+    add(p, &arguments, location(VARIADIC, ANY));
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        set list = operand(p, call, i);
+        store_anywhere_in(p, &list, &arguments);
     }
 }
 
@@ -572,7 +663,7 @@ static void call_function(ompjit__points *p, LLVMValueRef call, LLVMValueRef f)
 {
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
-    ompjit__call_class class = ompjit__call_class_of(name);
+    ompjit__call known = ompjit__call_of(name);
     const ompjit__call_back *back = ompjit__call_back_of(name);
     LLVMValueRef called = back ? LLVMGetOperand(call, back->function) : NULL;
     bool calls =
@@ -581,33 +672,33 @@ static void call_function(ompjit__points *p, LLVMValueRef call, LLVMValueRef f)
         call_back(p, call, back);
     if (!LLVMIsDeclaration(f))
         call_defined(p, call, f, 0, 0);
-    else if (class != OMPJIT__CALL_ANYTHING && (!back || calls) &&
-             strncmp(name, "llvm.va_", 8) != 0)
-        call_known(p, call, class);
+    else if (!strncmp(name, "llvm.va_", 8))
+        call_va(p, call);
+    else if (known.class != OMPJIT__CALL_ANYTHING && (!back || calls))
+        call_known(p, call, &known);
     else
         call_unknown(p, call);
 }
 
-/* Functions of the library's own objects are like others of the library. */
+/* A pointer to a function outside of the module: it is not known which. */
 static void call_by_pointer(ompjit__points *p, LLVMValueRef call)
 {
     set callees = value_of(p, LLVMGetCalledValue(call), DEEP);
-    unsigned n = LLVMGetNumArgOperands(call);
-    for (unsigned i = 0; i < callees.n; i++) {
-        unsigned object = object_of(callees.at[i]);
-        LLVMValueRef f = p->objects[object].site;
-        if (object == LIBRARY)
-            call_known(p, call, OMPJIT__CALL_WRITES);
-        else if (LLVMIsAFunction(f) && LLVMCountParams(f) == n)
+    bool outside = callees.anything;
+    for (unsigned i = OBJECTS; i < p->nobjects; i++) {
+        LLVMValueRef f = p->objects[i].site;
+        if (LLVMIsAFunction(f) && leads_to(p, &callees, i) &&
+            ompjit__may_call(call, f))
             call_function(p, call, f);
     }
-    if (callees.anything)
+    outside |= leads_to(p, &callees, LIBRARY);
+    if (outside)
         call_unknown(p, call);
 }
 
 static void step_call(ompjit__points *p, LLVMValueRef call)
 {
-    LLVMValueRef f = LLVMGetCalledValue(call);
+    LLVMValueRef f = ompjit__callee(call);
     if (LLVMIsAInlineAsm(f))
         call_unknown(p, call);
     else if (!LLVMIsAFunction(f))
@@ -632,14 +723,22 @@ static bool may_be_pointer(LLVMTypeRef type)
            kind == LLVMArrayTypeKind || kind == LLVMVectorTypeKind;
 }
 
-/* Accesses as numbers by the language's types move no pointers. */
+/* Accesses as small numbers by the language's types move no pointers. */
 static bool moves_pointers(const ompjit__points *p, LLVMValueRef i)
 {
     bool store = LLVMIsAStoreInst(i) != NULL;
     LLVMTypeRef type = ompjit__access_type(p->tbaa, i);
-    if (type)
-        return LLVMGetTypeKind(type) == LLVMPointerTypeKind;
-    return may_be_pointer(LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i));
+    if (!type)
+        type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+    return may_be_pointer(type);
+}
+
+/* How far one pointer is behind another leads nowhere. */
+static bool is_distance(LLVMValueRef i)
+{
+    return LLVMGetInstructionOpcode(i) == LLVMSub &&
+           LLVMIsAPtrToIntInst(LLVMGetOperand(i, 0)) &&
+           LLVMIsAPtrToIntInst(LLVMGetOperand(i, 1));
 }
 
 static bool is_access(LLVMValueRef i)
@@ -652,7 +751,8 @@ static bool is_followed(const ompjit__points *p, LLVMValueRef i)
     if (is_access(i))
         return moves_pointers(p, i);
     return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i) ||
-           LLVMIsAReturnInst(i) || may_be_pointer(LLVMTypeOf(i));
+           LLVMIsAReturnInst(i) ||
+           (may_be_pointer(LLVMTypeOf(i)) && !is_distance(i));
 }
 
 static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
@@ -688,7 +788,7 @@ static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
     case LLVMGetElementPtr:
         v = operand(p, i, 0);
         bool known = ompjit__gep_offset(p->layout, i, &by);
-        v = moved(&v, known, by);
+        v = moved(p, &v, known, by);
         grow(p, i, &v);
         break;
     case LLVMCall:
@@ -721,7 +821,7 @@ static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
     default: /* computed of pointers as numbers */
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++) {
             v = operand(p, i, k);
-            v = moved(&v, false, 0);
+            v = moved(p, &v, false, 0);
             grow(p, i, &v);
         }
     }
@@ -738,40 +838,140 @@ static void step_function(ompjit__points *p, LLVMValueRef f)
 
 /* ------------------------------------------------------------------ begin */
 
-/* Functions of a header that the library has, too, are called here only. */
-static bool is_internal(LLVMValueRef g)
+/* What a variable's part is initialized with. */
+static void initialize(ompjit__points *p, unsigned object, LLVMValueRef init,
+                       uint64_t at, unsigned depth)
 {
-    LLVMLinkage linkage = LLVMGetLinkage(g);
-    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage ||
-           (linkage == LLVMAvailableExternallyLinkage && LLVMIsAFunction(g));
+    LLVMTypeRef type = LLVMTypeOf(init);
+    bool is_struct = LLVMIsAConstantStruct(init) != NULL;
+    if (!depth || (!is_struct && !LLVMIsAConstantArray(init))) {
+        set v = value_of(p, init, DEEP);
+        bool cell =
+            LLVMGetTypeKind(type) == LLVMPointerTypeKind && at < NEAR;
+        merge(p, cell_at(p, object, cell ? (unsigned)at : ANY), &v);
+        return;
+    }
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(init); i++) {
+        uint64_t by =
+            is_struct ? LLVMOffsetOfElement(p->layout, type, i)
+                      : i * LLVMABISizeOfType(p->layout,
+                                              LLVMGetElementType(type));
+        initialize(p, object, LLVMGetOperand(init, i), at + by, depth - 1);
+    }
 }
 
 /* Initial values, and what comes from outside. */
 static void begin(ompjit__points *p)
 {
-    const set anything = {.anything = true}, outside = library();
-    merge(&p->objects[LIBRARY].any, &outside);
+    const set outside = library();
+    merge(p, &p->objects[LIBRARY].any, &outside);
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->m); g;
          g = LLVMGetNextGlobal(g)) {
         LLVMValueRef init = LLVMGetInitializer(g);
         if (is_literal(g))
             continue;
         unsigned object = object_for(p, g, NULL);
-        set v = init ? value_of(p, init, DEEP) : outside;
-        merge(&p->objects[object].any, &v);
-        if (!p->whole && !is_internal(g) && !LLVMIsGlobalConstant(g))
-            merge(&p->objects[object].any, &anything);
+        if (init)
+            initialize(p, object, init, 0, DEEP);
+        else
+            merge(p, &p->objects[object].any, &outside);
+        p->objects[object].escaped =
+            !init || (!p->whole && !ompjit__live_is_internal(g));
     }
     for (LLVMValueRef f = LLVMGetFirstFunction(p->m); f;
-         f = LLVMGetNextFunction(f)) {
-        size_t n;
-        bool is_main = !strcmp(LLVMGetValueName2(f, &n), "main");
-        for (unsigned i = 0; i < LLVMCountParams(f); i++)
-            if (is_main && p->whole)
-                grow(p, LLVMGetParam(f, i), &outside);
-            else if (!p->whole && !is_internal(f))
-                grow(p, LLVMGetParam(f, i), &anything);
+         f = LLVMGetNextFunction(f))
+        for (unsigned i = 0; i < LLVMCountParams(f) &&
+                             ompjit__live_is_entry(f, p->whole);
+             i++)
+            grow(p, LLVMGetParam(f, i), &outside);
+}
+
+/* --------------------------------------------------------------- outside */
+
+/* A function of the module that functions outside call. */
+static void is_called_outside(ompjit__points *p, LLVMValueRef f)
+{
+    const set outside = library();
+    set result = lookup(p, result_of(f));
+    for (unsigned i = 0; i < LLVMCountParams(f); i++)
+        grow(p, LLVMGetParam(f, i), &outside);
+    if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)))
+        p->changed |= merge(p, &p->objects[VARIADIC].any, &outside);
+    escape(p, &result);
+    p->changed |= !p->given;
+    p->given = true;
+}
+
+/* All in the crowd hold what one of them does. */
+static void step_crowd(ompjit__points *p)
+{
+    for (unsigned i = 0; i < p->nobjects; i++) {
+        set object = {.n = 1, .at = {location(i, ANY)}};
+        if (!p->objects[i].crowded)
+            continue;
+        set inside = load_from(p, &object);
+        p->changed |= merge(p, &p->objects[CROWD].any, &inside);
+        if (p->objects[CROWD].escaped)
+            escape(p, &object);
+        p->crowd_escaped |= i != CROWD && has_escaped(p, i);
     }
+}
+
+/* What has escaped leads to more. */
+static void step_outside(ompjit__points *p)
+{
+    for (unsigned i = 0; i < p->nobjects; i++) {
+        LLVMValueRef site = p->objects[i].site;
+        set object = {0};
+        if (i == LITERALS || !has_escaped(p, i))
+            continue;
+        if (!site || !LLVMIsAFunction(site)) {
+            add(p, &object, location(i, ANY));
+            set inside = load_from(p, &object);
+            escape(p, &inside);
+        } else if (!LLVMIsDeclaration(site)) {
+            is_called_outside(p, site);
+        }
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->m); f && !p->whole;
+         f = LLVMGetNextFunction(f)) {
+        set result = lookup(p, result_of(f));
+        if (ompjit__live_is_entry(f, p->whole))
+            escape(p, &result);
+    }
+}
+
+/* A pointer of which nothing is known is passed on. */
+static bool gives_unknown(ompjit__points *p, LLVMValueRef call)
+{
+    LLVMValueRef f = ompjit__callee(call);
+    ompjit__call known = ompjit__call_of(ompjit__callee_name(call));
+    bool keeps = known.class == OMPJIT__CALL_ANYTHING || known.keeps ||
+                 (known.calls && p->given);
+    if (LLVMIsAFunction(f) && (!LLVMIsDeclaration(f) || !keeps ||
+                               ompjit__is_of_runtime(call)))
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        LLVMValueRef v = LLVMGetOperand(call, i);
+        set to = value_of(p, v, DEEP);
+        if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind &&
+            is_empty(&to))
+            return true;
+    }
+    return false;
+}
+
+static void escape_unknown(ompjit__points *p)
+{
+    for (unsigned k = 0; k < p->live.n && !p->all_escaped; k++)
+        for (LLVMBasicBlockRef b =
+                 LLVMGetFirstBasicBlock(p->live.functions[k].f);
+             b && p->live.functions[k].is_live; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+                 i = LLVMGetNextInstruction(i))
+                if ((LLVMIsACallInst(i) || LLVMIsAInvokeInst(i)) &&
+                    gives_unknown(p, i))
+                    p->changed = p->all_escaped = true;
 }
 
 static void forget(ompjit__points *p)
@@ -787,6 +987,7 @@ static void forget(ompjit__points *p)
     p->nobjects = 0;
     p->nvalues = p->capacity = 0;
     p->wild = (set){0};
+    p->all_escaped = p->crowd_escaped = p->given = false;
 }
 
 static bool solve(ompjit__points *p)
@@ -800,9 +1001,13 @@ static bool solve(ompjit__points *p)
         p->changed = false;
         if (++passes > MOST_PASSES)
             return false;
-        for (LLVMValueRef f = LLVMGetFirstFunction(p->m); f && !p->failed;
-             f = LLVMGetNextFunction(f))
-            step_function(p, f);
+        for (unsigned i = 0; i < p->live.n && !p->failed; i++)
+            if (p->live.functions[i].is_live)
+                step_function(p, p->live.functions[i].f);
+        step_crowd(p);
+        step_outside(p);
+        if (!p->changed)
+            escape_unknown(p);
     }
     return !p->failed;
 }
@@ -812,14 +1017,6 @@ static bool solve(ompjit__points *p)
 static LLVMValueRef function_of(LLVMValueRef i)
 {
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(i));
-}
-
-static bool leads_to(const set *s, unsigned object)
-{
-    for (unsigned i = 0; i < s->n; i++)
-        if (object_of(s->at[i]) == object)
-            return true;
-    return s->anything;
 }
 
 /* Are they variables of the function that stores? */
@@ -848,7 +1045,7 @@ static bool stores_elsewhere(ompjit__points *p, LLVMValueRef call,
 static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
                        unsigned depth)
 {
-    LLVMValueRef f = LLVMGetCalledValue(call);
+    LLVMValueRef f = ompjit__callee(call);
     if (!LLVMIsAFunction(f) ||
         !strncmp(ompjit__callee_name(call), "__tgt_", 6))
         return true;
@@ -856,12 +1053,13 @@ static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
         return !depth || keeps(p, f, object, depth - 1);
     if (is_named(call, memalign))
         return stores_elsewhere(p, call, object);
-    ompjit__call_class class = ompjit__call_class_of(ompjit__callee_name(call));
-    if (class != OMPJIT__CALL_ANYTHING && class != OMPJIT__CALL_MIXES)
+    ompjit__call known = ompjit__call_of(ompjit__callee_name(call));
+    if (known.class != OMPJIT__CALL_ANYTHING &&
+        known.class != OMPJIT__CALL_MIXES && !known.keeps && !known.calls)
         return false;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         set v = operand(p, call, i);
-        if (leads_to(&v, object))
+        if (leads_to(p, &v, object))
             return true;
     }
     return false;
@@ -878,7 +1076,7 @@ static bool keeps(ompjit__points *p, LLVMValueRef f, unsigned object,
              i = LLVMGetNextInstruction(i)) {
             if (LLVMIsAStoreInst(i)) {
                 set v = operand(p, i, 0), to = operand(p, i, 1);
-                if (leads_to(&v, object) && !are_locals(p, &to, f))
+                if (leads_to(p, &v, object) && !are_locals(p, &to, f))
                     return true;
             } else if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
                 return true;
@@ -890,11 +1088,17 @@ static bool keeps(ompjit__points *p, LLVMValueRef f, unsigned object,
     return false;
 }
 
+static bool is_null(const set *s)
+{
+    return !s->anything &&
+           (!s->n || (s->n == 1 && object_of(*s->at) == NOWHERE));
+}
+
 static bool holds_numbers(const struct object *o)
 {
-    bool numbers = is_empty(&o->any);
+    bool numbers = is_null(&o->any);
     for (unsigned i = 0; numbers && i < o->ncells; i++)
-        numbers = is_empty(&o->cells[i].holds);
+        numbers = is_null(&o->cells[i].holds);
     return numbers;
 }
 
@@ -944,7 +1148,7 @@ ompjit__points *ompjit__points_create(LLVMModuleRef m,
     p->layout = layout;
     p->whole = whole;
     p->tbaa = ompjit__tbaa_kind(m);
-    bool good = solve(p);
+    bool good = ompjit__live_find(m, whole, &p->live) && solve(p);
     for (int i = 0; good && i < ROUNDS && find_allocators(p); i++) {
         forget(p);
         good = solve(p);
@@ -961,6 +1165,7 @@ void ompjit__points_free(ompjit__points *p)
         return;
     forget(p);
     free(p->allocators);
+    free(p->live.functions);
     free(p);
 }
 
@@ -971,13 +1176,29 @@ static ompjit__targets targets_of(const set *s)
     return t;
 }
 
+/* May the first, if it stands for several objects, be the second? */
+static bool includes(const ompjit__points *p, unsigned several, unsigned one)
+{
+    if (several == CROWD && p->objects[one].crowded)
+        return true;
+    return several == LIBRARY && (one == CROWD ? p->crowd_escaped
+                                               : has_escaped(p, one));
+}
+
+/* Are they one object, or may they be? */
+static bool meet(const ompjit__points *p, unsigned a, unsigned b)
+{
+    return (a == b && a != NOWHERE) || includes(p, a, b) || includes(p, b, a);
+}
+
 /* Those of `a` whose objects `b` has, too. */
-static ompjit__targets both(const ompjit__targets *a, const ompjit__targets *b)
+static ompjit__targets both(const ompjit__points *p, const ompjit__targets *a,
+                            const ompjit__targets *b)
 {
     ompjit__targets t = {0};
     for (unsigned i = 0; i < a->n; i++) {
         unsigned k = 0;
-        while (k < b->n && object_of(a->at[i]) != object_of(b->at[k]))
+        while (k < b->n && !meet(p, object_of(a->at[i]), object_of(b->at[k])))
             k++;
         if (k < b->n)
             t.at[t.n++] = a->at[i];
@@ -991,10 +1212,10 @@ static ompjit__targets targets_of_place(ompjit__points *p,
     const set anything = {.anything = true};
     set s = place->root ? value_of(p, place->root, DEEP) : anything;
     for (unsigned i = 0; i < place->loads; i++) {
-        s = moved(&s, true, place->at[i]);
+        s = moved(p, &s, true, place->at[i]);
         s = load_from(p, &s);
     }
-    s = moved(&s, place->exact, place->at[place->loads]);
+    s = moved(p, &s, place->exact, place->at[place->loads]);
     return targets_of(&s);
 }
 
@@ -1010,43 +1231,70 @@ ompjit__targets ompjit__points_of(ompjit__points *p, LLVMValueRef pointer,
         return by_value;
     if (by_value.anything)
         return by_place;
-    ompjit__targets t = both(&by_place, &by_value);
+    ompjit__targets t = both(p, &by_place, &by_value);
     return t.n ? t : by_value;
 }
 
-bool ompjit__targets_meet(const ompjit__targets *a, const ompjit__targets *b)
+bool ompjit__targets_meet(const ompjit__points *p, const ompjit__targets *a,
+                          const ompjit__targets *b)
 {
-    return a->anything || b->anything || both(a, b).n;
+    return a->anything || b->anything || both(p, a, b).n;
 }
 
-void ompjit__targets_restrict(ompjit__targets *a, const ompjit__targets *b)
+void ompjit__targets_restrict(const ompjit__points *p, ompjit__targets *a,
+                              const ompjit__targets *b)
 {
-    ompjit__targets t = both(a, b);
+    ompjit__targets t = both(p, a, b);
     if (a->anything)
         *a = *b;
     else if (!b->anything && t.n)
         *a = t;
 }
 
-bool ompjit__locations_meet(uint64_t a, uint64_t b)
+bool ompjit__locations_meet(const ompjit__points *p, uint64_t a, uint64_t b)
 {
-    return object_of(a) == object_of(b) &&
-           (offset_of(a) == ANY || offset_of(b) == ANY ||
-            offset_of(a) >> 3 == offset_of(b) >> 3);
+    if (object_of(a) != object_of(b))
+        return meet(p, object_of(a), object_of(b));
+    return offset_of(a) == ANY || offset_of(b) == ANY ||
+           offset_of(a) >> 3 == offset_of(b) >> 3;
 }
 
 bool ompjit__points_callees(ompjit__points *p, LLVMValueRef callee,
                             ompjit__callees *out)
 {
     set s = value_of(p, callee, DEEP);
-    *out = (ompjit__callees){0};
-    for (unsigned i = 0; i < s.n; i++) {
-        unsigned object = object_of(s.at[i]);
-        LLVMValueRef f = p->objects[object].site;
-        if (object == LIBRARY)
-            out->library = true;
-        else if (LLVMIsAFunction(f))
-            out->function[out->n++] = f;
+    *out = (ompjit__callees){.library = leads_to(p, &s, LIBRARY)};
+    for (unsigned i = OBJECTS; i < p->nobjects && !s.anything; i++) {
+        LLVMValueRef f = p->objects[i].site;
+        if (!LLVMIsAFunction(f) || !leads_to(p, &s, i))
+            continue;
+        if (out->n == OMPJIT__POINTS_MOST)
+            return false;
+        out->function[out->n++] = f;
     }
     return !s.anything && s.n;
+}
+
+ompjit__targets ompjit__points_outside(const ompjit__points *p)
+{
+    const set outside = library();
+    ompjit__targets t = targets_of(&outside);
+    t.anything = p->all_escaped;
+    return t;
+}
+
+bool ompjit__points_given(const ompjit__points *p)
+{
+    return p->given;
+}
+
+LLVMValueRef ompjit__points_next_given(const ompjit__points *p, unsigned *i)
+{
+    for (; *i < p->nobjects; ++*i) {
+        LLVMValueRef f = p->objects[*i].site;
+        if (has_escaped(p, *i) && f && LLVMIsAFunction(f) &&
+            !LLVMIsDeclaration(f))
+            return p->objects[(*i)++].site;
+    }
+    return NULL;
 }

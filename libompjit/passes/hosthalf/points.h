@@ -36,20 +36,31 @@ ompjit__targets ompjit__points_of(ompjit__points *points,
                                   LLVMValueRef pointer,
                                   const ompjit__place *place);
 /* Have they an object in common? */
-bool ompjit__targets_meet(const ompjit__targets *a, const ompjit__targets *b);
+bool ompjit__targets_meet(const ompjit__points *points,
+                          const ompjit__targets *a, const ompjit__targets *b);
 /* Leaves those of `a` whose objects `b` has, too. */
-void ompjit__targets_restrict(ompjit__targets *a, const ompjit__targets *b);
+void ompjit__targets_restrict(const ompjit__points *points, ompjit__targets *a,
+                              const ompjit__targets *b);
 /* May words at the two locations overlap? */
-bool ompjit__locations_meet(uint64_t a, uint64_t b);
+bool ompjit__locations_meet(const ompjit__points *points, uint64_t a,
+                            uint64_t b);
 /* The functions that an indirect call may call. */
 typedef struct ompjit__callees {
     unsigned n;
     LLVMValueRef function[OMPJIT__POINTS_MOST];
-    bool library; /* and some of the C++ library's */
+    bool library; /* and some outside of the module */
 } ompjit__callees;
 
 /* False: any function. */
 bool ompjit__points_callees(ompjit__points *points, LLVMValueRef callee,
                             ompjit__callees *out);
+
+/* All to which functions outside of the module have pointers. */
+ompjit__targets ompjit__points_outside(const ompjit__points *points);
+/* Have they functions of the module? */
+bool ompjit__points_given(const ompjit__points *points);
+/* Those, from the i-th object on; NULL: no more. */
+LLVMValueRef ompjit__points_next_given(const ompjit__points *points,
+                                       unsigned *i);
 
 #endif

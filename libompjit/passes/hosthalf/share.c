@@ -421,7 +421,9 @@ static bool end_region(ompjit__walk *w, state *s)
 
 /* ------------------------------------------------------------------- calls */
 
-static void free_storage(ompjit__walk *w, state *s, ompjit__access *a)
+/* Where the program ends it may be mapped still; kernels must not run then. */
+static void free_storage(ompjit__walk *w, state *s, ompjit__access *a,
+                         bool ends)
 {
     for (unsigned i = 0; i < w->n; i++)
         if (!has_storage(w->entries[i].type))
@@ -429,33 +431,82 @@ static void free_storage(ompjit__walk *w, state *s, ompjit__access *a)
         else if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
             s->of[i] = s->of[i] & LIVE ? s->of[i] : ENDED;
     for (unsigned i = 0; i < w->n; i++)
-        if (s->of[i] & LIVE && ompjit__walk_may_be_in(w, &w->entries[i], a))
+        if (!(s->of[i] & LIVE) ||
+            !ompjit__walk_may_be_in(w, &w->entries[i], a))
+            continue;
+        else if (ends)
+            become(s, i, HOST);
+        else
             ompjit__walk_spoil(w, i, "it is freed while it is mapped");
 }
 
 static const char unknown_call[] = "a function is called that is not known";
+static const ompjit__call unknown = {OMPJIT__CALL_ANYTHING, true, true};
 
-static void foreign_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
-                         LLVMValueRef call, ompjit__call_class class)
+/* OpenMP's functions know more than what they are given: what is mapped. */
+static bool knows_maps(LLVMValueRef call)
+{
+    static const char *const names[] = {"__tgt_", "__kmpc_", "omp", "kmp",
+                                        "GOMP_", "acc"};
+    const char *name = ompjit__callee_name(call);
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return LLVMIsAInlineAsm(LLVMGetCalledValue(call));
+}
+
+/* An unknown function reads and writes what has escaped, and nothing else; it
+ * returns once, where setjmp is not used. */
+static void unknown_function(ompjit__walk *w, state *s, LLVMValueRef call)
+{
+    uint32_t watched = those(w, s, UINT32_MAX, LIVE | STALE), reached = 0;
+    ompjit__access a = {.found = true};
+    if (!w->points || w->jumps || knows_maps(call)) {
+        spoil_these(w, watched, unknown_call);
+        return;
+    }
+    a.targets = ompjit__points_outside(w->points);
+    for (unsigned i = 0; i < w->n; i++)
+        reached |= (uint32_t)ompjit__walk_may_be_in(w, &w->entries[i], &a) << i;
+    spoil_these(w, watched & reached, unknown_call);
+    ompjit__walk_note_store(w, &a);
+}
+
+static void argument(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                     LLVMValueRef call, unsigned i, ompjit__call_class class)
 {
     bool is_copy = LLVMIsAMemIntrinsic(call) != NULL;
-    if (class == OMPJIT__CALL_ANYTHING)
-        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE), unknown_call);
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
-        LLVMValueRef v = LLVMGetOperand(call, i);
-        if (class == OMPJIT__CALL_NOTHING ||
-            LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
-            continue;
-        ompjit__access a = ompjit__walk_access(frame, v);
-        if (class == OMPJIT__CALL_FREES) {
-            free_storage(w, s, &a);
-            continue;
-        }
-        if (!(is_copy && !i))
-            access(w, s, &a, false);
-        if (class >= OMPJIT__CALL_WRITES && !(is_copy && i))
-            access(w, s, &a, true);
+    ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(call, i));
+    if (class == OMPJIT__CALL_FREES) {
+        free_storage(w, s, &a, frame->ends);
+        return;
     }
+    if (!(is_copy && !i))
+        access(w, s, &a, false);
+    if (class >= OMPJIT__CALL_WRITES && !(is_copy && i))
+        access(w, s, &a, true);
+}
+
+static void run_given(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                      LLVMValueRef call);
+static void end_program(ompjit__walk *w, const ompjit__frame *frame,
+                        const state *s);
+
+/* A function that is not the module's, or not known. */
+static void foreign_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                         LLVMValueRef call, ompjit__call known)
+{
+    if (known.class == OMPJIT__CALL_ANYTHING) {
+        unknown_function(w, s, call);
+        end_program(w, frame, s);
+    } else if (known.class != OMPJIT__CALL_NOTHING) {
+        for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+            if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, i))) ==
+                LLVMPointerTypeKind)
+                argument(w, frame, s, call, i, known.class);
+    }
+    if (frame->is_given && !LLVMIsAIntrinsicInst(call))
+        run_given(w, frame, s, call);
 }
 
 static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
@@ -477,6 +528,7 @@ struct running {
 struct memo {
     LLVMValueRef f;
     ompjit__place args[OMPJIT__PLACE_ARGS];
+    bool called_back, ends;
     state in, out;
     bool returns;
 };
@@ -486,7 +538,8 @@ static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
 {
     for (unsigned i = 0; i < w->nmemos; i++) {
         struct memo *m = &w->memos[i];
-        if (m->f == frame->f && !memcmp(m->in.of, s->of, w->n) &&
+        if (m->f == frame->f && m->called_back == frame->called_back &&
+            m->ends == frame->ends && !memcmp(m->in.of, s->of, w->n) &&
             !memcmp(m->args, frame->args, sizeof m->args))
             return m;
     }
@@ -501,6 +554,8 @@ static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
     if (w->nmemos < MOST_MEMOS)
         w->nmemos++;
     m->f = frame->f;
+    m->called_back = frame->called_back;
+    m->ends = frame->ends;
     memcpy(m->args, frame->args, sizeof m->args);
     m->in = *in;
     m->out = *out;
@@ -541,7 +596,9 @@ static struct running *find_running(const ompjit__walk *w,
                                     const ompjit__frame *frame, const state *s)
 {
     for (struct running *r = w->running; r; r = r->outer)
-        if (r->frame->f == frame->f && includes(&r->in, s, w->n) &&
+        if (r->frame->f == frame->f &&
+            r->frame->called_back == frame->called_back &&
+            r->frame->ends == frame->ends && includes(&r->in, s, w->n) &&
             !memcmp(r->frame->args, frame->args, sizeof frame->args))
             return r;
     return NULL;
@@ -656,7 +713,7 @@ static void call_back(ompjit__walk *w, const ompjit__frame *frame, state *s,
     state once = *s;
     if (!LLVMIsAFunction(f) || LLVMIsDeclaration(f) || f == w->top ||
         inner.depth > DEEP) {
-        foreign_call(w, frame, s, call, OMPJIT__CALL_ANYTHING);
+        foreign_call(w, frame, s, call, unknown);
         return;
     }
     for (unsigned i = 0; i < OMPJIT__COUNT(back->argument); i++)
@@ -666,13 +723,89 @@ static void call_back(ompjit__walk *w, const ompjit__frame *frame, state *s,
         once = *s;
 }
 
+/* Functions that functions outside were given are called as often as may be, in
+ * any order and by any thread. A thread that waits in one has changed no more
+ * than one that returns from it: those that map anything spoil all. */
+static void run_given(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                      LLVMValueRef call)
+{
+    bool news = !frame->called_back;
+    if (!w->points)
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE), unknown_call);
+    while (news && w->points) {
+        unsigned i = 0;
+        news = false;
+        for (LLVMValueRef f;
+             (f = ompjit__points_next_given(w->points, &i)) != NULL;) {
+            ompjit__frame inner = frame_in(frame, f, NULL);
+            state once = *s;
+            inner.called_back = true;
+            if (f == w->top || inner.depth > DEEP) {
+                ompjit__walk_spoil_all(w, unknown_call);
+                return;
+            }
+            w->now = call;
+            if (enter_frame(w, &inner, &once))
+                news |= merge(s, &once, w->n);
+        }
+    }
+}
+
+/* A function that was registered to run at the program's end, with the argument
+ * that it was registered with. */
+static void run_at_end(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                       LLVMValueRef call)
+{
+    enum { ARGUMENT = 1 };
+    LLVMValueRef f = LLVMGetOperand(call, 0);
+    ompjit__frame inner = frame_in(frame, f, NULL);
+    if (!LLVMIsAFunction(f)) {
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                    "an unknown function runs at the end");
+    } else if (inner.depth > DEEP || f == w->top) {
+        ompjit__walk_spoil_all(w, "functions call each other deeply");
+    } else if (!LLVMIsDeclaration(f)) {
+        inner.ends = true;
+        if (LLVMGetNumArgOperands(call) > ARGUMENT &&
+            LLVMIsAConstant(LLVMGetOperand(call, ARGUMENT)))
+            inner.args[0] =
+                ompjit__place_of(frame, LLVMGetOperand(call, ARGUMENT));
+        enter_frame(w, &inner, s);
+    }
+}
+
+/* Functions that run at the program's end: destructors of variables. */
+static void end_program(ompjit__walk *w, const ompjit__frame *frame,
+                        const state *at_end)
+{
+    static const char *const names[] = {"__cxa_atexit", "atexit"};
+    enum { ROUNDS = 2 };
+    state last = *at_end, *s = &last;
+    LLVMModuleRef m = LLVMGetGlobalParent(frame->f);
+    for (int k = 0; k < 2 * ROUNDS && !frame->ends; k++) {
+        LLVMValueRef registers = LLVMGetNamedFunction(m, names[k % 2]);
+        LLVMUseRef u = registers ? LLVMGetFirstUse(registers) : NULL;
+        for (; u; u = LLVMGetNextUse(u)) {
+            state one = *s;
+            if (ompjit__is_host_call(LLVMGetUser(u)))
+                run_at_end(w, frame, &one, LLVMGetUser(u));
+            else
+                spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
+                            "an unknown function runs at the end");
+            merge(s, &one, w->n);
+        }
+    }
+}
+
 /* A function that is not the module's. */
 static void call_of_library(ompjit__walk *w, const ompjit__frame *frame,
                             state *s, LLVMValueRef call)
 {
     const char *name = ompjit__callee_name(call);
     const ompjit__call_back *back = ompjit__call_back_of(name);
-    foreign_call(w, frame, s, call, ompjit__call_class_of(name));
+    if (!strcmp(name, "exit"))
+        end_program(w, frame, s);
+    foreign_call(w, frame, s, call, ompjit__call_of(name));
     if (back)
         call_back(w, frame, s, call, back);
 }
@@ -681,14 +814,13 @@ static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
                            state *s, LLVMValueRef call, LLVMValueRef f)
 {
     size_t n;
-    if (LLVMCountParams(f) != LLVMGetNumArgOperands(call))
+    if (!ompjit__may_call(call, f))
         return false;
     if (!LLVMIsDeclaration(f))
         return enter_function(w, frame, s, call, f, 0, 0);
     const char *name = LLVMGetValueName2(f, &n);
     foreign_call(w, frame, s, call,
-                 ompjit__call_back_of(name) ? OMPJIT__CALL_ANYTHING
-                                            : ompjit__call_class_of(name));
+                 ompjit__call_back_of(name) ? unknown : ompjit__call_of(name));
     return true;
 }
 
@@ -700,7 +832,7 @@ static bool call_by_pointer(ompjit__walk *w, const ompjit__frame *frame,
     bool returns = false;
     if (!w->points || !ompjit__points_callees(
                           w->points, LLVMGetCalledValue(call), &callees)) {
-        foreign_call(w, frame, s, call, OMPJIT__CALL_ANYTHING);
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE), unknown_call);
         return true;
     }
     for (unsigned i = 0; i < callees.n; i++) {
@@ -711,7 +843,7 @@ static bool call_by_pointer(ompjit__walk *w, const ompjit__frame *frame,
         }
     }
     if (callees.library) {
-        foreign_call(w, frame, s, call, OMPJIT__CALL_WRITES);
+        foreign_call(w, frame, s, call, unknown);
         merge(&out, s, w->n);
         returns = true;
     }
@@ -774,7 +906,9 @@ static void reduce(ompjit__walk *w, const ompjit__frame *frame, state *s,
 static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
                             state *s, LLVMValueRef call, const char *name)
 {
-    if (!same_device(w, call))
+    if (frame->called_back)
+        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE), unknown_call);
+    else if (!same_device(w, call))
         ompjit__walk_spoil_all(w, "another device, or an unknown one");
     else if (!strcmp(name, "__tgt_target_kernel"))
         launch(w, frame, s, call);
@@ -793,7 +927,7 @@ static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
 static bool step_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
                       LLVMValueRef call)
 {
-    LLVMValueRef f = LLVMGetCalledValue(call);
+    LLVMValueRef f = ompjit__callee(call);
     const char *name = ompjit__callee_name(call);
     ompjit__walk_note_call(w, call);
     if (!LLVMIsAFunction(f) && !LLVMIsAInlineAsm(f))
@@ -822,17 +956,17 @@ struct block {
     bool reached, waits;
 };
 
+/* Threads that functions outside have made may meet there. */
 static void step_atomic(ompjit__walk *w, const ompjit__frame *frame, state *s,
                         LLVMValueRef i)
 {
-    if (w->has_threads) {
-        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
-                    "threads may meet");
-        return;
+    if (!LLVMIsAFenceInst(i)) {
+        ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(i, 0));
+        access(w, s, &a, false);
+        access(w, s, &a, true);
     }
-    ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(i, 0));
-    access(w, s, &a, false);
-    access(w, s, &a, true);
+    if (frame->is_given)
+        run_given(w, frame, s, i);
 }
 
 static bool step(ompjit__walk *w, const ompjit__frame *frame, state *s,
@@ -845,11 +979,9 @@ static bool step(ompjit__walk *w, const ompjit__frame *frame, state *s,
         ompjit__walk_spoil_all(w, "a jump to a label's address");
     if ((w->spoilt & all_entries(w)) == all_entries(w))
         return false;
-    if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+    if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) ||
+        LLVMIsAFenceInst(i))
         step_atomic(w, frame, s, i);
-    else if (LLVMIsAFenceInst(i) && w->has_threads)
-        spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
-                    "threads may meet");
     else if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
         access_by(w, frame, s, i);
     return !ompjit__is_host_call(i) || step_call(w, frame, s, i);
@@ -886,8 +1018,61 @@ static bool throws(LLVMValueRef end)
     return false;
 }
 
-static void flow_on(ompjit__walk *w, struct flow *flow, LLVMValueRef end,
-                    const state *s)
+static bool is_in(LLVMBasicBlockRef block, const LLVMBasicBlockRef *list,
+                  unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (list[i] == block)
+            return true;
+    return false;
+}
+
+/* Blocks from which the structured region's end is reached, but not through its
+ * begin; the caller frees them. */
+static LLVMBasicBlockRef *find_inside(const ompjit__walk *w, unsigned *n)
+{
+    LLVMValueRef end = partner(w->begin, ends_data);
+    LLVMBasicBlockRef begin = LLVMGetInstructionParent(w->begin);
+    LLVMValueRef f = LLVMGetBasicBlockParent(begin);
+    LLVMBasicBlockRef *inside =
+        malloc(LLVMCountBasicBlocks(f) * sizeof *inside);
+    *n = 0;
+    if (inside)
+        inside[(*n)++] = LLVMGetInstructionParent(end);
+    for (unsigned i = 0; i < *n; i++) {
+        LLVMUseRef u =
+            LLVMGetFirstUse(LLVMBasicBlockAsValue(inside[i]));
+        for (; u && inside[i] != begin; u = LLVMGetNextUse(u)) {
+            LLVMValueRef from = LLVMGetUser(u);
+            LLVMBasicBlockRef block = LLVMIsATerminatorInst(from)
+                                          ? LLVMGetInstructionParent(from)
+                                          : NULL;
+            if (block && !is_in(block, inside, *n))
+                inside[(*n)++] = block;
+        }
+    }
+    return inside;
+}
+
+/* An exception that would leave the region, as no program may do. */
+static bool leaves_region(const ompjit__walk *w, const ompjit__frame *frame,
+                          const state *s, LLVMValueRef end, unsigned successor)
+{
+    LLVMBasicBlockRef begin = LLVMGetInstructionParent(w->begin);
+    if (!w->structured || frame->caller || successor != 1 ||
+        !LLVMIsAInvokeInst(end) || frame->f != LLVMGetBasicBlockParent(begin) ||
+        !those(w, s, all_entries(w), LIVE))
+        return false;
+    unsigned n;
+    LLVMBasicBlockRef *inside = find_inside(w, &n);
+    bool leaves =
+        inside && !is_in(LLVMGetSuccessor(end, successor), inside, n);
+    free(inside);
+    return leaves;
+}
+
+static void flow_on(ompjit__walk *w, const ompjit__frame *frame,
+                    struct flow *flow, LLVMValueRef end, const state *s)
 {
     if (LLVMIsAReturnInst(end) || LLVMIsAResumeInst(end) || throws(end)) {
         merge(&flow->out, s, w->n);
@@ -896,7 +1081,8 @@ static void flow_on(ompjit__walk *w, struct flow *flow, LLVMValueRef end,
     for (unsigned k = 0; k < LLVMGetNumSuccessors(end); k++) {
         struct block *next =
             find_block(flow->blocks, flow->n, LLVMGetSuccessor(end, k));
-        if (!next || (!k && ompjit__is_launch_failure(end)))
+        if (!next || (!k && ompjit__is_launch_failure(end)) ||
+            leaves_region(w, frame, s, end, k))
             continue;
         bool news = merge(&next->in, s, w->n);
         next->waits |= news || !next->reached;
@@ -912,7 +1098,7 @@ static void run_from(ompjit__walk *w, const ompjit__frame *frame,
         if (!step(w, frame, &s, i))
             return;
     if (last)
-        flow_on(w, flow, last, &s);
+        flow_on(w, frame, flow, last, &s);
 }
 
 static struct block *waiting(const struct flow *flow)
@@ -942,7 +1128,7 @@ static bool walk_function(ompjit__walk *w, const ompjit__frame *frame,
                  LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(frame->f)),
                  *s);
     else if (LLVMIsAInvokeInst(from))
-        flow_on(w, &flow, from, s);
+        flow_on(w, frame, &flow, from, s);
     else
         run_from(w, frame, &flow, LLVMGetNextInstruction(from), *s);
     for (struct block *next; (next = waiting(&flow));) {
@@ -983,31 +1169,6 @@ static bool is_main(LLVMValueRef f)
     return !strcmp(LLVMGetValueName2(f, &n), "main");
 }
 
-/* Functions that run at the program's end: destructors of variables. */
-static void end_program(ompjit__walk *w, const ompjit__frame *frame, state *s)
-{
-    static const char *const names[] = {"__cxa_atexit", "atexit"};
-    enum { ROUNDS = 2 };
-    LLVMModuleRef m = LLVMGetGlobalParent(frame->f);
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        LLVMValueRef registers = LLVMGetNamedFunction(m, names[k % 2]);
-        LLVMUseRef u = registers ? LLVMGetFirstUse(registers) : NULL;
-        for (; u; u = LLVMGetNextUse(u)) {
-            LLVMValueRef call = LLVMGetUser(u);
-            LLVMValueRef f = ompjit__is_host_call(call)
-                                 ? LLVMGetOperand(call, 0)
-                                 : NULL;
-            state one = *s;
-            if (!f || !LLVMIsAFunction(f))
-                spoil_these(w, those(w, s, UINT32_MAX, LIVE | STALE),
-                            "an unknown function runs at the end");
-            else if (!LLVMIsDeclaration(f))
-                enter_function(w, frame, &one, call, f, 1, 0);
-            merge(s, &one, w->n);
-        }
-    }
-}
-
 static void walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
                           const struct outer *left, state *s);
 
@@ -1023,7 +1184,7 @@ static void translate(ompjit__walk *w, const ompjit__frame *caller,
         if (w->points && e->begin.root) {
             ompjit__targets t =
                 ompjit__points_of(w->points, NULL, &e->begin);
-            ompjit__targets_restrict(&e->targets, &t);
+            ompjit__targets_restrict(w->points, &e->targets, &t);
         }
     }
 }
@@ -1054,6 +1215,23 @@ static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
     free(saved);
 }
 
+/* `f`: the outermost function, or an alias of it. */
+static void walk_callers(ompjit__walk *w, const ompjit__frame *frame,
+                         const struct outer *left, LLVMValueRef f,
+                         const state *s)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (ompjit__is_host_call(call) && LLVMGetCalledValue(call) == f)
+            walk_caller(w, frame, left, call, s);
+        else if (LLVMIsAGlobalAlias(call))
+            walk_callers(w, frame, left, call, s);
+        else
+            spoil_these(w, those(w, s, all_entries(w), LIVE | STALE),
+                        "its function may be called by pointer");
+    }
+}
+
 /* The outermost function's own variables are gone with it. */
 static void leave_variables(ompjit__walk *w, state *s)
 {
@@ -1079,19 +1257,15 @@ static void walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
         return;
     if (w->whole && is_main(f)) {
         end_program(w, frame, s);
+        if (frame->is_given)
+            run_given(w, frame, s, w->now);
         return;
     }
     if (!w->whole && !is_internal(f)) {
         spoil_these(w, rest, "an unknown caller gets it");
         return;
     }
-    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef call = LLVMGetUser(u);
-        if (ompjit__is_host_call(call) && LLVMGetCalledValue(call) == f)
-            walk_caller(w, frame, &here, call, s);
-        else
-            spoil_these(w, rest, "its function may be called by pointer");
-    }
+    walk_callers(w, frame, &here, f, s);
 }
 
 /* ----------------------------------------------------------------- regions */
@@ -1222,6 +1396,8 @@ static void find_unseen(ompjit__walk *w, ompjit__compiler *compiler)
     ompjit__frame frame = {.f = LLVMGetBasicBlockParent(block),
                            .from = w->begin,
                            .layout = w->layout,
+                           .is_given = !w->points ||
+                                       ompjit__points_given(w->points),
                            .was_stored = ompjit__walk_was_stored,
                            .data = w};
     memset(&w->stored, 0, sizeof w->stored);
@@ -1239,20 +1415,15 @@ static void find_unseen(ompjit__walk *w, ompjit__compiler *compiler)
 
 /* ------------------------------------------------------------------ module */
 
-/* Does the program make threads other than OpenMP's? */
-static bool makes_threads(LLVMModuleRef m)
+/* Does the program use setjmp or the like? */
+static bool jumps(LLVMModuleRef m)
 {
-    static const char *const names[] = {"pthread_create", "thrd_create",
-                                        "_ZNSt6thread15_M_start_thread",
-                                        "sigaction", "signal"};
+    static const char name[] = "returns_twice";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f))
-        for (size_t i = 0; i < OMPJIT__COUNT(names); i++) {
-            size_t n;
-            if (!strncmp(LLVMGetValueName2(f, &n), names[i],
-                         strlen(names[i])))
-                return true;
-        }
+        if (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind))
+            return true;
     return false;
 }
 
@@ -1274,8 +1445,8 @@ void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
     w->layout = LLVMGetModuleDataLayout(m);
     w->tbaa = ompjit__tbaa_kind(m);
     w->whole = defines_main(m);
-    w->has_threads = makes_threads(m);
     w->points = ompjit__points_create(m, w->layout, w->whole);
+    w->jumps = jumps(m);
     for (LLVMUseRef u = LLVMGetFirstUse(begin); u && w->memos;
          u = LLVMGetNextUse(u)) {
         w->begin = LLVMGetUser(u);

@@ -86,7 +86,7 @@ typedef struct ompjit__walk {
     bool stores_anywhere; /* and places that are not known */
     ompjit__stores pointers, numbers; /* where they were stored */
     unsigned steps;
-    bool has_threads; /* that are not OpenMP's */
+    bool jumps;       /* functions may return twice */
     struct running *running;
     unsigned assumed; /* depth of the outermost function that is being walked
                          through and has been called again             */

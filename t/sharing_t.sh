@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Whole programs that look at mapped data while a kernel's is newer, in ways
+# that the program's own code does not show: `auto` memory copies that data. A
+# program in t/sharing says in its first lines what it must print, and what it
+# prints in shared memory, as a proof that it can tell:
+#
+#   // expect: 0 1
+#   // in shared memory: 1 1
+#
+# Those without a second line cannot tell, and nothing of theirs is copied.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+export OMPJIT_EXPLAIN=1 OMPJIT_CACHE=0
+
+says() { sed -n "s,^// $2: ,,p" "$1"; }
+
+# prints MEMORY TEXT
+prints() {
+    succeeds "$name: $1 memory" timeout 120 "$ompjit" run -v --device=host \
+        --host-memory="$1" "$program"
+    is "$out" "$2" "  prints what it must"
+}
+
+for program in "$srcdir"/t/sharing/*.c "$srcdir"/t/sharing/*.cpp; do
+    name=${program##*/}
+    expect=$(says "$program" expect)
+    shared=$(says "$program" "in shared memory")
+    prints separate "$expect"
+    prints shared "${shared:-$expect}"
+    prints auto "$expect"
+    [ -n "$shared" ] || is "$(grep "is copied" "$tmp/stderr")" "" \
+        "  nothing is copied"
+done
+done_testing
