@@ -58,8 +58,8 @@ static ompjit_device *dev;
 static void make_args(ompjit_arg args[3], double a)
 {
     args[0] = ompjit_arg_pointer(NULL, x);
-    args[1] = ompjit_arg_i64(NULL, 5);
-    args[2] = ompjit_arg_f64(NULL, a);
+    args[1] = ompjit_arg_f64(NULL, a);
+    args[2] = ompjit_arg_i64(NULL, 5);
 }
 
 static double thread_time(void)

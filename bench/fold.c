@@ -42,7 +42,7 @@ static void set_literal(const ompjit__kernel_desc *k, const char *setting,
         float real = strtof(value, NULL);
         memcpy(&literals[i], strchr(value, '.') ? (void *)&real : &integer,
                sizeof integer);
-        spec->literal_mask |= UINT64_C(1) << i;
+        spec->facts.literals.mask |= UINT64_C(1) << i;
         return;
     }
     fprintf(stderr, "%s: no such argument\n", setting);
@@ -59,12 +59,12 @@ static void specialize(const ompjit__unit *unit, char **settings, int n,
         exit(1);
     }
     spec->kernel = k->symbol;
-    spec->literals = literals;
+    spec->facts.literals.values = literals;
     for (int i = 0; i < n; i++)
         set_literal(k, settings[i], spec, literals);
     for (unsigned i = 0; i < k->nparams; i++)
         if (k->params[i].kind == OMPJIT__PARAM_POINTER)
-            spec->aligned = spec->noalias |= UINT64_C(1) << i;
+            spec->facts.aligned = spec->facts.noalias |= UINT64_C(1) << i;
 }
 
 int main(int argc, char **argv)
@@ -78,8 +78,8 @@ int main(int argc, char **argv)
                 "usage: fold FILE.c TEAMS THREADS [NAME=VALUE]...\n");
         return 2;
     }
-    ompjit__spec spec = {.teams = (uint32_t)atoi(argv[2]),
-                         .threads = (uint32_t)atoi(argv[3])};
+    ompjit__spec spec = {.facts.teams.all = (uint32_t)atoi(argv[2]),
+                         .facts.threads.all = (uint32_t)atoi(argv[3])};
     options.devices = "host";
     try(ompjit_context_create(&options, &ctx, &err));
     try(ompjit_module_from_c(ctx, read_all(argv[1]), NULL, &mod, &err));

@@ -41,13 +41,13 @@ static double build(ompjit_context *ctx, const ompjit__unit *unit,
     static uint64_t values[64];
     const ompjit__kernel_desc *k = &unit->kernels[0];
     ompjit__spec spec = {.kernel = k->symbol,
-                         .threads = t->threads,
-                         .teams = t->teams,
-                         .literals = values};
+                         .facts.threads.all = t->threads,
+                         .facts.teams.all = t->teams,
+                         .facts.literals.values = values};
     for (unsigned i = 0; i < k->nparams; i++) {
         if (k->params[i].kind == OMPJIT__PARAM_POINTER)
             continue;
-        spec.literal_mask |= UINT64_C(1) << i;
+        spec.facts.literals.mask |= UINT64_C(1) << i;
         values[i] += 1000;
     }
     ompjit__image image = {0};

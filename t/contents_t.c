@@ -56,9 +56,9 @@ static int has_number(const char *name, const char *arch, const char *words)
     ompjit__contents list[] = {{param(k, "c"), sizeof values, values}};
     ompjit__image image = {0};
     ompjit__spec spec = {.kernel = mod->unit.kernels[k->index].symbol,
-                         .threads = strcmp(arch, "host") ? 0 : 1,
-                         .ncontents = words ? 1 : 0,
-                         .contents = list};
+                         .facts.threads.all = strcmp(arch, "host") ? 0 : 1,
+                         .facts.contents.n = words ? 1 : 0,
+                         .facts.contents.list = list};
     const char *number = strcmp(arch, "host") ? "0f40E80000" : "7.250000e+00";
     if (ompjit__door_build(&ctx->compiler, &mod->unit, arch,
                       strcmp(arch, "host") ? OMPJIT_FORMAT_PTX

@@ -161,10 +161,12 @@ static void code_on(const char *arch)
 static void residents(void)
 {
     ompjit__kernel_desc *k = &mod->unit.kernels[kernel("axpy")->index];
-    ompjit__spec spec = {.kernel = k->symbol, .threads = 128, .residents = 5};
+    ompjit__spec spec = {.kernel = k->symbol,
+                         .facts.threads.all = 128,
+                         .facts.resident_teams = 5};
     for (int threads = 1; threads >= 0; threads--) {
         ompjit__image image = {0};
-        spec.threads = threads ? 128 : 0;
+        spec.facts.threads.all = threads ? 128 : 0;
         ok(!ompjit__door_build(&ctx->compiler, &mod->unit, "sm_90",
                           OMPJIT_FORMAT_PTX, &spec,
                           &image, &err) &&
@@ -272,7 +274,7 @@ static void variants(void)
     ok(!ompjit_kernel_param_state(k, param(k, "n"), &state, &err) &&
            !state.given_up && state.changes <= 1, "n: %s", state.why);
     ok(!ompjit_kernel_explain(k, &text, &err) && strstr(text, "axpy:") &&
-           strstr(text, "given up") && strstr(text, "2 teams, 1 threads") &&
+           strstr(text, "given up") && strstr(text, "1 threads, 2 teams") &&
            strstr(text, "n=0x40") && strstr(text, "for all values"),
        "all of it as text");
     ompjit_bytes_free(text);

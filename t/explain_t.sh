@@ -257,7 +257,7 @@ END
     is "$out" "0 wrong" "  are right"
     explained=$(cat "$tmp/stderr")
     is "$(echo "$explained" | sed -n '/^add:/,/^count:/p' |
-        grep -c 'specialized, .* teams, 64 threads')" 1 \
+        grep -c 'specialized, 64 threads, .* teams')" 1 \
         "  threads are folded where no thread is the main one"
     is "$(echo "$explained" | sed -n '/^count:/,$p' | grep -c ' threads')" 0 \
         "  and not where one is"

@@ -130,12 +130,11 @@ static void folding(ompjit_cuda_compiler compiler, const char *name)
     ompjit__spec specs[] = {
         {0},
         {.kernel = w.mod->unit.kernels[k->index].symbol,
-         .threads = 32,
-         .teams = 6,
-         .shape = {{4, 1}, {3, 1}},
-         .residents = 3,
-         .literals = literals,
-         .literal_mask = 3}};
+         .facts.threads = {32, 4, 1},
+         .facts.teams = {6, 3, 1},
+         .facts.resident_teams = 3,
+         .facts.literals.values = literals,
+         .facts.literals.mask = 3}};
     ompjit__image images[2] = {{0}};
     for (int i = 0; i < 2; i++)
         ok(!ompjit__door_build(&w.ctx->compiler, &w.mod->unit, "sm_90",
@@ -213,9 +212,9 @@ static void awkward_text(void)
            unit.kernels[0].nparams == 1,
        "nor else more than one");
     ompjit__spec spec = {.kernel = "k",
-                         .threads = 32,
-                         .literal_mask = 1,
-                         .literals = literals};
+                         .facts.threads.all = 32,
+                         .facts.literals.mask = 1,
+                         .facts.literals.values = literals};
     ompjit__ptx_specialize(kernel, &unit, &spec, &out);
     ok(count(out.data, "ld.param") == 4 && count(out.data, "%ntid.w") == 1,
        "what is not known is left alone");

@@ -106,7 +106,7 @@ succeeds "  and found right" "$ompjit" run --device=host --check "$kernels" \
 export OMPJIT_SPECIALIZE=now
 succeeds "run --explain --record" $run --explain --record="$tmp/variants" \
     "$kernels" stencil 1x1 4x2 4 2 f32:8=1 f32:8
-like "$(cat "$tmp/stderr")" "specialized, 1 teams, 8 threads, w=0x4" "  tells the variants"
+like "$(cat "$tmp/stderr")" "specialized, 8 threads, 1 teams, w=0x4" "  tells the variants"
 succeeds "  and in one dimension" $run --record="$tmp/variants" "$kernels" \
     vadd 4 64 1000 2 f32:1000 f32:1000
 like "$(cat "$tmp/variants")" "vadd.* threads=64 teams=4 n=0x3e8" \

@@ -60,9 +60,9 @@ static void code(void)
     sizes[param(k, "x")] = sizes[param(k, "y")] = 8 * N;
     sizes[param(k, "c")] = 32;
     ompjit__spec spec = {.kernel = mod->unit.kernels[k->index].symbol,
-                         .sizes = sizes};
+                         .facts.sizes.values = sizes};
     for (unsigned i = 0; i < 64; i++)
-        spec.sized |= (uint64_t)(sizes[i] != 0) << i;
+        spec.facts.sizes.mask |= (uint64_t)(sizes[i] != 0) << i;
     static const char *const archs[] = {"sm_90", "host"};
     for (size_t i = 0; i < OMPJIT__COUNT(archs); i++) {
         ompjit__image image = {0};

@@ -75,10 +75,10 @@ static void targets(const char *how, bool templated)
     values[param("n")] = 4096;
     ompjit__spec plain = {.kernel = axpby->symbol};
     ompjit__spec spec = {.kernel = axpby->symbol,
-                         .threads = 128,
-                         .teams = 32,
-                         .literals = values,
-                         .literal_mask = bit("a") | bit("n")};
+                         .facts.threads.all = 128,
+                         .facts.teams.all = 32,
+                         .facts.literals.values = values,
+                         .facts.literals.mask = bit("a") | bit("n")};
     printf("# %s\n", how);
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".reqntid 128", 1, "128 threads");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, ".maxntid", 0, "128 threads");
@@ -89,20 +89,20 @@ static void targets(const char *how, bool templated)
         "the generic kernel");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, "%nctaid", 0, "32 teams");
 
-    spec.threads = 1;
-    spec.teams = 0;
-    plain.threads = 1;
+    spec.facts.threads.all = 1;
+    spec.facts.teams.all = 0;
+    plain.facts.threads.all = 1;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "7.250000e+00", 1,
         "host, the literal");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 1,
         "host, pointers that may alias");
-    spec.noalias = bit("x") | bit("y") | bit("z");
+    spec.facts.noalias = bit("x") | bit("y") | bit("z");
     if (templated)
         has("host", OMPJIT_FORMAT_OPT_LL, &spec, "conflict", 0,
             "host, pointers that do not");
-    spec.teams = 1; /* which begins at the arrays' */
+    spec.facts.teams.all = 1; /* which begins at the arrays' */
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 0, "host, unaligned");
-    spec.aligned = bit("x");
+    spec.facts.aligned = bit("x");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "align 64", 1, "host, aligned");
 }
 
@@ -114,27 +114,27 @@ static void straight(bool templated)
     uint64_t values[64] = {0};
     values[param("n")] = 4096;
     ompjit__spec spec = {.kernel = axpby->symbol,
-                         .threads = 128,
-                         .teams = 32,
-                         .literals = values,
-                         .literal_mask = bit("n")};
+                         .facts.threads.all = 128,
+                         .facts.teams.all = 32,
+                         .facts.literals.values = values,
+                         .facts.literals.mask = bit("n")};
     printf("# straight loops\n");
     has("sm_90", OMPJIT_FORMAT_PTX, &spec, "min.s", 0, "PTX");
     if (templated) {
         has("sm_90", OMPJIT_FORMAT_PTX, &spec, "bar.sync", 0, "PTX");
         has("sm_90", OMPJIT_FORMAT_PTX, &spec, "st.shared", 0, "PTX");
     }
-    spec.threads = 1;
+    spec.facts.threads.all = 1;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
         "host, 32 teams");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "llvm.smin", 0, "host, 32 teams");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shared_size = constant i32 0", 1,
         "host, 32 teams");
-    spec.teams = 1;
+    spec.facts.teams.all = 1;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 0,
         "host, one team");
-    spec.literal_mask = 0;
-    spec.teams = 0;
+    spec.facts.literals.mask = 0;
+    spec.facts.teams.all = 0;
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "call ptr @ompjit_host_self", 1,
         "host, any number of teams");
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shared_size = constant i32 0", 1,
@@ -167,12 +167,14 @@ static const char product_source[] =
 static ompjit__spec product_of(uint64_t rows, uint64_t values[64])
 {
     const ompjit__kernel_desc *k = &mod->unit.kernels[0];
-    ompjit__spec spec = {.kernel = k->symbol, .threads = 1, .teams = 2,
-                         .literals = values};
+    ompjit__spec spec = {.kernel = k->symbol,
+                         .facts.threads.all = 1,
+                         .facts.teams.all = 2,
+                         .facts.literals.values = values};
     for (unsigned i = 0; i < k->nparams; i++) {
         if (k->params[i].kind == OMPJIT__PARAM_POINTER)
             continue;
-        spec.literal_mask |= UINT64_C(1) << i;
+        spec.facts.literals.mask |= UINT64_C(1) << i;
         values[i] = strcmp(k->params[i].name, "m") ? 4096 : rows;
     }
     return spec;
@@ -216,7 +218,7 @@ static void spilled_vectors(void)
 {
     uint64_t values[64];
     ompjit__spec spec = product_of(16, values);
-    spec.noalias = UINT64_MAX;
+    spec.facts.noalias = UINT64_MAX;
     char *text = text_of("x86-64-v3", OMPJIT__FORMAT_ASSEMBLY, &spec);
     int products = count(text, "vfmadd");
     int spills = count(text, "32-byte Spill");
@@ -229,7 +231,7 @@ static void spilled_vectors(void)
     ok(spills && count_lines(text, "vmova", "32-byte Spill") == spills,
        "%d vectors spilled, all aligned", spills);
     free(text);
-    spec = (ompjit__spec){.kernel = spec.kernel, .threads = 1};
+    spec = (ompjit__spec){.kernel = spec.kernel, .facts.threads.all = 1};
     has("x86-64-v3", OMPJIT_FORMAT_OPT_LL, &spec, "\"stackrealign\"", 0,
         "no vectors");
 }
@@ -240,7 +242,7 @@ static void no_scatter(void)
     uint64_t values[64];
     char cpu[64];
     ompjit__spec spec = product_of(8, values);
-    spec.noalias = UINT64_MAX;
+    spec.facts.noalias = UINT64_MAX;
     ompjit__host_cpu(cpu, sizeof cpu);
     if (strncmp(cpu, "znver", 5))
         ok(1, "no scatters # SKIP this is no AMD processor");
@@ -264,12 +266,13 @@ static void products(void)
 
 static void templates(void)
 {
-    ompjit__spec spec = {.kernel = axpby->symbol, .threads = 1};
-    ompjit__spec unknown = {.kernel = "nobody", .threads = 1};
+    ompjit__spec spec = {.kernel = axpby->symbol, .facts.threads.all = 1};
+    ompjit__spec unknown = {.kernel = "nobody", .facts.threads.all = 1};
     ompjit__image image;
     ompjit_times before = OMPJIT_TIMES_INIT, after = OMPJIT_TIMES_INIT;
     ompjit_context_times(ctx, &before, NULL);
-    for (spec.teams = 1; spec.teams < 5; spec.teams++)
+    uint32_t *teams = &spec.facts.teams.all;
+    for (*teams = 1; *teams < 5; ++*teams)
         if (!ompjit__build(&ctx->compiler, &mod->unit, "host",
                            OMPJIT_FORMAT_OBJECT, &spec,
                            &image, &err))
@@ -378,9 +381,9 @@ static void no_vectors(void)
         exit(1);
     }
     ompjit__spec spec = {.kernel = mod->unit.kernels[0].symbol,
-                         .threads = 1,
-                         .teams = 1,
-                         .noalias = UINT64_MAX};
+                         .facts.threads.all = 1,
+                         .facts.teams.all = 1,
+                         .facts.noalias = UINT64_MAX};
     has("host", OMPJIT_FORMAT_OPT_LL, &spec, "shufflevector", 0, "rows of 5");
     ompjit__host_cpu(cpu, sizeof cpu);
     if (strncmp(cpu, "znver", 5))

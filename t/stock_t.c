@@ -75,12 +75,12 @@ static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
     const ompjit__kernel_desc *k = &unit->kernels[kernel];
     uint64_t values[64] = {0};
     ompjit__spec spec = {.kernel = k->symbol,
-                         .threads = gpu ? 64 : 1,
-                         .teams = 2 + turn,
-                         .literals = values};
+                         .facts.threads.all = gpu ? 64 : 1,
+                         .facts.teams.all = 2 + turn,
+                         .facts.literals.values = values};
     for (unsigned i = 0; i < k->nparams; i++)
         if (k->params[i].kind != OMPJIT__PARAM_POINTER) {
-            spec.literal_mask |= UINT64_C(1) << i;
+            spec.facts.literals.mask |= UINT64_C(1) << i;
             values[i] = 100 + 1000 * turn + i;
         }
     ompjit__image image = {0};

@@ -14,7 +14,7 @@
 struct asked {
     ompjit__call call;
     ompjit__request request;
-    ompjit__facts facts;
+    ompjit__fact_arrays arrays;
     ompjit__geometry geometry;
     uint64_t values[];
 };
@@ -38,7 +38,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
     status = ompjit__kernel_request(kernel, launch, &a->request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, a->values,
-                                       &a->request, &a->facts, err);
+                                       &a->request, &a->arrays, err);
     if (!status)
         status = ompjit__device_ready(dev, err);
     if (status) {
@@ -163,12 +163,8 @@ static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
 /* The caller's memory may be gone later; the variant has its own. */
 static void keep_arrays(ompjit_bound *b)
 {
-    const ompjit__variant_key *key = ompjit__variant_key_of(b->now.variant);
-    ompjit__request *request = &b->now.asked->request;
-    request->ncontents = key->ncontents;
-    request->contents = key->contents;
-    request->sized = key->sized;
-    request->sizes = key->sizes;
+    ompjit__facts_borrow(&b->now.asked->request.facts,
+                         &ompjit__variant_key_of(b->now.variant)->facts);
 }
 
 static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
@@ -407,13 +403,13 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
 /* What the variant has of parameter i that `value` would change; else NULL. */
 static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
 {
-    const ompjit__variant_key *key = ompjit__variant_key_of(b->now.variant);
+    const ompjit__facts *f = &ompjit__variant_key_of(b->now.variant)->facts;
     if (value == b->now.asked->values[i])
         return NULL;
-    for (uint32_t j = 0; j < key->ncontents; j++)
-        if (key->contents[j].param == i)
+    for (uint32_t j = 0; j < f->contents.n; j++)
+        if (f->contents.list[j].param == i)
             return "what is behind ";
-    return i < 64 && key->literal_mask >> i & 1 ? "" : NULL;
+    return i < 64 && f->literals.mask >> i & 1 ? "" : NULL;
 }
 
 static void drop(struct choice *c, bool well)
@@ -450,7 +446,7 @@ static ompjit_status choose_again(ompjit_bound *b, unsigned i, uint64_t value,
 /* Does the variant count on a pointer that is more aligned? */
 static bool is_too_odd(const ompjit_bound *b, unsigned i, uint64_t value)
 {
-    uint64_t aligned = ompjit__variant_key_of(b->now.variant)->aligned;
+    uint64_t aligned = ompjit__variant_key_of(b->now.variant)->facts.aligned;
     return i < 64 && aligned >> i & 1 && value % OMPJIT__ALIGNMENT;
 }
 

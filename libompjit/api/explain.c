@@ -106,24 +106,32 @@ struct snapshot {
     unsigned nparams;
 };
 
-static ompjit_variant_param param_of(const ompjit__variant_key *key, unsigned i)
+#define about_NUMBER(fact, i) false
+#define about_EXTENT about_NUMBER
+#define about_POINTERS(fact, i) (*(fact) >> (i) & 1)
+#define about_SCALAR_VALUES(fact, i) ((fact)->mask >> (i) & 1)
+#define about_POINTER_VALUES about_SCALAR_VALUES
+
+static bool about_CONTENTS(const ompjit__contents_list *fact, unsigned i)
+{
+    for (uint32_t c = 0; c < fact->n; c++)
+        if (fact->list[c].param == i)
+            return true;
+    return false;
+}
+
+static ompjit_variant_param param_of(const ompjit__facts *f, unsigned i)
 {
     ompjit_variant_param p = {0};
     if (i >= 64)
         return p;
-    if (key->literal_mask >> i & 1) {
-        p.facts |= OMPJIT_FOLD_LITERALS;
-        p.value = key->values[i];
-    }
-    if (key->sized >> i & 1) {
-        p.facts |= OMPJIT_FOLD_SIZES;
-        p.bytes = key->sizes[i];
-    }
-    p.facts |= key->aligned >> i & 1 ? OMPJIT_FOLD_ALIGNMENT : 0;
-    p.facts |= key->noalias >> i & 1 ? OMPJIT_FOLD_NOALIAS : 0;
-    for (uint32_t c = 0; c < key->ncontents; c++)
-        if (key->contents[c].param == i)
-            p.facts |= OMPJIT_FOLD_CONTENTS;
+#define FACT(name, kind, fold, word, said) \
+    p.facts |= about_##kind(&f->name, i) ? OMPJIT_FOLD_##fold : 0;
+#include "core/facts.def"
+    if (p.facts & OMPJIT_FOLD_LITERALS)
+        p.value = f->literals.values[i];
+    if (p.facts & OMPJIT_FOLD_SIZES)
+        p.bytes = f->sizes.values[i];
     return p;
 }
 
@@ -133,13 +141,13 @@ static int take_info(void *data, const ompjit__variant_key *key)
     ompjit_variant_info info = {.size = sizeof info,
                                 .device = key->dev,
                                 .generic = ompjit__variant_is_generic(key),
-                                .teams = key->teams,
-                                .threads = key->threads,
-                                .resident_teams = key->residents,
+                                .teams = key->facts.teams.all,
+                                .threads = key->facts.threads.all,
+                                .resident_teams = key->facts.resident_teams,
                                 .nparams = s->nparams};
     ompjit__buf_add(&s->bytes, &info, sizeof info);
     for (unsigned i = 0; i < s->nparams; i++) {
-        ompjit_variant_param p = param_of(key, i);
+        ompjit_variant_param p = param_of(&key->facts, i);
         ompjit__buf_add(&s->bytes, &p, sizeof p);
     }
     return s->bytes.failed;
@@ -190,45 +198,68 @@ static void add_param(struct text *t, ompjit_kernel *kernel, unsigned i)
                        type, s.why);
 }
 
-/* Of all parameters with that fact. */
-static void add_names(struct text *t, const char *what,
-                      const ompjit_variant_info *v, uint32_t fact)
+static const char *name_of(const struct text *t, unsigned i)
 {
-    bool first = true;
-    for (unsigned i = 0; i < v->nparams; i++) {
-        if (!(v->params[i].facts & fact))
-            continue;
-        if (first)
-            ompjit__buf_printf(&t->buf, ", %s", what);
-        first = false;
-        ompjit__buf_printf(&t->buf, " %s", t->k->params[i].name);
+    return t->k->params[i].name;
+}
+
+static void say_NUMBER(struct text *t, const char *said, const uint32_t *fact)
+{
+    if (*fact)
+        ompjit__buf_printf(&t->buf, ", %" PRIu32 " %s", *fact, said);
+}
+
+#define say_EXTENT(t, said, fact) say_NUMBER(t, said, &(fact)->all)
+
+static void say_POINTERS(struct text *t, const char *said, const uint64_t *fact)
+{
+    if (*fact)
+        ompjit__buf_printf(&t->buf, ", %s", said);
+    for (uint64_t rest = *fact; rest; rest &= rest - 1)
+        ompjit__buf_printf(&t->buf, " %s",
+                           name_of(t, (unsigned)__builtin_ctzll(rest)));
+}
+
+static void say_SCALAR_VALUES(struct text *t, const char *said,
+                              const ompjit__param_values *fact)
+{
+    for (uint64_t rest = fact->mask; rest; rest &= rest - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rest);
+        ompjit__buf_printf(&t->buf, ", %s%s=0x%" PRIx64, said, name_of(t, i),
+                           fact->values[i]);
     }
 }
 
-static int add_variant(void *data, const ompjit_variant_info *v)
+static void say_POINTER_VALUES(struct text *t, const char *said,
+                               const ompjit__param_values *fact)
+{
+    for (uint64_t rest = fact->mask; rest; rest &= rest - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rest);
+        ompjit__buf_printf(&t->buf, ", %s has %" PRIu64 " %s", name_of(t, i),
+                           fact->values[i], said);
+    }
+}
+
+static void say_CONTENTS(struct text *t, const char *said,
+                         const ompjit__contents_list *fact)
+{
+    if (fact->n)
+        ompjit__buf_printf(&t->buf, ", %s", said);
+    for (uint32_t i = 0; i < fact->n; i++)
+        ompjit__buf_printf(&t->buf, " %s", name_of(t, fact->list[i].param));
+}
+
+static int add_variant(void *data, const ompjit__variant_key *key)
 {
     struct text *t = data;
-    ompjit__buf_printf(&t->buf, "    device %u: %s", v->device->number,
-                       v->generic ? "for all values" : "specialized");
-    if (v->teams)
-        ompjit__buf_printf(&t->buf, ", %u teams", v->teams);
-    if (v->threads)
-        ompjit__buf_printf(&t->buf, ", %u threads", v->threads);
-    if (v->resident_teams)
-        ompjit__buf_printf(&t->buf, ", %u resident teams", v->resident_teams);
-    for (unsigned i = 0; i < v->nparams; i++)
-        if (v->params[i].facts & OMPJIT_FOLD_LITERALS)
-            ompjit__buf_printf(&t->buf, ", %s=0x%" PRIx64, t->k->params[i].name,
-                               v->params[i].value);
-    add_names(t, "aligned", v, OMPJIT_FOLD_ALIGNMENT);
-    add_names(t, "unshared", v, OMPJIT_FOLD_NOALIAS);
-    for (unsigned i = 0; i < v->nparams; i++)
-        if (v->params[i].facts & OMPJIT_FOLD_SIZES)
-            ompjit__buf_printf(&t->buf, ", %s has %" PRIu64 " bytes",
-                               t->k->params[i].name, v->params[i].bytes);
-    add_names(t, "contents of", v, OMPJIT_FOLD_CONTENTS);
+    ompjit__buf_printf(&t->buf, "    device %u: %s", key->dev->number,
+                       ompjit__variant_is_generic(key) ? "for all values"
+                                                       : "specialized");
+#define FACT(name, kind, fold, word, said) \
+    say_##kind(t, said, &key->facts.name);
+#include "core/facts.def"
     ompjit__buf_printf(&t->buf, "\n");
-    return 0;
+    return t->buf.failed;
 }
 
 static void add_tuned(struct text *t, ompjit_kernel *kernel)
@@ -268,17 +299,14 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
     if (seen)
         ompjit__buf_printf(&t.buf, "    automatic: %u launches found no "
                            "variant\n", atomic_load(&seen->launches));
-    ompjit_status status =
-        ompjit_kernel_variants(kernel, add_variant, &t, err);
-    if (!status)
-        add_tuned(&t, kernel);
-    if (!status && t.buf.failed)
-        status = ompjit__no_memory(err, OMPJIT_STAGE_API);
-    if (status)
+    ompjit__variants_walk(kernel->mod, kernel->index, add_variant, &t);
+    add_tuned(&t, kernel);
+    if (t.buf.failed) {
         ompjit__buf_free(&t.buf);
-    else
-        *text = t.buf.data;
-    return status;
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    }
+    *text = t.buf.data;
+    return OMPJIT_OK;
 }
 
 void ompjit__explain_module(ompjit_module *mod)

@@ -211,11 +211,11 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
         return status;
     uint64_t values[desc(kernel)->nparams + 1];
     ompjit__request request;
-    ompjit__facts facts;
+    ompjit__fact_arrays arrays;
     status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, values, &request,
-                                       &facts, err);
+                                       &arrays, err);
     if (status)
         return status;
     if (request.queue)

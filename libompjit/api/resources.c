@@ -91,12 +91,12 @@ static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
 /* ----------------------------------------------------- as a launch has it */
 
 static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
-                              ompjit__facts *facts, const ompjit_arg *args,
-                              unsigned nargs, uint64_t *values,
-                              ompjit__spec *spec, ompjit_error *err)
+                              ompjit__fact_arrays *arrays,
+                              const ompjit_arg *args, unsigned nargs,
+                              uint64_t *values, ompjit_error *err)
 {
     const ompjit__kernel_desc *k = desc(kernel);
-    unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
+    r->facts.literals.values = values;
     for (unsigned i = 0; i < nargs; i++) {
         unsigned at = i;
         uint64_t value;
@@ -107,42 +107,34 @@ static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
         ompjit_status status =
             ompjit__kernel_value(kernel, &args[i], &at, &value, err);
         if (!status)
-            status = ompjit__kernel_facts(kernel, &args[i], at, r, facts, err);
+            status = ompjit__kernel_facts(kernel, &args[i], at, r, arrays, err);
         if (status)
             return status;
         uint64_t bit = at < 64 ? UINT64_C(1) << at & ~r->varies : 0;
         values[at] = value;
-        if (!(bit & kernel->eligible) && fold & OMPJIT_FOLD_ALIGNMENT &&
-            value % OMPJIT__ALIGNMENT == 0)
-            spec->aligned |= bit;
-        if (bit & kernel->eligible && fold & OMPJIT_FOLD_LITERALS)
-            spec->literal_mask |= bit;
+        if (bit & kernel->eligible)
+            r->facts.literals.mask |= bit;
+        else if (value % OMPJIT__ALIGNMENT == 0)
+            r->facts.aligned |= bit;
     }
     return OMPJIT_OK;
 }
 
-static void add_launch(const ompjit__request *r, bool host,
-                       ompjit__spec *spec)
+/* What a launch as asked for folds. */
+static ompjit__facts folded(const ompjit__request *r, bool host)
 {
+    ompjit__facts f = r->facts;
     unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
+    ompjit__facts_restrict(&f, fold, ~UINT64_C(0));
     if (fold & OMPJIT_FOLD_THREADS)
-        ompjit__set_folded(r->threads, &spec->threads, spec->shape.threads);
+        f.threads = ompjit__extent_of(r->threads);
     if (fold & OMPJIT_FOLD_TEAMS)
-        ompjit__set_folded(r->teams, &spec->teams, spec->shape.teams);
-    if (fold & OMPJIT_FOLD_NOALIAS)
-        spec->noalias = r->noalias;
-    if (fold & OMPJIT_FOLD_SIZES) {
-        spec->sized = r->sized;
-        spec->sizes = r->sizes;
-    }
-    if (fold & OMPJIT_FOLD_CONTENTS) {
-        spec->ncontents = r->ncontents;
-        spec->contents = r->contents;
-    }
+        f.teams = ompjit__extent_of(r->teams);
     if (host && r->threads[0] <= 1 && r->threads[1] <= 1 && r->threads[2] <= 1)
-        spec->threads = 1;
-    if (!host && spec->threads)
-        spec->residents = r->residents;
+        f.threads.all = 1;
+    if (host || !f.threads.all)
+        f.resident_teams = 0;
+    return f;
 }
 
 /* Bytes of machine code in an object of this process's own making. */
@@ -196,19 +188,19 @@ ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
                             "and arguments are needed");
     const ompjit__arch *found;
     uint64_t values[desc(kernel)->nparams + 1];
-    ompjit__spec spec = {.kernel = desc(kernel)->symbol, .literals = values};
+    ompjit__spec spec = {.kernel = desc(kernel)->symbol};
     ompjit__request r;
-    ompjit__facts facts;
+    ompjit__fact_arrays arrays;
     ompjit_resources full = {0};
     status = ompjit__arch_find(arch, &found, err);
     if (!status)
         status = ompjit__kernel_folds(kernel, launch, &r, err);
     if (!status)
-        status = add_args(kernel, &r, &facts, args, nargs, values, &spec, err);
+        status = add_args(kernel, &r, &arrays, args, nargs, values, err);
     if (status)
         return status;
     bool host = found->triple != NULL;
-    add_launch(&r, host, &spec);
+    spec.facts = folded(&r, host);
     status = host ? host_code(kernel, arch, &spec, &full, err)
                   : cuda_code(kernel, arch, &spec, &full, err);
     if (!status)

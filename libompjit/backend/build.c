@@ -266,7 +266,8 @@ static bool is_plain(const struct build *b)
 /* Of kernels whose teams have several threads. */
 static void add_team_forms(struct build *b)
 {
-    if (!b->unit->opt_level || b->compiler->checks || b->spec->threads == 1)
+    if (!b->unit->opt_level || b->compiler->checks ||
+        b->spec->facts.threads.all == 1)
         return;
     for (unsigned i = 0; i < b->unit->nkernels; i++) {
         const ompjit__kernel_desc *k = &b->unit->kernels[i];
@@ -343,7 +344,7 @@ static void keep_kernel_apart(struct build *b)
 static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
 {
     const ompjit__spec *spec = b->spec;
-    if (!b->templated || !(spec->noalias || spec->ncontents) ||
+    if (!b->templated || !(spec->facts.noalias || spec->facts.contents.n) ||
         ompjit__follows_pointers(b->m, k))
         return;
     for (unsigned form = 0; form < 2; form++) {
@@ -351,7 +352,7 @@ static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
         if (f && !ompjit__acquires(f))
             ompjit__fold_contents(f, k, spec, b->host);
         if (f)
-            ompjit__separate_sections(f, spec->noalias, k->launch_env);
+            ompjit__separate_sections(f, spec->facts.noalias, k->launch_env);
     }
 }
 
@@ -700,7 +701,7 @@ static ompjit_status compile_template(void *arg, ompjit_error *err)
     if (!status)
         status = from_unit(b, err);
     if (!status) {
-        if (b->spec->threads)
+        if (b->spec->facts.threads.all)
             ompjit__fold_threads(b->m, b->spec);
         keep_kernel_apart(b);
         find_environment(b);
@@ -728,7 +729,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     struct build *like = arg;
     ompjit__image image = {0};
     ompjit__spec spec = {.kernel = t->kernel,
-                         .threads = t->alone ? 1 : 0,
+                         .facts.threads.all = t->alone ? 1 : 0,
                          .ptx = t->ptx,
                          .import_globals = t->import_globals};
     struct build b = {.compiler = like->compiler,
@@ -794,7 +795,7 @@ static ompjit_status from_template(struct build *b, ompjit_error *err)
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
                             .arch = (char *)b->arch->name,
                             .ptx = ompjit__ptx_version(b->arch, b->spec->ptx),
-                            .alone = b->spec->threads == 1,
+                            .alone = b->spec->facts.threads.all == 1,
                             .import_globals = b->spec->import_globals};
     const ompjit__template *t;
     ompjit_status status = ompjit__template_get(b->unit->templates, &key,

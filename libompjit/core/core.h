@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "base/digest.h"
 #include "base/pack.h"
+#include "core/facts.h"
 #include "ompjit_tune.h"
 
 /* ------------------------------------------------------------------ unit */
@@ -132,43 +133,14 @@ enum { OMPJIT__ALIGNMENT = 64 };
 /* The runtime's function that a CUDA kernel which calls it begins with. */
 #define OMPJIT__CUDA_BEGIN "ompjit_cuda_begin"
 
-/* How many of a launch's threads and teams stand in the second and the third
- * dimension; 0 is 1. The number of them all is said elsewhere. */
-typedef struct ompjit__shape {
-    uint32_t threads[2], teams[2];
-} ompjit__shape;
-
-/* What a pointer points to: a kernel reads these bytes through it and no
- * others, and nothing changes them meanwhile. */
-typedef struct ompjit__contents {
-    uint32_t param;    /* its number among the kernel's parameters */
-    uint32_t size;     /* bytes, 1 to OMPJIT_CONTENTS_MAX          */
-    const void *bytes; /* on the host                              */
-} ompjit__contents;
-
-/* The facts that are folded into a build. Zero-initialised: nothing. */
+/* What a build depends on beside the unit and the target. Zero-initialised:
+ * nothing is folded. */
 typedef struct ompjit__spec {
-    uint32_t threads;       /* in a team; 0: not folded                    */
-    uint32_t teams;         /* 0: not folded                               */
-    ompjit__shape shape;    /* of those that are folded                    */
-    const char *kernel;     /* symbol of the one kernel to keep; NULL: all */
-    uint64_t literal_mask;  /* bit i: parameter i is literals[i]; kernel
-                               must be given                               */
-    const uint64_t *literals;
-    uint64_t aligned;       /* bit i: pointer i is a multiple of
-                               OMPJIT__ALIGNMENT                           */
-    uint64_t noalias;       /* bit i: what the kernel reaches through
-                               pointer i it reaches by nothing else        */
-    bool import_globals;    /* mutable variables are another image's       */
-    uint32_t residents;     /* teams that shall fit on a multiprocessor; 0:
-                               free. Needs threads                         */
-    uint32_t ncontents;     /* what pointers point to, each by its number  */
+    const char *kernel;     /* symbol of the one kernel to keep; NULL: all  */
+    ompjit__facts facts;    /* of that kernel                               */
     uint32_t ptx;           /* the newest version that the driver reads, in
-                               tenths; 0: there is no driver to ask        */
-    const ompjit__contents *contents;
-    uint64_t sized;         /* bit i: pointer i points to sizes[i] bytes at
-                               least, which can be read                    */
-    const uint64_t *sizes;
+                               tenths; 0: there is no driver to ask         */
+    bool import_globals;    /* mutable variables are another image's        */
 } ompjit__spec;
 
 /* spec_pack.c. An unpacked one has its own arrays, which spec_free frees; what

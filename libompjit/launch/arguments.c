@@ -182,22 +182,24 @@ static ompjit_status check_facts(const ompjit__kernel_desc *k,
 /* Folds what pointer `at` points to. */
 static ompjit_status add_contents(const ompjit__kernel_desc *k, unsigned at,
                                   const ompjit_arg *arg, ompjit__request *r,
-                                  ompjit__facts *facts, ompjit_error *err)
+                                  ompjit__fact_arrays *arrays,
+                                  ompjit_error *err)
 {
-    if (at >= 64 || r->ncontents == OMPJIT__COUNT(facts->contents))
+    if (at >= 64 || r->facts.contents.n == OMPJIT__COUNT(arrays->contents))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_arg: contents of %s of kernel %s; 16 "
                             "pointers among the first 64 parameters can have "
                             "some", k->params[at].name, k->name);
-    facts->contents[r->ncontents++] =
+    arrays->contents[r->facts.contents.n++] =
         (ompjit__contents){at, (uint32_t)arg->bytes, arg->contents};
-    r->contents = facts->contents;
+    r->facts.contents.list = arrays->contents;
     return OMPJIT_OK;
 }
 
 ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned at, ompjit__request *r,
-                                   ompjit__facts *facts, ompjit_error *err)
+                                   ompjit__fact_arrays *arrays,
+                                   ompjit_error *err)
 {
     const ompjit__kernel_desc *k = desc(kernel);
     if (!arg->flags && !arg->bytes && !arg->contents && !arg->reserved[0] &&
@@ -205,16 +207,16 @@ ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
         return OMPJIT_OK;
     ompjit_status status = check_facts(k, &k->params[at], arg, err);
     if (!status && arg->contents)
-        status = add_contents(k, at, arg, r, facts, err);
+        status = add_contents(k, at, arg, r, arrays, err);
     if (status || at >= 64)
         return status;
     uint64_t bit = UINT64_C(1) << at;
     r->varies |= arg->flags & OMPJIT_ARG_VARIES ? bit : 0;
-    r->noalias |= arg->flags & OMPJIT_ARG_NOALIAS ? bit : 0;
+    r->facts.noalias |= arg->flags & OMPJIT_ARG_NOALIAS ? bit : 0;
     if (arg->bytes && !arg->contents) {
-        r->sized |= bit;
-        r->sizes = facts->sizes;
-        facts->sizes[at] = arg->bytes;
+        r->facts.sizes.mask |= bit;
+        r->facts.sizes.values = arrays->sizes;
+        arrays->sizes[at] = arg->bytes;
     }
     return OMPJIT_OK;
 }
@@ -222,7 +224,8 @@ ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit__request *r,
-                                    ompjit__facts *facts, ompjit_error *err)
+                                    ompjit__fact_arrays *arrays,
+                                    ompjit_error *err)
 {
     const ompjit__kernel_desc *k = desc(kernel);
     bool given[k->nparams + 1];
@@ -236,7 +239,7 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
         ompjit_status status =
             ompjit__kernel_value(kernel, &args[i], &at, &value, err);
         if (!status)
-            status = ompjit__kernel_facts(kernel, &args[i], at, r, facts, err);
+            status = ompjit__kernel_facts(kernel, &args[i], at, r, arrays, err);
         if (status)
             return status;
         if (given[at])

@@ -2,7 +2,6 @@
  *
  * Images that are remembered, and the key that says what they depend on.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,38 +34,13 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
     add_tool(key, "ptxas", OMPJIT__CUDA_PTXAS);
 }
 
-/* A new field of a spec is a new line here. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
-    _Static_assert(sizeof *spec == 104 && offsetof(ompjit__spec, sizes) == 96,
-                   "what is folded is part of the key");
-    ompjit__buf *text = &key->text;
-    ompjit__buf_printf(text, "threads %u\nteams %u\nimport_globals %d\n",
-                       spec->threads, spec->teams, spec->import_globals);
-    ompjit__buf_printf(text, "shape %u %u %u %u\n", spec->shape.threads[0],
-                       spec->shape.threads[1], spec->shape.teams[0],
-                       spec->shape.teams[1]);
-    ompjit__buf_printf(text, "aligned %" PRIx64 "\nnoalias %" PRIx64 "\n",
-                       spec->aligned, spec->noalias);
-    if (spec->residents)
-        ompjit__buf_printf(text, "residents %u\n", spec->residents);
-    for (unsigned i = 0; i < spec->ncontents; i++) {
-        uint8_t digest[OMPJIT__DIGEST];
-        ompjit__digest(spec->contents[i].bytes, spec->contents[i].size, digest);
-        ompjit__buf_printf(text, "param %u size %u ", spec->contents[i].param,
-                           spec->contents[i].size);
-        ompjit__key_digest(key, "contents", digest);
-    }
     if (spec->kernel)
-        ompjit__buf_printf(text, "kernel %s\n", spec->kernel);
-    for (unsigned i = 0; i < 64; i++)
-        if (spec->literal_mask >> i & 1)
-            ompjit__buf_printf(text, "literal %u 0x%" PRIx64 "\n", i,
-                               spec->literals[i]);
-    for (uint64_t rest = spec->sized; rest; rest &= rest - 1)
-        ompjit__buf_printf(text, "bytes %d %" PRIu64 "\n",
-                           __builtin_ctzll(rest),
-                           spec->sizes[__builtin_ctzll(rest)]);
+        ompjit__buf_printf(&key->text, "kernel %s\n", spec->kernel);
+    ompjit__buf_printf(&key->text, "import_globals %d\n",
+                       spec->import_globals);
+    ompjit__facts_text(&spec->facts, &key->text);
 }
 
 /* NVRTC reads the source, not the unit's IR. */

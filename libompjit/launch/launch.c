@@ -68,9 +68,10 @@ static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
     kernel->last = (ompjit_launch_info){
         .teams = g->teams[0] * g->teams[1] * g->teams[2],
         .threads = g->threads[0] * g->threads[1] * g->threads[2],
-        .folded_teams = key->teams != 0,
-        .folded_threads = key->threads != 0,
-        .folded_args = (uint32_t)__builtin_popcountll(key->literal_mask),
+        .folded_teams = key->facts.teams.all != 0,
+        .folded_threads = key->facts.threads.all != 0,
+        .folded_args =
+            (uint32_t)__builtin_popcountll(key->facts.literals.mask),
     };
     atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
 }

@@ -113,7 +113,7 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
     r->policy = l->specialize.mode;
     r->fold = l->specialize.fold;
     r->limit_ms = l->specialize.time_limit_ms;
-    r->residents = l->specialize.resident_teams;
+    r->facts.resident_teams = l->specialize.resident_teams;
     return OMPJIT_OK;
 }
 

@@ -96,10 +96,10 @@ ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
                                    ompjit_error *err);
 /* The arrays of a request by the API. Those that it does not name stay as they
  * are. */
-typedef struct ompjit__facts {
+typedef struct ompjit__fact_arrays {
     uint64_t sizes[64];
     ompjit__contents contents[16];
-} ompjit__facts;
+} ompjit__fact_arrays;
 
 /* The request of a launch by the API: launch_options.c */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
@@ -112,16 +112,18 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    ompjit__request *request,
                                    ompjit_error *err);
 /* The values: values[i] is the bytes of parameter i in the low end. Adds to the
- * request what the arguments say beside; it points into *facts, which must live
- * as long. arguments.c */
+ * request what the arguments say beside; it points into *arrays, which must
+ * live as long. arguments.c */
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit__request *request,
-                                    ompjit__facts *facts, ompjit_error *err);
+                                    ompjit__fact_arrays *arrays,
+                                    ompjit_error *err);
 /* The same for what one argument says of parameter `at`, beside its value. */
 ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned at, ompjit__request *request,
-                                   ompjit__facts *facts, ompjit_error *err);
+                                   ompjit__fact_arrays *arrays,
+                                   ompjit_error *err);
 /* One argument for parameter *at, or the one it names. */
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,

@@ -17,17 +17,12 @@ typedef struct ompjit__request {
     ompjit_specialize policy; /* DEFAULT: the context's                    */
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t varies;       /* parameters that are not folded              */
-    uint64_t noalias;      /* pointers that share no storage with others  */
-    uint64_t sized;        /* pointers i to sizes[i] bytes at least       */
-    const uint64_t *sizes;
+    ompjit__facts facts;   /* known before the geometry and the values are */
     bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
     uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
     bool tuned;            /* the geometry is one to try: none remembered */
-    uint32_t ncontents;    /* what pointers point to                      */
-    const ompjit__contents *contents;
     ompjit_queue *queue;   /* of the API: the launch goes into it         */
-    uint32_t residents;    /* teams that shall fit on a multiprocessor    */
     bool *begun;           /* out: true where the kernel may have begun; NULL:
                               nobody asks                                 */
 } ompjit__request;

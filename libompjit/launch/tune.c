@@ -480,14 +480,14 @@ ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
     const ompjit__kernel_desc *k = &kernel->mod->unit.kernels[kernel->index];
     uint64_t values[k->nparams + 1];
     ompjit__request request;
-    ompjit__facts facts;
+    ompjit__fact_arrays arrays;
     ompjit__call call = {kernel->mod, kernel->index, dev, &request, values};
     status = check_options(o, err);
     if (!status)
         status = ompjit__kernel_request(kernel, launch, &request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, values, &request,
-                                       &facts, err);
+                                       &arrays, err);
     if (!status)
         status = ompjit__device_ready(dev, err);
     if (!status)

@@ -31,44 +31,85 @@ static const char *short_symbol(const char *symbol)
 
 /* ---------------------------------------------------------------- writing */
 
-#define SIZE "size:"
+/* A line's words in the order of facts.def. */
+enum kind { NUMBER, EXTENT, POINTERS, SCALAR_VALUES, POINTER_VALUES, CONTENTS };
+static const struct word {
+    const char *word;
+    enum kind kind;
+    size_t offset; /* in ompjit__facts */
+} words[] = {
+#define FACT(name, kind, fold, word, said) \
+    {word, kind, offsetof(ompjit__facts, name)},
+#include "core/facts.def"
+};
+
+/* Is it one of the words that stand for themselves? */
+static bool is_whole(const struct word *w)
+{
+    return w->kind == NUMBER || w->kind == EXTENT || w->kind == POINTERS;
+}
 
 /* Is the parameter's name of use in a list? */
 static bool has_own_name(const ompjit__kernel_desc *k, unsigned i)
 {
     const char *name = k->params[i].name;
-    static const char *const words[] = {"threads", "teams", "residents",
-                                        "aligned", "noalias"};
     bool own = *name && !strpbrk(name, "=: \t\n#") && (*name < '0' ||
                                                       *name > '9');
     for (size_t w = 0; w < OMPJIT__COUNT(words); w++)
-        own = own && strcmp(name, words[w]) != 0;
+        own = own && !(is_whole(&words[w]) && !strcmp(name, words[w].word));
     for (unsigned j = 0; j < i; j++)
         own = own && strcmp(name, k->params[j].name) != 0;
     return own;
 }
 
-static void add_number(ompjit__buf *line, const char *name, uint32_t value)
+/* A list has no place for the bytes of contents, nor for a second dimension. */
+#define is_listed_NUMBER(fact) true
+#define is_listed_EXTENT(fact) ((fact)->y == 0)
+#define is_listed_POINTERS is_listed_NUMBER
+#define is_listed_SCALAR_VALUES is_listed_NUMBER
+#define is_listed_POINTER_VALUES is_listed_NUMBER
+#define is_listed_CONTENTS(fact) ((fact)->n == 0)
+
+static bool can_record(const ompjit__variant_key *key)
 {
-    if (value)
-        ompjit__buf_printf(line, " %s=%u", name, value);
+    bool listed = true;
+#define FACT(name, kind, fold, word, said) \
+    listed &= is_listed_##kind(&key->facts.name);
+#include "core/facts.def"
+    return listed;
 }
 
-static void add_mask(ompjit__buf *line, const char *name, uint64_t mask)
+static void add_NUMBER(ompjit__buf *line, const ompjit__kernel_desc *k,
+                       const char *word, const uint32_t *fact)
 {
-    if (mask)
-        ompjit__buf_printf(line, " %s=0x%" PRIx64, name, mask);
+    if (*fact)
+        ompjit__buf_printf(line, " %s=%" PRIu32, word, *fact);
 }
 
-static void add_param(ompjit__buf *line, const ompjit__kernel_desc *k,
-                      const char *what, unsigned i, uint64_t value)
+static void add_POINTERS(ompjit__buf *line, const ompjit__kernel_desc *k,
+                         const char *word, const uint64_t *fact)
 {
-    if (has_own_name(k, i))
-        ompjit__buf_printf(line, " %s%s=", what, k->params[i].name);
-    else
-        ompjit__buf_printf(line, " %s%u=", what, i);
-    ompjit__buf_printf(line, "0x%" PRIx64, value);
+    if (*fact)
+        ompjit__buf_printf(line, " %s=0x%" PRIx64, word, *fact);
 }
+
+static void add_SCALAR_VALUES(ompjit__buf *line, const ompjit__kernel_desc *k,
+                              const char *word,
+                              const ompjit__param_values *fact)
+{
+    for (uint64_t rest = fact->mask; k && rest; rest &= rest - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rest);
+        if (has_own_name(k, i))
+            ompjit__buf_printf(line, " %s%s=", word, k->params[i].name);
+        else
+            ompjit__buf_printf(line, " %s%u=", word, i);
+        ompjit__buf_printf(line, "0x%" PRIx64, fact->values[i]);
+    }
+}
+#define add_POINTER_VALUES add_SCALAR_VALUES
+#define add_EXTENT(line, k, word, fact) \
+    add_NUMBER(line, k, word, &(fact)->all)
+#define add_CONTENTS(line, k, word, fact)
 
 static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
                       ompjit__buf *line)
@@ -77,27 +118,10 @@ static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
                                        ? NULL
                                        : &mod->unit.kernels[key->kernel];
     ompjit__buf_printf(line, "%s", k ? short_symbol(k->symbol) : "*");
-    add_number(line, "threads", key->threads);
-    add_number(line, "teams", key->teams);
-    add_number(line, "residents", key->residents);
-    for (uint64_t rest = key->literal_mask; k && rest; rest &= rest - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(rest);
-        add_param(line, k, "", i, key->values[i]);
-    }
-    for (uint64_t rest = key->sized; k && rest; rest &= rest - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(rest);
-        add_param(line, k, SIZE, i, key->sizes[i]);
-    }
-    add_mask(line, "aligned", key->aligned);
-    add_mask(line, "noalias", key->noalias);
+#define FACT(name, kind, fold, word, said) \
+    add_##kind(line, k, word, &key->facts.name);
+#include "core/facts.def"
     ompjit__buf_printf(line, "\n");
-}
-
-/* A line has no place for the bytes of contents, nor for a second dimension. */
-static bool can_record(const ompjit__variant_key *key)
-{
-    static const ompjit__shape line;
-    return !key->ncontents && !memcmp(&key->shape, &line, sizeof line);
 }
 
 /* A file that cannot be written is told to the log, and else nobody's loss. */
@@ -126,7 +150,7 @@ void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 
 struct entry {
     ompjit__variant_key key;
-    uint64_t values[64], sizes[64];
+    uint64_t values[OMPJIT__COUNT(words)][64]; /* of facts that have some */
     const ompjit__kernel_desc *k; /* NULL: all kernels */
     char why[256];                /* it is wrong; "": it is not */
 };
@@ -140,6 +164,11 @@ static void wrong(struct entry *e, const char *format, ...)
     va_start(ap, format);
     vsnprintf(e->why, sizeof e->why, format, ap);
     va_end(ap);
+}
+
+static void *fact_of(struct entry *e, const struct word *w)
+{
+    return (char *)&e->key.facts + w->offset;
 }
 
 static void find_kernel(const ompjit_module *mod, const char *word,
@@ -172,47 +201,75 @@ static unsigned find_param(const ompjit__kernel_desc *k, const char *name)
                : k->nparams;
 }
 
-static void set_argument(const ompjit_module *mod, struct entry *e,
-                         const char *name, uint64_t value)
+static bool is_pointer(const ompjit_module *mod, const struct entry *e,
+                       unsigned i)
+{
+    return i < 64 && !(mod->kernels[e->key.kernel].eligible >> i & 1);
+}
+
+/* "threads, teams, residents, aligned and noalias" */
+static void whole_words(char *text, size_t size)
+{
+    const struct word *last = &words[OMPJIT__COUNT(words) - 1], *w = words;
+    size_t n = 0;
+    while (!is_whole(last))
+        last--;
+    for (; w <= last && n < size; w++)
+        if (is_whole(w))
+            n += (size_t)snprintf(text + n, size - n, "%s%s",
+                                  !n ? "" : w == last ? " and " : ", ",
+                                  w->word);
+}
+
+static void set_value(struct entry *e, const struct word *w, unsigned n,
+                      uint64_t value)
+{
+    ompjit__param_values *fact = fact_of(e, w);
+    e->values[w - words][n] = value;
+    fact->values = e->values[w - words];
+    fact->mask |= UINT64_C(1) << n;
+}
+
+static void set_scalar(const ompjit_module *mod, struct entry *e,
+                       const struct word *w, const char *name, uint64_t value)
 {
     unsigned i = e->k ? find_param(e->k, name) : 0;
     if (!e->k || i == e->k->nparams) {
-        wrong(e, "%s is neither an argument nor one of threads, teams, "
-                 "residents, aligned and noalias", name);
+        char list[128];
+        whole_words(list, sizeof list);
+        wrong(e, "%s is neither an argument nor one of %s", name, list);
         return;
     }
     const ompjit__param *p = &e->k->params[i];
     unsigned bytes = p->size && p->size < p->bytes ? p->size : p->bytes;
-    if (i >= 64 || !(mod->kernels[e->key.kernel].eligible >> i & 1))
+    if (i >= 64 || is_pointer(mod, e, i))
         wrong(e, "%s is a pointer: its value is not folded", name);
     else if (bytes < 8 && value >> 8 * bytes)
         wrong(e, "%s has %u bytes, 0x%" PRIx64 " does not fit", name, bytes,
               value);
-    else {
-        e->values[i] = value;
-        e->key.literal_mask |= UINT64_C(1) << i;
-    }
+    else
+        set_value(e, w, i, value);
 }
 
-static void set_size(const ompjit_module *mod, struct entry *e,
-                     const char *name, uint64_t value)
+static void set_of_pointer(const ompjit_module *mod, struct entry *e,
+                           const struct word *w, const char *name,
+                           uint64_t value)
 {
     unsigned i = e->k ? find_param(e->k, name) : 0;
-    if (!e->k || i == e->k->nparams || i >= 64 || !value ||
-        mod->kernels[e->key.kernel].eligible >> i & 1) {
-        wrong(e, SIZE "%s=%" PRIu64 ": there is no such pointer, or no such "
-                      "size", name, value);
-        return;
-    }
-    e->sizes[i] = value;
-    e->key.sized |= UINT64_C(1) << i;
+    if (!e->k || i == e->k->nparams || !is_pointer(mod, e, i) || !value)
+        wrong(e, "%s%s=%" PRIu64 ": there is no such pointer, or no such "
+                 "number", w->word, name, value);
+    else
+        set_value(e, w, i, value);
 }
 
-static void set_count(struct entry *e, const char *name, uint64_t value,
-                      uint32_t *to)
+/* Of an extent it is the first field, `all`. */
+static void set_number(struct entry *e, const struct word *w, uint64_t value)
 {
+    _Static_assert(offsetof(ompjit__extent, all) == 0, "where it is set");
+    uint32_t *to = fact_of(e, w);
     if (value > UINT32_MAX)
-        wrong(e, "%s=%" PRIu64 " is too large", name, value);
+        wrong(e, "%s=%" PRIu64 " is too large", w->word, value);
     else
         *to = (uint32_t)value;
 }
@@ -220,15 +277,47 @@ static void set_count(struct entry *e, const char *name, uint64_t value,
 /* Bits of parameters that are not pointers are of no use, and would make the
  * variant one that no launch asks for. */
 static void set_pointers(const ompjit_module *mod, struct entry *e,
-                         const char *name, uint64_t mask, uint64_t *to)
+                         const struct word *w, uint64_t mask)
 {
+    uint64_t *to = fact_of(e, w);
     unsigned n = e->k ? e->k->nparams : 0;
     uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
     if (!e->k || mask & (~all | mod->kernels[e->key.kernel].eligible))
         wrong(e, "%s=0x%" PRIx64 ": not all of these parameters are pointers",
-              name, mask);
+              w->word, mask);
     else
         *to = mask;
+}
+
+/* The word that `name` is, else the longest that it begins with and a parameter
+ * follows. */
+static const struct word *find_word(const char *name)
+{
+    const struct word *best = NULL;
+    for (size_t i = 0; i < OMPJIT__COUNT(words); i++) {
+        const struct word *w = &words[i];
+        size_t n = strlen(w->word);
+        bool fits = w->kind == SCALAR_VALUES || w->kind == POINTER_VALUES
+                        ? !strncmp(w->word, name, n)
+                        : is_whole(w) && !strcmp(w->word, name);
+        if (fits && (!best || n > strlen(best->word)))
+            best = w;
+    }
+    return best;
+}
+
+static void set_fact(const ompjit_module *mod, struct entry *e,
+                     const char *name, uint64_t value)
+{
+    const struct word *w = find_word(name);
+    const char *param = name + strlen(w->word);
+    switch (w->kind) {
+    case NUMBER:
+    case EXTENT: set_number(e, w, value); break;
+    case POINTERS: set_pointers(mod, e, w, value); break;
+    case POINTER_VALUES: set_of_pointer(mod, e, w, param, value); break;
+    default: set_scalar(mod, e, w, param, value); break;
+    }
 }
 
 static void read_word(const ompjit_module *mod, struct entry *e, char *word)
@@ -243,20 +332,8 @@ static void read_word(const ompjit_module *mod, struct entry *e, char *word)
     uint64_t value = strtoull(text, &end, 0);
     if (errno || end == text || *end || *text == '-')
         wrong(e, "%s=%s: not a number that is not negative", word, text);
-    else if (!strcmp(word, "threads"))
-        set_count(e, word, value, &e->key.threads);
-    else if (!strcmp(word, "teams"))
-        set_count(e, word, value, &e->key.teams);
-    else if (!strcmp(word, "residents"))
-        set_count(e, word, value, &e->key.residents);
-    else if (!strcmp(word, "aligned"))
-        set_pointers(mod, e, word, value, &e->key.aligned);
-    else if (!strcmp(word, "noalias"))
-        set_pointers(mod, e, word, value, &e->key.noalias);
-    else if (!strncmp(word, SIZE, sizeof SIZE - 1))
-        set_size(mod, e, word + sizeof SIZE - 1, value);
     else
-        set_argument(mod, e, word, value);
+        set_fact(mod, e, word, value);
 }
 
 /* A variant that no launch on the device would ask for is not built. */
@@ -264,18 +341,17 @@ static void check_entry(const ompjit_module *mod, const ompjit_device *dev,
                         struct entry *e)
 {
     bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
-    const ompjit__variant_key *key = &e->key;
+    uint32_t residents = e->key.facts.resident_teams;
     if (*e->why)
         return;
-    if (!e->k && (key->teams || key->residents ||
-                  key->threads > (host ? 1 : 0)))
+    if (!e->k && !ompjit__variant_is_generic(&e->key))
         wrong(e, host ? "code for all kernels has threads=1 or nothing folded"
                       : "code for all kernels has nothing folded");
     else if (e->k && !ompjit__can_specialize(mod, dev))
         wrong(e, "a program whose variables may hold addresses of functions is "
                  "not specialized for a GPU");
-    else if (key->residents && (host || !key->threads))
-        wrong(e, "residents=%u needs a GPU and threads=", key->residents);
+    else if (residents && (host || !e->key.facts.threads.all))
+        wrong(e, "residents=%u needs a GPU and threads=", residents);
 }
 
 /* False for a line that says nothing. */
@@ -292,8 +368,6 @@ static bool read_line(const ompjit_module *mod, ompjit_device *dev, char *line,
     while (!*e->why && (word = strtok_r(NULL, " \t\r", &rest)))
         read_word(mod, e, word);
     check_entry(mod, dev, e);
-    e->key.values = e->values;
-    e->key.sizes = e->sizes;
     e->key.hash = ompjit__variant_hash(&e->key);
     return true;
 }

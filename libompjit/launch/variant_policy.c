@@ -48,17 +48,6 @@ static uint32_t volume(const uint32_t n[3])
 
 /* ------------------------------------------------------------------- keys */
 
-/* A launch in one dimension has the shape of zeros. */
-void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2])
-{
-    const uint32_t box[3] = {n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1};
-    *all = volume(box);
-    if (box[1] == 1 && box[2] == 1)
-        return;
-    shape[0] = box[1];
-    shape[1] = box[2];
-}
-
 /* What compiles a module of many kernels at once takes more than its share of
  * time for each, and an application may never launch most of them: each has a
  * generic variant of its own. Few are one image. */
@@ -82,17 +71,21 @@ static bool is_better_apart(const ompjit__call *call,
 }
 
 /* The host's teams of one thread are always compiled as that. */
+static bool is_alone(const ompjit__call *call, const ompjit__geometry *g)
+{
+    return call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
+           volume(g->threads) == 1;
+}
+
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
 {
-    bool alone = call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
-                 volume(g->threads) == 1;
     *key = (ompjit__variant_key){.dev = call->dev,
                                  .kernel = has_many_kernels(call) ||
                                                    is_better_apart(call, g)
                                                ? call->index
                                                : OMPJIT__ALL_KERNELS,
-                                 .threads = alone ? 1 : 0};
+                                 .facts.threads.all = is_alone(call, g)};
     key->hash = ompjit__variant_hash(key);
 }
 
@@ -128,31 +121,26 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
     const ompjit__request *r = call->request;
     const ompjit_kernel *kernel = &call->mod->kernels[call->index];
     unsigned fold = r->fold ? r->fold : OMPJIT_FOLD_ALL;
-    ompjit__generic_key(call, g, key);
-    if (!ompjit__can_specialize(call->mod, call->dev))
+    ompjit__facts *f = &key->facts;
+    if (!ompjit__can_specialize(call->mod, call->dev)) {
+        ompjit__generic_key(call, g, key);
         return;
+    }
+    key->dev = call->dev;
     key->kernel = call->index;
-    if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
-        ompjit__set_folded(g->threads, &key->threads, key->shape.threads);
-    if (key->threads && call->dev->limits.kind != OMPJIT_DEVICE_HOST)
-        key->residents = r->residents;
-    if (fold & OMPJIT_FOLD_TEAMS)
-        ompjit__set_folded(g->teams, &key->teams, key->shape.teams);
-    if (fold & OMPJIT_FOLD_LITERALS)
-        key->literal_mask = kernel->eligible & ~r->varies;
+    *f = r->facts;
+    f->literals.mask = kernel->eligible & ~r->varies;
+    f->literals.values = call->values;
     if (fold & OMPJIT_FOLD_ALIGNMENT)
-        key->aligned = aligned_pointers(call) & ~r->varies;
-    if (fold & OMPJIT_FOLD_NOALIAS)
-        key->noalias = r->noalias & pointers_of(call);
-    if (fold & OMPJIT_FOLD_SIZES) {
-        key->sized = r->sized & pointers_of(call);
-        key->sizes = r->sizes;
-    }
-    if (fold & OMPJIT_FOLD_CONTENTS) {
-        key->ncontents = r->ncontents;
-        key->contents = r->contents;
-    }
-    key->values = call->values;
+        f->aligned = aligned_pointers(call) & ~r->varies;
+    ompjit__facts_restrict(f, fold, pointers_of(call));
+    f->threads.all = is_alone(call, g);
+    if (fold & OMPJIT_FOLD_THREADS && threads_known(call))
+        f->threads = ompjit__extent_of(g->threads);
+    if (fold & OMPJIT_FOLD_TEAMS)
+        f->teams = ompjit__extent_of(g->teams);
+    if (!f->threads.all || call->dev->limits.kind == OMPJIT_DEVICE_HOST)
+        f->resident_teams = 0;
     key->hash = ompjit__variant_hash(key);
 }
 
@@ -174,14 +162,14 @@ ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel)
 
 /* Notes which arguments, or sizes of what they point to, differ from the last
  * launch's, and gives up those that do so most of the time. */
-static void watch_arguments(ompjit__sightings *s, uint32_t seen, uint64_t mask,
-                            const uint64_t *values)
+static void watch_arguments(ompjit__sightings *s, uint32_t seen,
+                            const ompjit__param_values *fact)
 {
     enum { ENOUGH = 16 };
-    for (; mask; mask &= mask - 1) {
-        int i = __builtin_ctzll(mask);
-        if (atomic_exchange_explicit(&s->last[i], values[i],
-                                     memory_order_relaxed) == values[i])
+    for (uint64_t rest = fact->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        if (atomic_exchange_explicit(&s->last[i], fact->values[i],
+                                     memory_order_relaxed) == fact->values[i])
             continue;
         uint32_t changes = 1 + atomic_fetch_add_explicit(
                                    &s->changes[i], 1, memory_order_relaxed);
@@ -217,7 +205,7 @@ static ompjit__variant *try_special(const ompjit__call *call,
     uint64_t given_up =
         atomic_load_explicit(&s->given_up, memory_order_relaxed);
     request.varies |= given_up & kernel->eligible;
-    request.sized &= ~given_up;
+    request.facts.sizes.mask &= ~given_up;
     watched.request = &request;
     ompjit__special_key(&watched, g, &key);
     ompjit__variant *v = ompjit__variant_find(call->mod, &key);
@@ -225,8 +213,8 @@ static ompjit__variant *try_special(const ompjit__call *call,
         return v;
     uint32_t seen = 1 + atomic_fetch_add_explicit(&s->launches, 1,
                                                   memory_order_relaxed);
-    watch_arguments(s, seen, key.literal_mask, key.values);
-    watch_arguments(s, seen, key.sized, key.sizes);
+    watch_arguments(s, seen, &key.facts.literals);
+    watch_arguments(s, seen, &key.facts.sizes);
     if (sight(s, key.hash) == ctx->sightings)
         ompjit__variant_request(call->mod, &key, NULL);
     return NULL;

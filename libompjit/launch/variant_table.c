@@ -47,134 +47,32 @@ struct ompjit__flight {
 
 /* ------------------------------------------------------------------- keys */
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
-static uint64_t mix_contents(uint64_t h, const ompjit__contents *c)
-{
-    h = mix(h, (uint64_t)c->param << 32 | c->size);
-    for (uint32_t at = 0; at < c->size; at += 8) {
-        uint64_t word = 0;
-        memcpy(&word, (const char *)c->bytes + at,
-               c->size - at < 8 ? c->size - at : 8);
-        h = mix(h, word);
-    }
-    return h;
-}
-
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 {
-    uint64_t h = mix(key->dev->number, key->kernel);
-    h = mix(h, (uint64_t)key->threads << 32 | key->teams);
-    h = mix(h, key->literal_mask);
-    for (int i = 0; i < 2; i++)
-        if (key->shape.threads[i] | key->shape.teams[i])
-            h = mix(h, (uint64_t)key->shape.threads[i] << 32 |
-                           key->shape.teams[i]);
-    if (key->residents)
-        h = mix(h, key->residents);
-    if (key->aligned | key->noalias)
-        h = mix(mix(h, key->aligned), key->noalias);
-    for (uint64_t rest = key->literal_mask; rest; rest &= rest - 1)
-        h = mix(h, key->values[__builtin_ctzll(rest)]);
-    if (key->sized)
-        h = mix(h, key->sized);
-    for (uint64_t rest = key->sized; rest; rest &= rest - 1)
-        h = mix(h, key->sizes[__builtin_ctzll(rest)]);
-    for (uint32_t i = 0; i < key->ncontents; i++)
-        h = mix_contents(h, &key->contents[i]);
-    return h;
+    return ompjit__facts_hash(&key->facts,
+                              ompjit__mix(key->dev->number, key->kernel));
 }
 
 bool ompjit__variant_is_generic(const ompjit__variant_key *key)
 {
     bool host = key->dev->limits.kind == OMPJIT_DEVICE_HOST;
-    return key->threads <= host && !key->teams && !key->literal_mask &&
-           !key->aligned && !key->noalias && !key->sized && !key->ncontents;
-}
-
-static bool same_contents(const ompjit__variant_key *a,
-                          const ompjit__variant_key *b)
-{
-    bool same = a->ncontents == b->ncontents;
-    for (uint32_t i = 0; same && i < a->ncontents; i++)
-        same = a->contents[i].param == b->contents[i].param &&
-               a->contents[i].size == b->contents[i].size &&
-               !memcmp(a->contents[i].bytes, b->contents[i].bytes,
-                       a->contents[i].size);
-    return same;
-}
-
-/* By parameter, where the mask says. */
-static bool same_numbers(uint64_t mask, const uint64_t *a, const uint64_t *b)
-{
-    for (; mask; mask &= mask - 1)
-        if (a[__builtin_ctzll(mask)] != b[__builtin_ctzll(mask)])
-            return false;
-    return true;
+    ompjit__facts facts = key->facts;
+    if (host && facts.threads.all == 1)
+        facts.threads.all = 0;
+    return !ompjit__facts_any(&facts);
 }
 
 static bool same_key(const ompjit__variant_key *a, const ompjit__variant_key *b)
 {
-    if (a->hash != b->hash || a->dev != b->dev || a->kernel != b->kernel ||
-        a->threads != b->threads || a->teams != b->teams ||
-        a->residents != b->residents ||
-        a->literal_mask != b->literal_mask || a->aligned != b->aligned ||
-        a->noalias != b->noalias || a->sized != b->sized ||
-        memcmp(&a->shape, &b->shape, sizeof a->shape))
-        return false;
-    return same_numbers(a->literal_mask, a->values, b->values) &&
-           same_numbers(a->sized, a->sizes, b->sizes) && same_contents(a, b);
+    return a->hash == b->hash && a->dev == b->dev && a->kernel == b->kernel &&
+           ompjit__facts_same(&a->facts, &b->facts);
 }
 
-/* The list and, behind it, all its bytes. NULL: out of memory. */
-static const ompjit__contents *copy_contents(const ompjit__variant_key *key)
-{
-    size_t total = key->ncontents * sizeof(ompjit__contents), at = total;
-    for (uint32_t i = 0; i < key->ncontents; i++)
-        total += key->contents[i].size;
-    ompjit__contents *copy = malloc(total);
-    for (uint32_t i = 0; copy && i < key->ncontents; i++) {
-        copy[i] = key->contents[i];
-        copy[i].bytes = (char *)copy + at;
-        memcpy((char *)copy + at, key->contents[i].bytes, copy[i].size);
-        at += copy[i].size;
-    }
-    return copy;
-}
-
-/* Of those that the mask has, and what is before them. False: out of memory. */
-static bool copy_numbers(uint64_t mask, const uint64_t *from,
-                         const uint64_t **to)
-{
-    if (mask)
-        *to = ompjit__memdup(from, (64 - (size_t)__builtin_clzll(mask)) *
-                                       sizeof *from);
-    return !mask || *to;
-}
-
-/* A key that owns its values, sizes and contents. */
+/* A key that owns its arrays. */
 static bool copy_key(ompjit__variant_key *to, const ompjit__variant_key *from)
 {
     *to = *from;
-    to->values = to->sizes = NULL;
-    to->contents = NULL;
-    if (from->ncontents && !(to->contents = copy_contents(from)))
-        return false;
-    return copy_numbers(from->literal_mask, from->values, &to->values) &&
-           copy_numbers(from->sized, from->sizes, &to->sizes);
-}
-
-static void free_key(ompjit__variant_key *key)
-{
-    free((void *)(uintptr_t)key->values);
-    free((void *)(uintptr_t)key->sizes);
-    free((void *)(uintptr_t)key->contents);
-    key->values = key->sizes = NULL;
-    key->contents = NULL;
+    return ompjit__facts_copy(&to->facts, &from->facts);
 }
 
 /* ------------------------------------------------------- finding, holding */
@@ -227,7 +125,7 @@ static void unload(ompjit__variant *v)
     v->key.dev->ops->unload(v->key.dev, v->loaded);
     ompjit__buf_free(&v->modes);
     free(v->functions);
-    free_key(&v->key);
+    ompjit__facts_free(&v->key.facts);
 }
 
 /* Unloads a variant that is dead and that nobody holds; the first of those who
@@ -409,19 +307,7 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
                            ompjit__loaded *base, ompjit_error *err)
 {
     const ompjit__variant_key *key = &v->key;
-    ompjit__spec spec = {.threads = key->threads,
-                         .teams = key->teams,
-                         .shape = key->shape,
-                         .literal_mask = key->literal_mask,
-                         .literals = key->values,
-                         .aligned = key->aligned,
-                         .noalias = key->noalias,
-                         .sized = key->sized,
-                         .sizes = key->sizes,
-                         .import_globals = base != NULL,
-                         .residents = key->residents,
-                         .ncontents = key->ncontents,
-                         .contents = key->contents};
+    ompjit__spec spec = {.facts = key->facts, .import_globals = base != NULL};
     if (key->kernel != OMPJIT__ALL_KERNELS)
         spec.kernel = mod->unit.kernels[key->kernel].symbol;
     char arch[32];
@@ -458,7 +344,7 @@ static ompjit__variant *take_spare(ompjit__variants *all)
 static void give_spare(ompjit__variants *all, ompjit__variant *v)
 {
     free(v->functions);
-    free_key(&v->key);
+    ompjit__facts_free(&v->key.facts);
     v->functions = NULL;
     pthread_mutex_lock(&all->lock);
     v->next_all = all->spare;
@@ -523,7 +409,7 @@ static void flight_unref(ompjit__flight *f)
 {
     if (--f->refs)
         return;
-    free_key(&f->key);
+    ompjit__facts_free(&f->key.facts);
     free(f->err);
     free(f);
 }
@@ -535,7 +421,7 @@ static ompjit__flight *flight_new(ompjit_module *mod,
     ompjit__flight *f = calloc(1, sizeof *f);
     if (!f || !copy_key(&f->key, key)) {
         if (f)
-            free_key(&f->key);
+            ompjit__facts_free(&f->key.facts);
         free(f);
         return NULL;
     }

@@ -16,16 +16,7 @@
 typedef struct ompjit__variant_key {
     ompjit_device *dev;
     uint32_t kernel;         /* index, or OMPJIT__ALL_KERNELS              */
-    uint32_t threads, teams; /* folded; 0: not                             */
-    ompjit__shape shape;     /* of those that are folded; zeros: x only    */
-    uint32_t residents;      /* ompjit__spec                               */
-    uint32_t ncontents;      /* of pointers: ompjit__spec                  */
-    const ompjit__contents *contents;
-    uint64_t literal_mask;   /* folded parameters                          */
-    uint64_t aligned, noalias; /* pointers known as: ompjit__spec          */
-    uint64_t sized;          /* pointers to so many bytes: ompjit__spec    */
-    const uint64_t *sizes;   /* by parameter, as are                       */
-    const uint64_t *values;  /* these; read where literal_mask says        */
+    ompjit__facts facts;     /* what is folded                             */
     uint64_t hash;           /* of all of it: ompjit__variant_hash         */
 } ompjit__variant_key;
 
@@ -55,9 +46,6 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
 /* Whether it is for any arguments and geometry, the host's teams of one thread
  * aside. */
 bool ompjit__variant_is_generic(const ompjit__variant_key *key);
-/* The number of all and their shape, of numbers by dimension (of y and z 0 is
- * 1) that are folded. `shape` has zeros before. variant_policy.c */
-void ompjit__set_folded(const uint32_t n[3], uint32_t *all, uint32_t shape[2]);
 
 /* What the module's variables are in on the device, until the module goes;
  * NULL: nothing is loaded yet. */

@@ -463,15 +463,16 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         ompjit__contents contents[FEW_CONTENTS];
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
             asked.policy == OMPJIT_SPECIALIZE_AUTO) {
-            asked.noalias = find_unshared(c, &a, mod, kernel);
-            asked.sized = find_sized(&a);
-            asked.sizes = a.sizes;
+            asked.facts.noalias = find_unshared(c, &a, mod, kernel);
+            asked.facts.sizes.mask = find_sized(&a);
+            asked.facts.sizes.values = a.sizes;
             uint64_t wanted = atomic_load_explicit(
                 &mod->kernels[kernel].contents, memory_order_relaxed);
-            asked.contents = contents;
-            asked.ncontents = wanted ? find_contents(c, &a, wanted,
-                                                     asked.noalias, contents)
-                                     : 0;
+            asked.facts.contents.list = contents;
+            asked.facts.contents.n =
+                wanted ? find_contents(c, &a, wanted, asked.facts.noalias,
+                                       contents)
+                       : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
         if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))

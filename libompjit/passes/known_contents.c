@@ -51,8 +51,8 @@ void ompjit__fold_contents(LLVMValueRef kernel, const ompjit__kernel_desc *k,
                            const ompjit__spec *spec, bool host)
 {
     LLVMModuleRef m = LLVMGetGlobalParent(kernel);
-    for (unsigned i = 0; i < spec->ncontents; i++) {
-        const ompjit__contents *c = &spec->contents[i];
+    for (unsigned i = 0; i < spec->facts.contents.n; i++) {
+        const ompjit__contents *c = &spec->facts.contents.list[i];
         LLVMValueRef param = LLVMGetParam(kernel, c->param + k->launch_env);
         if (only_read(param, 8))
             LLVMReplaceAllUsesWith(

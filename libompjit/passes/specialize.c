@@ -56,16 +56,17 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
                                     const ompjit__spec *spec,
                                     ompjit_error *err)
 {
-    if (!spec->literal_mask)
+    const ompjit__param_values *literals = &spec->facts.literals;
+    if (!literals->mask)
         return OMPJIT_OK;
     const ompjit__kernel_desc *k = find_kernel(unit, spec->kernel);
     LLVMValueRef f = ompjit__kernel_function(m, spec->kernel, 0);
     LLVMValueRef team = ompjit__kernel_function(m, spec->kernel, 1);
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
-        if (!(spec->literal_mask >> i & 1))
+        if (!(literals->mask >> i & 1))
             continue;
         LLVMValueRef param = LLVMGetParam(f, i + k->launch_env);
-        LLVMValueRef value = literal(LLVMTypeOf(param), spec->literals[i]);
+        LLVMValueRef value = literal(LLVMTypeOf(param), literals->values[i]);
         if (!value)
             return ompjit__fail(
                 err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_SPECIALIZE,
@@ -77,14 +78,6 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
                                    value);
     }
     return OMPJIT_OK;
-}
-
-/* How many there are in x, y and z; zeros where `all` is. */
-static void dimensions(uint32_t all, const uint32_t shape[2], uint32_t n[3])
-{
-    for (int d = 1; d < 3; d++)
-        n[d] = all && !shape[d - 1] ? 1 : shape[d - 1];
-    n[0] = all ? all / (n[1] * n[2]) : 0;
 }
 
 static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
@@ -119,13 +112,13 @@ static void annotate_function(LLVMValueRef f, const char *name,
 static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
 {
     uint32_t n[3];
-    dimensions(spec->threads, spec->shape.threads, n);
+    ompjit__extent_numbers(&spec->facts.threads, n);
     LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                                      "nvvm.maxntid", 12);
     annotate_function(f, "nvvm.reqntid", n[1] * n[2] > 1 ? "%u,%u,%u" : "%u",
                       n[0], n[1], n[2]);
-    if (spec->residents)
-        annotate_function(f, "nvvm.minctasm", "%u", spec->residents);
+    if (spec->facts.resident_teams)
+        annotate_function(f, "nvvm.minctasm", "%u", spec->facts.resident_teams);
 }
 
 /* A team's number is below the number of teams. */
@@ -146,15 +139,16 @@ static void bound_teams(LLVMModuleRef m, uint32_t teams)
 }
 
 static void annotate_pointers(LLVMValueRef f, const ompjit__kernel_desc *k,
-                              const ompjit__spec *spec)
+                              const ompjit__facts *facts)
 {
     for (unsigned i = 0; i < k->nparams && i < 64; i++) {
         if (k->params[i].kind != OMPJIT__PARAM_POINTER)
             continue;
-        if (spec->aligned >> i & 1)
+        if (facts->aligned >> i & 1)
             annotate(f, i + k->launch_env, "align", OMPJIT__ALIGNMENT);
-        if (spec->sized >> i & 1)
-            annotate(f, i + k->launch_env, "dereferenceable", spec->sizes[i]);
+        if (facts->sizes.mask >> i & 1)
+            annotate(f, i + k->launch_env, "dereferenceable",
+                     facts->sizes.values[i]);
     }
 }
 
@@ -166,16 +160,16 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
     LLVMValueRef f = k ? ompjit__kernel_function(m, spec->kernel, 0) : NULL;
     if (!f)
         return;
-    annotate_pointers(f, k, spec);
+    annotate_pointers(f, k, &spec->facts);
     LLVMValueRef team = ompjit__kernel_function(m, spec->kernel, 1);
     if (team)
-        annotate_pointers(team, k, spec);
+        annotate_pointers(team, k, &spec->facts);
     if (LLVMGetFunctionCallConv(f) != LLVMPTXKernelCallConv)
         return;
-    if (spec->threads)
+    if (spec->facts.threads.all)
         bound_launches(f, spec);
-    if (spec->teams)
-        bound_teams(m, spec->teams);
+    if (spec->facts.teams.all)
+        bound_teams(m, spec->facts.teams.all);
 }
 
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
@@ -302,15 +296,15 @@ static void fold_constants(LLVMModuleRef m, enum fold first, uint32_t all,
 void ompjit__fold_threads(LLVMModuleRef m, const ompjit__spec *spec)
 {
     uint32_t threads[3];
-    dimensions(spec->threads, spec->shape.threads, threads);
-    fold_constants(m, THREADS, spec->threads, threads);
+    ompjit__extent_numbers(&spec->facts.threads, threads);
+    fold_constants(m, THREADS, spec->facts.threads.all, threads);
     fold_registers(m, "ntid", "tid", threads);
 }
 
 void ompjit__fold_teams(LLVMModuleRef m, const ompjit__spec *spec)
 {
     uint32_t teams[3];
-    dimensions(spec->teams, spec->shape.teams, teams);
-    fold_constants(m, TEAMS, spec->teams, teams);
+    ompjit__extent_numbers(&spec->facts.teams, teams);
+    fold_constants(m, TEAMS, spec->facts.teams.all, teams);
     fold_registers(m, "nctaid", "ctaid", teams);
 }

@@ -240,16 +240,9 @@ ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
 /* The values that are written into one kernel. */
 struct writing {
     const ompjit__kernel_desc *kernel; /* NULL: a function's body */
-    const ompjit__spec *spec;
+    const ompjit__facts *facts;
     uint32_t threads[3], teams[3];     /* 0: not known */
 };
-
-static void box(uint32_t all, const uint32_t shape[2], uint32_t n[3])
-{
-    for (int d = 1; d < 3; d++)
-        n[d] = all && !shape[d - 1] ? 1 : shape[d - 1];
-    n[0] = all ? all / (n[1] * n[2]) : 0;
-}
 
 /* Bits of the registers that are called so; 0: not known. */
 static unsigned register_bits(ompjit__span r)
@@ -309,11 +302,11 @@ static bool write_literal(const struct writing *w, const char *p,
     unsigned bits = register_bits(reg);
     if (*open != '[' || !bits || name.at[name.size] != ']' ||
         !param_number(name, w->kernel->symbol, &i) || i >= 64 ||
-        !(w->spec->literal_mask >> i & 1))
+        !(w->facts->literals.mask >> i & 1))
         return false;
     ompjit__buf_printf(
         out, "mov.b%u %.*s, 0x%llx;", bits, (int)reg.size, reg.at,
-        (unsigned long long)extended(w->spec->literals[i], type, bits));
+        (unsigned long long)extended(w->facts->literals.values[i], type, bits));
     return true;
 }
 
@@ -400,13 +393,14 @@ static void write_directives(const struct writing *w, ompjit__span text,
     }
     ompjit__buf_printf(out, "\n.reqntid %u, %u, %u\n", w->threads[0],
                        w->threads[1], w->threads[2]);
-    if (w->spec->residents)
-        ompjit__buf_printf(out, "%s %u\n", least, w->spec->residents);
+    if (w->facts->resident_teams)
+        ompjit__buf_printf(out, "%s %u\n", least, w->facts->resident_teams);
     for (const char *p = text.at, *next; p < end; p = next) {
         const char *word = p + strspn(p, " \t");
         next = next_line(p) < end ? next_line(p) : end;
         if (strncmp(word, most, sizeof most - 1) &&
-            (!w->spec->residents || strncmp(word, least, sizeof least - 1)))
+            (!w->facts->resident_teams ||
+             strncmp(word, least, sizeof least - 1)))
             ompjit__buf_add(out, p, (size_t)(next - p));
     }
 }
@@ -439,11 +433,11 @@ static const ompjit__kernel_desc *kernel_of(const ompjit__unit *unit,
 void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
                             const ompjit__spec *spec, ompjit__buf *out)
 {
-    struct writing w = {.spec = spec};
+    struct writing w = {.facts = &spec->facts};
     ompjit__ptx_entry e;
     const char *p = ptx;
-    box(spec->threads, spec->shape.threads, w.threads);
-    box(spec->teams, spec->shape.teams, w.teams);
+    ompjit__extent_numbers(&w.facts->threads, w.threads);
+    ompjit__extent_numbers(&w.facts->teams, w.teams);
     while (ompjit__ptx_next(p, &e)) {
         w.kernel = NULL;
         write_lines(&w, (ompjit__span){p, (size_t)(e.whole.at - p)}, out);
