@@ -278,7 +278,7 @@ static void variants(void)
            strstr(text, "n=0x40") && strstr(text, "for all values"),
        "all of it as text");
     ompjit_bytes_free(text);
-    ok(!told[0], "nobody was told yet");
+    ok(!strstr(told, "axpy:"), "nobody was told yet");
     ompjit_module_destroy(mod);
     ok(strstr(told, "axpy:") && strstr(told, "raw:") &&
            strstr(told, "given up"), "the module's end tells it");
