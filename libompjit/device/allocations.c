@@ -52,7 +52,7 @@ ompjit_status ompjit__allocate(ompjit_device *dev, size_t size, void **ptr,
     ompjit_status status = dev->ops->alloc(dev, size, &made, err);
     if (status)
         return status;
-    if (!dev->ops->knows_allocations && !remember(dev, made)) {
+    if (!dev->caps.knows_allocations && !remember(dev, made)) {
         ompjit__device_drop(dev, made);
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     }
@@ -63,7 +63,7 @@ ompjit_status ompjit__allocate(ompjit_device *dev, size_t size, void **ptr,
 ompjit_status ompjit__deallocate(ompjit_device *dev, void *ptr,
                                  ompjit_error *err)
 {
-    if (!dev->ops->knows_allocations && !take_out(dev, ptr))
+    if (!dev->caps.knows_allocations && !take_out(dev, ptr))
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
                             "device %u: %p is freed, but was not allocated "
                             "there, or was freed before", dev->number, ptr);

@@ -33,8 +33,7 @@ static bool make_parts(ompjit_device *dev)
 
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
-                                 ompjit_device_kind kind, unsigned ordinal,
-                                 void *state,
+                                 unsigned ordinal, void *state,
                                  ompjit_device **out, ompjit_error *err)
 {
     ompjit_device **devices =
@@ -50,7 +49,7 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     dev->ctx = ctx;
     dev->number = ctx->ndevices;
     dev->ordinal = ordinal;
-    dev->limits.kind = kind;
+    dev->caps = ops->caps;
     if (!make_parts(dev)) {
         free(dev);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -160,7 +159,7 @@ static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
     ompjit_device_info info;
     if (dev->ops->multiprocessors) {
         limits->multiprocessors = dev->ops->multiprocessors(dev);
-        limits->most_threads = dev->ops->most_team_threads;
+        limits->most_threads = dev->caps.most_team_threads;
         limits->parallelism = limits->multiprocessors;
         return OMPJIT_OK;
     }
@@ -170,7 +169,7 @@ static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
     limits->multiprocessors = info.multiprocessors;
     limits->most_threads = info.max_threads;
     limits->parallelism = info.multiprocessors;
-    if (limits->kind != OMPJIT_DEVICE_HOST && info.warp_size)
+    if (dev->caps.warps && info.warp_size)
         limits->parallelism *= info.max_threads / info.warp_size;
     return OMPJIT_OK;
 }

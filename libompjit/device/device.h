@@ -56,11 +56,31 @@ typedef struct ompjit__native {
     void *stream;  /* CUstream of the queue, where there is one */
 } ompjit__native;
 
+/* What a device is like, as far as the rooms above go by it. */
+typedef struct ompjit__device_caps {
+    /* Threads run in warps, many in a team, whose registers the assembler can
+     * trade for their number. Else a team has few threads, or one. */
+    bool warps;
+    /* Teams of one thread are code of their own: no variant has more than one
+     * thread without being compiled for that number. */
+    bool lone_threads;
+    /* Kernels run in the mode that clang gave them. Else openmp-opt may have
+     * made generic ones SPMD, which the image tells. */
+    bool keeps_modes;
+    /* A function has the same address in all images. */
+    bool common_functions;
+    /* `free` refuses what is no allocation. Else only what `alloc` has given
+     * may be passed to it, once. */
+    bool knows_allocations;
+    uint32_t most_team_threads; /* where it is known beforehand; else 0 */
+} ompjit__device_caps;
+
 /* Every operation may be called by any thread, and locks for itself. Errors
  * are texts as everywhere; the driver's own message is in them. A NULL
  * operation means what its comment says. */
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
+    ompjit__device_caps caps;
 
     /* Once, under dev->open_lock, before anything else but target and close;
      * may be repeated after a failure. NULL: nothing to open. */
@@ -75,9 +95,6 @@ typedef struct ompjit__device_ops {
      * cannot. */
     uint32_t (*multiprocessors)(ompjit_device *dev);
 
-    /* info's `max_threads`, where it is known beforehand; else 0. */
-    uint32_t most_team_threads;
-
     /* How many threads of a team would run at the same time in a launch of one
      * team that the calling thread makes now. NULL: as many as there are. */
     uint32_t (*processors)(ompjit_device *dev);
@@ -86,9 +103,6 @@ typedef struct ompjit__device_ops {
     ompjit_status (*alloc)(ompjit_device *dev, size_t size, void **ptr,
                            ompjit_error *err);
     ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit_error *err);
-    /* `free` refuses what is no allocation. Else only what `alloc` has given may
-     * be passed to it, once. */
-    bool knows_allocations;
 
     /* The same for work in `queue` and what is ordered after it: memory may be
      * given that is free only when the queue comes to this point, and freed
@@ -244,7 +258,6 @@ static inline bool ompjit__kernel_ran(ompjit_status status)
 
 /* The facts about a device that a launch needs to choose a geometry. */
 typedef struct ompjit__device_limits {
-    ompjit_device_kind kind;
     uint32_t multiprocessors;
     uint32_t most_threads;   /* of a team */
     uint64_t parallelism;    /* cores, or warps that run at the same time */
@@ -258,6 +271,7 @@ enum { OMPJIT__ENVIRONMENTS = 8 };
 
 struct ompjit_device {
     const ompjit__device_ops *ops;
+    ompjit__device_caps caps; /* a copy of ops->caps, near                */
     ompjit_context *ctx;
     unsigned number;  /* in the context                                   */
     unsigned ordinal; /* the device's own number, cuda:1                  */
@@ -265,7 +279,7 @@ struct ompjit_device {
     bool reads_host;    /* host pointers are valid on the device          */
     bool shares_chip;   /* and with it all memory: a copy is of no use    */
     bool borrows; /* does not share, but a construct's own data may stay  */
-    ompjit__device_limits limits; /* kind always; the rest once ready     */
+    ompjit__device_limits limits; /* once ready                           */
     _Atomic bool ready;
     pthread_mutex_t open_lock; /* of ready                                */
     pthread_mutex_t lock; /* the operations' own, as is state             */
@@ -312,8 +326,7 @@ ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
 /* Appends to ctx->devices; takes nothing on failure. device/device.c */
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
-                                 ompjit_device_kind kind, unsigned ordinal,
-                                 void *state,
+                                 unsigned ordinal, void *state,
                                  ompjit_device **out, ompjit_error *err);
 /* Opens the device and fills dev->limits, on the first call; whoever uses the
  * operations calls it before. device/device.c */

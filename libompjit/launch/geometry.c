@@ -76,7 +76,7 @@ static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
     return least(least(threads, r->threads[0]), dev->limits.most_threads);
 }
 
-static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
+static void choose_for_cores(const ompjit__kernel_desc *k, ompjit_device *dev,
                         const ompjit__request *r, ompjit__geometry *g)
 {
     const ompjit__device_limits *limits = &dev->limits;
@@ -89,7 +89,7 @@ static void choose_host(const ompjit__kernel_desc *k, ompjit_device *dev,
     g->teams[0] = r->teams_fixed ? teams : least(teams, positive(k->max_teams));
 }
 
-static void choose_cuda(const ompjit__kernel_desc *k,
+static void choose_for_warps(const ompjit__kernel_desc *k,
                         const ompjit__request *r,
                         const ompjit__device_limits *limits,
                         ompjit__geometry *g)
@@ -139,7 +139,6 @@ void ompjit__settle_geometry(const ompjit__call *call,
 static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
                    const ompjit__request *r, ompjit__geometry *g)
 {
-    bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
     *g = (ompjit__geometry){.teams = {1, 1, 1},
                             .threads = {1, 1, 1},
                             .dynamic_shared = r->dynamic_shared,
@@ -152,10 +151,10 @@ static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
         g->teams[d] = r->teams[d] ? r->teams[d] : 1;
         g->threads[d] = r->threads[d] ? r->threads[d] : 1;
     }
-    if (host)
-        choose_host(k, dev, r, g);
+    if (dev->caps.warps)
+        choose_for_warps(k, r, &dev->limits, g);
     else
-        choose_cuda(k, r, &dev->limits, g);
+        choose_for_cores(k, dev, r, g);
 }
 
 /* Arguments that are values bound inner loops: launches whose arguments have

@@ -331,7 +331,7 @@ static unsigned add_try(ompjit_geometry *tries, unsigned n, uint64_t teams,
 
 /* Fewer teams than cores where there is little to do, more where the work of
  * iterations differs. */
-static unsigned host_tries(const ompjit__call *call, ompjit_geometry *tries)
+static unsigned core_tries(const ompjit__call *call, ompjit_geometry *tries)
 {
     uint32_t cores = call->dev->limits.multiprocessors;
     unsigned n = 0;
@@ -342,7 +342,7 @@ static unsigned host_tries(const ompjit__call *call, ompjit_geometry *tries)
     return n;
 }
 
-static unsigned cuda_tries(const ompjit__call *call, ompjit_geometry *tries)
+static unsigned warp_tries(const ompjit__call *call, ompjit_geometry *tries)
 {
     uint64_t trips = call->request->tripcount;
     uint32_t sms = call->dev->limits.multiprocessors;
@@ -393,7 +393,6 @@ static ompjit_status run_trials(struct trial *t,
     ompjit_geometry own[MAX_TRIES];
     const ompjit_geometry *tries = o->tries;
     unsigned n = o->ntries;
-    bool host = t->call->dev->limits.kind == OMPJIT_DEVICE_HOST;
     ompjit_status status = time_one(t, &none, &t->best->default_ns, err);
     if (status)
         return status;
@@ -401,7 +400,8 @@ static ompjit_status run_trials(struct trial *t,
     t->best->tried = 1;
     if (!tries) {
         tries = own;
-        n = host ? host_tries(t->call, own) : cuda_tries(t->call, own);
+        n = t->call->dev->caps.warps ? warp_tries(t->call, own)
+                                     : core_tries(t->call, own);
     }
     return try_all(t, tries, n);
 }

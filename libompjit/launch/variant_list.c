@@ -340,17 +340,17 @@ static void read_word(const ompjit_module *mod, struct entry *e, char *word)
 static void check_entry(const ompjit_module *mod, const ompjit_device *dev,
                         struct entry *e)
 {
-    bool host = dev->limits.kind == OMPJIT_DEVICE_HOST;
+    bool lone = dev->caps.lone_threads;
     uint32_t residents = e->key.facts.resident_teams;
     if (*e->why)
         return;
     if (!e->k && !ompjit__variant_is_generic(&e->key))
-        wrong(e, host ? "code for all kernels has threads=1 or nothing folded"
+        wrong(e, lone ? "code for all kernels has threads=1 or nothing folded"
                       : "code for all kernels has nothing folded");
     else if (e->k && !ompjit__can_specialize(mod, dev))
         wrong(e, "a program whose variables may hold addresses of functions is "
                  "not specialized for a GPU");
-    else if (residents && (host || !e->key.facts.threads.all))
+    else if (residents && (!dev->caps.warps || !e->key.facts.threads.all))
         wrong(e, "residents=%u needs a GPU and threads=", residents);
 }
 

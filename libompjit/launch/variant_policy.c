@@ -38,7 +38,7 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
 
 bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
 {
-    return dev->limits.kind == OMPJIT_DEVICE_HOST || !mod->unit.stays_generic;
+    return dev->caps.common_functions || !mod->unit.stays_generic;
 }
 
 static uint32_t volume(const uint32_t n[3])
@@ -64,8 +64,7 @@ static bool has_many_kernels(const ompjit__call *call)
 static bool is_better_apart(const ompjit__call *call,
                             const ompjit__geometry *g)
 {
-    return call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
-           volume(g->threads) > 1 && call->mod->unit.nkernels > 1 &&
+    return call->dev->caps.lone_threads && volume(g->threads) > 1 && call->mod->unit.nkernels > 1 &&
            call->mod->unit.kernels[call->index].observes_threads &&
            ompjit__can_specialize(call->mod, call->dev);
 }
@@ -73,8 +72,7 @@ static bool is_better_apart(const ompjit__call *call,
 /* The host's teams of one thread are always compiled as that. */
 static bool is_alone(const ompjit__call *call, const ompjit__geometry *g)
 {
-    return call->dev->limits.kind == OMPJIT_DEVICE_HOST &&
-           volume(g->threads) == 1;
+    return call->dev->caps.lone_threads && volume(g->threads) == 1;
 }
 
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
@@ -109,7 +107,7 @@ static uint64_t aligned_pointers(const ompjit__call *call)
  * many threads a GPU's team has, is known when it has been compiled once. */
 static bool threads_known(const ompjit__call *call)
 {
-    return call->dev->limits.kind == OMPJIT_DEVICE_HOST ||
+    return call->dev->caps.keeps_modes ||
            call->mod->unit.kernels[call->index].mode != OMPJIT_MODE_GENERIC ||
            atomic_load_explicit(&call->mod->kernels[call->index].made_spmd,
                                 memory_order_relaxed);
@@ -139,7 +137,7 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
         f->threads = ompjit__extent_of(g->threads);
     if (fold & OMPJIT_FOLD_TEAMS)
         f->teams = ompjit__extent_of(g->teams);
-    if (!f->threads.all || call->dev->limits.kind == OMPJIT_DEVICE_HOST)
+    if (!f->threads.all || !call->dev->caps.warps)
         f->resident_teams = 0;
     key->hash = ompjit__variant_hash(key);
 }

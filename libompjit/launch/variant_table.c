@@ -55,9 +55,9 @@ uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 
 bool ompjit__variant_is_generic(const ompjit__variant_key *key)
 {
-    bool host = key->dev->limits.kind == OMPJIT_DEVICE_HOST;
+    bool lone = key->dev->caps.lone_threads;
     ompjit__facts facts = key->facts;
-    if (host && facts.threads.all == 1)
+    if (lone && facts.threads.all == 1)
         facts.threads.all = 0;
     return !ompjit__facts_any(&facts);
 }
@@ -324,7 +324,7 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     if (!status) {
         v->modes = image.modes;
         image.modes = (ompjit__buf){0};
-        if (key->dev->limits.kind != OMPJIT_DEVICE_HOST)
+        if (!key->dev->caps.keeps_modes)
             ompjit__note_modes(mod, key->kernel, &v->modes);
     }
     ompjit__image_free(&image);

@@ -479,11 +479,11 @@ static void gpu_close(ompjit_device *dev)
 
 const ompjit__device_ops ompjit__cuda_ops = {
     .name = "cuda",
+    .caps = {.warps = true, .knows_allocations = true},
     .close = gpu_close,
     .info = gpu_info,
     .alloc = gpu_alloc,
     .free = gpu_free,
-    .knows_allocations = true,
     .alloc_queued = gpu_alloc_queued,
     .free_queued = gpu_free_queued,
     .alloc_host = ompjit__gpu_alloc_host,

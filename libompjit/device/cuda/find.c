@@ -181,8 +181,8 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
     if (call.code)
         status = ompjit__gpu_fail(gpu, call, err, "opening the device");
     else if (!(status = read_info(gpu, err)))
-        status = ompjit__device_add(ctx, &ompjit__cuda_ops, OMPJIT_DEVICE_CUDA, ordinal,
-                                    gpu, &dev, err);
+        status = ompjit__device_add(ctx, &ompjit__cuda_ops, ordinal, gpu, &dev,
+                                    err);
     if (!status) {
         dev->reads_host = gpu->facts.pageable;
         dev->shares_chip = gpu->facts.integrated;

@@ -905,11 +905,14 @@ static void host_close(ompjit_device *dev)
 
 static const ompjit__device_ops host_ops = {
     .name = "host",
+    .caps = {.lone_threads = true,
+             .keeps_modes = true,
+             .common_functions = true,
+             .most_team_threads = OMPJIT__HOST_MAX_THREADS},
     .open = host_open,
     .close = host_close,
     .info = host_info,
     .multiprocessors = host_multiprocessors,
-    .most_team_threads = OMPJIT__HOST_MAX_THREADS,
     .processors = host_processors,
     .alloc = host_alloc,
     .free = host_free,
@@ -931,9 +934,8 @@ ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err)
 {
     ompjit_device *dev;
-    ompjit_status status = ompjit__device_add(ctx, &host_ops,
-                                              OMPJIT_DEVICE_HOST, 0, NULL, &dev,
-                                              err);
+    ompjit_status status = ompjit__device_add(ctx, &host_ops, 0, NULL,
+                                              &dev, err);
     if (status)
         return status;
     dev->reads_host = true;
