@@ -430,7 +430,7 @@ static void unfinished(void)
     void *p;
     x[0] = 7;
     z[0] = 0;
-    ok(!dev->ops->queue_create(dev, &queue, &err) &&
+    ok(!dev->ops->queues->create(dev, &queue, &err) &&
            !ompjit_device_alloc(dev, sizeof x, &p, &err) &&
            !dev->ops->copy(dev, OMPJIT__COPY_TO, p, x, sizeof x, queue, &err) &&
            !dev->ops->copy(dev, OMPJIT__COPY_FROM, z, p, sizeof z, queue, &err),
@@ -454,8 +454,8 @@ static void native(void)
     unsigned flags = 0;
     ompjit_context *ctx = context("cuda:1");
     ok(!ompjit_context_device(ctx, 0, &dev, &err) &&
-           !dev->ops->queue_create(dev, &queue, &err) &&
-           !dev->ops->native(dev, queue, &got, &err),
+           !dev->ops->queues->create(dev, &queue, &err) &&
+           !dev->ops->native->describe(dev, queue, &got, &err),
        "a queue and what it is to others");
     ok(got.runtime == 2 && got.vendor == 11 && (intptr_t)got.device == 1,
        "CUDA's driver, NVIDIA, the second device");
@@ -464,7 +464,7 @@ static void native(void)
     ok(!cuStreamGetFlags(got.stream, &flags) &&
            flags == OMPJIT__CU_STREAM_NON_BLOCKING,
        "a stream that does not wait for the default stream");
-    ok(!dev->ops->native(dev, NULL, &got, &err) && !got.stream,
+    ok(!dev->ops->native->describe(dev, NULL, &got, &err) && !got.stream,
        "no queue, no stream");
     cuDevicePrimaryCtxRelease_v2(1);
     ompjit_context_destroy(ctx);
@@ -528,13 +528,13 @@ static void kernel_fails(bool queued)
     void *p;
     ok(!dev->ops->load(dev, &image, NULL, &loaded, &err) &&
            !dev->ops->function(dev, loaded, "fails", &f, &err) &&
-           (!queued || !dev->ops->queue_create(dev, &queue, &err)),
+           (!queued || !dev->ops->queues->create(dev, &queue, &err)),
        "the image loads");
     image_drop(&image);
     ompjit_status status =
         dev->ops->launch(dev, f, &one_team, NULL, 0, queue, &err);
     if (queued && !status)
-        status = dev->ops->queue_wait(dev, queue, &err);
+        status = dev->ops->queues->wait(dev, queue, &err);
     ok(status == OMPJIT_ERR_DEVICE, "a kernel that traps is a device error");
     ok(strstr(err.text, "kernel is fails") ||
            strstr(err.text, "running kernel fails"),

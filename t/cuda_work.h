@@ -162,27 +162,27 @@ static inline ompjit_status go_round(ompjit_device *dev, struct run *run,
     bool done;
     double seconds;
     TRY(go_far(dev, run, err));
-    TRY(ops->event_record(dev, run->queue, true, &run->begin, err));
-    TRY(ops->alloc_queued(dev, sizeof x, run->queue, &run->pooled, err));
+    TRY(ops->events->record(dev, run->queue, true, &run->begin, err));
+    TRY(ops->queued_memory->alloc(dev, sizeof x, run->queue, &run->pooled, err));
     TRY(ops->copy(dev, OMPJIT__COPY_TO, run->pooled, x, half, run->queue, err));
     TRY(ops->copy(dev, OMPJIT__COPY_TO, (char *)run->pooled + half, x + N / 2,
                   half, run->queue, err));
-    TRY(ops->graph_begin(dev, run->queue, err));
+    TRY(ops->graphs->begin(dev, run->queue, err));
     TRY(ops->copy(dev, OMPJIT__COPY_ON, run->dy, run->pooled, sizeof x,
                   run->queue, err));
-    TRY(ops->graph_end(dev, run->queue, &run->graph, err));
-    TRY(ops->graph_run(dev, run->graph, run->queue, err));
-    TRY(ops->event_record(dev, run->queue, false, &run->event, err));
-    TRY(ops->queue_create(dev, &run->other, err));
-    TRY(ops->queue_after(dev, run->other, run->event, err));
+    TRY(ops->graphs->end(dev, run->queue, &run->graph, err));
+    TRY(ops->graphs->run(dev, run->graph, run->queue, err));
+    TRY(ops->events->record(dev, run->queue, false, &run->event, err));
+    TRY(ops->queues->create(dev, &run->other, err));
+    TRY(ops->events->queue_after(dev, run->other, run->event, err));
     TRY(ops->copy(dev, OMPJIT__COPY_FROM, again, run->dy, sizeof again,
                   run->other, err));
-    TRY(ops->queue_wait(dev, run->other, err));
-    TRY(ops->event_record(dev, run->queue, true, &run->end, err));
-    TRY(ops->event_wait(dev, run->end, err));
-    TRY(ops->event_query(dev, run->end, &done, err));
-    TRY(ops->event_elapsed(dev, run->begin, run->end, &seconds, err));
-    TRY(ops->free_queued(dev, run->pooled, run->queue, err));
+    TRY(ops->queues->wait(dev, run->other, err));
+    TRY(ops->events->record(dev, run->queue, true, &run->end, err));
+    TRY(ops->events->wait(dev, run->end, err));
+    TRY(ops->events->query(dev, run->end, &done, err));
+    TRY(ops->events->elapsed(dev, run->begin, run->end, &seconds, err));
+    TRY(ops->queued_memory->free(dev, run->pooled, run->queue, err));
     run->pooled = NULL;
     return OMPJIT_OK;
 }
@@ -205,15 +205,15 @@ static inline ompjit_status compute(ompjit_device *dev, struct run *run,
     TRY(ompjit_device_upload(dev, run->dy, y, sizeof y, err));
     TRY(launch_saxpy(dev, run, err));
     for (int managed = 0; managed < 2; managed++)
-        TRY(ops->alloc_host(dev, 64, managed, &run->common[managed], err));
+        TRY(ops->host_memory->alloc(dev, 64, managed, &run->common[managed], err));
 
-    TRY(ops->queue_create(dev, &run->queue, err));
+    TRY(ops->queues->create(dev, &run->queue, err));
     TRY(launch_saxpy(dev, run, err));
     TRY(ops->copy(dev, OMPJIT__COPY_ON, run->dz, run->dy, sizeof z, run->queue,
                   err));
     TRY(ops->copy(dev, OMPJIT__COPY_FROM, z, run->dz, sizeof z, run->queue,
                   err));
-    TRY(ops->queue_wait(dev, run->queue, err));
+    TRY(ops->queues->wait(dev, run->queue, err));
     return go_round(dev, run, err);
 }
 
@@ -232,12 +232,12 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
     memset(far_from, 0, sizeof far_from);
     memset(ids, 0, sizeof ids);
     ompjit_status status = compute(dev, &run, image, err);
-    dev->ops->queue_destroy(dev, run.queue);
-    dev->ops->queue_destroy(dev, run.other);
-    dev->ops->event_destroy(dev, run.event);
-    dev->ops->event_destroy(dev, run.begin);
-    dev->ops->event_destroy(dev, run.end);
-    dev->ops->graph_destroy(dev, run.graph);
+    dev->ops->queues->destroy(dev, run.queue);
+    dev->ops->queues->destroy(dev, run.other);
+    dev->ops->events->destroy(dev, run.event);
+    dev->ops->events->destroy(dev, run.begin);
+    dev->ops->events->destroy(dev, run.end);
+    dev->ops->graphs->destroy(dev, run.graph);
     dev->ops->unload(dev, run.loaded);
     void *blocks[] = {run.dx, run.dy, run.dz, run.far, run.pooled};
     for (int i = 0; i < 5; i++) {
@@ -250,7 +250,7 @@ static inline ompjit_status work(ompjit_device *dev, const ompjit__image *image,
         ompjit_error ignored;
         if (!run.common[managed])
             continue;
-        ompjit_status freed = dev->ops->free_host(
+        ompjit_status freed = dev->ops->host_memory->free(
             dev, run.common[managed], managed, status ? &ignored : err);
         status = status ? status : freed;
     }

@@ -280,7 +280,7 @@ static void end_after(ompjit_device *dev, size_t n, bool used, bool update)
     good = good && !ompjit__construct_wait(&c, &err);
     data[n - 1] = 0;
     good = good && !ompjit__copy_ahead(&c, &err) &&
-           !dev->ops->queue_wait(dev, c.queue, &err);
+           !dev->ops->queues->wait(dev, c.queue, &err);
     ok(data[n - 1] == (n > 4), "%zu numbers, behind the kernel", n);
     void *device = c.items[0].device;
     if (used && !update)

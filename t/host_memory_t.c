@@ -98,18 +98,18 @@ static void fails(void)
         void *p = NULL;
         ptxi_driver_fail(managed ? "cuMemAllocManaged:1:2"
                                  : "cuMemAllocHost_v2:1:2");
-        ok(dev->ops->alloc_host(dev, 64, managed, &p, &err) ==
+        ok(dev->ops->host_memory->alloc(dev, 64, managed, &p, &err) ==
                    OMPJIT_ERR_NO_MEMORY &&
                !p,
            "no memory: %s", err.text);
-        ok(!dev->ops->alloc_host(dev, 64, managed, &p, &err) && p, "then some");
+        ok(!dev->ops->host_memory->alloc(dev, 64, managed, &p, &err) && p, "then some");
         ptxi_driver_fail(managed ? "cuMemFree_v2:1:1" : "cuMemFreeHost:1:1");
-        ok(dev->ops->free_host(dev, p, managed, &err) && err.text[0],
+        ok(dev->ops->host_memory->free(dev, p, managed, &err) && err.text[0],
            "not freed: %s", err.text);
-        ok(!dev->ops->free_host(dev, p, managed, &err), "then freed");
-        ok(dev->ops->free_host(dev, p, managed, &err) == OMPJIT_ERR_INVALID,
+        ok(!dev->ops->host_memory->free(dev, p, managed, &err), "then freed");
+        ok(dev->ops->host_memory->free(dev, p, managed, &err) == OMPJIT_ERR_INVALID,
            "not twice: %s", err.text);
-        ok(!dev->ops->alloc_host(dev, 64, managed, &p, &err), "one is left");
+        ok(!dev->ops->host_memory->alloc(dev, 64, managed, &p, &err), "one is left");
     }
     ptxi_driver_fail("cuMemFree_v2:1:1,cuMemFreeHost:1:1");
     ompjit_context_destroy(ctx);

@@ -126,7 +126,7 @@ static void page_locked(void)
 {
     struct place p = open_place();
     void *locked = NULL;
-    if (!ok(!p.dev->ops->alloc_host(p.dev, MOST, false, &locked, &p.err),
+    if (!ok(!p.dev->ops->host_memory->alloc(p.dev, MOST, false, &locked, &p.err),
             "page-locked memory: %s", p.err.text))
         return;
     count_anew();
@@ -141,7 +141,7 @@ static void page_locked(void)
     ok(copies("cuMemcpyHtoDAsync_v2") == 1 &&
            copies("cuMemcpyDtoHAsync_v2") == 1,
        "by a copy each");
-    p.dev->ops->free_host(p.dev, locked, false, &p.err);
+    p.dev->ops->host_memory->free(p.dev, locked, false, &p.err);
     close_place(&p);
 }
 
@@ -230,7 +230,7 @@ static void most(void)
     ompjit__gpu_pipe *pipes[MOST_PIPES + 1];
     ompjit__gpu_call call = {0};
     int n = 0;
-    ok(!p.dev->ops->queue_create(p.dev, &queue, &p.err) &&
+    ok(!p.dev->ops->queues->create(p.dev, &queue, &p.err) &&
            !ompjit__gpu_enter(gpu, &p.err),
        "a queue: %s", p.err.text);
     do
@@ -249,7 +249,7 @@ static void most(void)
     ok(!call.code && !ompjit__gpu_leave(gpu, OMPJIT_OK, &p.err),
        "all are done");
     ok(goes_round(&p, MOST, 6), "and the next goes through there again");
-    p.dev->ops->queue_destroy(p.dev, queue);
+    p.dev->ops->queues->destroy(p.dev, queue);
     close_place(&p);
 }
 
@@ -270,7 +270,7 @@ static void behind_failure(void)
     ok(!ompjit_device_alloc(dev, MOST, &at, &err) &&
            !ops->load(dev, &image, NULL, &loaded, &err) &&
            !ops->function(dev, loaded, "fails", &fails, &err) &&
-           !ops->queue_create(dev, &queue, &err) &&
+           !ops->queues->create(dev, &queue, &err) &&
            !ops->launch(dev, fails, &one_team, NULL, 0, queue, &err),
        "a kernel that traps: %s", err.text);
     ok(ops->copy(dev, OMPJIT__COPY_FROM, to_host, at, MOST, queue, &err) ==
@@ -278,7 +278,7 @@ static void behind_failure(void)
        "a copy behind it fails");
     ok_contains(err.text, "behind kernel fails, on cuda:0: cuEventSynchronize",
                 "and says so");
-    ops->queue_destroy(dev, queue);
+    ops->queues->destroy(dev, queue);
     image_drop(&image);
     ompjit_context_destroy(ctx);
 }

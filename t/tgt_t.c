@@ -593,10 +593,10 @@ static void interop(void)
 {
     ompjit_context *ctx = context_new(NULL);
     ompjit__device_ops ops = fake_ops;
-    ops.queue_create = queue_create;
-    ops.queue_wait = queue_wait;
-    ops.queue_destroy = queue_destroy;
-    ops.native = native;
+    ops.queues = &(ompjit__queue_ops){.create = queue_create,
+                                      .wait = queue_wait,
+                                      .destroy = queue_destroy};
+    ops.native = &(ompjit__native_ops){.describe = native};
     ctx->devices[0]->ops = &ops;
     ompjit__interop *target = NULL, *sync = NULL, *plain = NULL, *none = NULL;
     ompjit__s_interop_init(ctx, NULL, 0, &target, 1, 0, 0, NULL, 0);

@@ -60,6 +60,12 @@ awk -f "$srcdir/t/calls.awk" "$srcdir/libompjit/ROOMS" "$tmp/symbols" \
 is "$(grep '^upward' "$tmp/calls")" "" "no room calls upward"
 like "$(cat "$tmp/calls")" '^cycle ([1-9]|10) ' \
     "files that call each other are ten at most, and of one room"
+is "$(grep -rlE 'OMPJIT_DEVICE_(HOST|CUDA)' "$srcdir/libompjit" |
+    sed 's|.*/libompjit/||; \|^device/[a-z]*/|d')" "" \
+    "nobody asks for the kind of a device"
+is "$(awk '/^typedef struct ompjit__device_ops/ { on = 1 }
+    on && /\(\*[a-z_]*\)\(/ { n++ } /^}/ { on = 0 } END { print n <= 20 }' \
+    "$srcdir/libompjit/device/device.h")" 1 "a device has 20 operations at most"
 # BLAKE3 is C and needs nothing else of LLVM.
 is "$(for room in $(rooms both) $(rooms runtime); do
     grep -lE '^#include <(llvm|clang)' "$srcdir/libompjit/$room"/*.[ch]

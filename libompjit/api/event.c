@@ -45,7 +45,7 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
     ompjit_event *made;
     if (!dev || !native || !event)
         return null(__func__, err);
-    if (!dev->ops->event_adopt)
+    if (!dev->ops->native)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
                             "ompjit_event_adopt: device %u (%s) has no events "
                             "of other software",
@@ -53,7 +53,7 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
     ompjit_status status = ompjit_event_create(dev, &made, err);
     if (status)
         return status;
-    status = dev->ops->event_adopt(dev, native, &made->event, err);
+    status = dev->ops->native->adopt_event(dev, native, &made->event, err);
     made->recorded = true;
     if (status)
         ompjit_event_destroy(made);
@@ -72,8 +72,8 @@ ompjit_status ompjit_event_native(ompjit_event *event, void **native,
     ompjit_status status = OMPJIT_OK;
     void *handle = NULL;
     pthread_mutex_lock(&event->lock);
-    if (dev->ops->event_native)
-        status = dev->ops->event_native(dev, &event->event, &handle, err);
+    if (dev->ops->native)
+        status = dev->ops->native->event(dev, &event->event, &handle, err);
     event->recorded |= handle != NULL;
     pthread_mutex_unlock(&event->lock);
     if (!status)
@@ -86,7 +86,7 @@ void ompjit_event_destroy(ompjit_event *event)
     if (!event)
         return;
     if (event->event)
-        event->dev->ops->event_destroy(event->dev, event->event);
+        event->dev->ops->events->destroy(event->dev, event->event);
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -103,9 +103,9 @@ ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
     if (status)
         return status;
     pthread_mutex_lock(&event->lock);
-    if (dev->ops->event_record)
-        status = dev->ops->event_record(dev, queue->queue, true, &event->event,
-                                        err);
+    if (dev->ops->events)
+        status = dev->ops->events->record(dev, queue->queue, true,
+                                          &event->event, err);
     if (!status) {
         event->at = ompjit__now();
         event->recorded = true;
@@ -145,7 +145,7 @@ ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
     pthread_mutex_unlock(&event->lock);
     if (status || !inner)
         return status;
-    return event->dev->ops->event_wait(event->dev, inner, err);
+    return event->dev->ops->events->wait(event->dev, inner, err);
 }
 
 ompjit_status ompjit_event_query(ompjit_event *event, int *done,
@@ -157,8 +157,8 @@ ompjit_status ompjit_event_query(ompjit_event *event, int *done,
     pthread_mutex_lock(&event->lock);
     ompjit_status status = check_recorded(__func__, event, err);
     if (!status && event->event)
-        status = event->dev->ops->event_query(event->dev, event->event, &came,
-                                              err);
+        status = event->dev->ops->events->query(event->dev, event->event,
+                                                &came, err);
     pthread_mutex_unlock(&event->lock);
     if (!status)
         *done = came;
@@ -187,8 +187,8 @@ ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
     ompjit__event *first = inner_of(from, &began);
     ompjit__event *last = inner_of(to, &ended);
     if (first)
-        return from->dev->ops->event_elapsed(from->dev, first, last, seconds,
-                                             err);
+        return from->dev->ops->events->elapsed(from->dev, first, last, seconds,
+                                               err);
     *seconds = 1e-9 * (double)(int64_t)(ended - began);
     return OMPJIT_OK;
 }
@@ -209,7 +209,8 @@ ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
     pthread_mutex_lock(&event->lock);
     status = check_recorded(__func__, event, err);
     if (!status && event->event)
-        status = dev->ops->queue_after(dev, queue->queue, event->event, err);
+        status = dev->ops->events->queue_after(dev, queue->queue,
+                                               event->event, err);
     pthread_mutex_unlock(&event->lock);
     return status;
 }

@@ -16,7 +16,7 @@ static ompjit_status invalid(const char *who, const char *what,
 
 bool ompjit__records_steps(const ompjit_queue *queue)
 {
-    return queue->recording && !queue->dev->ops->graph_begin;
+    return queue->recording && !queue->dev->ops->graphs;
 }
 
 ompjit_status ompjit__step_add(ompjit_queue *queue, ompjit__step step,
@@ -51,8 +51,8 @@ ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err)
     graph->dev = dev;
     graph->end = &graph->first;
     ompjit_status status = ompjit_queue_wait(queue, err);
-    if (!status && dev->ops->graph_begin)
-        status = dev->ops->graph_begin(dev, queue->queue, err);
+    if (!status && dev->ops->graphs)
+        status = dev->ops->graphs->begin(dev, queue->queue, err);
     if (status)
         free(graph);
     else
@@ -70,8 +70,8 @@ ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
     if (!made)
         return invalid(__func__, "the queue is not being recorded", err);
     ompjit_status status = OMPJIT_OK;
-    if (dev->ops->graph_end)
-        status = dev->ops->graph_end(dev, queue->queue, &made->graph, err);
+    if (dev->ops->graphs)
+        status = dev->ops->graphs->end(dev, queue->queue, &made->graph, err);
     queue->recording = NULL;
     if (status)
         ompjit_graph_destroy(made);
@@ -85,7 +85,7 @@ void ompjit_graph_destroy(ompjit_graph *graph)
     if (!graph)
         return;
     if (graph->graph)
-        graph->dev->ops->graph_destroy(graph->dev, graph->graph);
+        graph->dev->ops->graphs->destroy(graph->dev, graph->graph);
     ompjit__uses_end(graph->uses, false);
     ompjit__environment_free(graph->dev, &graph->environment, false);
     for (ompjit__step *step = graph->first, *next; step; step = next) {
@@ -138,6 +138,6 @@ ompjit_status ompjit_graph_run(ompjit_graph *graph, ompjit_queue *queue,
         return invalid(__func__, "the queue is being recorded", err);
     if (!graph->graph)
         return run_steps(graph, queue->queue, err);
-    return graph->dev->ops->graph_run(graph->dev, graph->graph, queue->queue,
-                                      err);
+    return graph->dev->ops->graphs->run(graph->dev, graph->graph, queue->queue,
+                                        err);
 }

@@ -25,7 +25,7 @@ static ompjit_status wrap(ompjit_device *dev, ompjit__queue *inner,
 {
     ompjit_queue *queue = calloc(1, sizeof *queue);
     if (!queue) {
-        dev->ops->queue_destroy(dev, inner);
+        dev->ops->queues->destroy(dev, inner);
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
     queue->dev = dev;
@@ -43,7 +43,7 @@ ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
         return null(__func__, err);
     ompjit_status status = ompjit__device_ready(dev, err);
     if (!status)
-        status = dev->ops->queue_create(dev, &inner, err);
+        status = dev->ops->queues->create(dev, &inner, err);
     return status ? status : wrap(dev, inner, queue, err);
 }
 
@@ -53,13 +53,13 @@ ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
     ompjit__queue *inner;
     if (!dev || !queue)
         return null(__func__, err);
-    if (!dev->ops->queue_adopt)
+    if (!dev->ops->native)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
                             "ompjit_queue_adopt: device %u (%s) has no streams",
                             dev->number, dev->ops->name);
     ompjit_status status = ompjit__device_ready(dev, err);
     if (!status)
-        status = dev->ops->queue_adopt(dev, stream, &inner, err);
+        status = dev->ops->native->adopt_queue(dev, stream, &inner, err);
     if (!status)
         status = wrap(dev, inner, queue, err);
     if (!status)
@@ -75,7 +75,8 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
         return null(__func__, err);
     ompjit_device *dev = queue->dev;
     ompjit_status status =
-        dev->ops->native ? dev->ops->native(dev, queue->queue, &native, err)
+        dev->ops->native ? dev->ops->native->describe(dev, queue->queue,
+                                                      &native, err)
                          : OMPJIT_OK;
     if (!status)
         *stream = native.stream;
@@ -104,7 +105,7 @@ void ompjit_queue_destroy(ompjit_queue *queue)
     ompjit__environment_free(queue->dev, &queue->environment, well);
     free_uses(queue->spare);
     ompjit__uses_end(queue->captured, false);
-    queue->dev->ops->queue_destroy(queue->dev, queue->queue);
+    queue->dev->ops->queues->destroy(queue->dev, queue->queue);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
 }
@@ -164,8 +165,8 @@ static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
 static bool is_captured(const ompjit_queue *queue)
 {
     const ompjit__device_ops *ops = queue->dev->ops;
-    return queue->adopted && ops->queue_captured &&
-           ops->queue_captured(queue->dev, queue->queue);
+    return queue->adopted && ops->native &&
+           ops->native->is_captured(queue->dev, queue->queue);
 }
 
 bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out)
@@ -216,7 +217,7 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
     if (added)
         return many ? ompjit_queue_wait(queue, err) : OMPJIT_OK;
     ompjit__inflight copy = *inflight;
-    queue->dev->ops->queue_wait(queue->dev, queue->queue, NULL);
+    queue->dev->ops->queues->wait(queue->dev, queue->queue, NULL);
     ompjit__inflight_end(&copy, false);
     return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
 }
@@ -247,7 +248,7 @@ ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_queue_wait: the queue is being recorded");
     ompjit_status status =
-        queue->dev->ops->queue_wait(queue->dev, queue->queue, err);
+        queue->dev->ops->queues->wait(queue->dev, queue->queue, err);
     end_uses(uses, !status);
     spare(queue, uses);
     if (status) /* a kernel may have been left in the middle */
@@ -292,13 +293,13 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
         status = ompjit__queue_not_recorded(__func__, queue, err);
     if (!status)
         status = ompjit__queue_not_recorded(__func__, other, err);
-    if (status || !dev->ops->event_record)
+    if (status || !dev->ops->events)
         return status;
-    status = dev->ops->event_record(dev, other->queue, false, &event, err);
+    status = dev->ops->events->record(dev, other->queue, false, &event, err);
     if (status)
         return status;
-    status = dev->ops->queue_after(dev, queue->queue, event, err);
-    dev->ops->event_destroy(dev, event);
+    status = dev->ops->events->queue_after(dev, queue->queue, event, err);
+    dev->ops->events->destroy(dev, event);
     return status;
 }
 

@@ -44,9 +44,9 @@ static ompjit_status after_arrival(ompjit_queue *queue,
     if (!arrival || atomic_load(&arrival->done))
         return OMPJIT_OK;
     return queue->recording
-               ? ops->event_wait(queue->dev, arrival->event, err)
-               : ops->queue_after(queue->dev, queue->queue, arrival->event,
-                                  err);
+               ? ops->events->wait(queue->dev, arrival->event, err)
+               : ops->events->queue_after(queue->dev, queue->queue,
+                                          arrival->event, err);
 }
 
 /* Nothing where the counterpart is the original. */

@@ -75,9 +75,102 @@ typedef struct ompjit__device_caps {
     uint32_t most_team_threads; /* where it is known beforehand; else 0 */
 } ompjit__device_caps;
 
+/* Queues: ordered asynchronous work. Every device has them; where work is done
+ * when a call returns, a queue is nothing but the order of calls. */
+typedef struct ompjit__queue_ops {
+    ompjit_status (*create)(ompjit_device *dev, ompjit__queue **out,
+                            ompjit_error *err);
+    ompjit_status (*wait)(ompjit_device *dev, ompjit__queue *queue,
+                          ompjit_error *err);
+    /* The work that the queue still has is done before any that is put into a
+     * queue made later. */
+    void (*destroy)(ompjit_device *dev, ompjit__queue *queue);
+} ompjit__queue_ops;
+
+/* Memory for work in a queue and what is ordered after it: `alloc` may give
+ * memory that is free only when the queue comes to this point, and freed memory
+ * may be used before it does. Without this group nobody need gather data into
+ * few allocations and copies. */
+typedef struct ompjit__queued_memory_ops {
+    ompjit_status (*alloc)(ompjit_device *dev, size_t size,
+                           ompjit__queue *queue, void **ptr,
+                           ompjit_error *err);
+    ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit__queue *queue,
+                          ompjit_error *err);
+    /* Page-locked memory for a copy, the caller's until it puts something into
+     * the queue that comes after the copy and is staged itself. NULL in *room:
+     * there is none before the queue was waited for. */
+    ompjit_status (*stage)(ompjit_device *dev, ompjit__queue *queue,
+                           size_t size, void **room, ompjit_error *err);
+} ompjit__queued_memory_ops;
+
+/* Memory that the host reaches too, at the same address: page-locked there, or,
+ * where `managed`, moving to whoever uses it. Without this group there is none,
+ * or all of the device's memory is such. */
+typedef struct ompjit__host_memory_ops {
+    ompjit_status (*alloc)(ompjit_device *dev, size_t size, bool managed,
+                           void **ptr, ompjit_error *err);
+    ompjit_status (*free)(ompjit_device *dev, void *ptr, bool managed,
+                          ompjit_error *err);
+} ompjit__host_memory_ops;
+
+/* Events: points in queues. Without this group work is done when a call
+ * returns. */
+typedef struct ompjit__event_ops {
+    /* Where the queue is now, in *event, which is made where it is NULL. */
+    ompjit_status (*record)(ompjit_device *dev, ompjit__queue *queue,
+                            bool timed, ompjit__event **event,
+                            ompjit_error *err);
+    /* `queue` goes on when another's event has come. */
+    ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
+                                 ompjit__event *event, ompjit_error *err);
+    void (*destroy)(ompjit_device *dev, ompjit__event *event);
+    ompjit_status (*wait)(ompjit_device *dev, ompjit__event *event,
+                          ompjit_error *err);
+    ompjit_status (*query)(ompjit_device *dev, ompjit__event *event,
+                           bool *done, ompjit_error *err);
+    /* Between two that are timed and have come. */
+    ompjit_status (*elapsed)(ompjit_device *dev, ompjit__event *from,
+                             ompjit__event *to, double *seconds,
+                             ompjit_error *err);
+} ompjit__event_ops;
+
+/* Graphs: from `begin` on launches and copies of this queue are recorded, not
+ * done, until `end`. Each `run` does them. UNAVAILABLE where only this driver
+ * cannot. */
+typedef struct ompjit__graph_ops {
+    ompjit_status (*begin)(ompjit_device *dev, ompjit__queue *queue,
+                           ompjit_error *err);
+    ompjit_status (*end)(ompjit_device *dev, ompjit__queue *queue,
+                         ompjit__graph **out, ompjit_error *err);
+    ompjit_status (*run)(ompjit_device *dev, ompjit__graph *graph,
+                         ompjit__queue *queue, ompjit_error *err);
+    void (*destroy)(ompjit_device *dev, ompjit__graph *graph);
+} ompjit__graph_ops;
+
+/* Objects that other software of the process shares with the device. */
+typedef struct ompjit__native_ops {
+    /* `queue` may be NULL. */
+    ompjit_status (*describe)(ompjit_device *dev, ompjit__queue *queue,
+                              ompjit__native *out, ompjit_error *err);
+    /* A queue that is other software's (native.stream) and stays so. */
+    ompjit_status (*adopt_queue)(ompjit_device *dev, void *stream,
+                                 ompjit__queue **out, ompjit_error *err);
+    /* Does other software record an adopted queue, to do its work again and
+     * again? */
+    bool (*is_captured)(ompjit_device *dev, ompjit__queue *queue);
+    /* An event that is other software's and stays so. */
+    ompjit_status (*adopt_event)(ompjit_device *dev, void *native,
+                                 ompjit__event **out, ompjit_error *err);
+    /* The other software's handle of *event, which is made where it is NULL. */
+    ompjit_status (*event)(ompjit_device *dev, ompjit__event **event,
+                           void **native, ompjit_error *err);
+} ompjit__native_ops;
+
 /* Every operation may be called by any thread, and locks for itself. Errors
  * are texts as everywhere; the driver's own message is in them. A NULL
- * operation means what its comment says. */
+ * operation means what its comment says, and a NULL group that the device lacks
+ * it. */
 typedef struct ompjit__device_ops {
     const char *name; /* "host", "cuda" */
     ompjit__device_caps caps;
@@ -104,37 +197,12 @@ typedef struct ompjit__device_ops {
                            ompjit_error *err);
     ompjit_status (*free)(ompjit_device *dev, void *ptr, ompjit_error *err);
 
-    /* The same for work in `queue` and what is ordered after it: memory may be
-     * given that is free only when the queue comes to this point, and freed
-     * memory be used before it does. NULL: the two above, and whoever maps data
-     * need not gather it into few allocations and copies. */
-    ompjit_status (*alloc_queued)(ompjit_device *dev, size_t size,
-                                  ompjit__queue *queue, void **ptr,
-                                  ompjit_error *err);
-    ompjit_status (*free_queued)(ompjit_device *dev, void *ptr,
-                                 ompjit__queue *queue, ompjit_error *err);
-
-    /* Memory that the host reaches too, at the same address: page-locked there,
-     * or, where `managed`, moving to whoever uses it. NULL: the device's own
-     * memory is such, or there is none. */
-    ompjit_status (*alloc_host)(ompjit_device *dev, size_t size, bool managed,
-                                void **ptr, ompjit_error *err);
-    ompjit_status (*free_host)(ompjit_device *dev, void *ptr, bool managed,
-                               ompjit_error *err);
-
     /* Copies; with a queue the call may return before the copy is done, and
      * the host memory must stay as it is until the queue was waited for (but
      * see OMPJIT__SMALL_COPY). */
     ompjit_status (*copy)(ompjit_device *dev, enum ompjit__copy direction,
                           void *dst, const void *src, size_t size,
                           ompjit__queue *queue, ompjit_error *err);
-
-    /* Page-locked memory for such a copy, the caller's until it puts something
-     * into the queue that comes after the copy and is staged itself. NULL in
-     * *room: there is none before the queue was waited for. There where
-     * alloc_queued is. */
-    ompjit_status (*stage)(ompjit_device *dev, ompjit__queue *queue,
-                           size_t size, void **room, ompjit_error *err);
 
     /* From another device of this kind. NULL: through the host. */
     ompjit_status (*copy_peer)(ompjit_device *dev, void *dst,
@@ -192,60 +260,12 @@ typedef struct ompjit__device_ops {
                              const ompjit__geometry *geometry, void **args,
                              ompjit__prepared **out, ompjit_error *err);
 
-    ompjit_status (*queue_create)(ompjit_device *dev, ompjit__queue **out,
-                                  ompjit_error *err);
-    ompjit_status (*queue_wait)(ompjit_device *dev, ompjit__queue *queue,
-                                ompjit_error *err);
-    /* What the queue still has to do is done before anything that is put into
-     * a queue made later. */
-    void (*queue_destroy)(ompjit_device *dev, ompjit__queue *queue);
-    /* A queue that is other software's (native.stream) and stays so. NULL: the
-     * device has none. */
-    ompjit_status (*queue_adopt)(ompjit_device *dev, void *stream,
-                                 ompjit__queue **out, ompjit_error *err);
-
-    /* Whether other software records an adopted queue, to do its work again and
-     * again. NULL: none can. */
-    bool (*queue_captured)(ompjit_device *dev, ompjit__queue *queue);
-
-    /* Where the queue is now, in *event, which is made where it is NULL;
-     * `queue` goes on when another's event has come. All NULL: work is done
-     * when a call returns. */
-    ompjit_status (*event_record)(ompjit_device *dev, ompjit__queue *queue,
-                                  bool timed, ompjit__event **event,
-                                  ompjit_error *err);
-    ompjit_status (*queue_after)(ompjit_device *dev, ompjit__queue *queue,
-                                 ompjit__event *event, ompjit_error *err);
-    void (*event_destroy)(ompjit_device *dev, ompjit__event *event);
-    ompjit_status (*event_wait)(ompjit_device *dev, ompjit__event *event,
-                                ompjit_error *err);
-    ompjit_status (*event_query)(ompjit_device *dev, ompjit__event *event,
-                                 bool *done, ompjit_error *err);
-    /* Between two that are timed and have come. */
-    ompjit_status (*event_elapsed)(ompjit_device *dev, ompjit__event *from,
-                                   ompjit__event *to, double *seconds,
-                                   ompjit_error *err);
-    /* An event that is other software's and stays so; what *event, which is
-     * made where it is NULL, is to that. NULL: there is no such software. */
-    ompjit_status (*event_adopt)(ompjit_device *dev, void *native,
-                                 ompjit__event **out, ompjit_error *err);
-    ompjit_status (*event_native)(ompjit_device *dev, ompjit__event **event,
-                                  void **native, ompjit_error *err);
-
-    /* From begin on launches and copies of this queue are recorded, not done,
-     * until end. Then they are done by each graph_run. All NULL: that cannot be
-     * had; UNAVAILABLE where only this driver cannot. */
-    ompjit_status (*graph_begin)(ompjit_device *dev, ompjit__queue *queue,
-                                 ompjit_error *err);
-    ompjit_status (*graph_end)(ompjit_device *dev, ompjit__queue *queue,
-                               ompjit__graph **out, ompjit_error *err);
-    ompjit_status (*graph_run)(ompjit_device *dev, ompjit__graph *graph,
-                               ompjit__queue *queue, ompjit_error *err);
-    void (*graph_destroy)(ompjit_device *dev, ompjit__graph *graph);
-
-    /* `queue` may be NULL. NULL operation: no other software knows it. */
-    ompjit_status (*native)(ompjit_device *dev, ompjit__queue *queue,
-                            ompjit__native *out, ompjit_error *err);
+    const ompjit__queue_ops *queues; /* never NULL */
+    const ompjit__queued_memory_ops *queued_memory;
+    const ompjit__host_memory_ops *host_memory;
+    const ompjit__event_ops *events;
+    const ompjit__graph_ops *graphs;
+    const ompjit__native_ops *native;
 } ompjit__device_ops;
 
 /* Is that failure of `launch` one of a kernel that may have begun? DRIVER is a

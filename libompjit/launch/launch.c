@@ -149,7 +149,7 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
     ompjit_status status = ompjit__start(call, queue, NULL, &inflight, err);
     if (!status) {
         if (queue)
-            status = call->dev->ops->queue_wait(call->dev, queue, err);
+            status = call->dev->ops->queues->wait(call->dev, queue, err);
         ompjit__inflight_end(&inflight, !status);
     }
     return status;

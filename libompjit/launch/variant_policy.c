@@ -64,7 +64,8 @@ static bool has_many_kernels(const ompjit__call *call)
 static bool is_better_apart(const ompjit__call *call,
                             const ompjit__geometry *g)
 {
-    return call->dev->caps.lone_threads && volume(g->threads) > 1 && call->mod->unit.nkernels > 1 &&
+    return call->dev->caps.lone_threads && volume(g->threads) > 1 &&
+           call->mod->unit.nkernels > 1 &&
            call->mod->unit.kernels[call->index].observes_threads &&
            ompjit__can_specialize(call->mod, call->dev);
 }

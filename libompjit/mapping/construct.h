@@ -118,7 +118,7 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
 /* Devices without do all at once. */
 static inline bool ompjit__has_queues(const ompjit_device *dev)
 {
-    return dev->ops->alloc_queued && !dev->shares_memory;
+    return dev->ops->queued_memory && !dev->shares_memory;
 }
 
 /* construct_queue.c: the construct's device operations, in its queue where it

@@ -14,7 +14,7 @@ ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err)
 {
     if (c->queue || !ompjit__has_queues(c->dev))
         return OMPJIT_OK;
-    return c->dev->ops->queue_create(c->dev, &c->queue, err);
+    return c->dev->ops->queues->create(c->dev, &c->queue, err);
 }
 
 ompjit_status ompjit__construct_copy(ompjit__construct *c,
@@ -39,7 +39,8 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
-    return c->queue ? ops->alloc_queued(c->dev, size, c->queue, ptr, err)
+    return c->queue ? ops->queued_memory->alloc(c->dev, size, c->queue, ptr,
+                                                   err)
                     : ops->alloc(c->dev, size, ptr, err);
 }
 
@@ -50,7 +51,7 @@ ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
-    return c->queue ? ops->free_queued(c->dev, ptr, c->queue, err)
+    return c->queue ? ops->queued_memory->free(c->dev, ptr, c->queue, err)
                     : ops->free(c->dev, ptr, err);
 }
 
@@ -71,11 +72,11 @@ ompjit_status ompjit__construct_wait(ompjit__construct *c, ompjit_error *err)
     if (!st)
         st = c->gathered.pieces.size
                  ? ompjit__gather_wait(c, err)
-                 : c->dev->ops->queue_wait(c->dev, c->queue, err);
+                 : c->dev->ops->queues->wait(c->dev, c->queue, err);
     if (!st)
         ompjit__construct_arrived(c);
     else /* what is under way would write to what is the caller's again */
-        c->dev->ops->queue_wait(c->dev, c->queue, NULL);
+        c->dev->ops->queues->wait(c->dev, c->queue, NULL);
     return st;
 }
 
@@ -86,7 +87,7 @@ void ompjit__arrival_drop(ompjit__arrival *arrival)
     if (!arrival || --arrival->refs)
         return;
     if (arrival->event)
-        arrival->dev->ops->event_destroy(arrival->dev, arrival->event);
+        arrival->dev->ops->events->destroy(arrival->dev, arrival->event);
     free(arrival);
 }
 
@@ -117,8 +118,8 @@ ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
     if (!st)
         st = ompjit__late_send_unlocked(c, err);
     if (!st && c->arrival)
-        st = c->dev->ops->event_record(c->dev, c->queue, false,
-                                       &c->arrival->event, err);
+        st = c->dev->ops->events->record(c->dev, c->queue, false,
+                                         &c->arrival->event, err);
     ompjit__late_sent(c);
     if (st) {
         ompjit__buf_free(&c->late);
@@ -134,8 +135,9 @@ ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
 static bool has_come(ompjit__arrival *arrival)
 {
     bool done = atomic_load(&arrival->done);
-    if (!done && !arrival->dev->ops->event_query(arrival->dev, arrival->event,
-                                                 &done, NULL) &&
+    if (!done && !arrival->dev->ops->events->query(arrival->dev,
+                                                   arrival->event, &done,
+                                                   NULL) &&
         done)
         atomic_store(&arrival->done, true);
     return done;
@@ -156,7 +158,8 @@ ompjit_status ompjit__construct_after(ompjit__construct *c,
     ompjit_status st = ompjit__construct_open(c, err);
     if (st)
         return st;
-    return c->dev->ops->queue_after(c->dev, c->queue, arrival->event, err);
+    return c->dev->ops->events->queue_after(c->dev, c->queue, arrival->event,
+                                            err);
 }
 
 void ompjit__construct_close(ompjit__construct *c)
@@ -169,5 +172,5 @@ void ompjit__construct_close(ompjit__construct *c)
         ompjit__present_unlock(c->table);
     }
     if (c->queue)
-        c->dev->ops->queue_destroy(c->dev, c->queue);
+        c->dev->ops->queues->destroy(c->dev, c->queue);
 }

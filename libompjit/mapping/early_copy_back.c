@@ -41,7 +41,8 @@ static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
     if (!find_ahead(c, &begin, &end))
         return OMPJIT_OK;
     size_t size = (size_t)(end - begin);
-    ompjit_status st = ops->stage(c->dev, c->queue, size, &room, err);
+    ompjit_status st =
+        ops->queued_memory->stage(c->dev, c->queue, size, &room, err);
     if (st || !room)
         return st;
     st = ops->copy(c->dev, OMPJIT__COPY_FROM, room, begin, size, c->queue, err);

@@ -173,11 +173,12 @@ static ompjit_status stage(ompjit__construct *c, size_t size, void **room,
                            ompjit_error *err)
 {
     const ompjit__device_ops *ops = c->dev->ops;
-    ompjit_status st = ops->stage(c->dev, c->queue, size, room, err);
+    ompjit_status st =
+        ops->queued_memory->stage(c->dev, c->queue, size, room, err);
     if (!st && !*room)
-        st = ops->queue_wait(c->dev, c->queue, err);
+        st = ops->queues->wait(c->dev, c->queue, err);
     if (!st && !*room)
-        st = ops->stage(c->dev, c->queue, size, room, err);
+        st = ops->queued_memory->stage(c->dev, c->queue, size, room, err);
     return st;
 }
 
@@ -257,7 +258,8 @@ static ompjit_status ask(ompjit__construct *c, piece *p, size_t n,
         void *room;
         size_t k = one_copy(p + *asked, n - *asked, &begin, &end);
         size_t size = (size_t)(end - begin);
-        ompjit_status st = ops->stage(c->dev, c->queue, size, &room, err);
+        ompjit_status st =
+            ops->queued_memory->stage(c->dev, c->queue, size, &room, err);
         if (!st && !room)
             return OMPJIT_OK;
         if (!st)
@@ -282,7 +284,7 @@ ompjit_status ompjit__gather_wait(ompjit__construct *c, ompjit_error *err)
         size_t asked = done;
         st = ask(c, p, n, &asked, err);
         ompjit_status waited =
-            c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
+            c->dev->ops->queues->wait(c->dev, c->queue, st ? NULL : err);
         st = st ? st : waited;
         for (; done < asked && !st; done++)
             memcpy(p[done].host, p[done].staged, p[done].size);

@@ -63,7 +63,7 @@ static const char *name_of(const char *const *names, size_t n, int i)
 static void queue_end(const ompjit__interop *i)
 {
     if (i->queue)
-        i->dev->ops->queue_destroy(i->dev, i->queue);
+        i->dev->ops->queues->destroy(i->dev, i->queue);
 }
 
 void ompjit__interop_free_all(ompjit__interop *list)
@@ -83,11 +83,11 @@ static ompjit_status make(ompjit_device *dev, int32_t type,
     if (!i)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     i->dev = dev;
-    if (type == TYPE_TARGETSYNC && dev->ops->queue_create)
-        st = dev->ops->queue_create(dev, &i->queue, err);
+    if (type == TYPE_TARGETSYNC && dev->ops->queues)
+        st = dev->ops->queues->create(dev, &i->queue, err);
     if (!st && dev->ops->native) {
         i->has_native = true;
-        st = dev->ops->native(dev, i->queue, &i->native, err);
+        st = dev->ops->native->describe(dev, i->queue, &i->native, err);
     }
     if (st) {
         queue_end(i);
@@ -125,7 +125,7 @@ void ompjit__s_interop_init(ompjit_context *ctx, ompjit__ident *where,
 static void settle(ompjit_context *ctx, const ompjit__interop *i)
 {
     ompjit_error err;
-    if (i->queue && i->dev->ops->queue_wait(i->dev, i->queue, &err))
+    if (i->queue && i->dev->ops->queues->wait(i->dev, i->queue, &err))
         ompjit__log(ctx, "interop: %s", err.text);
 }
 

@@ -116,7 +116,7 @@ static bool finds_common(ompjit_context *ctx, int device, ompjit_device **dev)
 {
     bool away = ompjit__tgt_routine_device(ctx->tgt, device, dev) ==
                 OMPJIT__ON_DEVICE;
-    bool own = away && (*dev)->ops->alloc_host;
+    bool own = away && (*dev)->ops->host_memory;
     bool none = away && !own && !ompjit__host_usable(*dev);
     if (none)
         ompjit__log(ctx, "device %d shares no memory with the host", device);
@@ -135,7 +135,7 @@ static void *alloc_common(ompjit_context *ctx, size_t size, int device,
         return NULL;
     if (!dev)
         return ompjit__s_target_alloc(ctx, size, device);
-    if (dev->ops->alloc_host(dev, size, managed, &ptr, &err))
+    if (dev->ops->host_memory->alloc(dev, size, managed, &ptr, &err))
         ompjit__log(ctx, "llvm_omp_target_alloc_%s: %s",
                     managed ? "shared" : "host", err.text);
     return ptr;
@@ -150,7 +150,7 @@ static void free_common(ompjit_context *ctx, void *ptr, int device,
         return;
     if (!dev)
         ompjit__s_target_free(ctx, ptr, device);
-    else if (dev->ops->free_host(dev, ptr, managed, &err))
+    else if (dev->ops->host_memory->free(dev, ptr, managed, &err))
         ompjit__log(ctx, "llvm_omp_target_free_%s: %s",
                     managed ? "shared" : "host", err.text);
 }

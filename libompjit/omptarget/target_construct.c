@@ -441,7 +441,7 @@ static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
         return st;
     st = ompjit__copy_ahead(c, err);
     ompjit_status waited =
-        c->dev->ops->queue_wait(c->dev, c->queue, st ? NULL : err);
+        c->dev->ops->queues->wait(c->dev, c->queue, st ? NULL : err);
     ompjit__inflight_end(&inflight, !waited);
     return st ? st : waited;
 }

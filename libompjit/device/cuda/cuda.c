@@ -477,6 +477,47 @@ static void gpu_close(ompjit_device *dev)
     ompjit__gpu_free(gpu);
 }
 
+static const ompjit__queue_ops queues = {
+    .create = ompjit__gpu_queue_create,
+    .wait = ompjit__gpu_queue_wait,
+    .destroy = ompjit__gpu_queue_destroy,
+};
+
+static const ompjit__queued_memory_ops queued_memory = {
+    .alloc = gpu_alloc_queued,
+    .free = gpu_free_queued,
+    .stage = ompjit__gpu_stage,
+};
+
+static const ompjit__host_memory_ops host_memory = {
+    .alloc = ompjit__gpu_alloc_host,
+    .free = ompjit__gpu_free_host,
+};
+
+static const ompjit__event_ops events = {
+    .queue_after = ompjit__gpu_queue_after,
+    .record = ompjit__gpu_event_record,
+    .destroy = ompjit__gpu_event_destroy,
+    .wait = ompjit__gpu_event_wait,
+    .query = ompjit__gpu_event_query,
+    .elapsed = ompjit__gpu_event_elapsed,
+};
+
+static const ompjit__graph_ops graphs = {
+    .begin = ompjit__gpu_graph_begin,
+    .end = ompjit__gpu_graph_end,
+    .run = ompjit__gpu_graph_run,
+    .destroy = ompjit__gpu_graph_destroy,
+};
+
+static const ompjit__native_ops native = {
+    .describe = gpu_native,
+    .adopt_queue = ompjit__gpu_queue_adopt,
+    .is_captured = ompjit__gpu_queue_captured,
+    .adopt_event = ompjit__gpu_event_adopt,
+    .event = ompjit__gpu_event_native,
+};
+
 const ompjit__device_ops ompjit__cuda_ops = {
     .name = "cuda",
     .caps = {.warps = true, .knows_allocations = true},
@@ -484,12 +525,7 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .info = gpu_info,
     .alloc = gpu_alloc,
     .free = gpu_free,
-    .alloc_queued = gpu_alloc_queued,
-    .free_queued = gpu_free_queued,
-    .alloc_host = ompjit__gpu_alloc_host,
-    .free_host = ompjit__gpu_free_host,
     .copy = ompjit__gpu_copy,
-    .stage = ompjit__gpu_stage,
     .copy_peer = ompjit__gpu_copy_peer,
     .fill = ompjit__gpu_fill,
     .settle_times = ompjit__gpu_settle_times,
@@ -500,22 +536,10 @@ const ompjit__device_ops ompjit__cuda_ops = {
     .function = ompjit__gpu_function,
     .most_threads = ompjit__gpu_most_threads,
     .launch = ompjit__gpu_launch,
-    .queue_create = ompjit__gpu_queue_create,
-    .queue_wait = ompjit__gpu_queue_wait,
-    .queue_destroy = ompjit__gpu_queue_destroy,
-    .queue_adopt = ompjit__gpu_queue_adopt,
-    .queue_captured = ompjit__gpu_queue_captured,
-    .event_record = ompjit__gpu_event_record,
-    .queue_after = ompjit__gpu_queue_after,
-    .event_destroy = ompjit__gpu_event_destroy,
-    .event_wait = ompjit__gpu_event_wait,
-    .event_query = ompjit__gpu_event_query,
-    .event_elapsed = ompjit__gpu_event_elapsed,
-    .event_adopt = ompjit__gpu_event_adopt,
-    .event_native = ompjit__gpu_event_native,
-    .graph_begin = ompjit__gpu_graph_begin,
-    .graph_end = ompjit__gpu_graph_end,
-    .graph_run = ompjit__gpu_graph_run,
-    .graph_destroy = ompjit__gpu_graph_destroy,
-    .native = gpu_native,
+    .queues = &queues,
+    .queued_memory = &queued_memory,
+    .host_memory = &host_memory,
+    .events = &events,
+    .graphs = &graphs,
+    .native = &native,
 };

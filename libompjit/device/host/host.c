@@ -903,6 +903,12 @@ static void host_close(ompjit_device *dev)
     dev->state = NULL;
 }
 
+static const ompjit__queue_ops queues = {
+    .create = host_queue_create,
+    .wait = host_queue_wait,
+    .destroy = host_queue_destroy,
+};
+
 static const ompjit__device_ops host_ops = {
     .name = "host",
     .caps = {.lone_threads = true,
@@ -925,9 +931,7 @@ static const ompjit__device_ops host_ops = {
     .launch = host_launch,
     .abort = host_abort,
     .prepare = host_prepare,
-    .queue_create = host_queue_create,
-    .queue_wait = host_queue_wait,
-    .queue_destroy = host_queue_destroy,
+    .queues = &queues,
 };
 
 ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
