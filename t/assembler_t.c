@@ -76,7 +76,7 @@ static const struct odd odd_rows[] = {
      "sm_80", OMPJIT_ERR_UNAVAILABLE, "is too old", "not defined for option"},
     {"a ptxas that does not end", OMPJIT_ASSEMBLER_PTXAS, "slow",
      "#!/bin/sh\nexec sleep 1000\n", "sm_80", OMPJIT_ERR_TIMEOUT,
-     "did not end within 3 seconds", "slow/bin/ptxas"},
+     "did not end within 2500 ms", "slow/bin/ptxas"},
     {"a ptxas that is no program", OMPJIT_ASSEMBLER_PTXAS, "text", "\001\002",
      "sm_80", OMPJIT_ERR_UNAVAILABLE, "cannot run ", "text/bin/ptxas: "},
     {"an assembler with no such number", (ompjit_assembler)9, "none", NULL,
@@ -147,7 +147,7 @@ static void child(const struct odd *row, const char *folder, struct result *r)
 {
     ompjit__buf ptx = {0};
     ompjit__compiler ctx = {
-        .assembler = row->number, .llvm_limit = 3, .log = keep_longest,
+        .assembler = row->number, .llvm_limit_ms = 2500, .log = keep_longest,
         .log_data = r};
     ompjit__image image = {0};
     set_up(row, folder);

@@ -31,12 +31,12 @@ void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
     ctx->stage_count[stage]++;
 }
 
-static ompjit_context *context_new(const char *clang, unsigned time_limit)
+static ompjit_context *context_new(const char *clang, unsigned seconds)
 {
     ompjit_context *ctx = calloc(1, sizeof *ctx);
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->clang = ompjit__strdup(clang);
-    ctx->time_limit = time_limit;
+    ctx->clang_limit_ms = 1000 * seconds;
     return ctx;
 }
 

@@ -342,6 +342,54 @@ static void stopped(void)
     ok(gone_within(1), "a stopped worker ends with its application");
 }
 
+/* The seconds that an assembly of minutes is worked on with a limit; 0: it did
+ * not end by that. */
+static double limited(ompjit_compiler_process process, unsigned limit_ms)
+{
+    static const char endless[] =
+        "int g(void) { return 3; }\n"
+        "void f(void) { __asm__ volatile(\".rept 100000000000\\n.endr\"); }";
+    ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx;
+    ompjit_module *mod;
+    void (*f)(void);
+    double start = 0, took = 0;
+    o.devices = "host";
+    o.compiler.process = process;
+    o.compiler.time_limit_ms = limit_ms;
+    if (ompjit_context_create(&o, &ctx, &err))
+        return 0;
+    if (!ompjit_module_from_c(ctx, endless, NULL, &mod, &err)) {
+        start = seconds();
+        if (ompjit_module_function(mod, "f", &f, &err) == OMPJIT_ERR_TIMEOUT)
+            took = seconds() - start;
+        ompjit_module_destroy(mod);
+    }
+    ompjit_context_destroy(ctx);
+    return took;
+}
+
+/* The best of a few, on a machine that has other things to do. */
+static void exact_limits(void)
+{
+    enum { LIMIT = 1100, TRIES = 3 };
+    static const struct {
+        ompjit_compiler_process process;
+        const char *name;
+    } rows[] = {{OMPJIT_COMPILER_WORKER, "a worker"},
+                {OMPJIT_COMPILER_INPROCESS, "this process"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double least = 0;
+        for (int t = 0; t < TRIES && (!least || least > 1.9); t++) {
+            double took = limited(rows[i].process, LIMIT);
+            least = !least || took < least ? took : least;
+        }
+        ok(least >= 1.09 && least < 1.9, "%s has %.3f s of 1.1", rows[i].name,
+           least);
+        ok_contains(err.text, "LLVM did not end within 1100 ms", "says so");
+    }
+}
+
 static void crashes(void)
 {
     struct stopping s = {.ctx = open_context(0)};
@@ -488,6 +536,7 @@ int main(void)
     after_fork();
     after_exec();
     stopped();
+    exact_limits();
     crashes();
     cancelled();
     little_memory();

@@ -20,8 +20,9 @@
 #include "launch/variant_table.h"
 #include "ompjit_debug.h"
 
-/* What LLVM has for a stage, where the application does not say. */
-enum { LLVM_SECONDS = 600 };
+/* What a run of clang and a stage of LLVM's work have, in milliseconds, where
+ * the application does not say. */
+enum { CLANG_LIMIT = 60 * 1000, LLVM_LIMIT = 600 * 1000 };
 
 /* ------------------------------------------------------------- settings */
 
@@ -175,12 +176,6 @@ static uint64_t usual_memory(void)
     return share < most ? share : most;
 }
 
-/* Of a limit in milliseconds. What is limited counts in seconds. */
-static unsigned seconds(uint32_t ms)
-{
-    return ms / 1000 + (ms % 1000 != 0);
-}
-
 static ompjit_status set_options(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -191,8 +186,8 @@ static ompjit_status set_options(ompjit_context *ctx,
     const char *record = o->specialize.record ? o->specialize.record
                                               : getenv("OMPJIT_RECORD");
     const char *signals = getenv("OMPJIT_SIGNALS");
-    unsigned limit = seconds(o->compiler.time_limit_ms);
-    ctx->time_limit = limit ? limit : 60;
+    unsigned limit = o->compiler.time_limit_ms;
+    ctx->clang_limit_ms = limit ? limit : CLANG_LIMIT;
     const char *profile = getenv("OMPJIT_PROFILE");
     bool asked = profile && *profile && strcmp(profile, "0");
     ctx->profile = o->debug.profile || asked;
@@ -209,8 +204,8 @@ static ompjit_status set_options(ompjit_context *ctx,
         o->specialize.max_variants ? o->specialize.max_variants : 64;
     ctx->run_limit_ms = o->time_limit_ms;
     ctx->keeps_signals = o->keep_signals || (signals && !strcmp(signals, "0"));
-    ctx->compiler.llvm_limit = ctx->keeps_signals ? 0 : limit;
-    ctx->compiler.time_limit = limit ? limit : LLVM_SECONDS;
+    ctx->compiler.llvm_limit_ms = ctx->keeps_signals ? 0 : limit;
+    ctx->compiler.worker_limit_ms = limit ? limit : LLVM_LIMIT;
     ctx->compiler.memory_limit = o->compiler.memory_limit
                                      ? o->compiler.memory_limit
                                      : usual_memory();

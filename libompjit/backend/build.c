@@ -1005,7 +1005,7 @@ static ompjit_status make_image(struct build *b, ompjit_error *err)
     ompjit_status status;
     if (b->unit->cuda && from_cuda(b, &status, err))
         return status;
-    status = ompjit__guard_within(b->compiler->llvm_limit, compile, b,
+    status = ompjit__guard_within(b->compiler->llvm_limit_ms, compile, b,
                                   OMPJIT_STAGE_CODEGEN, err);
     return status ? status : assemble(b, err);
 }

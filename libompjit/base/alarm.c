@@ -13,12 +13,13 @@
 /* Its address tells a limit's signals from others. */
 static char mark;
 
-void ompjit__alarm_begin(ompjit__alarm *limit, unsigned seconds, int signal)
+void ompjit__alarm_begin(ompjit__alarm *limit, unsigned ms, int signal)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
                              .sigev_signo = signal,
                              .sigev_value.sival_ptr = &mark};
-    const struct itimerspec when = {.it_value.tv_sec = seconds,
+    const struct itimerspec when = {.it_value.tv_sec = ms / 1000,
+                                    .it_value.tv_nsec = ms % 1000 * 1000000,
                                     .it_interval.tv_nsec = 1000000};
     sigset_t set;
     event.sigev_notify_thread_id = gettid();

@@ -16,9 +16,9 @@ typedef struct ompjit__alarm {
     bool armed;
 } ompjit__alarm;
 
-/* From `seconds` on the thread gets the signal each millisecond. Where `signal`
- * is 0, or the system has no timer left, there is no limit. */
-void ompjit__alarm_begin(ompjit__alarm *limit, unsigned seconds, int signal);
+/* After `ms` milliseconds the thread gets the signal each millisecond. Where
+ * `signal` is 0, or the system has no timer left, there is no limit. */
+void ompjit__alarm_begin(ompjit__alarm *limit, unsigned ms, int signal);
 /* No signal comes any more; blocked is what was blocked before. */
 void ompjit__alarm_end(ompjit__alarm *limit);
 /* Is it the signal of a limit? */

@@ -93,6 +93,13 @@ void ompjit__variables_misspelled(ompjit__misspelled_fn *tell, void *data);
 
 /* Nanoseconds of the monotonic clock. */
 uint64_t ompjit__now(void);
+/* Nanoseconds of a time limit. */
+#define OMPJIT__MS(ms) ((ms) * UINT64_C(1000000))
+/* A time limit as messages have it: "1 second", "60 seconds", "250 ms". */
+typedef struct ompjit__limit_text {
+    char text[24];
+} ompjit__limit_text;
+ompjit__limit_text ompjit__limit(unsigned ms);
 
 /* ------------------------------------------- libraries loaded at run time */
 

@@ -84,3 +84,14 @@ ompjit_status ompjit__no_memory(ompjit_error *err, ompjit_stage stage)
 {
     return ompjit__fail(err, OMPJIT_ERR_NO_MEMORY, stage, "out of memory");
 }
+
+ompjit__limit_text ompjit__limit(unsigned ms)
+{
+    ompjit__limit_text out;
+    if (ms % 1000)
+        snprintf(out.text, sizeof out.text, "%u ms", ms);
+    else
+        snprintf(out.text, sizeof out.text, "%u second%s", ms / 1000,
+                 ms == 1000 ? "" : "s");
+    return out;
+}

@@ -218,8 +218,8 @@ ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
  * go, and what it keeps between calls. Reports may come from any thread that
  * calls it. */
 typedef struct ompjit__compiler {
-    unsigned llvm_limit; /* seconds for a stage in this process; 0: any time */
-    unsigned time_limit; /* the same of a worker                          */
+    unsigned llvm_limit_ms; /* for a stage in this process; 0: any time   */
+    unsigned worker_limit_ms; /* the same in a worker                     */
     uint64_t memory_limit; /* bytes, a worker's; 0: any                   */
     bool in_process;     /* no worker is asked                            */
     atomic_uint cancels; /* how often what is compiled has been cancelled */
@@ -255,7 +255,7 @@ struct ompjit_context {
     pthread_mutex_t lock;      /* devices, frontend                        */
     char *devices_option;
     char *clang;               /* NULL until first needed, then a path     */
-    unsigned time_limit;       /* seconds                                  */
+    unsigned clang_limit_ms;   /* of one run                               */
     ompjit_host_memory host_memory; /* not DEFAULT                        */
     struct ompjit__check *check; /* device/check/check.h; NULL: none are made */
     bool profile;              /* launches are timed                       */

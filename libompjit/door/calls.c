@@ -42,7 +42,7 @@ static void ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(out, compiler->checks);
     ompjit__pack_number(out, compiler->explains);
     ompjit__pack_number(out, compiler->log != NULL);
-    ompjit__pack_number(out, compiler->llvm_limit);
+    ompjit__pack_number(out, compiler->llvm_limit_ms);
     ompjit__pack_number(out, compiler->memory_limit);
     pack_environment(out);
     pack_folder(out);
@@ -108,7 +108,6 @@ static ompjit_status failure(const ompjit__ask *ask, const ompjit__worker *w,
                              ompjit__outcome outcome, ompjit_error *err)
 {
     ompjit_stage stage = stage_of(ask);
-    unsigned limit = ask->compiler->time_limit;
     ompjit_status status =
         stage == OMPJIT_STAGE_READ ? OMPJIT_ERR_IR : OMPJIT_ERR_COMPILE;
     if (atomic_load(&w->cancelled))
@@ -116,8 +115,8 @@ static ompjit_status failure(const ompjit__ask *ask, const ompjit__worker *w,
                             "the compile was cancelled");
     if (outcome == OMPJIT__LATE)
         return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, stage,
-                            "LLVM did not end within %u second%s", limit,
-                            limit == 1 ? "" : "s");
+                            "LLVM did not end within %s",
+                            ompjit__limit(ask->compiler->worker_limit_ms).text);
     if (*ask->cause)
         return ompjit__fail(err, status, stage,
                             "LLVM fails with this module: %s", ask->cause);

@@ -14,17 +14,15 @@
 #include "door/worker.h"
 #include "libompjit/cache/sources.h"
 
-enum { START_LIMIT = 60 }; /* seconds that a worker has for its hello */
-
-#define SECOND UINT64_C(1000000000)
+enum { START_LIMIT = 60000 }; /* milliseconds for a worker's hello */
 
 /* When the stage that goes on must be over; UINT64_MAX: it has any time. */
 static uint64_t deadline(const ompjit__worker *w, const ompjit__ask *ask)
 {
     if (!w->greeted)
-        return ask->since + START_LIMIT * SECOND;
-    unsigned limit = ask->compiler->time_limit;
-    return limit ? ask->since + limit * SECOND : UINT64_MAX;
+        return ask->since + OMPJIT__MS(START_LIMIT);
+    unsigned limit = ask->compiler->worker_limit_ms;
+    return limit ? ask->since + OMPJIT__MS(limit) : UINT64_MAX;
 }
 
 static ompjit__outcome await(const ompjit__worker *w, const ompjit__ask *ask,

@@ -180,7 +180,7 @@ void ompjit__llvm_init(void)
 struct order {
     ompjit_status (*f)(void *arg, ompjit_error *err);
     void *arg;
-    unsigned seconds; /* 0: any time */
+    unsigned limit_ms; /* 0: any time */
     ompjit_stage stage;
     ompjit_error *err;
     ompjit_status status; /* of one that was done in another thread */
@@ -236,24 +236,24 @@ static ompjit_status failed(const struct guard *g, const struct order *o)
         return ompjit__no_memory(o->err, o->stage);
     if (g->too_late)
         return ompjit__fail(o->err, OMPJIT_ERR_TIMEOUT, o->stage,
-                            "LLVM did not end within %u second%s", o->seconds,
-                            o->seconds == 1 ? "" : "s");
+                            "LLVM did not end within %s",
+                            ompjit__limit(o->limit_ms).text);
     return ompjit__fail(o->err, OMPJIT_ERR_COMPILE, o->stage,
                         "LLVM gave up: %s",
                         g->reason ? g->reason : "(out of memory)");
 }
 
-static void begin_limit(struct guard *g, unsigned seconds)
+static void begin_limit(struct guard *g, unsigned limit_ms)
 {
-    if (!seconds || !process)
+    if (!limit_ms || !process)
         return;
     process->fault_hold();
-    ompjit__alarm_begin(&g->limit, seconds, process->fault_signal());
+    ompjit__alarm_begin(&g->limit, limit_ms, process->fault_signal());
 }
 
-static void end_limit(struct guard *g, unsigned seconds)
+static void end_limit(struct guard *g, unsigned limit_ms)
 {
-    if (!seconds || !process)
+    if (!limit_ms || !process)
         return;
     ompjit__alarm_end(&g->limit);
     process->fault_drop();
@@ -291,12 +291,12 @@ static ompjit_status guard(const struct order *o)
     ompjit__llvm_init();
     ompjit__handle_no_new();
     innermost = &g;
-    begin_limit(&g, o->seconds);
+    begin_limit(&g, o->limit_ms);
     if (!process)
         run_order(&g);
     else if (!process->fault_guard(run_order, &g, cause, sizeof cause))
         g.status = crashed(o, cause);
-    end_limit(&g, o->seconds);
+    end_limit(&g, o->limit_ms);
     innermost = g.outer;
     free(g.reason);
     return g.status;
@@ -309,13 +309,13 @@ ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
         .f = f, .arg = arg, .stage = stage, .err = err});
 }
 
-ompjit_status ompjit__guard_within(unsigned seconds,
+ompjit_status ompjit__guard_within(unsigned limit_ms,
                                    ompjit_status (*f)(void *arg,
                                                       ompjit_error *err),
                                    void *arg, ompjit_stage stage,
                                    ompjit_error *err)
 {
-    return guard(&(struct order){.f = f, .arg = arg, .seconds = seconds,
+    return guard(&(struct order){.f = f, .arg = arg, .limit_ms = limit_ms,
                                  .stage = stage, .err = err});
 }
 

@@ -41,8 +41,8 @@ ompjit_status ompjit__check_passes(LLVMModuleRef m, LLVMErrorRef failure,
 ompjit_status ompjit__guard(ompjit_status (*f)(void *arg, ompjit_error *err),
                             void *arg, ompjit_stage stage, ompjit_error *err);
 /* The same, and f ends as TIMEOUT error where LLVM's work in it (between calls
- * of ompjit__in_llvm) goes on for so many seconds; 0: any time. */
-ompjit_status ompjit__guard_within(unsigned seconds,
+ * of ompjit__in_llvm) goes on for so many milliseconds; 0: any time. */
+ompjit_status ompjit__guard_within(unsigned limit_ms,
                                    ompjit_status (*f)(void *arg,
                                                       ompjit_error *err),
                                    void *arg, ompjit_stage stage,

@@ -108,7 +108,7 @@ static void take_settings(struct job *job)
     c->checks = ompjit__read_number(r);
     c->explains = ompjit__read_number(r);
     c->log = ompjit__read_number(r) ? log_line : NULL;
-    c->llvm_limit = (unsigned)ompjit__read_number(r);
+    c->llvm_limit_ms = (unsigned)ompjit__read_number(r);
     c->log_data = c->stage_data = job->session;
     c->stage_done = stage_done;
     uint64_t memory = ompjit__read_number(r);

@@ -170,11 +170,11 @@ static int start(const char *const *argv, const struct workplace *w, pid_t *pid)
     return cause;
 }
 
-/* Waits; with a limit in seconds (0: none) the program is killed after it. The
+/* Waits; with a limit in milliseconds (0: none) the program is killed after it. The
  * result is that of waitpid. */
 static pid_t wait_for(pid_t pid, unsigned limit, int *how, bool *late)
 {
-    uint64_t deadline = ompjit__now() + limit * UINT64_C(1000000000);
+    uint64_t deadline = ompjit__now() + OMPJIT__MS(limit);
     pid_t got;
     while (!(got = waitpid(pid, how, limit && !*late ? WNOHANG : 0)) ||
            (got < 0 && errno == EINTR)) {
@@ -211,12 +211,12 @@ static ompjit_status run(const char *program, const struct workplace *w,
     if (cause)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_ASSEMBLE,
                             "cannot run %s: %s", program, strerror(cause));
-    unsigned limit = a->compiler ? a->compiler->llvm_limit : 0;
+    unsigned limit = a->compiler ? a->compiler->llvm_limit_ms : 0;
     bool late = false, well = ended_well(pid, limit, &late, &a->log);
     if (late)
         return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_ASSEMBLE,
-                            "%s did not end within %u second%s", program,
-                            limit, limit == 1 ? "" : "s");
+                            "%s did not end within %s", program,
+                            ompjit__limit(limit).text);
     ompjit_status status = read_back(w, LOG, &a->log, err);
     if (!status && well)
         status = read_back(w, CUBIN, &a->cubin, err);

@@ -24,7 +24,7 @@ struct pair {
 struct ompjit__frontend {
     pthread_mutex_t lock;
     ompjit__clang clang;   /* set once                                      */
-    unsigned time_limit;   /* seconds                                       */
+    unsigned limit_ms;     /* of one run                                    */
     pid_t owner;           /* the process whose children these are          */
     bool checked;          /* clang's version is known to be right          */
     /* Of the last compile, until frontend_rest: what to start next. */
@@ -43,9 +43,9 @@ static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
     ompjit__frontend *f = calloc(1, sizeof *f);
     if (!f)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    f->time_limit = ctx->time_limit ? ctx->time_limit : 60;
+    f->limit_ms = ctx->clang_limit_ms;
     ompjit_status status =
-        ompjit__clang_find(ctx->clang, f->time_limit, &f->clang, err);
+        ompjit__clang_find(ctx->clang, f->limit_ms, &f->clang, err);
     if (status) {
         free(f);
         return status;
@@ -170,16 +170,16 @@ static char *pair_key(const ompjit__command *command)
 }
 
 static ompjit_status pair_start(const ompjit__command *command,
-                                unsigned time_limit, bool ahead,
+                                unsigned limit_ms, bool ahead,
                                 struct pair *out, ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
-        status = ompjit__child_start(command->host.v, time_limit, ahead,
+        status = ompjit__child_start(command->host.v, limit_ms, ahead,
                                      &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, time_limit, ahead,
+        status = ompjit__child_start(command->device.v, limit_ms, ahead,
                                      &pair.device, err);
     if (status)
         pair_kill(&pair);
@@ -226,7 +226,7 @@ static void warm_up(ompjit__frontend *f, const ompjit__command *command,
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
-        !pair_start(command, f->time_limit, true, &next, NULL)) {
+        !pair_start(command, f->limit_ms, true, &next, NULL)) {
         next.key = ompjit__strdup(key);
         if (f->warm[MAX_WARM - 1].key)
             old = take_at(f, 0);
@@ -386,7 +386,7 @@ static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
     if (checked)
         return OMPJIT_OK;
     ompjit_status status =
-        ompjit__clang_check(&f->clang, f->time_limit, err);
+        ompjit__clang_check(&f->clang, f->limit_ms, err);
     pthread_mutex_lock(&f->lock);
     f->checked |= status == OMPJIT_OK;
     pthread_mutex_unlock(&f->lock);
@@ -420,7 +420,7 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     run->device = (ompjit__talk){.child = &pair->device};
     ompjit__order order = {.source = run->source,
                            .size = strlen(run->source),
-                           .time_limit = run->f->time_limit,
+                           .limit_ms = run->f->limit_ms,
                            .info = run->all_numbers.size ? &run->all_numbers
                                    : run->guess.size     ? &run->guess
                                                          : NULL,
@@ -452,7 +452,7 @@ static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
     struct pair pair;
     run->last = true;
     ompjit_status status =
-        pair_start(run->command, run->f->time_limit, false, &pair, err);
+        pair_start(run->command, run->f->limit_ms, false, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 

@@ -69,13 +69,13 @@ typedef struct ompjit__clang {
 /* Finds clang: `wanted` (the context's option, or NULL), OMPJIT_CLANG, ompjitc
  * where clang is a part of it, the one configure found, PATH. UNAVAILABLE error
  * that lists what was tried. */
-ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
+ompjit_status ompjit__clang_find(const char *wanted, unsigned limit_ms,
                                  ompjit__clang *out, ompjit_error *err);
 void ompjit__clang_free(ompjit__clang *clang);
 /* OK if the executable says that it is clang 22, else UNAVAILABLE error that
  * names what was found. */
 ompjit_status ompjit__clang_check(const ompjit__clang *clang,
-                                  unsigned time_limit, ompjit_error *err);
+                                  unsigned limit_ms, ompjit_error *err);
 
 /* -------------------------------------- command lines (command.c, flags.c) */
 
@@ -121,9 +121,9 @@ typedef struct ompjit__child {
     {.source = -1, .host_ir = -1, .out = -1, .diag = -1, .life = -1}
 
 /* The child ends with this process, whatever ends that, and the kernel ends it
- * after `time_limit` seconds of CPU and a little more. `ahead`: its work will
+ * after so much CPU time and a few seconds more. `ahead`: its work will
  * come later, so it may take its time to start. */
-ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
+ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
                                   bool ahead, ompjit__child *out,
                                   ompjit_error *err);
 /* Closes our descriptors. The child is killed, unless a process that was forked
@@ -166,7 +166,7 @@ typedef struct ompjit__talk {
 typedef struct ompjit__order {
     const char *source;
     size_t size;
-    unsigned time_limit; /* seconds */
+    unsigned limit_ms;
     const atomic_uint *cancels; /* ABORTED when it changes; NULL: it does not */
     /* What the device half gets in place of the host half's bitcode, or
      * NULL. */
@@ -187,7 +187,7 @@ typedef struct ompjit__order {
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
 /* Runs a command and collects its standard output. */
-ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
+ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err);
 

@@ -156,14 +156,14 @@ static void finish(const struct exchange *x, uint64_t deadline)
     }
 }
 
-static ompjit_status too_late(const struct exchange *x, unsigned time_limit,
-                              const char *what, ompjit_error *err)
+static ompjit_status too_late(const struct exchange *x, const char *what,
+                              ompjit_error *err)
 {
     for (unsigned i = 0; i < x->n; i++)
         ompjit__child_kill(x->talks[i]->child);
     return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_FRONTEND,
-                        "%s did not end within %u second%s and was killed",
-                        what, time_limit, time_limit == 1 ? "" : "s");
+                        "%s did not end within %s and was killed", what,
+                        ompjit__limit(x->order->limit_ms).text);
 }
 
 static unsigned cancels_of(const struct exchange *x)
@@ -218,15 +218,14 @@ enum { SLICE = 50 };
 static ompjit_status converse(const struct exchange *x, const char *what,
                               ompjit_error *err)
 {
-    unsigned time_limit = x->order->time_limit;
     unsigned cancels = cancels_of(x);
-    uint64_t deadline = ompjit__now() + time_limit * 1000000000ull;
+    uint64_t deadline = ompjit__now() + OMPJIT__MS(x->order->limit_ms);
     struct pollfd fds[2 * FDS_EACH];
     bool begun = false, asked = false;
     while (running(x)) {
         uint64_t now = ompjit__now();
         if (now >= deadline)
-            return too_late(x, time_limit, what, err);
+            return too_late(x, what, err);
         if (cancels_of(x) != cancels)
             return cancelled(x, what, err);
         uint64_t left = (deadline - now) / 1000000 + 1;
@@ -256,7 +255,7 @@ static ompjit_status converse(const struct exchange *x, const char *what,
     for (unsigned i = 0; i < x->n; i++) {
         const ompjit__talk *t = x->talks[i];
         if (ended(t) && !t->complete && t->exit.how == OMPJIT__END_RUNNING)
-            return too_late(x, time_limit, what, err);
+            return too_late(x, what, err);
         if (t->out.failed || t->diag.failed)
             return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }
@@ -281,15 +280,16 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
     return status;
 }
 
-ompjit_status ompjit__run_tool(char *const *argv, unsigned time_limit,
+ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err)
 {
     ompjit__child child;
-    ompjit_status status = ompjit__child_start(argv, time_limit, false, &child, err);
+    ompjit_status status =
+        ompjit__child_start(argv, limit_ms, false, &child, err);
     if (status)
         return status;
-    ompjit__order order = {.time_limit = time_limit};
+    ompjit__order order = {.limit_ms = limit_ms};
     ompjit__talk talk = {.child = &child};
     struct exchange x = {.order = &order, .talks = {&talk}, .n = 1};
     hang_up(&child.source);

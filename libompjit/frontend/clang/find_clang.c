@@ -114,12 +114,12 @@ static void trim(char *s)
 }
 
 static ompjit_status ask_resource_dir(ompjit__clang *clang,
-                                      unsigned time_limit, ompjit_error *err)
+                                      unsigned limit_ms, ompjit_error *err)
 {
     char *argv[] = {clang->path, "-print-resource-dir", NULL};
     ompjit__buf out = {0};
     ompjit__exit how;
-    ompjit_status status = ompjit__run_tool(argv, time_limit, &out, &how, err);
+    ompjit_status status = ompjit__run_tool(argv, limit_ms, &out, &how, err);
     if (status)
         return status;
     if (out.data)
@@ -152,7 +152,7 @@ static bool try_resource_dir(ompjit__clang *clang, char *dir)
 /* Beside the executable, where its links lead to; for the one in a build tree
  * those that configure has found. Another clang says it otherwise. */
 static ompjit_status find_resource_dir(ompjit__clang *clang,
-                                       unsigned time_limit, ompjit_error *err)
+                                       unsigned limit_ms, ompjit_error *err)
 {
     char *real = realpath(clang->path, NULL);
     char *slash = real ? strrchr(real, '/') : NULL;
@@ -167,7 +167,7 @@ static ompjit_status find_resource_dir(ompjit__clang *clang,
                            clang, ompjit__strdup(OMPJIT_CONFIG_RESOURCES))))
         return OMPJIT_OK;
     if (!clang->own)
-        return ask_resource_dir(clang, time_limit, err);
+        return ask_resource_dir(clang, limit_ms, err);
     return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
                         "the headers of %s are neither in the folder clang "
                         "beside it nor in " OMPJIT_CONFIG_RESOURCES,
@@ -222,13 +222,13 @@ static void find_folders(ompjit__clang *clang)
     free(arch);
 }
 
-ompjit_status ompjit__clang_find(const char *wanted, unsigned time_limit,
+ompjit_status ompjit__clang_find(const char *wanted, unsigned limit_ms,
                                  ompjit__clang *out, ompjit_error *err)
 {
     ompjit__clang clang = {0};
     ompjit_status status = find_path(wanted, &clang, err);
     if (!status)
-        status = find_resource_dir(&clang, time_limit, err);
+        status = find_resource_dir(&clang, limit_ms, err);
     if (status) {
         ompjit__clang_free(&clang);
         return status;
@@ -258,7 +258,7 @@ void ompjit__clang_free(ompjit__clang *clang)
 /* ------------------------------------------------------------- version */
 
 ompjit_status ompjit__clang_check(const ompjit__clang *clang,
-                                  unsigned time_limit, ompjit_error *err)
+                                  unsigned limit_ms, ompjit_error *err)
 {
     static const char word[] = "clang version ";
     char *argv[] = {clang->path, "--version", NULL};
@@ -266,7 +266,7 @@ ompjit_status ompjit__clang_check(const ompjit__clang *clang,
     ompjit__exit how;
     if (clang->own)
         return OMPJIT_OK;
-    ompjit_status status = ompjit__run_tool(argv, time_limit, &out, &how, err);
+    ompjit_status status = ompjit__run_tool(argv, limit_ms, &out, &how, err);
     if (status)
         return status;
     const char *version = out.data ? strstr(out.data, word) : NULL;

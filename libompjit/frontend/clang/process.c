@@ -132,14 +132,15 @@ static void bind_lives(int theirs, pid_t group)
         fcntl(theirs, F_SETFL, O_ASYNC);
 }
 
-static void limit_cpu(pid_t pid, unsigned seconds)
+static void limit_cpu(pid_t pid, unsigned limit_ms)
 {
+    unsigned seconds = limit_ms / 1000 + (limit_ms % 1000 != 0);
     struct rlimit limit = {.rlim_cur = (rlim_t)seconds + 2,
                            .rlim_max = (rlim_t)seconds + 4};
     prlimit(pid, RLIMIT_CPU, &limit, NULL); /* a lower one stays */
 }
 
-ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
+ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
                                   bool ahead, ompjit__child *out,
                                   ompjit_error *err)
 {
@@ -159,7 +160,7 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned time_limit,
         rc = spawn(argv, environment, theirs, &child.pid);
     free(environment);
     if (!rc) {
-        limit_cpu(child.pid, time_limit);
+        limit_cpu(child.pid, limit_ms);
         bind_lives(theirs[FD_LIFE], child.pid);
     }
     for (int i = 0; i < NFDS; i++)

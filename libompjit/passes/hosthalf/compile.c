@@ -72,7 +72,7 @@ ompjit_status ompjit__half_compile(ompjit__compiler *compiler,
 {
     struct work w = {.compiler = compiler, .unit = unit};
     ompjit_status status = ompjit__guard_within(
-        compiler->llvm_limit, compile, &w, OMPJIT_STAGE_CODEGEN, err);
+        compiler->llvm_limit_ms, compile, &w, OMPJIT_STAGE_CODEGEN, err);
     if (status)
         ompjit__host_half_free(&w.half);
     else
