@@ -563,7 +563,8 @@ static void test_limit(void)
     }
     ok(least >= OMPJIT__MS(LIMIT) && least < OMPJIT__MS(1000),
        "a limit of half a second: %.3f s", (double)least / 1e9);
-    ok_contains(err.text, "did not end within 500 ms and was killed", "says so");
+    ok_contains(err.text, "did not end within 500 ms and was killed",
+                "says so");
 }
 
 /* More than a pipe holds, for a reader that never reads. */

@@ -170,7 +170,7 @@ static int start(const char *const *argv, const struct workplace *w, pid_t *pid)
     return cause;
 }
 
-/* Waits; with a limit in milliseconds (0: none) the program is killed after it. The
+/* Waits; after a limit in milliseconds (0: none) the program is killed. The
  * result is that of waitpid. */
 static pid_t wait_for(pid_t pid, unsigned limit, int *how, bool *late)
 {
