@@ -4,6 +4,7 @@
 # it, and programs. Other tests have it in a worker, which survives more:
 # bitcode 20 of broken_ir_t has LLVM use memory that is not its own, and what
 # comes of that is another thing each time.
+# runs t/cramped_t t/memory_t t/broken_ir_t t/stock_t
 . "${srcdir:-.}/t/tap.sh"
 
 OMPJIT_COMPILER=inprocess
