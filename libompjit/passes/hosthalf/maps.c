@@ -35,32 +35,53 @@ bool ompjit__read_maps(LLVMValueRef call, ompjit__host_maps *m)
            LLVMIsNull(LLVMGetOperand(call, MAPPERS));
 }
 
-/* What a kernel is launched with, by the block of its arguments. */
-bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
-                              ompjit__host_maps *m)
+/* The parts of the block of a kernel's arguments. */
+enum { N, KERNEL_BASES, KERNEL_BEGINS, KERNEL_SIZES, KERNEL_TYPES,
+       KERNEL_MAPPERS, PARTS };
+
+/* False: one of them is not known, or there are mappers. */
+static bool read_block(LLVMTargetDataRef layout, LLVMValueRef call,
+                       LLVMValueRef *part)
 {
-    enum { BLOCK = 5, N_AT = 4, BASES_AT = 8, BEGINS_AT = 16, SIZES_AT = 24,
-           TYPES_AT = 32, MAPPERS_AT = 48 };
+    enum { BLOCK = 5 };
+    static const int64_t offsets[PARTS] = {4, 8, 16, 24, 32, 48};
     int64_t at;
     LLVMValueRef block =
         ompjit__variable_at(layout, LLVMGetOperand(call, BLOCK), &at);
-    static const int64_t offsets[] = {N_AT,     BASES_AT, BEGINS_AT,
-                                      SIZES_AT, TYPES_AT, MAPPERS_AT};
-    LLVMValueRef part[6];
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < PARTS; i++) {
         part[i] = block ? ompjit__stored_at(layout, block, offsets[i]) : NULL;
         if (!part[i])
             return false;
     }
-    if (!LLVMIsAConstantInt(part[0]) || !LLVMIsNull(part[5]))
+    return LLVMIsAConstantInt(part[N]) && LLVMIsNull(part[KERNEL_MAPPERS]);
+}
+
+bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
+                              ompjit__host_maps *m)
+{
+    LLVMValueRef part[PARTS];
+    if (!read_block(layout, call, part))
         return false;
-    m->n = (unsigned)LLVMConstIntGetZExtValue(part[0]);
-    m->bases = ompjit__map_array_of(part[1]);
-    m->begins = ompjit__map_array_of(part[2]);
-    m->sizes = part[3];
-    m->types = part[4];
+    m->n = (unsigned)LLVMConstIntGetZExtValue(part[N]);
+    m->bases = ompjit__map_array_of(part[KERNEL_BASES]);
+    m->begins = ompjit__map_array_of(part[KERNEL_BEGINS]);
+    m->sizes = part[KERNEL_SIZES];
+    m->types = part[KERNEL_TYPES];
     return !m->n ||
            (m->bases && m->begins && LLVMIsAGlobalVariable(m->types));
+}
+
+bool ompjit__read_task_maps(LLVMTargetDataRef layout, LLVMValueRef call,
+                            ompjit__host_maps *m)
+{
+    LLVMValueRef part[PARTS];
+    if (!read_block(layout, call, part))
+        return false;
+    *m = (ompjit__host_maps){
+        .begins = part[KERNEL_BEGINS],
+        .types = part[KERNEL_TYPES],
+        .n = (unsigned)LLVMConstIntGetZExtValue(part[N])};
+    return LLVMIsAGlobalVariable(m->types) != NULL;
 }
 
 uint64_t ompjit__map_type_at(const ompjit__host_maps *m, unsigned i)

@@ -37,6 +37,7 @@ typedef struct ompjit__frame {
     unsigned depth;
     bool called_back; /* functions outside of the module call it           */
     bool ends;        /* the program ends                                  */
+    bool forks;       /* threads of a parallel region call it              */
     bool is_given;    /* functions outside may call some of the module's   */
     /* Is the variable of the outermost function stored where the walk was? */
     bool (*was_stored)(const void *data, LLVMValueRef variable);

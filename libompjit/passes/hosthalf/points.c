@@ -124,8 +124,9 @@ static void join_crowd(ompjit__points *p, set *s, unsigned object)
 {
     for (unsigned i = 0; i <= s->n; i++) {
         unsigned one = i < s->n ? object_of(s->at[i]) : object;
-        p->changed |= !p->objects[one].crowded;
-        p->objects[one].crowded = one != NOWHERE;
+        bool joins = one != NOWHERE && one != LITERALS;
+        p->changed |= joins && !p->objects[one].crowded;
+        p->objects[one].crowded = joins;
     }
     p->objects[CROWD].crowded = true;
     s->at[0] = location(CROWD, ANY);
@@ -415,11 +416,11 @@ static void escape(ompjit__points *p, const set *pointers)
     p->changed |= pointers->anything && !p->all_escaped;
     p->all_escaped |= pointers->anything;
     for (unsigned i = 0; i < pointers->n; i++) {
-        struct object *o = &p->objects[object_of(pointers->at[i])];
-        if (object_of(pointers->at[i]) == NOWHERE)
+        unsigned object = object_of(pointers->at[i]);
+        if (object == NOWHERE || object == LITERALS)
             continue;
-        p->changed |= !o->escaped;
-        o->escaped = true;
+        p->changed |= !p->objects[object].escaped;
+        p->objects[object].escaped = true;
     }
 }
 
@@ -582,15 +583,16 @@ static void call_reduction(ompjit__points *p, LLVMValueRef call)
         grow(p, LLVMGetParam(f, i), &list);
 }
 
-/* A task: its first word leads to its shared variables, which are behind it. */
+/* A task: its first word leads to its shared variables, an object of their
+ * own. */
 static void call_new_task(ompjit__points *p, LLVMValueRef call)
 {
     enum { ENTRY = 5, TASK = 1 };
     LLVMValueRef f = LLVMGetOperand(call, ENTRY);
     set task = one(object_for(p, call, NULL));
-    set inside = moved(p, &task, false, 0);
+    set shared = one(object_for(p, call, call));
     grow(p, call, &task);
-    store_to(p, &task, &inside);
+    store_to(p, &task, &shared);
     if (LLVMIsAFunction(f) && LLVMCountParams(f) > TASK)
         grow(p, LLVMGetParam(f, TASK), &task);
 }
@@ -948,8 +950,10 @@ static bool gives_unknown(ompjit__points *p, LLVMValueRef call)
     ompjit__call known = ompjit__call_of(ompjit__callee_name(call));
     bool keeps = known.class == OMPJIT__CALL_ANYTHING || known.keeps ||
                  (known.calls && p->given);
-    if (LLVMIsAFunction(f) && (!LLVMIsDeclaration(f) || !keeps ||
-                               ompjit__is_of_runtime(call)))
+    set callees = value_of(p, f, DEEP);
+    if (LLVMIsAFunction(f) ? !LLVMIsDeclaration(f) || !keeps ||
+                                 ompjit__is_of_runtime(call)
+                           : !leads_to(p, &callees, LIBRARY))
         return false;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef v = LLVMGetOperand(call, i);
@@ -1047,7 +1051,8 @@ static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
 {
     LLVMValueRef f = ompjit__callee(call);
     if (!LLVMIsAFunction(f) ||
-        !strncmp(ompjit__callee_name(call), "__tgt_", 6))
+        !strncmp(ompjit__callee_name(call), "__tgt_", 6) ||
+        !strncmp(ompjit__callee_name(call), "__kmpc_omp_t", 12))
         return true;
     if (!LLVMIsDeclaration(f))
         return !depth || keeps(p, f, object, depth - 1);
@@ -1233,6 +1238,16 @@ ompjit__targets ompjit__points_of(ompjit__points *p, LLVMValueRef pointer,
         return by_place;
     ompjit__targets t = both(p, &by_place, &by_value);
     return t.n ? t : by_value;
+}
+
+ompjit__targets ompjit__points_held(ompjit__points *p, LLVMValueRef pointer,
+                                    int64_t offset)
+{
+    set s = value_of(p, pointer, DEEP);
+    s = moved(p, &s, true, offset);
+    s = load_from(p, &s);
+    s = moved(p, &s, false, 0);
+    return targets_of(&s);
 }
 
 bool ompjit__targets_meet(const ompjit__points *p, const ompjit__targets *a,

@@ -35,6 +35,10 @@ void ompjit__points_free(ompjit__points *points);
 ompjit__targets ompjit__points_of(ompjit__points *points,
                                   LLVMValueRef pointer,
                                   const ompjit__place *place);
+/* Into what pointers lead that are stored so many bytes behind where the value
+ * leads. */
+ompjit__targets ompjit__points_held(ompjit__points *points,
+                                    LLVMValueRef pointer, int64_t offset);
 /* Have they an object in common? */
 bool ompjit__targets_meet(const ompjit__points *points,
                           const ompjit__targets *a, const ompjit__targets *b);

@@ -13,6 +13,10 @@
  *   STALE   it is over, and the host's would have older values: they must not
  *           be read before the storage is freed
  *
+ * and beside that
+ *
+ *   PENDING  a deferred kernel may run: the host must not write
+ *
  * What of these is possible is a set. What breaks a rule spoils the entry, and
  * so does what the walk does not understand. Kernels are known by
  * frontend/describe/writes.c. Accesses are told apart by what they are accesses to
@@ -28,7 +32,7 @@
 #include "passes/hosthalf/walk.h"
 #include "passes/hosthalf/hosthalf.h"
 
-enum { SAME = 1, DEVICE = 2, HOST = 4, ENDED = 8, STALE = 16 };
+enum { SAME = 1, DEVICE = 2, HOST = 4, ENDED = 8, STALE = 16, PENDING = 32 };
 enum { LIVE = SAME | DEVICE | HOST };
 enum { MOST_ENTRIES = OMPJIT__WALK_ENTRIES, DEEP = 24, MOST_STEPS = 2000000 };
 enum { MOST_MEMOS = 256 };
@@ -104,6 +108,8 @@ static void host_writes(ompjit__walk *w, state *s, unsigned i)
 {
     if (s->of[i] & DEVICE)
         ompjit__walk_spoil(w, i, "the host writes what a kernel has written");
+    if (s->of[i] & PENDING)
+        ompjit__walk_spoil(w, i, "the host writes while a kernel may run");
     if (s->of[i] & SAME)
         s->of[i] |= HOST;
 }
@@ -292,21 +298,65 @@ static bool writes_map(const ompjit__kernel_desc *k, uint64_t type,
 
 static const char reads_stale[] = "it is mapped again with old values";
 
+/* Entries where the task's i-th map may lie. */
+static uint32_t meant_by_task(ompjit__walk *w, const ompjit__host_maps *m,
+                              unsigned i)
+{
+    enum { POINTER = 8 };
+    ompjit__access a = {.found = true};
+    uint32_t all = 0;
+    a.targets = ompjit__points_held(w->points, m->begins, i * POINTER);
+    for (unsigned k = 0; k < w->n; k++)
+        all |= (uint32_t)ompjit__walk_may_be_in(w, &w->entries[k], &a) << k;
+    if (ompjit__map_type_at(m, i) & OMPJIT__MAP_FROM)
+        ompjit__walk_note_store(w, &a);
+    return all;
+}
+
+/* A task has the pointers in arrays of its own. */
+static void launch_of_task(ompjit__walk *w, state *s,
+                           const ompjit__kernel_desc *k,
+                           const ompjit__host_maps *m)
+{
+    const uint64_t plain = OMPJIT__MAP_TO | OMPJIT__MAP_FROM |
+                           OMPJIT__MAP_IMPLICIT | OMPJIT__MAP_LITERAL |
+                           OMPJIT__MAP_TARGET_PARAM | OMPJIT__MAP_PRIVATE;
+    unsigned param = 0;
+    for (unsigned i = 0; i < m->n; i++) {
+        uint64_t type = ompjit__map_type_at(m, i);
+        bool writes = writes_map(k, type, param, false);
+        if (type & ~plain || !w->points) {
+            ompjit__walk_spoil_all(w, "a launch is not understood");
+            return;
+        }
+        param += (type & OMPJIT__MAP_TARGET_PARAM) != 0;
+        if (!has_storage(type))
+            continue;
+        uint32_t all = meant_by_task(w, m, i);
+        if (type & OMPJIT__MAP_TO)
+            spoil_these(w, those(w, s, all, STALE), reads_stale);
+        if (writes)
+            kernel_writes(w, s, all);
+    }
+}
+
 static void launch(ompjit__walk *w, const ompjit__frame *frame, state *s,
                    LLVMValueRef call)
 {
     ompjit__host_maps m;
     const ompjit__kernel_desc *k = kernel_of(w, call);
-    if (!ompjit__read_kernel_maps(w->layout, call, &m)) {
+    bool is_read = ompjit__read_kernel_maps(w->layout, call, &m);
+    spoil_these(w, those(w, s, all_entries(w), HOST),
+                "a kernel runs where the host has written");
+    if (!k || k->writes_loaded)
+        kernel_writes(w, s, UINT32_MAX);
+    if (!is_read && ompjit__read_task_maps(w->layout, call, &m)) {
+        launch_of_task(w, s, k, &m);
+        return;
+    } else if (!is_read) {
         ompjit__walk_spoil_all(w, "a launch is not understood");
         return;
     }
-    for (unsigned i = 0; i < w->n; i++)
-        if (s->of[i] & HOST)
-            ompjit__walk_spoil(w, i,
-                               "a kernel runs where the host has written");
-    if (!k || k->writes_loaded)
-        kernel_writes(w, s, UINT32_MAX);
     uint64_t written[MOST_ENTRIES] = {0};
     unsigned param = 0;
     for (unsigned i = 0; i < m.n; i++) {
@@ -528,7 +578,7 @@ struct running {
 struct memo {
     LLVMValueRef f;
     ompjit__place args[OMPJIT__PLACE_ARGS];
-    bool called_back, ends;
+    bool called_back, ends, forks;
     state in, out;
     bool returns;
 };
@@ -539,7 +589,8 @@ static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
     for (unsigned i = 0; i < w->nmemos; i++) {
         struct memo *m = &w->memos[i];
         if (m->f == frame->f && m->called_back == frame->called_back &&
-            m->ends == frame->ends && !memcmp(m->in.of, s->of, w->n) &&
+            m->ends == frame->ends && m->forks == frame->forks &&
+            !memcmp(m->in.of, s->of, w->n) &&
             !memcmp(m->args, frame->args, sizeof m->args))
             return m;
     }
@@ -556,6 +607,7 @@ static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
     m->f = frame->f;
     m->called_back = frame->called_back;
     m->ends = frame->ends;
+    m->forks = frame->forks;
     memcpy(m->args, frame->args, sizeof m->args);
     m->in = *in;
     m->out = *out;
@@ -598,7 +650,8 @@ static struct running *find_running(const ompjit__walk *w,
     for (struct running *r = w->running; r; r = r->outer)
         if (r->frame->f == frame->f &&
             r->frame->called_back == frame->called_back &&
-            r->frame->ends == frame->ends && includes(&r->in, s, w->n) &&
+            r->frame->ends == frame->ends &&
+            r->frame->forks == frame->forks && includes(&r->in, s, w->n) &&
             !memcmp(r->frame->args, frame->args, sizeof frame->args))
             return r;
     return NULL;
@@ -877,18 +930,50 @@ static bool fork(ompjit__walk *w, const ompjit__frame *frame, state *s,
 {
     enum { FUNCTION = 2, ROUNDS = 4 };
     LLVMValueRef f = LLVMGetOperand(call, FUNCTION);
+    ompjit__frame threads = *frame;
     state in = *s;
     bool returns = true;
+    threads.forks = true;
     if (!LLVMIsAFunction(f) || LLVMIsDeclaration(f)) {
         call_of_library(w, frame, s, call);
         return true;
     }
     for (int i = 0; i < ROUNDS && returns; i++) {
         *s = in;
-        returns = enter_function(w, frame, s, call, f, FUNCTION + 1, FUNCTION);
+        returns =
+            enter_function(w, &threads, s, call, f, FUNCTION + 1, FUNCTION);
         merge(&in, s, w->n);
     }
     return returns;
+}
+
+/* A task that launches a kernel, now or later. */
+static void defer(ompjit__walk *w, const ompjit__frame *frame, state *s,
+                  LLVMValueRef call)
+{
+    enum { TASK = 2, ENTRY = 5 };
+    LLVMValueRef task = LLVMGetOperand(call, TASK);
+    LLVMValueRef f = ompjit__is_host_call(task) &&
+                             is_named(task, "__kmpc_omp_target_task_alloc")
+                         ? LLVMGetOperand(task, ENTRY)
+                         : NULL;
+    if (!f || !LLVMIsAFunction(f) || LLVMIsDeclaration(f) || frame->forks) {
+        foreign_call(w, frame, s, call, unknown);
+        return;
+    }
+    enter_function(w, frame, s, call, f, 1, 0);
+    for (unsigned i = 0; i < w->n; i++)
+        if (s->of[i] & LIVE)
+            s->of[i] |= PENDING;
+}
+
+/* All tasks of this one are done, which is the program's own. */
+static void wait_for_tasks(ompjit__walk *w, const ompjit__frame *frame,
+                           state *s, LLVMValueRef call)
+{
+    call_of_library(w, frame, s, call);
+    for (unsigned i = 0; i < w->n && !frame->forks; i++)
+        s->of[i] &= (unsigned char)~PENDING;
 }
 
 /* A function adds a thread's variables up; they are in a list. */
@@ -939,6 +1024,11 @@ static bool step_call(ompjit__walk *w, const ompjit__frame *frame, state *s,
         call_of_runtime(w, frame, s, call, name);
     else if (!strcmp(name, "__kmpc_fork_call"))
         return fork(w, frame, s, call);
+    else if (!strcmp(name, "__kmpc_omp_task") ||
+             !strcmp(name, "__kmpc_omp_task_with_deps"))
+        defer(w, frame, s, call);
+    else if (!strcmp(name, "__kmpc_omp_taskwait"))
+        wait_for_tasks(w, frame, s, call);
     else if (!strncmp(name, "__kmpc_reduce", 13))
         reduce(w, frame, s, call);
     else if (LLVMIsAFunction(f) && !LLVMIsDeclaration(f))

@@ -137,6 +137,10 @@ bool ompjit__is_host_call(LLVMValueRef v);
 bool ompjit__read_maps(LLVMValueRef call, ompjit__host_maps *m);
 bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
                               ompjit__host_maps *m);
+/* A task's launch: only the begins, as a pointer that is no array of the
+ * function, and the types are known. */
+bool ompjit__read_task_maps(LLVMTargetDataRef layout, LLVMValueRef call,
+                            ompjit__host_maps *m);
 uint64_t ompjit__map_type_at(const ompjit__host_maps *m, unsigned i);
 /* NULL: not known. */
 LLVMValueRef ompjit__map_pointer_at(LLVMTargetDataRef layout,
