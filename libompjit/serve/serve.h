@@ -11,6 +11,9 @@
 ompjit__session *ompjit__session_new(void);
 /* Its process is a worker: it takes over the environment of its requests. */
 void ompjit__session_own_process(ompjit__session *session);
+/* Nothing is asked for: makes ready for the next build, as OMPJIT__OP_PREPARE
+ * does. */
+void ompjit__session_rest(ompjit__session *session);
 void ompjit__session_free(ompjit__session *session);
 void ompjit__serve(ompjit__session *session, const void *request, size_t size,
                    ompjit__tell_fn *tell, void *data);

@@ -543,6 +543,11 @@ void ompjit__session_own_process(ompjit__session *session)
     session->own_process = true;
 }
 
+void ompjit__session_rest(ompjit__session *session)
+{
+    ompjit__machine_prepare(&session->compiler);
+}
+
 void ompjit__session_free(ompjit__session *session)
 {
     if (!session)

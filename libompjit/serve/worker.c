@@ -162,14 +162,24 @@ static void tell(void *last, enum ompjit__frame kind, const void *bytes,
     send_frame(kind, bytes, size);
 }
 
-static bool wait_for_request(void)
+static bool has_request(int ms)
 {
     struct pollfd fd = {.fd = channel, .events = POLLIN};
     int n;
     do {
-        n = poll(&fd, 1, IDLE_SECONDS * 1000);
+        n = poll(&fd, 1, ms);
     } while (n < 0 && errno == EINTR);
     return n > 0;
+}
+
+/* When none has come for a while, the next build is made ready. */
+static bool wait_for_request(ompjit__session *session)
+{
+    enum { WHILE = 4, IDLE = IDLE_SECONDS * 1000 };
+    if (has_request(WHILE))
+        return true;
+    ompjit__session_rest(session);
+    return has_request(IDLE);
 }
 
 /* False: there are no more. */
@@ -177,7 +187,7 @@ static bool serve_one(ompjit__session *session)
 {
     ompjit__frame_head head;
     bool ends = false;
-    if (!wait_for_request() || !receive_all(&head, sizeof head))
+    if (!wait_for_request(session) || !receive_all(&head, sizeof head))
         return false;
     char *request = malloc((size_t)head.size + 1);
     if (!request)

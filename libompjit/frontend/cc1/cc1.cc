@@ -7,6 +7,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <memory>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -75,8 +76,6 @@ bool prepare(clang::CompilerInstance &compiler, int argc,
     return good && !compiler.getDiagnostics().hasErrorOccurred();
 }
 
-} // namespace
-
 /* Parallel loops, mapped arrays, reductions: the parts of the front end that
  * most sources need. */
 const char rehearsal[] =
@@ -123,6 +122,20 @@ void rehearse(int argc, const char *const *argv)
     }
 }
 
+/* Descriptor 4 is the end of a pipe by which the process that has started this
+ * one kills it (frontend/clang/process.c). To give back the memory of a compile
+ * takes a millisecond: that one does it when it has what it wants, and the
+ * processors are free. */
+void wait_to_be_killed()
+{
+    enum { LIFE = 4 };
+    const int flags = fcntl(LIFE, F_GETFL);
+    while (flags >= 0 && flags & O_ASYNC)
+        pause();
+}
+
+} // namespace
+
 /* Nothing is freed: the process ends. */
 extern "C" int ompjit__cc1(int argc, const char *const *argv)
 {
@@ -137,5 +150,7 @@ extern "C" int ompjit__cc1(int argc, const char *const *argv)
     bool good = prepare(*compiler, argc, argv) &&
                 compiler->ExecuteAction(*action);
     fflush(nullptr);
+    if (good)
+        wait_to_be_killed();
     _exit(good ? SUCCESS : MISTAKE);
 }
