@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The list of a unit's templates. What one is made of, build.c knows.
+ * The list of a unit's templates. backend/template_build.c makes them.
  */
 #include <stdlib.h>
 #include <string.h>

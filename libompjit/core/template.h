@@ -18,7 +18,7 @@ typedef struct ompjit__template {
     bool alone;          /* for teams of one thread              */
     bool import_globals;
     bool constructors;   /* as an image's                        */
-    bool spmd, plain;    /* the kernel is: struct build          */
+    bool spmd, plain;    /* the kernel is: backend/build.h       */
     ompjit__buf bc;
     ompjit__variable *globals; /* as an image's                  */
     unsigned nglobals;

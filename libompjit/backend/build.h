@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * One build of an image or a template, on its way through the pipeline
+ * (pipeline.def), and the steps of the pipeline that are more than a call of a
+ * pass.
+ */
+#ifndef OMPJIT_BACKEND_BUILD_H
+#define OMPJIT_BACKEND_BUILD_H
+
+#include "backend/backend.h"
+
+/* Which way a build goes through the pipeline. */
+enum ompjit__route {
+    OMPJIT__UNIT = 1,     /* an image of the unit's IR, all kernels or one   */
+    OMPJIT__TEMPLATE = 2, /* the same without values; ends before CODEGEN    */
+    OMPJIT__VARIANT = 4,  /* an image of one kernel, from its template       */
+    OMPJIT__SIMPLE = 8    /* a VARIANT, once it is seen to be one function   */
+};
+
+struct build {
+    ompjit__compiler *compiler;
+    const ompjit__unit *unit;
+    const ompjit__arch *arch;
+    ompjit_format format;
+    const ompjit__spec *spec;
+    bool host;
+    enum ompjit__route route;
+    ompjit__passes passes; /* LEAN: the template was nothing but its kernel */
+    bool spmd; /* all kernels are; known once the runtime is linked */
+    bool plain; /* they are, and the runtime is the plain one */
+    bool flat;  /* threads have no states: ompjit__is_flat */
+    bool asks_for_tasks, has_events; /* the unit's code, of its own */
+    bool openmp; /* the module is marked as OpenMP device code */
+    bool teams;  /* it has forms of kernels for whole teams */
+    bool numbered; /* something can be simplified behind LLVM's pipeline */
+    ompjit__image *image;
+    ompjit__buf messages;
+    LLVMContextRef context;
+    LLVMModuleRef m;
+    LLVMModuleRef runtime; /* read before the build began; NULL: not */
+    ompjit__machine *machine;
+    LLVMTargetMachineRef tm; /* its own */
+    uint64_t stage_start;
+};
+
+/* Adds the time since the last stage ended to this one. */
+void ompjit__build_done(struct build *b, ompjit_stage stage);
+/* The context and the machine, the pipeline, and their end: f of a guard; `arg`
+ * is the build. build.c */
+ompjit_status ompjit__build_compile(void *arg, ompjit_error *err);
+/* Bitcode of a unit or a template into the build's context. build.c */
+ompjit_status ompjit__build_parse(struct build *b, const ompjit__buf *bc,
+                                  LLVMModuleRef *out, ompjit_error *err);
+/* Runs the passes of pipeline.def for the build's route. pipeline.c */
+ompjit_status ompjit__build_walk(struct build *b, ompjit_error *err);
+
+/* template_build.c */
+ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_write(struct build *b, ompjit_error *err);
+
+/* link_runtime.c */
+void ompjit__build_choose_runtime(struct build *b);
+ompjit_status ompjit__build_link(struct build *b, ompjit_error *err);
+void ompjit__build_add_team_forms(struct build *b);
+
+/* kernel_facts.c */
+void ompjit__build_keep_apart(struct build *b);
+void ompjit__build_annotate(struct build *b);
+
+/* optimize.c */
+#define OMPJIT__CLEAN "function(sroa,early-cse,simplifycfg)"
+ompjit_status ompjit__build_passes(struct build *b, const char *passes,
+                                   ompjit_error *err);
+void ompjit__build_find_environment(struct build *b);
+/* Is nothing left in a template's module but its kernel and, on the host, the
+ * entry; in two forms perhaps? */
+bool ompjit__build_is_simple(const struct build *b);
+ompjit_status ompjit__build_variant_passes(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err);
+void ompjit__build_drop_added(LLVMModuleRef m);
+ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
+                                          ompjit_error *err);
+ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);
+
+/* generate.c */
+ompjit_status ompjit__build_verify(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_check_undefined(struct build *b,
+                                            ompjit_error *err);
+ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_assemble(struct build *b, ompjit_error *err);
+
+#endif

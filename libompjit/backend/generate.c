@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The last steps of the pipeline: a finished module is checked, and becomes the
+ * file of the format that is asked for.
+ */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <string.h>
+
+#include "backend/build.h"
+#include "backend/nvptx/nvptx.h"
+#include "core/instruction_count.h"
+
+ompjit_status ompjit__build_verify(struct build *b, ompjit_error *err)
+{
+    char *text = NULL;
+    ompjit_status status = OMPJIT_OK;
+    if (LLVMVerifyModule(b->m, LLVMReturnStatusAction, &text))
+        status = ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
+                              "%s: IR broken by lowering: %s", b->unit->name,
+                              text);
+    LLVMDisposeMessage(text);
+    return status;
+}
+
+/* A function of the OpenMP runtime that is left undefined is one that device
+ * code does not have. */
+static bool is_foreign(LLVMValueRef f)
+{
+    static const char *const prefixes[] = {"omp_", "ompx_", "__kmpc_", "kmp_",
+                                           "__tgt_", "llvm_omp_"};
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f))
+        return false;
+    for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
+ompjit_status ompjit__build_check_undefined(struct build *b, ompjit_error *err)
+{
+    ompjit__buf names = {0};
+    ompjit_status status = OMPJIT_OK;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
+         f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (is_foreign(f))
+            ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
+                               LLVMGetValueName2(f, &n));
+    }
+    if (names.size)
+        status = ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                              "%s: device code calls %s, which only host code "
+                              "can", b->unit->name, names.data);
+    ompjit__buf_free(&names);
+    return status;
+}
+
+/* What code needs a newer PTX than the architecture does LLVM knows. */
+static ompjit_status emit_ptx(struct build *b, ompjit__generator *generator,
+                              ompjit_error *err)
+{
+    ompjit_error why;
+    unsigned newest = b->spec->ptx;
+    ompjit_status status = ompjit__nvptx_emit(b->m, b->tm, generator, b->passes,
+                                              &b->image->bytes, &why);
+    if (status && newest && newest < b->arch->ptx_given)
+        return ompjit__fail(err, status, why.stage,
+                            "%s; the driver reads PTX up to %u.%u", why.text,
+                            newest / 10, newest % 10);
+    if (status && err)
+        *err = why;
+    return status;
+}
+
+ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err)
+{
+    ompjit__generator *generator =
+        b->route == OMPJIT__VARIANT || b->route == OMPJIT__SIMPLE
+            ? ompjit__stock_generator(b->machine->stock)
+            : NULL;
+    ompjit_status status = OMPJIT_OK;
+    if (b->format == OMPJIT_FORMAT_OPT_LL) {
+        char *text = LLVMPrintModuleToString(b->m);
+        ompjit__buf_add(&b->image->bytes, text, strlen(text));
+        LLVMDisposeMessage(text);
+    } else if (b->format == OMPJIT__FORMAT_ASSEMBLY) {
+        LLVMSetTargetMachineAsmVerbosity(b->tm, true); /* tells of spills */
+        status = ompjit__emit_assembly(b->m, b->tm, NULL, b->passes,
+                                       &b->image->bytes, err);
+    } else if (b->host) {
+        b->image->kind = OMPJIT__IMAGE_OBJECT;
+        status = ompjit__emit_object(b->m, b->tm, generator, b->passes,
+                                     &b->image->bytes, err);
+    } else {
+        b->image->kind = OMPJIT__IMAGE_PTX;
+        status = emit_ptx(b, generator, err);
+    }
+    if (!status && b->image->bytes.failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
+    return status;
+}
+
+ompjit_status ompjit__build_assemble(struct build *b, ompjit_error *err)
+{
+    if (b->format != OMPJIT_FORMAT_CUBIN)
+        return OMPJIT_OK;
+    ompjit__buf ptx = b->image->bytes;
+    b->image->bytes = (ompjit__buf){0};
+    ompjit_status status =
+        ompjit__assemble(b->compiler, b->arch->name, &ptx, b->image, err);
+    ompjit__buf_free(&ptx);
+    ompjit__build_done(b, OMPJIT_STAGE_ASSEMBLE);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The device runtime becomes part of a module: which of its builds, and what of
+ * it the module needs.
+ */
+#include <llvm-c/Core.h>
+#include <llvm-c/Linker.h>
+#include <string.h>
+
+#include "backend/build.h"
+#include "llvm/runtime_bitcode.h"
+#include "passes/host/host.h"
+#include "passes/passes.h"
+
+/* Linked is what is used: runtime-bc/local.am makes functions linkonce. */
+static ompjit_status take_runtime(struct build *b, LLVMModuleRef *out,
+                                  ompjit_error *err)
+{
+    const char *triple = LLVMGetTarget(b->m);
+    ompjit_status status = OMPJIT_OK;
+    if (b->plain)
+        return ompjit__runtime_read_plain(b->context, &b->messages, out, err);
+    *out = b->runtime;
+    b->runtime = NULL;
+    if (!*out)
+        status = ompjit__runtime_read(b->context, triple, &b->messages, out,
+                                      err);
+    if (!status)
+        LLVMSetTarget(*out, triple); /* where vendor or system differ */
+    return status;
+}
+
+/* Is there a kernel that wants to know what task it is in? */
+static bool asks_for_tasks(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "omp_in_final") ||
+           LLVMGetNamedFunction(m, "omp_in_explicit_task");
+}
+
+/* May a task be over only when somebody fulfills its event? */
+static bool has_events(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
+}
+
+/* Is the plain runtime enough? Where regions have unusual numbers of arguments,
+ * the whole one knows how to call them. */
+static bool is_plain(const struct build *b)
+{
+    return !b->host && b->unit->opt_level &&
+           ompjit__is_spmd(b->unit, b->spec) &&
+           ompjit__is_plain(b->m) &&
+           (LLVMGetNamedFunction(b->m, "ompjit_invoke") ||
+            !LLVMGetNamedFunction(b->m, "__kmpc_parallel_60"));
+}
+
+/* Of kernels whose teams have several threads. */
+void ompjit__build_add_team_forms(struct build *b)
+{
+    if (!b->unit->opt_level || b->compiler->checks ||
+        b->spec->facts.threads.all == 1)
+        return;
+    for (unsigned i = 0; i < b->unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &b->unit->kernels[i];
+        if (k->observes_threads &&
+            (!b->spec->kernel || !strcmp(b->spec->kernel, k->symbol)))
+            ompjit__add_team_form(b->m, k->symbol, k->mode);
+    }
+}
+
+void ompjit__build_choose_runtime(struct build *b)
+{
+    b->flat = ompjit__is_flat(b->m, b->unit);
+    b->plain = b->flat && is_plain(b);
+    b->asks_for_tasks = asks_for_tasks(b->m);
+    b->has_events = has_events(b->m);
+}
+
+ompjit_status ompjit__build_link(struct build *b, ompjit_error *err)
+{
+    LLVMModuleRef runtime;
+    size_t mark = b->messages.size;
+    ompjit_status status = take_runtime(b, &runtime, err);
+    if (status)
+        return status;
+    if (LLVMLinkModules2(b->m, runtime))
+        return ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                            "%s does not link with the device runtime: %s",
+                            b->unit->name,
+                            b->messages.data ? b->messages.data + mark : "");
+    return OMPJIT_OK;
+}
