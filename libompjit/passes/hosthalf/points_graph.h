@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The sets and objects of the points-to analysis (points.c), for its files.
+ */
+#ifndef OMPJIT_PASSES_HOSTHALF_POINTS_GRAPH_H
+#define OMPJIT_PASSES_HOSTHALF_POINTS_GRAPH_H
+
+#include "passes/hosthalf/live.h"
+#include "passes/hosthalf/points.h"
+
+enum { OMPJIT__ANY = 0xffff, OMPJIT__NEAR = 1024 };
+/* OMPJIT__OBJECTS: the first of the others */
+enum {
+    OMPJIT__LIBRARY,
+    OMPJIT__CROWD,
+    OMPJIT__LITERALS,
+    OMPJIT__VARIADIC,
+    OMPJIT__NOWHERE,
+    OMPJIT__OBJECTS
+};
+
+/* Locations: the object's number times 2^16 and the offset, or ANY. */
+typedef struct ompjit__set {
+    unsigned n;
+    bool anything;
+    uint64_t at[OMPJIT__POINTS_MOST];
+} ompjit__set;
+
+/* Pointers that are stored in an object. */
+struct ompjit__cell {
+    unsigned offset;
+    ompjit__set holds;
+};
+
+struct ompjit__object {
+    LLVMValueRef site, call; /* call: of the allocator with the site in it */
+    struct ompjit__cell *cells;
+    unsigned ncells;
+    ompjit__set any; /* stored where it is not known; all reads find it */
+    bool escaped, crowded;
+};
+
+struct ompjit__value {
+    const void *key; /* LLVMValueRef, or of a function's result &name of it */
+    ompjit__set *holds;
+};
+
+/* The function's call, or an allocator's call in it, that allocates. */
+struct ompjit__allocator {
+    LLVMValueRef function, site, call;
+};
+
+struct ompjit__points {
+    LLVMModuleRef m;
+    LLVMTargetDataRef layout;
+    unsigned tbaa; /* the kind of metadata */
+    struct ompjit__object *objects;
+    unsigned nobjects;
+    struct ompjit__value *values; /* hashed; a power of two */
+    size_t nvalues, capacity;
+    struct ompjit__allocator *allocators;
+    unsigned nallocators;
+    struct ompjit__live live;
+    ompjit__set wild; /* stored through pointers that lead anywhere */
+    bool all_escaped;
+    bool crowd_escaped; /* some of the crowd */
+    bool given; /* functions of the module have escaped */
+    bool whole, changed, failed;
+};
+
+uint64_t ompjit__location(unsigned object, unsigned offset);
+unsigned ompjit__object_of(uint64_t at);
+unsigned ompjit__offset_of(uint64_t at);
+/* True: that was not in the set. */
+bool ompjit__set_add(ompjit__points *p, ompjit__set *s, uint64_t at);
+bool ompjit__set_merge(ompjit__points *p, ompjit__set *into,
+                       const ompjit__set *from);
+/* So many bytes further on, or (not known) anywhere there. */
+ompjit__set ompjit__set_moved(ompjit__points *p, const ompjit__set *s,
+                              bool known, int64_t by);
+/* The object of a site, made when it is first asked for. */
+unsigned ompjit__points_object(ompjit__points *p, LLVMValueRef site,
+                               LLVMValueRef call);
+/* What is stored there. */
+ompjit__set *ompjit__points_cell(ompjit__points *p, unsigned object,
+                                 unsigned offset);
+/* A constant of numbers, such as a text. */
+bool ompjit__is_literal(LLVMValueRef v);
+bool ompjit__points_has_escaped(const ompjit__points *p, unsigned object);
+/* May functions outside of the module write there? */
+bool ompjit__points_is_written(const ompjit__points *p, unsigned object);
+ompjit__set ompjit__points_load(ompjit__points *p, const ompjit__set *pointers);
+bool ompjit__set_leads_to(const ompjit__points *p, const ompjit__set *s,
+                          unsigned object);
+bool ompjit__set_is_empty(const ompjit__set *s);
+void ompjit__points_store(ompjit__points *p, const ompjit__set *pointers,
+                          const ompjit__set *value);
+/* Anywhere in what the pointers lead to. */
+void ompjit__points_store_in(ompjit__points *p, const ompjit__set *pointers,
+                             const ompjit__set *value);
+void ompjit__points_grow(ompjit__points *p, const void *key,
+                         const ompjit__set *by);
+ompjit__set ompjit__points_lookup(const ompjit__points *p, const void *key);
+/* The key of a function's result. */
+const void *ompjit__points_result(LLVMValueRef f);
+/* The object's begin; all that is outside. */
+ompjit__set ompjit__set_one(unsigned object);
+ompjit__set ompjit__set_library(void);
+/* Where a value leads; values that are not constant have grown so far. */
+ompjit__set ompjit__points_value(ompjit__points *p, LLVMValueRef v,
+                                 unsigned depth);
+ompjit__set ompjit__points_operand(ompjit__points *p, LLVMValueRef i,
+                                   unsigned k);
+/* Functions outside of the module have these from now on. */
+void ompjit__points_escape(ompjit__points *p, const ompjit__set *pointers);
+bool ompjit__is_call_of(LLVMValueRef call, const char *name);
+/* points_allocators.c */
+bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
+                                 const struct ompjit__object *o);
+/* points_calls.c */
+void ompjit__points_step_call(ompjit__points *p, LLVMValueRef call);
+/* New storage: a variable, or what a call allocates. */
+void ompjit__points_call_new(ompjit__points *p, LLVMValueRef site);
+LLVMValueRef ompjit__function_of(LLVMValueRef i);
+/* True: there are new ones. */
+bool ompjit__points_find_allocators(ompjit__points *p);
+
+#endif
