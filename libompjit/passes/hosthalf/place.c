@@ -25,6 +25,11 @@ const char *ompjit__callee_name(LLVMValueRef call)
     return LLVMIsAFunction(f) ? LLVMGetValueName2(f, &n) : "";
 }
 
+bool ompjit__is_call_of(LLVMValueRef call, const char *name)
+{
+    return !strcmp(ompjit__callee_name(call), name);
+}
+
 bool ompjit__is_of_runtime(LLVMValueRef call)
 {
     const char *name = ompjit__callee_name(call);

@@ -63,6 +63,7 @@ bool ompjit__place_is_fresh(LLVMValueRef call);
 LLVMValueRef ompjit__callee(LLVMValueRef call);
 /* The name of the function that a call calls; "": it is not known. */
 const char *ompjit__callee_name(LLVMValueRef call);
+bool ompjit__is_call_of(LLVMValueRef call, const char *name);
 /* A call of OpenMP's runtime, other than by the program itself. */
 bool ompjit__is_of_runtime(LLVMValueRef call);
 /* Has the function the parameters for what an indirect call passes? */

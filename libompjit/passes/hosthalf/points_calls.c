@@ -65,11 +65,6 @@ static void copy_contents(ompjit__points *p, const ompjit__set *to,
         ompjit__points_store_in(p, to, &p->wild);
 }
 
-bool ompjit__is_call_of(LLVMValueRef call, const char *name)
-{
-    return !strcmp(ompjit__callee_name(call), name);
-}
-
 bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
                                  const struct ompjit__object *o)
 {

@@ -113,7 +113,6 @@ ompjit__set ompjit__points_operand(ompjit__points *p, LLVMValueRef i,
                                    unsigned k);
 /* Functions outside of the module have these from now on. */
 void ompjit__points_escape(ompjit__points *p, const ompjit__set *pointers);
-bool ompjit__is_call_of(LLVMValueRef call, const char *name);
 /* points_allocators.c */
 bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
                                  const struct ompjit__object *o);

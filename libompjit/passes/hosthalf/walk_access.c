@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the host reads and writes, what mapping constructs mean, and updates.
+ */
+#include "passes/hosthalf/walk_state.h"
+
+bool ompjit__has_storage(uint64_t type)
+{
+    return !(type &
+             (OMPJIT__MAP_LITERAL | OMPJIT__MAP_ATTACH | OMPJIT__MAP_PRIVATE));
+}
+
+void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why)
+{
+    if (!w->why[i]) {
+        w->why[i] = why;
+        w->where[i] = w->now;
+    }
+    w->spoilt |= UINT32_C(1) << i;
+}
+
+void ompjit__walk_spoil_all(ompjit__walk *w, const char *why)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        ompjit__walk_spoil(w, i, why);
+    w->spoilt = UINT32_MAX;
+}
+
+uint32_t ompjit__walk_all(const ompjit__walk *w)
+{
+    return w->n < 32 ? (UINT32_C(1) << w->n) - 1 : UINT32_MAX;
+}
+
+/* Those of the entries that may be in one of the states. */
+uint32_t ompjit__walk_those(const ompjit__walk *w, const ompjit__state *s,
+                            uint32_t all, unsigned char states)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        if (!(s->of[i] & states))
+            all &= ~(UINT32_C(1) << i);
+    return all;
+}
+
+void ompjit__walk_spoil_these(ompjit__walk *w, uint32_t all, const char *why)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        if (all >> i & 1)
+            ompjit__walk_spoil(w, i, why);
+}
+
+/* ---------------------------------------------------------------- accesses */
+
+/* If the mapping is not over. */
+void ompjit__walk_become(ompjit__state *s, unsigned i, unsigned char now)
+{
+    if (s->of[i] & OMPJIT__LIVE)
+        s->of[i] = (s->of[i] & ~OMPJIT__LIVE) | now;
+}
+
+static void host_reads(ompjit__walk *w, ompjit__state *s, unsigned i)
+{
+    if (s->of[i] & (OMPJIT__DEVICE | OMPJIT__STALE))
+        ompjit__walk_spoil(w, i, "the host reads what a kernel has written");
+}
+
+static void host_writes(ompjit__walk *w, ompjit__state *s, unsigned i)
+{
+    if (s->of[i] & OMPJIT__DEVICE)
+        ompjit__walk_spoil(w, i, "the host writes what a kernel has written");
+    if (s->of[i] & OMPJIT__PENDING)
+        ompjit__walk_spoil(w, i, "the host writes while a kernel may run");
+    if (s->of[i] & OMPJIT__SAME)
+        s->of[i] |= OMPJIT__HOST;
+}
+
+static bool is_constant(const ompjit__place *p)
+{
+    return p->root && !p->loads && LLVMIsAGlobalVariable(p->root) &&
+           LLVMIsGlobalConstant(p->root);
+}
+
+void ompjit__walk_touch(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
+                        bool writes)
+{
+    if (is_constant(&a->place))
+        return;
+    if (writes)
+        ompjit__walk_note_store(w, a);
+    for (unsigned i = 0; i < w->n; i++) {
+        const ompjit__mapped_at *e = &w->entries[i];
+        unsigned char matters =
+            writes ? OMPJIT__LIVE : OMPJIT__DEVICE | OMPJIT__STALE;
+        if (!ompjit__has_storage(e->type) || !(s->of[i] & matters) ||
+            (a->type && e->element && a->type != e->element) ||
+            !ompjit__walk_may_be_in(w, e, a))
+            continue;
+        if (writes)
+            host_writes(w, s, i);
+        else
+            host_reads(w, s, i);
+    }
+}
+
+void ompjit__walk_touch_by(ompjit__walk *w, const ompjit__frame *frame,
+                           ompjit__state *s, LLVMValueRef i)
+{
+    bool store = LLVMIsAStoreInst(i) != NULL;
+    if (LLVMGetVolatile(i) ||
+        LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) {
+        ompjit__walk_spoil_all(w, "a volatile or atomic access");
+        return;
+    }
+    ompjit__access a = ompjit__walk_access(frame, LLVMGetOperand(i, store));
+    a.type = ompjit__access_type(w->tbaa, i);
+    ompjit__walk_touch(w, s, &a, store);
+}
+
+/* ------------------------------------------------------------------- maps */
+
+static ompjit__access access_at(const ompjit__walk *w,
+                                      const ompjit__frame *frame,
+                                      LLVMValueRef array, unsigned i)
+{
+    return ompjit__walk_access(frame,
+                               ompjit__map_pointer_at(w->layout, array, i));
+}
+
+/* The place of the mapped storage; a strided section's entry has a descriptor
+ * in place of its begin. */
+ompjit__access ompjit__walk_mapped_at(const ompjit__walk *w,
+                                      const ompjit__frame *frame,
+                                      const ompjit__host_maps *m, unsigned k)
+{
+    bool strided = ompjit__map_type_at(m, k) & OMPJIT__MAP_NON_CONTIG;
+    ompjit__access a =
+        access_at(w, frame, strided ? m->bases : m->begins, k);
+    a.place.exact = a.place.exact && !strided;
+    return a;
+}
+
+/* Entries that a mapping construct may mean by its k-th: that one where it is
+ * one's begin, since no two of them overlap, else all where it may lie. */
+uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a)
+{
+    uint32_t all = 0;
+    for (unsigned i = 0; i < w->n; i++) {
+        if (!ompjit__has_storage(w->entries[i].type))
+            continue;
+        if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+            return UINT32_C(1) << i;
+        all |= (uint32_t)ompjit__walk_may_be_in(w, &w->entries[i], a) << i;
+    }
+    return all;
+}
+
+/* Is it that one entry for certain? */
+bool ompjit__walk_is_one(ompjit__walk *w, const ompjit__access *a, uint32_t all)
+{
+    return all && ompjit__walk_same_place(
+                      w, &w->entries[__builtin_ctz(all)].begin, &a->place);
+}
+
+bool ompjit__walk_is_whole(ompjit__walk *w, const ompjit__frame *frame,
+                           const ompjit__host_maps *m, unsigned k,
+                           const ompjit__access *a, unsigned i)
+{
+    ompjit__number size;
+    if (ompjit__map_type_at(m, k) & OMPJIT__MAP_NON_CONTIG ||
+        !ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+        return false;
+    ompjit__walk_number(frame, ompjit__map_size_at(w->layout, m, k), &size);
+    if (size.reach < w->reach)
+        w->reach = size.reach;
+    return ompjit__walk_same_number(w, &w->entries[i].size, &size);
+}
+
+/* A pointer that may lie in an entry's storage is attached: device addresses
+ * are written there. */
+void ompjit__walk_attach(ompjit__walk *w, const ompjit__frame *frame,
+                         const ompjit__host_maps *m, unsigned k)
+{
+    ompjit__access a = access_at(w, frame, m->bases, k);
+    for (unsigned i = 0; i < w->n; i++)
+        if (!w->entries[i].element &&
+            ompjit__walk_may_be_in(w, &w->entries[i], &a))
+            ompjit__walk_spoil(w, i, "a pointer is attached in it");
+}
+
+/* ----------------------------------------------------------------- updates */
+
+static void update(ompjit__walk *w, const ompjit__frame *frame,
+                   ompjit__state *s, const ompjit__host_maps *m, unsigned k)
+{
+    uint64_t type = ompjit__map_type_at(m, k);
+    ompjit__access a = ompjit__walk_mapped_at(w, frame, m, k);
+    uint32_t all = ompjit__walk_meant(w, &a);
+    for (unsigned i = 0; i < w->n; i++) {
+        if (!(all >> i & 1))
+            continue;
+        if (s->of[i] & (type & OMPJIT__MAP_TO ? OMPJIT__DEVICE : 0) ||
+            s->of[i] & (type & OMPJIT__MAP_FROM ? OMPJIT__HOST : 0))
+            ompjit__walk_spoil(w, i, "an update brings old values back");
+        if (ompjit__walk_is_whole(w, frame, m, k, &a, i))
+            ompjit__walk_become(s, i, OMPJIT__SAME);
+    }
+}
+
+void ompjit__walk_updates(ompjit__walk *w, const ompjit__frame *frame,
+                          ompjit__state *s, LLVMValueRef call)
+{
+    ompjit__host_maps m;
+    if (!ompjit__read_maps(call, &m)) {
+        ompjit__walk_spoil_all(w, "an update is not understood");
+        return;
+    }
+    for (unsigned k = 0; k < m.n; k++)
+        if (ompjit__has_storage(ompjit__map_type_at(&m, k)))
+            update(w, frame, s, &m, k);
+}

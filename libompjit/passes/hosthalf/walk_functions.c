@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Functions that are walked through: memos of what they do, and recursion.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/hosthalf/walk_state.h"
+
+enum { DEEP = 24, MOST_MEMOS = 256 };
+
+/* A function that is being walked through. Where it is called again, the call
+ * does what is known of it so far, and the walk through it is repeated until
+ * that is all that it does. */
+struct running {
+    struct running *outer;
+    const ompjit__frame *frame;
+    ompjit__state in, out;
+    bool returns, called_again;
+};
+
+/* The effect on a state of a function that was walked through. */
+struct memo {
+    LLVMValueRef f;
+    ompjit__place args[OMPJIT__PLACE_ARGS];
+    bool called_back, ends, forks;
+    ompjit__state in, out;
+    bool returns;
+};
+
+bool ompjit__walk_make_memos(ompjit__walk *w)
+{
+    w->memos = malloc(MOST_MEMOS * sizeof *w->memos);
+    return w->memos != NULL;
+}
+
+static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
+                              const ompjit__state *s)
+{
+    for (unsigned i = 0; i < w->nmemos; i++) {
+        struct memo *m = &w->memos[i];
+        if (m->f == frame->f && m->called_back == frame->called_back &&
+            m->ends == frame->ends && m->forks == frame->forks &&
+            !memcmp(m->in.of, s->of, w->n) &&
+            !memcmp(m->args, frame->args, sizeof m->args))
+            return m;
+    }
+    return NULL;
+}
+
+/* The oldest ones are forgotten. */
+static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
+                      const ompjit__state *in, const ompjit__state *out,
+                      bool returns)
+{
+    struct memo *m = &w->memos[w->next_memo++ % MOST_MEMOS];
+    if (w->nmemos < MOST_MEMOS)
+        w->nmemos++;
+    m->f = frame->f;
+    m->called_back = frame->called_back;
+    m->ends = frame->ends;
+    m->forks = frame->forks;
+    memcpy(m->args, frame->args, sizeof m->args);
+    m->in = *in;
+    m->out = *out;
+    m->returns = returns;
+}
+
+void ompjit__walk_forget(ompjit__walk *w)
+{
+    w->nmemos = w->next_memo = 0;
+}
+
+bool ompjit__state_merge(ompjit__state *into, const ompjit__state *s,
+                         unsigned n)
+{
+    bool news = false;
+    for (unsigned i = 0; i < n; i++) {
+        news |= (s->of[i] & ~into->of[i]) != 0;
+        into->of[i] |= s->of[i];
+    }
+    return news;
+}
+
+static bool includes(const ompjit__state *all, const ompjit__state *s,
+                            unsigned n)
+{
+    ompjit__state both = *all;
+    return !ompjit__state_merge(&both, s, n);
+}
+
+static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
+{
+    for (; frame; frame = frame->caller)
+        if (frame->f == f)
+            return true;
+    return false;
+}
+
+/* The same function with the same arguments in a caller. */
+static struct running *find_running(const ompjit__walk *w,
+                                    const ompjit__frame *frame,
+                                    const ompjit__state *s)
+{
+    for (struct running *r = w->running; r; r = r->outer)
+        if (r->frame->f == frame->f &&
+            r->frame->called_back == frame->called_back &&
+            r->frame->ends == frame->ends && r->frame->forks == frame->forks &&
+            includes(&r->in, s, w->n) &&
+            !memcmp(r->frame->args, frame->args, sizeof frame->args))
+            return r;
+    return NULL;
+}
+
+/* A function that calls itself gets other arguments each time. */
+ompjit__place ompjit__walk_widened(ompjit__place p)
+{
+    if (p.loads)
+        return (ompjit__place){0};
+    p.at[0] = 0;
+    p.exact = false;
+    return p;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Walks through a function until it does what its calls of itself do. */
+static void run_function(ompjit__walk *w, struct running *r)
+{
+    bool news = true;
+    r->outer = w->running;
+    w->running = r;
+    while (news) {
+        ompjit__state s = r->in;
+        r->called_again = false;
+        bool returns = ompjit__walk_function(w, r->frame, NULL, &s);
+        news = ompjit__state_merge(&r->out, &s, w->n) || returns != r->returns;
+        news = news && r->called_again;
+        r->returns |= returns;
+    }
+    w->running = r->outer;
+    if (r->called_again && w->reach < r->frame->depth)
+        ompjit__walk_spoil_all(w, "a function calls itself with a size");
+}
+
+/* As a memo has it, or from now on will have it: nothing of it depends on what
+ * is not the memo's key. */
+bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
+                              ompjit__state *s)
+{
+    struct memo *known = find_memo(w, frame, s);
+    if (known) {
+        *s = known->out;
+        return known->returns;
+    }
+    struct running *again = find_running(w, frame, s);
+    if (again) {
+        again->called_again = true;
+        w->assumed = least(w->assumed, again->frame->depth);
+        *s = again->out;
+        return again->returns;
+    }
+    struct running r = {.frame = frame, .in = *s};
+    unsigned knowledge = ompjit__walk_knowledge(w);
+    unsigned assumed = w->assumed, reach = w->reach;
+    w->assumed = w->reach = UINT_MAX;
+    run_function(w, &r);
+    *s = r.out;
+    if (w->assumed >= frame->depth)
+        w->assumed = UINT_MAX;
+    if (knowledge == ompjit__walk_knowledge(w) && w->assumed == UINT_MAX &&
+        w->reach >= frame->depth)
+        note_memo(w, frame, &r.in, s, r.returns);
+    w->assumed = least(w->assumed, assumed);
+    w->reach = least(w->reach, reach);
+    return r.returns;
+}
+
+/* `call` NULL: its operands are not the function's arguments. */
+ompjit__frame ompjit__walk_frame_in(const ompjit__frame *frame, LLVMValueRef f,
+                                    LLVMValueRef call)
+{
+    ompjit__frame inner = *frame;
+    inner.caller = frame;
+    inner.f = f;
+    inner.call = call;
+    inner.depth = frame->depth + 1;
+    memset(inner.args, 0, sizeof inner.args);
+    return inner;
+}
+
+/* Parameters of `f` from the param-th on are the call's arguments from the
+ * first on. */
+bool ompjit__walk_enter_function(ompjit__walk *w, const ompjit__frame *frame,
+                                 ompjit__state *s, LLVMValueRef call,
+                                 LLVMValueRef f, unsigned first, unsigned param)
+{
+    unsigned n = LLVMGetNumArgOperands(call);
+    bool again = is_walked(frame, f);
+    ompjit__frame inner =
+        ompjit__walk_frame_in(frame, f, first || param ? NULL : call);
+    if (inner.depth > DEEP || f == w->top) {
+        ompjit__walk_spoil_all(w, "functions call each other deeply");
+        return false;
+    }
+    for (; first < n && param < OMPJIT__PLACE_ARGS; first++, param++) {
+        ompjit__place p = ompjit__place_of(frame, LLVMGetOperand(call, first));
+        inner.args[param] = again ? ompjit__walk_widened(p) : p;
+    }
+    return ompjit__walk_enter_frame(w, &inner, s);
+}
