@@ -37,4 +37,14 @@ for program in "$srcdir"/t/sharing/*.c "$srcdir"/t/sharing/*.cpp; do
     [ -n "$shared" ] || is "$(grep -c "is copied" "$tmp/stderr")" \
         "${copied:-0}" "  as many entries are copied as must be"
 done
+
+unset OMPJIT_EXPLAIN OMPJIT_CACHE
+program=$srcdir/t/sharing/deferred_write.c
+for again in first second; do
+    succeeds "--explain, the $again time" "$ompjit" run --device=host \
+        --explain "$program"
+    like "$(cat "$tmp/stderr")" \
+        '^ompjit: entry 1 of the 4 that main maps is copied: the host writes' \
+        "  says what is copied, and why"
+done
 done_testing

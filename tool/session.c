@@ -138,6 +138,13 @@ static void log_message(void *data, const char *message)
     complain("%s", message);
 }
 
+/* Without --verbose the log is read for what --explain asks for. */
+static void log_copied(void *data, const char *message)
+{
+    if (strstr(message, " is copied: "))
+        log_message(data, message);
+}
+
 void session_variables(const struct options *o)
 {
     if (!o->quiet && !o->verbose)
@@ -252,8 +259,11 @@ static int open_context(const struct options *o, const char *devices,
     options.specialize.tune = tune;
     if (o->no_cache)
         options.cache.mode = OMPJIT_CACHE_OFF;
+    options.debug.explain = o->explain;
     if (o->verbose)
         options.log = log_message;
+    else if (o->explain)
+        options.log = log_copied;
     use_wheels_beside();
     setenv("OMPJIT_WARM", "0", 0); /* one compile: no next one to prepare */
     setenv("OMPJIT_HOST_MEMORY", "auto", 0); /* what a GPU would compute */

@@ -77,10 +77,12 @@ const ompjit__served ompjit__thread_atexit_row = {
 
 /* ----------------------------------------------------------------- compile */
 
-/* From the cache where it is there. */
+/* From the cache where it is there, and where it has not to be said why data is
+ * copied: that the compiler does. */
 static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 {
-    struct ompjit__cache *cache = h->mod->ctx->cache;
+    ompjit_context *ctx = h->mod->ctx;
+    struct ompjit__cache *cache = ctx->explain ? NULL : ctx->cache;
     ompjit__key key = {0};
     ompjit__claim claim;
     ompjit_status status = OMPJIT_OK;
