@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What instrumented kernels (passes/host/instrument.c) and the checker
- * (device/check/) must agree on. The structs are laid out in IR by the same order of
- * members.
+ * The contract that instrumented kernels (passes/host/instrument.c) and the
+ * checker (device/check/) must agree on. The structs are laid out in IR by the
+ * same order of members.
  */
 #ifndef OMPJIT_CHECK_ABI_H
 #define OMPJIT_CHECK_ABI_H

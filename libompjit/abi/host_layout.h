@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the lowering builds into host kernels and the engine must agree with.
+ * The layout that the lowering builds into host kernels and that the engine
+ * relies on.
  */
 #ifndef OMPJIT_HOST_LAYOUT_H
 #define OMPJIT_HOST_LAYOUT_H
@@ -12,8 +13,9 @@
 /* The constant that tells a team's bytes of static shared memory. */
 #define OMPJIT__SHARED_SIZE_SYMBOL "ompjit.shared_size"
 
-/* Of an entry that is called once for a team (passes/host/team_form.cc), and
- * bytes of the stack that it takes at most for what each thread keeps. */
+/* The suffix of an entry that is called once for a team
+ * (passes/host/team_form.cc), and bytes of the stack that it takes at most for
+ * what each thread keeps. */
 #define OMPJIT__TEAM_SUFFIX ".team"
 #define OMPJIT__TEAM_BODY ".body" /* of it, with a kernel's parameters */
 #define OMPJIT__TEAM_BODY_SUFFIX OMPJIT__TEAM_SUFFIX OMPJIT__TEAM_BODY

@@ -62,8 +62,8 @@ enum ompjit__exec_mode {
     OMPJIT__EXEC_SPMD_NO_LOOP = 6 /* LLVM 22 on */
 };
 
-/* What __kmpc_target_init returns to a thread that runs the user's code; any
- * other value is a worker that must return from the kernel. */
+/* The value that __kmpc_target_init returns to a thread that runs the user's
+ * code; any other value is a worker that must return from the kernel. */
 #define OMPJIT__TARGET_INIT_USER_CODE (-1)
 
 /* ConfigurationEnvironmentTy. A bound of 0 or less is no bound. */
@@ -117,8 +117,8 @@ OMPJIT__ABI_SIZE(ompjit__launch_environment, 16);
 OMPJIT__ABI_OFFSET(ompjit__launch_environment, reduction_iteration_count, 4);
 OMPJIT__ABI_OFFSET(ompjit__launch_environment, reduction_buffer, 8);
 
-/* What libomptarget passes as launch environment to a kernel that reduces
- * nothing across teams. */
+/* The structure that libomptarget passes as launch environment to a kernel that
+ * reduces nothing across teams. */
 #define OMPJIT__NO_LAUNCH_ENVIRONMENT \
     ((ompjit__launch_environment *)~(uintptr_t)0)
 
@@ -143,7 +143,7 @@ OMPJIT__ABI_OFFSET(ompjit__device_environment, indirect_call_table, 24);
 OMPJIT__ABI_OFFSET(ompjit__device_environment, indirect_call_table_size, 32);
 OMPJIT__ABI_OFFSET(ompjit__device_environment, hardware_parallelism, 40);
 
-/* What its indirect_call_table has, ordered by `host`. */
+/* The elements of its indirect_call_table, ordered by `host`. */
 typedef struct ompjit__indirect_call {
     const void *host;
     void *device;
@@ -263,7 +263,7 @@ static inline int ompjit__map_parent(uint64_t type)
 
 /* ------------------------------------------------------- offload entries */
 
-/* What is in an entry's `flags`; 0 is a kernel or a `to` variable. */
+/* The bits of an entry's `flags`; 0 is a kernel or a `to` variable. */
 enum ompjit__entry_flag {
     OMPJIT__ENTRY_LINK = 0x01,
     OMPJIT__ENTRY_CTOR = 0x02, /* LLVM 18 */
@@ -273,7 +273,8 @@ enum ompjit__entry_flag {
     OMPJIT__ENTRY_INDIRECT_VTABLE = 0x20 /* LLVM 22 on */
 };
 
-/* What an OMPJIT__ENTRY_REQUIRES entry, or __tgt_register_requires, says. */
+/* The requirements that an OMPJIT__ENTRY_REQUIRES entry, or
+ * __tgt_register_requires, says. */
 enum ompjit__requires_flag {
     OMPJIT__REQUIRES_UNDEFINED = 0,
     OMPJIT__REQUIRES_NONE = 0x1,

@@ -217,7 +217,7 @@ static ompjit_status bind(struct asked *a, ompjit_bound **out,
     return status;
 }
 
-/* What was asked, once more; NULL: no memory. */
+/* The request, once more; NULL: no memory. */
 static struct asked *asked_again(const ompjit_bound *bound)
 {
     const ompjit__call *call = &bound->now.asked->call;
@@ -400,7 +400,8 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
     return status ? status : ompjit__queue_use(queue, &inflight, err);
 }
 
-/* What the variant has of parameter i that `value` would change; else NULL. */
+/* The fact about parameter i in the variant that `value` would change; else
+ * NULL. */
 static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
 {
     const ompjit__facts *f = &ompjit__variant_key_of(b->now.variant)->facts;

@@ -20,8 +20,8 @@
 #include "launch/variant_table.h"
 #include "ompjit_debug.h"
 
-/* What a run of clang and a stage of LLVM's work have, in milliseconds, where
- * the application does not say. */
+/* The time limit of a run of clang and of a stage of LLVM's work, in
+ * milliseconds, where the application does not say. */
 enum { CLANG_LIMIT = 60 * 1000, LLVM_LIMIT = 600 * 1000 };
 
 /* ------------------------------------------------------------- settings */
@@ -109,7 +109,7 @@ static bool is_one(const char *variable)
     return text && !strcmp(text, "1");
 }
 
-/* What a check needs wins over the environment, not over other options. */
+/* The needs of a check win over the environment, not over other options. */
 static ompjit_status set_check(ompjit_context *ctx,
                                const ompjit_context_options *o,
                                ompjit_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What specialization can do for a kernel, and what it has done: which
+ * Explains what specialization can do for a kernel, and what it has done: which
  * parameters can be folded, which variants there are.
  */
 #include <inttypes.h>

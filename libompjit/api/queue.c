@@ -177,7 +177,7 @@ bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out)
     return !is_captured(queue);
 }
 
-/* Under the lock. False: out of memory. What is recorded takes no time now, and
+/* Under the lock. False: out of memory. Recorded work takes no time now, and
  * its use lasts as long as the graph. */
 static bool add_use(ompjit_queue *queue, bool captured,
                     ompjit__inflight inflight)

@@ -74,7 +74,7 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);
 void ompjit__uses_end(ompjit__use *uses, bool well);
-/* What a launch that is put into the queue now shares with others; false: with
+/* The state that a launch in the queue now shares with others; false: with
  * none, since the application records it. */
 bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a kernel's code takes on an architecture, as it is and as a launch would
- * have it, and how many teams of it fit on a multiprocessor.
+ * Tells the resources of a kernel's code on an architecture, as it is and as a
+ * launch would have it, and how many teams of it fit on a multiprocessor.
  */
 #include <elf.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 
 /* -------------------------------------------------------- what is in cubins */
 
-/* Of an image for a GPU. False where it does not tell. */
+/* The resources in an image for a GPU. False where it does not tell. */
 static bool is_told(const ompjit__image *image, const ompjit_kernel *kernel,
                     ompjit_resources *res)
 {
@@ -120,7 +120,7 @@ static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
     return OMPJIT_OK;
 }
 
-/* What a launch as asked for folds. */
+/* The values that a launch as asked for folds. */
 static ompjit__facts folded(const ompjit__request *r, bool host)
 {
     ompjit__facts f = r->facts;

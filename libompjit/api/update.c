@@ -33,8 +33,8 @@ static ompjit_status absent(const char *who, const ompjit_device *dev,
                         dev->number);
 }
 
-/* The rest wants the table's lock. What another construct still brings there
- * comes first; a graph can wait for nothing that is not in it. */
+/* The rest wants the table's lock. Data that another construct still brings
+ * there comes first; a graph can wait for nothing that is not in it. */
 static ompjit_status after_arrival(ompjit_queue *queue,
                                    const ompjit__mapped *entry,
                                    ompjit_error *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What builds of variants by one target machine share: an LLVM context, the
- * templates that have been read into it, and the code generator. Setting these
- * up for each takes an eighth of the time of a small kernel's build.
+ * The state that builds of variants by one target machine share: an LLVM
+ * context, the templates that have been read into it, and the code generator.
+ * Setting these up for each takes an eighth of the time of a small kernel's
+ * build.
  */
 #ifndef OMPJIT_STOCK_H
 #define OMPJIT_STOCK_H

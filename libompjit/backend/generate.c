@@ -58,7 +58,7 @@ ompjit_status ompjit__build_check_undefined(struct build *b, ompjit_error *err)
     return status;
 }
 
-/* What code needs a newer PTX than the architecture does LLVM knows. */
+/* LLVM knows which code needs a newer PTX than the architecture does. */
 static ompjit_status emit_ptx(struct build *b, ompjit__generator *generator,
                               ompjit_error *err)
 {

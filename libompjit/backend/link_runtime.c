@@ -43,7 +43,7 @@ static bool has_events(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
-/* Is the plain runtime enough? Where regions have unusual numbers of arguments,
+/* Is the plain runtime enough? If regions have unusual numbers of arguments,
  * the whole one knows how to call them. */
 static bool is_plain(const struct build *b)
 {
@@ -54,7 +54,7 @@ static bool is_plain(const struct build *b)
             !LLVMGetNamedFunction(b->m, "__kmpc_parallel_60"));
 }
 
-/* Of kernels whose teams have several threads. */
+/* Adds the forms of kernels whose teams have several threads. */
 void ompjit__build_add_team_forms(struct build *b)
 {
     if (!b->unit->opt_level || b->compiler->checks ||

@@ -56,8 +56,8 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
     free(environment);
 }
 
-/* What openmp-opt calls in the code that it adds, also when nothing else has
- * called it before. They only read registers. */
+/* The functions that openmp-opt calls in the code that it adds, also when
+ * nothing else has called it before. They only read registers. */
 static const char *const added[] = {"__kmpc_get_hardware_thread_id_in_block",
                                     "__kmpc_get_hardware_num_threads_in_block",
                                     "__kmpc_get_warp_size"};
@@ -192,8 +192,8 @@ bool ompjit__build_is_simple(const struct build *b)
            defined <= forms * (b->host ? 2 : 1);
 }
 
-/* What a template's module has is internal already, but for the kernel: the
- * host's has an entry, a GPU's is nobody else's to define. */
+/* Everything in a template's module is internal already, but for the kernel:
+ * the host's has an entry, a GPU's is nobody else's to define. */
 ompjit_status ompjit__build_variant_passes(struct build *b, ompjit_error *err)
 {
     for (unsigned form = 0; form < 2; form++) {

@@ -16,7 +16,7 @@ typedef struct ompjit__alarm {
     bool armed;
 } ompjit__alarm;
 
-/* After `ms` milliseconds the thread gets the signal each millisecond. Where
+/* After `ms` milliseconds the thread gets the signal each millisecond. If
  * `signal` is 0, or the system has no timer left, there is no limit. */
 void ompjit__alarm_begin(ompjit__alarm *limit, unsigned ms, int signal);
 /* No signal comes any more; blocked is what was blocked before. */

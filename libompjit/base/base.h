@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What every room of the library uses: errors, byte buffers, clocks and
+ * The tools of every room of the library: errors, byte buffers, clocks and
  * libraries loaded at run time. Knows nothing of LLVM or CUDA.
  */
 #ifndef OMPJIT_BASE_H
@@ -70,8 +70,8 @@ ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
 ompjit_status ompjit__read_most(const char *path, size_t most, ompjit__buf *out,
                                 ompjit_error *err);
 
-/* Whether the process may write to the `size` bytes; true where the system does
- * not tell. Takes a microsecond. */
+/* Tells whether the process may write to the `size` bytes; true where the
+ * system does not tell. Takes a microsecond. */
 bool ompjit__writable(const void *at, size_t size);
 
 /* Bytes by an environment variable, "512M": K, M, G or T may follow the number.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where the stack of the calling thread ends.
+ * Finds the end of the calling thread's stack.
  */
 #include <pthread.h>
 #include <string.h>

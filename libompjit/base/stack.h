@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where the stack of the calling thread ends. stack.c
+ * The end of the calling thread's stack. stack.c
  */
 #ifndef OMPJIT_STACK_H
 #define OMPJIT_STACK_H

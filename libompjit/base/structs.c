@@ -24,7 +24,7 @@ static const struct {
 
 enum { MOST_SIZE = 1 << 14 }; /* larger ones were never initialized */
 
-/* What a field of options may hold. */
+/* The values that a field of options may have. */
 static const struct field {
     enum ompjit__struct of;
     enum { ENUM_FIELD, BITS_FIELD, ZERO_FIELD } kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Whether the process may write where it is about to.
+ * Tells whether the process may write where it is about to.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What was compiled is remembered: in memory, by the application, on disk. The
- * cache is never an error to anybody: what cannot be read, written or trusted
- * is a miss.
+ * The cache remembers compiled code: in memory, by the application, on disk.
+ * The cache is never an error to anybody: what cannot be read, written or
+ * trusted is a miss.
  *
  *   key.c      what an entry depends on, as text, and its digest
  *   entry.c    an entry's bytes: header, key's text, payload
@@ -153,7 +153,7 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
                          ompjit__claim *claim);
 void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
                        const ompjit__buf *payload);
-/* What the cache is asked about a whole entry, from outside. */
+/* Questions about whole entries, for other rooms. */
 bool ompjit__cache_entry(ompjit__cache *cache,
                          const uint8_t digest[OMPJIT__DIGEST],
                          ompjit__buf *out);

@@ -3,7 +3,7 @@
  * One process, and one thread in it, makes an entry; the others wait for it.
  * The right is a lock on one byte, of one file, at the place that the key says,
  * held by an open file description: it ends with whoever holds it, and works
- * where several machines share the folder. Where it does not work, or takes
+ * where several machines share the folder. If it does not work, or takes
  * too long, entries are made twice, which is harmless.
  */
 #include <errno.h>

@@ -95,7 +95,7 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where the clock was ahead once, what was used then would seem to be the
+/* If the clock was ahead once, entries that were used then would seem to be the
  * latest for ever: it goes first. */
 static void judge_times(ompjit__item *items, size_t n)
 {
@@ -142,7 +142,7 @@ static uint64_t estimate(const ompjit__store *store, unsigned shard)
 }
 
 /* After a process's first entry, and each time it has written 1/64 of what
- * there may be. What is evicted leaves room for a while. */
+ * there may be. Evicted entries leave room for a while. */
 void ompjit__store_watch(ompjit__store *store,
                          const uint8_t digest[OMPJIT__DIGEST])
 {

@@ -218,7 +218,7 @@ static void print_string(const char *s, ompjit__buf *text)
     ompjit__buf_printf(text, "\"");
 }
 
-/* Of one span, or one end (`phase`) of one that overlaps others. */
+/* Writes one span, or one end (`phase`) of one that overlaps others. */
 static void print_event(const struct ompjit__profile *p, size_t i, char phase,
                         ompjit__buf *text)
 {

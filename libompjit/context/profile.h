@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a context did and when, for people to look at: spans of time, kept where
- * the context is profiled, and told to NVTX where a profiler listens. Where
- * neither is so, a span costs one look at the context.
+ * The profile: what a context did and when, for people to look at, spans of
+ * time, kept where the context is profiled, and told to NVTX where a profiler
+ * listens. If neither is so, a span costs one look at the context.
  */
 #ifndef OMPJIT_PROFILE_H
 #define OMPJIT_PROFILE_H
@@ -36,7 +36,7 @@ void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
 void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t bytes);
 
-/* What a device did from begin to end, by the clock of ompjit__now. */
+/* The work of a device from begin to end, by the clock of ompjit__now. */
 typedef struct ompjit__device_span {
     enum ompjit__span_kind kind;
     const char *name;

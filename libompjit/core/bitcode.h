@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* What bytes are, as far as their outer blocks tell. */
+/* The kind of some bytes, as far as their outer blocks tell. */
 typedef enum ompjit__bitcode_state {
     OMPJIT__BITCODE_COMPLETE, /* from the magic number to the last block */
     OMPJIT__BITCODE_CUT,      /* the start of a file                     */

@@ -133,8 +133,8 @@ enum { OMPJIT__ALIGNMENT = 64 };
 /* The runtime's function that a CUDA kernel which calls it begins with. */
 #define OMPJIT__CUDA_BEGIN "ompjit_cuda_begin"
 
-/* What a build depends on beside the unit and the target. Zero-initialised:
- * nothing is folded. */
+/* The facts that a build depends on beside the unit and the target.
+ * Zero-initialised: nothing is folded. */
 typedef struct ompjit__spec {
     const char *kernel;     /* symbol of the one kernel to keep; NULL: all  */
     ompjit__facts facts;    /* of that kernel                               */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where to look for the pieces of a CUDA toolkit: the table cuda_files.def
+ * The places of the pieces of a CUDA toolkit: the table cuda_files.def
  * times the roots that the environment names.
  */
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where to look for the pieces of a CUDA toolkit.
+ * Finds the pieces of a CUDA toolkit.
  */
 #ifndef OMPJIT_BACKEND_CUDA_FILES_H
 #define OMPJIT_BACKEND_CUDA_FILES_H

@@ -37,7 +37,7 @@ ompjit__cuda *ompjit__cuda_unpack(ompjit__reader *r);
 /* The error of whoever needs the IR of a unit that has none. */
 ompjit_status ompjit__cuda_no_ir(const ompjit__cuda *cuda, ompjit_error *err);
 
-/* Whether NVRTC compiles the unit for a GPU, where it is there. */
+/* Tells whether NVRTC compiles the unit for a GPU, where it is there. */
 bool ompjit__cuda_by_nvrtc(const ompjit__unit *unit);
 
 #endif

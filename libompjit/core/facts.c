@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What is folded into a variant. An operation is a function or a macro for each
- * kind of fact, which the rows of facts.def call in their order.
+ * Hashes, compares, copies and packs what is folded into a variant. An
+ * operation is a function or a macro for each kind of fact, which the rows of
+ * facts.def call in their order.
  */
 #include <inttypes.h>
 #include <stdlib.h>

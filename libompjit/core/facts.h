@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What is folded into a variant: the rows of facts.def as one struct, and what
- * can be done with all of them together. facts.c
+ * The facts that are folded into a variant: the rows of facts.def as one
+ * struct, and what can be done with all of them together. facts.c
  */
 #ifndef OMPJIT_FACTS_H
 #define OMPJIT_FACTS_H
@@ -15,7 +15,8 @@ typedef struct ompjit__extent {
     uint32_t y, z; /* 0: there is one dimension                             */
 } ompjit__extent;
 
-/* Of numbers by dimension, of which those of y and z may be 0, for 1. */
+/* The extent of numbers by dimension, of which those of y and z may be 0, for
+ * 1. */
 static inline ompjit__extent ompjit__extent_of(const uint32_t n[3])
 {
     if (n[1] <= 1 && n[2] <= 1)
@@ -33,7 +34,7 @@ typedef struct ompjit__param_values {
     const uint64_t *values;
 } ompjit__param_values;
 
-/* What a pointer points to. */
+/* The contents that a pointer points to. */
 typedef struct ompjit__contents {
     uint32_t param;    /* its number among the kernel's parameters */
     uint32_t size;     /* bytes, 1 to OMPJIT_CONTENTS_MAX          */
@@ -73,10 +74,10 @@ void ompjit__facts_borrow(ompjit__facts *to, const ompjit__facts *from);
  * pointers about parameters that are not in `pointers`. */
 void ompjit__facts_restrict(ompjit__facts *f, unsigned fold, uint64_t pointers);
 
-/* What is folded, a line for each number: for keys. */
+/* Writes what is folded, a line for each number: for keys. */
 void ompjit__facts_text(const ompjit__facts *f, ompjit__buf *text);
 /* Unpacked facts have arrays of their own; what contents point to stays in the
- * bytes that were read. Where these are bad, to be freed all the same. */
+ * bytes that were read. If these are bad, to be freed all the same. */
 void ompjit__facts_pack(const ompjit__facts *f, ompjit__buf *out);
 void ompjit__facts_unpack(ompjit__reader *r, ompjit__facts *out);
 

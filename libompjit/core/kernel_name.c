@@ -59,7 +59,7 @@ struct depth {
     int round, angle;
 };
 
-/* Whether *p is a bracket; counted then. */
+/* Tells whether *p is a bracket, and counts it then. */
 static bool bracket(struct depth *d, char c)
 {
     if (strchr("([{", c))

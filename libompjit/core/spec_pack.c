@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a build depends on, as bytes.
+ * Packs the facts that a build depends on into bytes.
  */
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Device memory that the application itself allocates and frees, by the
- * public functions and by omp_target_alloc and omp_target_free. The addresses
- * are listed where the device's own `free` takes every address for one of its
- * blocks, so that the application's mistake is an error. What the library
- * allocates for maps takes the device's operations directly.
+ * Device memory that the application itself allocates and frees, by the public
+ * functions and by omp_target_alloc and omp_target_free. The addresses are
+ * listed where the device's own `free` takes every address for one of its
+ * blocks, so that the application's mistake is an error. The library's own
+ * allocations for maps take the device's operations directly.
  */
 #include <search.h>
 #include <stdint.h>

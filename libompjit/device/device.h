@@ -46,8 +46,9 @@ enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 /* The copies' names in profiles. device/device.c */
 extern const char *const ompjit__copy_names[];
 
-/* What other software knows a device by, for interop objects. The numbers are
- * OpenMP's (omp_interop_fr_t and the vendors of its additional definitions). */
+/* The handles by which other software knows a device, for interop objects. The
+ * numbers are OpenMP's (omp_interop_fr_t and the vendors of its additional
+ * definitions). */
 typedef struct ompjit__native {
     int runtime;   /* 2: CUDA driver       */
     int vendor;    /* 11: NVIDIA           */
@@ -56,7 +57,7 @@ typedef struct ompjit__native {
     void *stream;  /* CUstream of the queue, where there is one */
 } ompjit__native;
 
-/* What a device is like, as far as the rooms above go by it. */
+/* The capabilities of a device, by which the rooms above go. */
 typedef struct ompjit__device_caps {
     /* Threads run in warps, many in a team, whose registers the assembler can
      * trade for their number. Else a team has few threads, or one. */
@@ -117,7 +118,8 @@ typedef struct ompjit__host_memory_ops {
 /* Events: points in queues. Without this group work is done when a call
  * returns. */
 typedef struct ompjit__event_ops {
-    /* Where the queue is now, in *event, which is made where it is NULL. */
+    /* Records the queue's current point in *event, which is made where it is
+     * NULL. */
     ompjit_status (*record)(ompjit_device *dev, ompjit__queue *queue,
                             bool timed, ompjit__event **event,
                             ompjit_error *err);
@@ -216,13 +218,14 @@ typedef struct ompjit__device_ops {
      * given so far, after waiting for that. NULL: the profile knows. */
     void (*settle_times)(ompjit_device *dev);
 
-    /* What build's format the device wants ("host" -> OBJECT), and a spec's
-     * `ptx`. */
+    /* The format that the device wants of a build ("host" -> OBJECT), and a
+     * spec's `ptx`. */
     void (*target)(ompjit_device *dev, char arch[32], ompjit_format *format,
                    uint32_t *ptx);
 
-    /* The device keeps no reference to the image. Where the image imports
-     * variables they are `base`'s, which must outlive it; else base is NULL. */
+    /* The device keeps no reference to the image. If the image imports
+     * variables, they are `base`'s, which must outlive it; else base is NULL.
+     * */
     ompjit_status (*load)(ompjit_device *dev, const ompjit__image *image,
                           ompjit__loaded *base, ompjit__loaded **out,
                           ompjit_error *err);

@@ -2,9 +2,9 @@
  *
  * The host half of a module becomes code of this process: compiled for this
  * CPU, linked, its offload entries registered with the served functions
- * (program.c), its constructors run. What the program leaves for its end
- * (destructors, atexit handlers) runs when the host half is freed, or when the
- * process exits before that: it is kept by libc as a shared library's is.
+ * (program.c), its constructors run. The program's destructors and atexit
+ * handlers run when the host half is freed, or when the process exits before
+ * that: libc keeps them as a shared library's.
  */
 #include <dlfcn.h>
 #include <stdio.h>

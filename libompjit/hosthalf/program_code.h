@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What program_code.c, rewrite.c, hosthalf/cache.c and omp_alloc.c know of each
- * other.
+ * The interface of program_code.c, rewrite.c, hosthalf/cache.c and omp_alloc.c.
  */
 #ifndef OMPJIT_OFFLOAD_HOSTJIT_H
 #define OMPJIT_OFFLOAD_HOSTJIT_H

@@ -28,7 +28,7 @@ static inline const char *ompjit__call_name(const ompjit__call *call)
  * be best (tune.h), and the device. geometry.c */
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g);
 
-/* What is left to say of the geometry when the kernel is compiled, in `mode`
+/* Completes the geometry when the kernel is compiled, in `mode`
  * (ompjit_mode), and loaded. geometry.c */
 void ompjit__settle_geometry(const ompjit__call *call,
                              const ompjit__function *function, int mode,
@@ -80,7 +80,8 @@ ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
                               bool ready);
 
-/* What a launch, or an update in a queue, needs until it has ended. */
+/* The objects that a launch, or an update in a queue, needs until it has ended.
+ * */
 typedef struct ompjit__inflight {
     ompjit_module *mod;
     ompjit_device *dev;
@@ -92,8 +93,8 @@ typedef struct ompjit__inflight {
     bool queued;
 } ompjit__inflight;
 
-/* What the launches in one of the application's queues share, and the lock
- * under which they are put there. */
+/* The state that the launches in one of the application's queues share, and the
+ * lock under which they are put there. */
 typedef struct ompjit__sharing {
     pthread_mutex_t *lock;
     ompjit__environment *environment;

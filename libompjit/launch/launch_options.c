@@ -41,7 +41,7 @@ static ompjit_status geometry_error(const ompjit__kernel_desc *k,
                         "kernel %s: %s", k->name, cause);
 }
 
-/* Whether the launch's dimensions are what such a kernel can have. */
+/* Tells whether the launch's dimensions are what such a kernel can have. */
 static ompjit_status check_dimensions(const ompjit__kernel_desc *k,
                                       const ompjit_launch *l,
                                       ompjit_error *err)

@@ -58,7 +58,7 @@ void ompjit__record_variant(ompjit_module *mod,
 void ompjit__tuning_free(ompjit_kernel *kernel);
 
 /* Notes the modes of kernels that an image for a GPU tells (image->modes): they
- * hold for other images, too. Of one kernel, or OMPJIT__ALL_KERNELS:
+ * hold for other images, too. For one kernel, or OMPJIT__ALL_KERNELS:
  * variant_policy.c */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes);

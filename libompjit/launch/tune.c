@@ -140,7 +140,7 @@ static struct ompjit__tuning *find(const ompjit_kernel *kernel,
     return t;
 }
 
-/* What is known, read from the cache at the first call; NULL where memory runs
+/* The known best, read from the cache at the first call; NULL where memory runs
  * out. Two threads that are first at once both add theirs, with the same in
  * it; the later one is found. */
 static struct ompjit__tuning *tuning_of(ompjit_kernel *kernel,

@@ -263,7 +263,7 @@ static void set_of_pointer(const ompjit_module *mod, struct entry *e,
         set_value(e, w, i, value);
 }
 
-/* Of an extent it is the first field, `all`. */
+/* For an extent it is the first field, `all`. */
 static void set_number(struct entry *e, const struct word *w, uint64_t value)
 {
     _Static_assert(offsetof(ompjit__extent, all) == 0, "where it is set");

@@ -48,7 +48,7 @@ static uint32_t volume(const uint32_t n[3])
 
 /* ------------------------------------------------------------------- keys */
 
-/* What compiles a module of many kernels at once takes more than its share of
+/* Compiling a module of many kernels at once takes more than its share of
  * time for each, and an application may never launch most of them: each has a
  * generic variant of its own. Few are one image. */
 static bool has_many_kernels(const ompjit__call *call)
@@ -104,8 +104,8 @@ static uint64_t aligned_pointers(const ompjit__call *call)
     return aligned;
 }
 
-/* Whether openmp-opt leaves a generic kernel its main thread, and with it how
- * many threads a GPU's team has, is known when it has been compiled once. */
+/* The first build of a generic kernel tells whether openmp-opt leaves it its
+ * main thread, and with it how many threads a GPU's team has. */
 static bool threads_known(const ompjit__call *call)
 {
     return call->dev->caps.keeps_modes ||

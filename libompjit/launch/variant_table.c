@@ -170,7 +170,7 @@ static void unlink_variant(ompjit__variants *all, ompjit__variant *v)
     *list = v->next_all;
 }
 
-/* Where the kernel of `v` has more variants on the device than it may, takes
+/* If the kernel of `v` has more variants on the device than it may, takes
  * the least recently used out of the table; the caller buries it. */
 static ompjit__variant *evict(ompjit_module *mod, const ompjit__variant *v)
 {

@@ -43,12 +43,12 @@ void ompjit__variants_init(ompjit__variants *all);
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
-/* Whether it is for any arguments and geometry, the host's teams of one thread
- * aside. */
+/* Tells whether it is for any arguments and geometry, the host's teams of one
+ * thread aside. */
 bool ompjit__variant_is_generic(const ompjit__variant_key *key);
 
-/* What the module's variables are in on the device, until the module goes;
- * NULL: nothing is loaded yet. */
+/* The image that the module's variables are in on the device, until the module
+ * goes; NULL: nothing is loaded yet. */
 ompjit__loaded *ompjit__variants_first(ompjit_module *mod,
                                        const ompjit_device *dev);
 

@@ -496,7 +496,8 @@ static ompjit_status unreadable(const char *name, const void *data, size_t size,
                         (int)n, diagnosis);
 }
 
-/* What LLVM's verifier says, malloc'd by LLVM; NULL where it is content. */
+/* The complaint of LLVM's verifier, malloc'd by LLVM; NULL where it is content.
+ * */
 static char *complaint(LLVMModuleRef m)
 {
     char *text = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Memory that runs out in LLVM. Where LLVM asks malloc it then calls a handler
- * of its own, which leaves the guard that the thread is in (llvm.c). Where it
- * asks operator new nothing in LLVM catches the exception, so the process has a
+ * Memory that runs out in LLVM. If LLVM asks malloc, it then calls a handler of
+ * its own, which leaves the guard that the thread is in (llvm.c). If it asks
+ * operator new, nothing in LLVM catches the exception, so the process has a
  * handler for that which leaves the guard, too, unless the application has one.
  * Outside of guards the exception is thrown.
  */

@@ -22,7 +22,7 @@ extern ompjit__constructor *const ompjit__llvm_start[],
 }
 #endif
 
-/* Once, before anything of LLVM's. Where the linker has not gathered them they
+/* Once, before anything of LLVM's. If the linker has not gathered them, they
  * have run already. */
 static inline void ompjit__llvm_construct(void)
 {

@@ -179,8 +179,8 @@ static void place_commons(struct link *l, size_t *at)
     }
 }
 
-/* Where each section goes, as an offset + 1 in `places` until there is memory.
- * The unwinder wants four zero bytes behind the frames. */
+/* The place of each section, as an offset + 1 in `places` until there is
+ * memory. The unwinder wants four zero bytes behind the frames. */
 static void lay_out(struct link *l, size_t *at)
 {
     for (int part = 0; part < PARTS; part++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The plain linker: a relocatable ELF object, as LLVM makes of one kernel or
- * one host half, into this process, without LLVM. What it does not know it
- * refuses, and ORC links it: thread-local storage, indirect functions, common
+ * one host half, into this process, without LLVM. It refuses what it does not
+ * know, and ORC links that: thread-local storage, indirect functions, common
  * symbols, relocations beyond a handful.
  */
 #ifndef OMPJIT_BACKEND_ELF_H
@@ -30,8 +30,8 @@ void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
                         uintptr_t *end);
 void ompjit__elf_free(ompjit__elf *elf);
 
-/* Of an object whose `symbol` was linked at `address`: where the section that
- * has it lies. False where the object has no such symbol. elf_code.c */
+/* The address of the section that has `symbol`, in an object where that was
+ * linked at `address`. False where the object has no such symbol. elf_code.c */
 bool ompjit__elf_code(const void *object, size_t size, const char *symbol,
                       uintptr_t address, uintptr_t *begin, uintptr_t *end);
 
@@ -41,7 +41,8 @@ typedef struct ompjit__code_range {
     uintptr_t begin, end;
 } ompjit__code_range;
 
-/* Whether libgcc can read those frames, and all are of code in that range. */
+/* Tells whether libgcc can read those frames, and all are of code in that
+ * range. */
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
                               const ompjit__code_range *code);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Whether a section of unwind information (.eh_frame) may be registered with
- * libgcc. Since GCC 13 libgcc reads all records when a section is registered,
- * and keeps the range of code in a tree of all of the process's ranges, so a
- * damaged record would end the process. Known is the form that LLVM writes; the
- * format is that of the Linux Standard Base, "Exception Frames".
+ * Tells whether a section of unwind information (.eh_frame) may be registered
+ * with libgcc. Since GCC 13 libgcc reads all records when a section is
+ * registered, and keeps the range of code in a tree of all of the process's
+ * ranges, so a damaged record would end the process. Known is the form that
+ * LLVM writes; the format is that of the Linux Standard Base, "Exception
+ * Frames".
  */
 #include <string.h>
 

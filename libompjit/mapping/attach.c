@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Attachment: a pointer in mapped storage that is made to point, on the
- * device, to where the device has what it points to (OpenMP 6.0, 7.9.6). What
- * a construct attached it can take back until it has succeeded.
+ * Attachment: a pointer in mapped storage that is made to point, on the device,
+ * to where the device has what it points to (OpenMP 6.0, 7.9.6). A construct
+ * take back what it attached until it has succeeded.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool logged(const ompjit__construct *c, const ompjit__attached *a)
     return l != NULL;
 }
 
-/* What the device's copy of a pointer is, whose host value is `base`. */
+/* The value of the device's copy of a pointer whose host value is `base`. */
 static char *value_of(const char *base, const char *begin, char *device_begin)
 {
     return (char *)((uintptr_t)device_begin -

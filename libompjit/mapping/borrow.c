@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * In `auto` memory the host device uses the application's storage for a mapping
- * where no program can tell it from a copy. Of a construct with a kernel these
+ * where no program can tell it from a copy. For a construct with a kernel these
  * are sections that come back to the host at its end, and sections that the
  * kernel does not write (frontend/describe/writes.c says which). Storage in
  * which a device pointer may be attached has a copy always. Data regions'
@@ -38,8 +38,8 @@ static bool holds_attached(const ompjit__construct *c, const ompjit__item *it)
     return false;
 }
 
-/* Whether a section, or the address where one of no length is looked up, meets
- * the item's storage. */
+/* Tells whether a section, or the address where one of no length is looked up,
+ * meets the item's storage. */
 static bool meets(const ompjit__item *other, const ompjit__item *it)
 {
     const char *begin = other->begin, *end = it->begin + it->size;

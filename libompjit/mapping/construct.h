@@ -218,8 +218,8 @@ ompjit_status ompjit__strided_read(const ompjit__construct *c,
 /* Frees what repair.c has had allocated for an update that is over. */
 void ompjit__strided_free(const ompjit__maps *maps);
 
-/* What another construct copies into the entry comes before what this one does
- * next. For this and the next two the lock is held. */
+/* Another construct's copy into the entry comes before this one's next work.
+ * For this and the next two the lock is held. */
 ompjit_status ompjit__construct_after(ompjit__construct *c,
                                       ompjit__mapped *entry,
                                       ompjit_error *err);
@@ -286,7 +286,7 @@ ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
 ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
                                     bool copy, ompjit_error *err);
 
-/* What a pointer to `begin` with base `base` is on the device; the host's
+/* The device's value of a pointer to `begin` with base `base` ; the host's
  * where there is no counterpart. The lock is held. */
 char *ompjit__translate(ompjit__present *table, char *base, char *begin,
                         uint64_t size);

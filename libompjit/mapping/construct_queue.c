@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A construct's work on a device that has queues: all copies go into one
- * queue, taken with the first of them, and are waited for once. What the
+ * A construct's work on a device that has queues: all copies go into one queue,
+ * taken with the first of them, and are waited for once. The data that a
  * construct brings to the device has an arrival, by which other constructs'
  * queues come after it, so that the table's lock is not held while data is
  * under way to the device. On devices without, all is done at once.
@@ -130,7 +130,7 @@ ompjit_status ompjit__construct_arrives(ompjit__construct *c, ompjit_status st,
     return st;
 }
 
-/* Where nobody waited for it, as for what is allocated only, the device is
+/* If nobody waited for it, as for what is allocated only, the device is
  * asked: then nobody has to again. */
 static bool has_come(ompjit__arrival *arrival)
 {

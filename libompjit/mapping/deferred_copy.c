@@ -3,8 +3,8 @@
  * Long copies of a construct are put off until it has done with the table,
  * whose lock is given back for as long as it takes to ask for them: of pageable
  * memory all has been read or written when the device's copy returns, and
- * meanwhile others could not even look at theirs. Who needs what they fill
- * waits until they have been asked for, and then comes after them as after any
+ * meanwhile others could not even look at theirs. A construct that needs the
+ * data waits until the copy is enqueued, and then comes after it as after any
  * arrival.
  */
 #include "mapping/construct.h"

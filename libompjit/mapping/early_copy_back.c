@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a construct copies to the host without the table's lock, before it knows
- * that it has to. A target construct does right behind its kernel, so that it
- * waits once: what its own block has, by one copy into page-locked memory, and
- * each other section straight to its place. Nobody knows yet that the construct
- * will be the last to leave the data, so of sections that somebody else has
- * used meanwhile it is not believed, and those are copied again. So does one
- * that only ends data, with what is not little.
+ * Speculative copy-back behind the kernel, without the table's lock, before the
+ * construct knows that it has to copy. A target construct does right behind its
+ * kernel, so that it waits once: what its own block has, by one copy into
+ * page-locked memory, and each other section straight to its place. Nobody
+ * knows yet that the construct will be the last to leave the data, so of
+ * sections that somebody else has used meanwhile it is not believed, and those
+ * are copied again. So does one that only ends data, with what is not little.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -41,7 +41,7 @@ static ompjit_status overlap(const ompjit__construct *c, const char *doing,
                         doing, want, c->dev->number, have);
 }
 
-/* What the `present` modifier makes of storage that is not there. In unified
+/* The error of the `present` modifier for storage that is not there. In unified
  * shared memory all is. */
 static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
                             ompjit_error *err)
@@ -428,8 +428,8 @@ static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
     return taken;
 }
 
-/* Finds the item's entry again and takes its count. Of storage that is present
- * in part nothing is taken, as of one that is absent. */
+/* Finds the item's entry again and takes its count. Storage that is present in
+ * part counts as absent: nothing of it is taken. */
 static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
                            bool entered, ompjit_error *err)
 {

@@ -81,7 +81,8 @@ enum ompjit__found {
 void ompjit__present_lock(ompjit__present *table);
 void ompjit__present_unlock(ompjit__present *table);
 
-/* What [host, host+size) meets; *entry is NULL exactly where it is ABSENT. */
+/* Finds the entry that [host, host+size) meets; *entry is NULL exactly where it
+ * is ABSENT. */
 enum ompjit__found ompjit__present_find(ompjit__present *table,
                                         const void *host, uint64_t size,
                                         ompjit__mapped **entry);
@@ -120,7 +121,7 @@ void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry);
 /* The record of the pointer at `host`, or NULL. */
 ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
                                            const void *host);
-/* Whether the pointer, or a part of it, is in [host, host+size). */
+/* Tells whether the pointer, or a part of it, is in [host, host+size). */
 static inline bool ompjit__attached_in(const ompjit__attached *a,
                                        const char *host, size_t size)
 {

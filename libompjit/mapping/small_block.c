@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A construct's small storage on a device with queues. What it newly maps, and
- * its private copies, lie in one block:
+ * A construct's small storage on a device with queues. Its new small entries
+ * and its private copies lie in one block:
  *
  *     private copies | entries that are copied to | other entries
  *               <------- one copy ------->

@@ -20,10 +20,10 @@ static unsigned repaired_dimensions(const ompjit__dimension *d)
     return n <= OMPJIT__MOST_DIMENSIONS ? (unsigned)n : 0;
 }
 
-/* Of a host half that was not repaired. Clang 18 to 22 count the lower bound in
- * elements, and its readers in strides, which differ where a stride is given;
- * in the innermost dimension, whose elements' size is known, that is corrected.
- * The last dimension is the element. */
+/* The form in a host half that was not repaired. Clang 18 to 22 count the lower
+ * bound in elements, and its readers in strides, which differ where a stride is
+ * given; in the innermost dimension, whose elements' size is known, that is
+ * corrected. The last dimension is the element. */
 static uint64_t offset_of(const ompjit__dimension *d, unsigned n)
 {
     uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
@@ -43,7 +43,7 @@ static const ompjit__item *owner_of(const ompjit__construct *c,
     return i < c->n ? &c->items[i] : NULL;
 }
 
-/* Of a structure's member the base is the structure, whose entry begins at the
+/* For a structure's member the base is the structure, whose entry begins at the
  * first thing that is updated: where that is no other member, it is this
  * section. NULL: it may be another. */
 static char *begin_in_structure(const ompjit__construct *c,

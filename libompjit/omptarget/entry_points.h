@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The served functions (entry_points.def). What each does and returns is what
- * OpenMP 6.0 says of the routine, or libomptarget 22 does for the entry point,
- * of the name it has in the program. All may be called by any thread.
+ * The served functions (entry_points.def). Each does and returns what OpenMP
+ * 6.0 says of the routine, or libomptarget 22 does for the entry point, of the
+ * name it has in the program. All may be called by any thread.
  */
 #ifndef OMPJIT_OFFLOAD_SERVED_H
 #define OMPJIT_OFFLOAD_SERVED_H
 
 #include "omptarget/program.h"
 
-/* What all mapping entry points take: the number of entries and the arrays. */
+/* The arguments of all mapping entry points: the number of entries and the
+ * arrays. */
 #define OMPJIT__ARRAYS \
     int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types, \
         void **names, void **mappers

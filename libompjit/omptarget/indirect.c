@@ -2,7 +2,7 @@
  *
  * The functions of a program that regions call through pointers (`declare
  * target indirect`): each has a variable on the device that holds its address
- * there. What the runtime looks up is a table of host and device address,
+ * there. The runtime looks functions up in a table of host and device address,
  * ordered by the first.
  */
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * omp_alloc and its relatives with LLVM's allocators of target memory, in the
  * default device's memory. libomp has these allocators only where it finds
  * LLVM's offloading library in the process; all other allocators are libomp's.
- * What was allocated here is listed, since it may be freed without its
+ * Memory that was allocated here is listed, since it may be freed without its
  * allocator and when another device is the default one.
  */
 #include <stdlib.h>
@@ -165,8 +165,8 @@ void ompjit__s_free(ompjit_context *ctx, void *ptr, uint64_t allocator)
     free(m);
 }
 
-/* Of target memory by way of a new block. How large a block of libomp's is only
- * libomp knows, so none of these becomes target memory. */
+/* Reallocates target memory by way of a new block. How large a block of
+ * libomp's is only libomp knows, so none of these becomes target memory. */
 void *ompjit__s_realloc(ompjit_context *ctx, void *ptr, size_t size,
                         uint64_t allocator, uint64_t free_allocator)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * OpenMP's device memory and device information routines (6.0, 24 and 25).
- * What they cannot do they log, and return as each routine says.
+ * They log what they cannot do, and return as each routine says.
  */
 #include <limits.h>
 #include <stdlib.h>

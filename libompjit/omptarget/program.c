@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a context knows of the programs it serves: their kernels and variables
+ * The state of the programs that a context serves: their kernels and variables
  * by host address, the OpenMP runtime they run on, and what went wrong. The
  * functions they call are in tgt_entry.c, omp_routines.c and interop.c.
  */
@@ -63,7 +63,7 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
     return *mod != NULL;
 }
 
-/* Where to put a key that is not in the table: a forgotten one's slot on the
+/* The slot for a key that is not in the table: a forgotten one's slot on the
  * way to the free one, or that. */
 static slot *place_for(ompjit__kernels *t, const void *key)
 {
@@ -170,8 +170,8 @@ static bool requires_unified(const struct ompjit__tgt *tgt)
            OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
 }
 
-/* A link variable is a pointer on the device. Where the device can read host
- * memory it points to the host's variable until another is mapped. So is every
+/* A link variable is a pointer on the device. If the device can read host
+ * memory, it points to the host's variable until another is mapped. So is every
  * variable of a program that requires unified shared memory. */
 static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                               void *device, ompjit_error *err)

@@ -24,8 +24,8 @@ typedef struct ompjit__depend {
     uint64_t flags;
 } ompjit__depend;
 
-/* What is asked of libomp, beyond what device/engine/libomp.h has. Any may be
- * missing. */
+/* The functions that are asked of libomp, beyond what device/engine/libomp.h
+ * has. Any may be missing. */
 typedef struct ompjit__tgt_omp {
     int (*default_device)(void);
     int32_t (*thread)(const ompjit__ident *where);

@@ -173,7 +173,7 @@ static int32_t give_up(const ompjit_context *ctx, bool begun)
     return begun || mandatory ? DONE : HOST_VERSION;
 }
 
-/* Where clang has seen the region in one half alone. */
+/* The error of a region that clang has seen in one half alone. */
 static int32_t no_device_version(ompjit_context *ctx,
                                  const ompjit__ident *where)
 {

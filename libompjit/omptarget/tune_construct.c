@@ -40,7 +40,7 @@ static void add_mapped(struct reach *r, const ompjit__construct *c)
     ompjit__present_unlock(c->table);
 }
 
-/* What a pointer passed by value points to nobody knows. */
+/* Nobody knows what a pointer passed by value points to. */
 static void check_literals(struct reach *r, const ompjit__maps *maps,
                            const ompjit__kernel_desc *k)
 {

@@ -84,8 +84,8 @@ bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
 
 static const char anchor[] = "ompjit_stays_generic";
 
-/* What openmp-opt takes for a call that may not be made by all threads, and
- * other passes for nothing: `declare void @ompjit_stays_generic()`. */
+/* A call that openmp-opt takes for a call that may not be made by all threads,
+ * and other passes for nothing: `declare void @ompjit_stays_generic()`. */
 static LLVMValueRef declare_anchor(LLVMModuleRef m, LLVMTypeRef type)
 {
     static const char *const flags[] = {"nofree", "nosync", "nounwind",

@@ -18,7 +18,7 @@
 #include "frontend/describe/describe.h"
 
 /* Does the constant have the address of a shared variable in it, perhaps by way
- * of others? Where that takes too long to tell, it does. */
+ * of others? If that takes too long to tell, it does. */
 static bool has_shared_address(LLVMValueRef constant, unsigned depth)
 {
     if (!LLVMIsAConstant(constant) || LLVMIsAFunction(constant))
@@ -107,7 +107,7 @@ static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
     return list;
 }
 
-/* Where the variable is imported no comdat can have it. */
+/* If the variable is imported, no comdat can have it. */
 static ompjit_status export_one(LLVMModuleRef m, LLVMValueRef g,
                                 ompjit__image *image, ompjit_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What stands in storage that a kernel only reads, written into the IR: the
+ * The contents of storage that a kernel only reads are written into the IR: the
  * pointer becomes the address of a constant.
  */
 #include <llvm-c/Core.h>

@@ -100,7 +100,7 @@ static LLVMValueRef function_of(LLVMValueRef call)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 }
 
-/* Whether only kernels in SPMD mode call the function, through so few
+/* Tells whether only kernels in SPMD mode call the function, through so few
  * others. */
 static bool is_spmd(LLVMModuleRef m, LLVMValueRef f, unsigned depth)
 {
@@ -121,8 +121,8 @@ bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f)
     return is_spmd(m, f, CALLERS);
 }
 
-/* What calls one function calls another of the same type, which the runtime
- * has. */
+/* Calls of one function become calls of another of the same type, which the
+ * runtime has. */
 static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, name);
@@ -163,7 +163,7 @@ static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
     }
 }
 
-/* Of a team's threads, which all are there, one goes that way: more would race,
+/* One of a team's threads, which all are there, goes that way: more would race,
  * though all bring the same. */
 static void go_alone(LLVMModuleRef m, struct way way)
 {

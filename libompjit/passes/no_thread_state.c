@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a module's calls of the runtime tell before it is linked: that no
+ * Reads from a module's calls of the runtime, before it is linked, that no
  * parallel region is inside another and no setting is made, so that threads
  * have no state of their own; and that the kernels only divide loops, for which
  * LLVM's pipeline needs no openmp-opt.
@@ -92,8 +92,8 @@ static bool is_plain(const char *name)
     return false;
 }
 
-/* Intrinsics and libdevice's functions are not the runtime's. Of all others it
- * may have the definition: the C library's, too. */
+/* Intrinsics and libdevice's functions are not the runtime's. It may have the
+ * definition of all others: the C library's, too. */
 bool ompjit__is_plain(LLVMModuleRef m)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;

@@ -228,7 +228,7 @@ static void forget_attributes(struct handover *h)
     }
 }
 
-/* All uses are loads. Where the variable is a pointer, what replaces them is
+/* All uses are loads. If the variable is a pointer, they are replaced by
  * the parameter itself, whose further loads are the region's: first, all are
  * given a stand-in. */
 static void replace_loads(LLVMValueRef param, LLVMValueRef value)

@@ -40,7 +40,7 @@ bool ompjit__acquires(LLVMValueRef kernel);
 
 /* Tells LLVM that sections which pointer parameters lead to are apart from all
  * other storage. Bit i of `separate`: parameter first + i. Holds for accesses
- * of any number of threads. Of a kernel that is simplified and finds no
+ * of any number of threads. Requires a kernel that is simplified and finds no
  * pointers to sections in memory. passes/alias_scopes.cc */
 void ompjit__separate_sections(LLVMValueRef kernel, uint64_t separate,
                                unsigned first);
@@ -53,12 +53,12 @@ void ompjit__annotate(LLVMModuleRef m, const ompjit__unit *unit,
 /* Gives each team one copy of what clang copies from its last iteration, where
  * in SPMD mode each thread had one. passes/lastprivate.c */
 void ompjit__share_lastprivate(LLVMModuleRef m);
-/* Whether only kernels in SPMD mode run the function's code, and outside of
- * parallel regions. passes/lastprivate.c */
+/* Tells whether only kernels in SPMD mode run the function's code, and outside
+ * of parallel regions. passes/lastprivate.c */
 bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
 
 /* Gives the threads that share a scan one buffer for it, and leaves out its
- * passes over a single element. Of what clang has not optimized.
+ * passes over a single element. Requires IR as clang writes it, not optimized.
  * passes/scan.c */
 void ompjit__share_scans(LLVMModuleRef m);
 
@@ -86,7 +86,7 @@ void ompjit__hand_over_values(LLVMModuleRef m);
  * passes/region_invoke.c */
 void ompjit__define_invoke(LLVMModuleRef m);
 
-/* May the kernel reach storage by a pointer that it finds in memory? Of a
+/* May the kernel reach storage by a pointer that it finds in memory? Requires a
  * module that has one kernel and is simplified. passes/pointer_escape.c */
 bool ompjit__follows_pointers(LLVMModuleRef m, const ompjit__kernel_desc *k);
 

@@ -107,7 +107,7 @@ static void clamp(LLVMModuleRef m, LLVMValueRef wide)
     LLVMInstructionEraseFromParent(wide);
 }
 
-/* Of what is computed from it, a size or an index. */
+/* A value that is computed from it: a size or an index. */
 static void clamp_in(LLVMModuleRef m, LLVMValueRef v)
 {
     while (LLVMIsABinaryOperator(v))
@@ -207,7 +207,7 @@ static bool is_own(LLVMValueRef access, unsigned operand, enum who who)
            LLVMIsAAllocaInst(LLVMGetOperand(access, operand));
 }
 
-/* Of the buffer's last element, that at n - 1. */
+/* The address of the buffer's last element, at n - 1. */
 static void store_element(LLVMModuleRef m, LLVMValueRef element, enum who who)
 {
     unsigned at = (unsigned)LLVMGetNumOperands(element) - 1;

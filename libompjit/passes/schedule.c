@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What each device makes of loops whose schedule the program leaves open. clang
- * deals them out, on any device, in chunks of one iteration a thread, for the
- * sake of coalescing.
+ * The schedule, on each device, of loops whose schedule the program leaves
+ * open. clang deals them out, on any device, in chunks of one iteration a
+ * thread, for the sake of coalescing.
  *
  * A CPU's teams and threads get one block each.
  *

@@ -2,7 +2,7 @@
  *
  * How much team-shared memory openmp-opt may take for the variables of a
  * kernel's main thread. It gives each a place of its own (AAHeapToShared) and
- * does not ask whether all fit; a kernel has 48 KB. Where they do not, the
+ * does not ask whether all fit; a kernel has 48 KB. If they do not, the
  * largest are allocated by a name that openmp-opt does not know, at run time.
  */
 #include <llvm-c/Core.h>
@@ -31,7 +31,7 @@ static int by_size(const void *a, const void *b)
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* What the module's own shared variables and the runtime's leave. */
+/* The bytes that the module's own shared variables and the runtime's leave. */
 static uint64_t left_over(LLVMModuleRef m)
 {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(m);

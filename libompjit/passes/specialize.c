@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What is known at launch, written into the IR: literal arguments of one
- * kernel, and the launch's geometry. The optimizer does the rest.
+ * The facts that are known at launch are written into the IR: literal arguments
+ * of one kernel, and the launch's geometry. The optimizer does the rest.
  */
 #include <llvm-c/Core.h>
 #include <stdarg.h>
@@ -268,8 +268,8 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value)
     LLVMSetLinkage(g, LLVMInternalLinkage);
 }
 
-/* What a kernel reads itself: %ntid.x and its kin, which are n in each
- * dimension; %tid of a dimension of 1. */
+/* The registers that a kernel reads itself: %ntid.x and its kin, which are n in
+ * each dimension; %tid of a dimension of 1. */
 static void fold_registers(LLVMModuleRef m, const char *count,
                            const char *number, const uint32_t n[3])
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Calls beside what synchronizes threads, for openmp-opt of LLVM 22. Of what
- * lies between two aligned barriers it assumes that no thread reads what
- * another has stored, since that would be a race: it then takes a load of a
- * team's variable for the value that was stored before the first barrier. In
- * between, threads may hand over data by locks, atomics and fences. openmp-opt
+ * Calls beside what synchronizes threads, for openmp-opt of LLVM 22. It assumes
+ * of the code between two aligned barriers that no thread reads what another
+ * has stored, since that would be a race: it then takes a load of a team's
+ * variable for the value that was stored before the first barrier. In between,
+ * threads may hand over data by locks, atomics and fences. openmp-opt
  * (AAExecutionDomain) looks for these only in calls of functions that it cannot
  * see into, but the device runtime's locks are linked, and so are the program's
  * own atomics.

@@ -6,7 +6,7 @@
 
 #include "table/rows.h"
 
-/* What begins otherwise is compilers' own and C's. */
+/* Other names are compilers' own and C's. */
 static bool is_for_programs(const char *name)
 {
     static const char *const prefixes[] = {"omp_", "ompx_", "__kmpc_",

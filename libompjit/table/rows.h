@@ -53,7 +53,8 @@ ompjit__rtl_type_text ompjit__rtl_type(const char *letters);
 ompjit_rtl_signature ompjit__rtl_signature(const char *letters,
                                            const char *text);
 
-/* Whether the device runtime has the function and programs may call it. */
+/* Tells whether the device runtime has the function and programs may call it.
+ * */
 bool ompjit__table_device_function(const char *name);
 
 /* Appends declarations of all those functions, and the macros that

@@ -12,8 +12,8 @@
 
 #include "core/cuda_source.h"
 
-/* Whether NVRTC takes the source: SOURCE error with its log, UNAVAILABLE where
- * there is no NVRTC. */
+/* Tells whether NVRTC takes the source: SOURCE error with its log, UNAVAILABLE
+ * where there is no NVRTC. */
 ompjit_status ompjit__cuda_check(ompjit__compiler *compiler, ompjit__cuda *cuda,
                                  ompjit_error *err);
 /* Likewise; makes a unit without IR, whose kernels are those of the PTX.

@@ -60,7 +60,8 @@ static void load(void)
     library.version = (unsigned)(major * 10 + minor);
 }
 
-/* What NVRTC wrote, the caller's to free; NULL: nothing, or no memory. */
+/* The log that NVRTC wrote, the caller's to free; NULL: nothing, or no memory.
+ * */
 static char *log_of(program p)
 {
     size_t size = 0;
@@ -101,7 +102,7 @@ static ompjit_status take_ptx(ompjit__compiler *compiler, program p,
     return result ? failed(compiler, name, result, NULL, err) : OMPJIT_OK;
 }
 
-/* One try. Where `external` is not NULL, and the source fails since it calls
+/* One try. If `external` is not NULL, and the source fails since it calls
  * functions that are defined elsewhere, that is said there and nowhere else. */
 static ompjit_status compile(ompjit__compiler *compiler, const char *source,
                              const char *name, const char *const *options,

@@ -13,7 +13,7 @@
 #include "backend/nvptx/nvptx.h"
 #include "core/cuda_files.h"
 
-/* What assemblers say of an architecture or a PTX version that came after
+/* The words of assemblers for an architecture or a PTX version that came after
  * them. Another assembler may well be newer. */
 static const char *const too_old[] = {
     "Unsupported .version",
@@ -161,8 +161,8 @@ static ompjit__buf copy_text(const ompjit__buf *text)
 }
 
 /* The cubin becomes the image's bytes; PTX for the driver stays what it is, and
- * what its kernels use nobody knows before the driver has compiled it. What
- * else the image has is the pipeline's. */
+ * what its kernels use nobody knows before the driver has compiled it. The
+ * pipeline has filled the rest of the image. */
 static ompjit_status fill(ompjit__image *image, enum ompjit__image_kind kind,
                           ompjit__assembly *a, ompjit_error *err)
 {
@@ -242,8 +242,8 @@ static bool again(const struct assembler *by, const ompjit__arch *arch,
     return good;
 }
 
-/* There is a good cubin already, so that no failure is an error. Where some
- * kernels spill however much room there is, once more without them. */
+/* There is a good cubin already, so that no failure is an error. If some
+ * kernels spill however much room there is, tries once more without them. */
 static void make_room(const struct assembler *by, const ompjit__arch *arch,
                       ompjit__image *image)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a cubin says of its kernels: an ELF file read with every offset checked,
- * so that any bytes at all end in an error or an answer. Knows the layouts of
- * CUDA 12 (ELF ABI version 7) and 13 (8; with 12.8 on for new architectures).
+ * Reads the resources of kernels from a cubin: an ELF file, read with every
+ * offset checked, so that any bytes at all end in an error or an answer. Knows
+ * the layouts of CUDA 12 (ELF ABI version 7) and 13 (8; with 12.8 on for new
+ * architectures).
  *
  *   .symtab              functions; bit 4 of st_other marks a kernel
  *   .nv.info             registers, frames, stacks, by symbol number

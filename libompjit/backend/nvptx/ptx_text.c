@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * PTX as text. NVRTC's is regular: one statement a line, and the value of a
- * parameter is read by `ld.param`, once, at the start of a kernel. What does
- * not look like that is left as it is, which is right too: a launch passes all
- * arguments and the geometry is the launch's.
+ * parameter is read by `ld.param`, once, at the start of a kernel. Other text
+ * is left as it is, which is right too: a launch passes all arguments and the
+ * geometry is the launch's.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -380,7 +380,7 @@ static size_t declarations(ompjit__span body)
     return (size_t)(p - body.at);
 }
 
-/* Where the team's size is known it replaces the bound, and so do the teams
+/* If the team's size is known it replaces the bound, and so do the teams
  * that shall be resident. */
 static void write_directives(const struct writing *w, ompjit__span text,
                              ompjit__buf *out)
@@ -483,7 +483,7 @@ unsigned ompjit__ptx_text_version(const char *ptx)
     return 10 * major + minor;
 }
 
-/* Whether the text defines or declares the function. */
+/* Tells whether the text defines or declares the function. */
 static bool has_function(const char *ptx, ompjit__span name)
 {
     for (const char *p = ptx; (p = memmem(p, strlen(p), name.at, name.size));

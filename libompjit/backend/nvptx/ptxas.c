@@ -188,7 +188,7 @@ static pid_t wait_for(pid_t pid, unsigned limit, int *how, bool *late)
     return got;
 }
 
-/* Has it ended well? Where the application ignores SIGCHLD nobody can tell, and
+/* Has it ended well? If the application ignores SIGCHLD nobody can tell, and
  * the cubin's being there must do. */
 static bool ended_well(pid_t pid, unsigned limit, bool *late, ompjit__buf *log)
 {

@@ -31,7 +31,7 @@ static bool has(ompjit__span text, const char *word)
     return memmem(text.at, text.size, word, strlen(word)) != NULL;
 }
 
-/* What was asked for, by whoever wrote the kernel or launches it, stays. */
+/* A request of the kernel's author or of the launch stays. */
 static bool is_free(const ompjit__ptx_entry *e)
 {
     return !has(e->directives, ".minnctapersm") &&

@@ -107,8 +107,8 @@ bool ompjit__memory_holds(ompjit__memory_map *map, const void *p,
 
 typedef struct ompjit__shadow ompjit__shadow;
 
-/* Of one team of n threads; NULL: out of memory. Callers lock: its functions
- * are for one thread at a time. */
+/* The state of one team of n threads; NULL: out of memory. Callers lock: its
+ * functions are for one thread at a time. */
 ompjit__shadow *ompjit__shadow_new(uint32_t n);
 void ompjit__shadow_free(ompjit__shadow *s);
 
@@ -126,7 +126,7 @@ bool ompjit__shadow_access(ompjit__shadow *s, uint32_t thread, uintptr_t at,
 /* Forgets what was done to memory that is new now. */
 void ompjit__shadow_fresh(ompjit__shadow *s, uintptr_t at, uint64_t size);
 
-/* What threads hand their past to, and take others' from. */
+/* A place where threads leave their past, and take others' from. */
 enum ompjit__sync {
     OMPJIT__SYNC_BARRIER, /* 0: of all threads; else of some, number `id`    */
     OMPJIT__SYNC_WARP,    /* number `id`                                     */
@@ -180,7 +180,8 @@ bool ompjit__check_begin(ompjit__check_launch *launch, ompjit__check *check,
                          const char *kernel, uint32_t nteams);
 void ompjit__check_end(ompjit__check_launch *launch);
 
-/* What instrumented kernels call; of `engine` all that it does not replace. */
+/* The functions that instrumented kernels call; of `engine` all that it does
+ * not replace. */
 ompjit_status ompjit__check_define(ompjit__jit *jit,
                                    const ompjit__absolute *engine, size_t n,
                                    ompjit_error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What instrumented kernels call: before each access or call through a
- * pointer, which may then go elsewhere; around what orders threads; for memory.
- * A thread's `check` (runtime-bc/host_abi.h) is its launch before it enters and
- * a struct thread while it runs.
+ * The functions that instrumented kernels call: before each access or call
+ * through a pointer, which may then go elsewhere; around what orders threads;
+ * for memory. A thread's `check` (runtime-bc/host_abi.h) is its launch before
+ * it enters and a struct thread while it runs.
  */
 #include <stdlib.h>
 #include <string.h>

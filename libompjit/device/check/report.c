@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a checked kernel did wrong, in words. Each place in the source is told
+ * Words the faults of a checked kernel. Each place in the source is told
  * once.
  */
 #include <inttypes.h>
@@ -202,7 +202,7 @@ static char *place_key(const ompjit_check_access *a)
                                     a->write);
 }
 
-/* Of a race the same whichever of the two came first. */
+/* The text of a race is the same whichever of the two came first. */
 static char *report_key(const ompjit_check_report *r)
 {
     static const ompjit_check_access none = {.file = ""};

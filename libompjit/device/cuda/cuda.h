@@ -46,8 +46,8 @@ typedef struct ompjit__gpu_clock {
     uint64_t *ends; /* of each queue's last span */
 } ompjit__gpu_clock;
 
-/* The state of a CUDA device. What stands before the lock is set when the
- * device is found and never changes. */
+/* The state of a CUDA device. The fields before the lock are set when the
+ * device is found and never change. */
 typedef struct ompjit__gpu {
     const ompjit__cuda *cu;
     ompjit_context *ctx;
@@ -112,7 +112,8 @@ struct ompjit__event {
 
 extern const ompjit__device_ops ompjit__cuda_ops;
 
-/* Whether this process may use the GPU: not where it is a forked child. */
+/* Tells whether this process may use the GPU: not where it is a forked child.
+ * */
 bool ompjit__gpu_usable(const ompjit__gpu *gpu);
 
 /* Frees what has no more to do with the driver. find.c */
@@ -165,9 +166,9 @@ ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
 void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Waits for a queue. Between enter and leave. */
 cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue);
-/* Waits for a queue that nobody else has. Where that fails it waits once more
- * before it says so: what was left under way would write to memory that the
- * caller takes for its own again. cuda/queue.c */
+/* Waits for a queue that nobody else has. If that fails it waits once more
+ * before it says so: work that was left under way would write to memory that
+ * the caller takes for its own again. cuda/queue.c */
 cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Frees all queues and events; with `driver` also there. */
 void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver);
@@ -265,8 +266,8 @@ void ompjit__gpu_settle_times(ompjit_device *dev);
 void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 
 /* cuda/graph.c */
-/* Whether the queue's stream records what is put into it, for us or for the
- * application, or may do so: asks the driver. Between enter and leave. */
+/* Tells whether the queue's stream records what is put into it, for us or for
+ * the application, or may do so: asks the driver. Between enter and leave. */
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue);
 /* The same, without asking where the stream is ours. */
 bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue);

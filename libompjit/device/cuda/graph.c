@@ -56,7 +56,7 @@ bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue)
     return captured;
 }
 
-/* Where the driver fails to, once more, without a graph: a queue that captures
+/* If the driver fails to, once more, without a graph: a queue that captures
  * is of no more use. */
 static cu_result end_capture(ompjit__gpu *gpu, ompjit__queue *queue,
                              cu_graph *captured)

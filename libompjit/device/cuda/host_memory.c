@@ -16,7 +16,7 @@ static ompjit__gpu_call give_back(ompjit__gpu *gpu, void *block, bool managed)
     return call;
 }
 
-/* Where nobody can be told. */
+/* Frees where nobody can be told of a failure. */
 static void drop(ompjit__gpu *gpu, void *block, bool managed)
 {
     static const char doing[] = "freeing memory of host and GPU";

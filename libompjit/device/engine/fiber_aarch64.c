@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What fiber.h needs of AArch64 (AAPCS64, Linux). All that is written for this
- * CPU is here and in its row of base/cpu.def.
+ * The part of fiber.h for AArch64 (AAPCS64, Linux). All that is written for
+ * this CPU is here and in its row of base/cpu.def.
  */
 #if defined(__aarch64__)
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "device/engine/fiber.h"
 
-/* What a call leaves as it is, in 160 bytes of the stack. */
+/* The registers that a call leaves as they are, in 160 bytes of the stack. */
 #define KEEP                                                                   \
     "stp x19, x20, [sp, #0]\n"                                                 \
     "stp x21, x22, [sp, #16]\n"                                                \

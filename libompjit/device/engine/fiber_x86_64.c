@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What fiber.h needs of x86-64 (System V ABI, Linux). All that is written for
+ * The part of fiber.h for x86-64 (System V ABI, Linux). All that is written for
  * this CPU is here and in its row of base/cpu.def.
  */
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What device code on the host gets in place of functions of the C library that
+ * Replacements, for device code on the host, of functions of the C library that
  * would end its OS thread, leave its stack, or lose a lock of the heap. Kernels
  * find them under the C library's names.
  */

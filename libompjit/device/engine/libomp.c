@@ -113,7 +113,7 @@ static bool load(ompjit__buf *causes)
 }
 
 /* With its first call libomp makes a file that tells other copies of it that it
- * is there. Where the process may write none, that call is made here: libomp
+ * is there. If the process may write none, that call is made here: libomp
  * gets along without. */
 static void start_limited(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Watches, and the closing and opening of code. What signal handlers reach here
- * takes no lock but `closing`, under which all signals are blocked, and calls
- * nothing that is not a system call.
+ * Watches, and the closing and opening of code. Code here that signal handlers
+ * reach takes no lock but `closing`, under which all signals are blocked, and
+ * calls nothing that is not a system call.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -307,7 +307,7 @@ static void leave(struct fiber *f)
         switch_to(m, &f->sp, next, false);
 }
 
-/* The stack has no fiber any more. Where all have ended the OS thread, which
+/* The stack has no fiber any more. If all have ended, the OS thread, which
  * waits for that, goes on. */
 static void carrier_main(void *arg)
 {

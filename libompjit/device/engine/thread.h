@@ -4,8 +4,8 @@
  * device threads (fibers). team.c makes and ends them, sync.c is what
  * they do to each other.
  *
- * A fiber belongs to one member for its whole life. What several members touch
- * is atomic or under a lock; everything else is its member's alone.
+ * A fiber belongs to one member for its whole life. Data that several members
+ * touch is atomic or under a lock; everything else is its member's alone.
  *
  * A fiber has a stack from its start to its end only. A stack starts one fiber
  * after the other while each runs to its end without waiting: a call each. When
@@ -70,9 +70,9 @@ struct member {
     uint32_t live;        /* of them, not ended */
     struct list ready;
     struct carrier *idle; /* without a fiber */
-    /* Of its fibers at a barrier: those that the team counts already, in which
-     * of the barrier's phases, and those that came since. A bit of `used` for
-     * each barrier that has either. */
+    /* Counts of its fibers at a barrier: those that the team counts already, in
+     * which of the barrier's phases, and those that came since. A bit of `used`
+     * for each barrier that has either. */
     struct list counted[BARRIERS], pending[BARRIERS];
     uint32_t phase[BARRIERS], used;
     struct list at_warp;  /* that share their warp with other members */

@@ -21,7 +21,7 @@ typedef struct ompjit__host_limit {
 ompjit__host_limits *ompjit__limits_new(void);
 void ompjit__limits_free(ompjit__host_limits *limits);
 
-/* Of the launch that w has: limit_ms from now on. */
+/* Limits the launch that w has: limit_ms from now on. */
 ompjit_status ompjit__limit_begin(ompjit__host_limits *limits,
                                   ompjit__host_watch *w, uint32_t limit_ms,
                                   ompjit__host_limit *limit,

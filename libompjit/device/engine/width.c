@@ -3,7 +3,7 @@
  * Chooses how many OS threads run a launch, by what launches of the same
  * function and size took before.
  *
- * Where a width has not been measured, its time is estimated: the work of all
+ * If a width has not been measured, its time is estimated: the work of all
  * threads together on one, or its share on each and the cost of a parallel
  * region, which is another while libomp's threads sleep. The width with the
  * least time is taken. Another one is tried when its time is less than a
@@ -34,8 +34,8 @@ static const float close = 1.2f;
 /* One launch counts for no more than so many times the average. */
 static const float outlier = 4;
 
-/* Of the OS thread: the coarse clock behind its last parallel region, at its
- * last launch, and what launches have lost since by running alone. */
+/* State of the OS thread: the coarse clock behind its last parallel region, at
+ * its last launch, and what launches have lost since by running alone. */
 static _Thread_local struct {
     uint64_t forked, launched;
     float lost;

@@ -42,7 +42,8 @@ typedef struct ompjit__paces {
     ompjit__pace paces[OMPJIT__PACES];
 } ompjit__paces;
 
-/* What it takes to begin and end a parallel region, learned by all launches. */
+/* The cost of beginning and ending a parallel region, learned by all launches.
+ * */
 typedef struct ompjit__fork_costs {
     _Atomic float ns[2];
 } ompjit__fork_costs;

@@ -68,8 +68,8 @@ struct ompjit__queue {
     char unused;
 };
 
-/* What kernels call of the engine; they find it before the process's own
- * symbols. */
+/* The engine's functions that kernels call; they find it before the process's
+ * own symbols. */
 #define WAIT "ompjit_host_wait" /* what passes/host/wait_loops.cc calls */
 #define ENGINE(name) {#name, (void *)name}
 static const ompjit__absolute engine[] = {
@@ -400,7 +400,7 @@ struct run {
     ompjit__function *function;
     ompjit__host_launch *launch;
     uint32_t teams;
-    /* Where there are more OS threads than teams, several run one team: those
+    /* If there are more OS threads than teams, several run one team: those
      * teams, else NULL. */
     ompjit__host_team **shared;
     _Atomic bool begun;   /* a team has run */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a unit's IR says of its kernels and variables, so that nobody has to
+ * Describes a unit's kernels and variables by its IR, so that nobody has to
  * look into IR for it again. Requires the inner dialect.
  */
 #include <stdlib.h>
@@ -240,7 +240,7 @@ static void describe_regions(const ompjit__reached *r, ompjit__kernel_desc *k)
         k->num_threads = OMPJIT__ANY_THREADS;
 }
 
-/* Where there is no teams construct, the kernel environment bounds the teams
+/* If there is no teams construct, the kernel environment bounds the teams
  * by 1 or -1. */
 static bool may_have_teams(const ompjit__reached *r,
                            const ompjit__kernel_desc *k)

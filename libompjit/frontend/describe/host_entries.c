@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a host half tells of its kernels and variables: the offload entries,
- * and the constant arrays of map types and sizes that a launch passes. Works
- * on optimized host IR too, as far as the arrays are still constants there.
+ * Reads what a host half tells of its kernels and variables: the offload
+ * entries, and the constant arrays of map types and sizes that a launch passes.
+ * Works on optimized host IR too, as far as the arrays are still constants
+ * there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,8 @@ int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args)
     return offset_from(LLVMGetOperand(store, 1), args);
 }
 
-/* What the launch's function stores into its argument block at an offset. */
+/* The value that the launch's function stores into its argument block at an
+ * offset. */
 static LLVMValueRef stored(LLVMValueRef args, int64_t offset)
 {
     LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(args));

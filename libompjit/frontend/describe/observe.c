@@ -5,8 +5,8 @@
  * one. The answer is yes unless the IR shows that it is no; observe.def has
  * the facts about the runtime's functions.
  *
- * What each thread of a region runs, it runs as often as there are threads. So
- * a kernel observes its threads where such code has an effect outside of the
+ * Code that each thread of a region runs is run as often as there are threads.
+ * So a kernel observes its threads where such code has an effect outside of the
  * thread's own memory, asks for a thread's number or for their count, or waits
  * for what another thread stores. Iterations of a loop that the threads share,
  * and a block that one of them is chosen for, run once however many there are:
@@ -40,8 +40,8 @@ enum {
     ALONE = 16  /* the main thread, outside of regions          */
 };
 
-/* What observe.def says; OBSERVES: of the runtime, without a row; FOREIGN: not
- * of the runtime. */
+/* The class that observe.def states; OBSERVES: of the runtime, without a row;
+ * FOREIGN: not of the runtime. */
 enum class {
     FREE, TEAM, NUMBER, HARDWARE, BEGIN, END, NEXT, CHOOSE, ELECT, BODY, FORK,
     TASK, WIDTH, OBSERVES, FOREIGN
@@ -505,7 +505,7 @@ static bool foreign_has_effect(const struct body *b, LLVMValueRef call,
 
 /* ----------------------------------------------------------------- calls */
 
-/* Where code runs that is called, or handed on, from where threads come as
+/* The state of code that is called, or handed on, from where threads come as
  * `state` says. */
 static enum place place_behind(const struct body *b, unsigned char state)
 {

@@ -3,7 +3,7 @@
  * The source's types of a kernel's scalar parameters, and the order in which
  * the source declares the variables that parameters stand for. The kernel ABI
  * passes every scalar as 64 bits, in the order of capture. The host half tells
- * both: it loads each variable where it launches the kernel. Of device IR alone
+ * both: it loads each variable where it launches the kernel. In device IR alone
  * the loads of a parameter's slot tell the type.
  */
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static LLVMTypeRef loaded_type(LLVMValueRef slot, uint32_t size)
     return several ? NULL : found;
 }
 
-/* What optimized code makes of the bits that are passed: a float, or the low
- * bits as they are. */
+/* The type that optimized code makes of the bits that are passed: a float, or
+ * the low bits as they are. */
 static LLVMTypeRef bits_become(LLVMValueRef bits)
 {
     LLVMTypeRef low = NULL;

@@ -9,7 +9,7 @@
 
 enum { GENERIC_SPACE = 0, GLOBAL_SPACE = 1 };
 
-/* What clang makes for each kernel, beside its environment. */
+/* A variable that clang makes for each kernel, beside its environment. */
 static bool is_kernels_own(LLVMValueRef g)
 {
     static const char suffix[] = "_dynamic_environment";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What is particular to the kernels of a CUDA source.
+ * Properties that only the kernels of a CUDA source have.
  */
 #include <stdlib.h>
 #include <string.h>

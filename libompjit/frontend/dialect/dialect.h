@@ -20,14 +20,15 @@ void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
 LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
 /* Makes such bodies part of their kernels. debug_wrapper.cc */
 void ompjit__inline_debug_kernels(LLVMModuleRef m);
-/* Gives the regions of generic kernels wrappers where calls have none. Of LLVM
- * 22's dialect. region_wrapper.c */
+/* Gives the regions of generic kernels wrappers where calls have none. Requires
+ * LLVM 22's dialect. region_wrapper.c */
 ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);
 /* Does the kernel's main thread run what is in no parallel region?
  * region_wrapper.c */
 bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
 /* Moves locals of such kernels that their regions refer to where every thread
- * of the team sees them. Of LLVM 22's dialect. ABI errors. shared_locals.c */
+ * of the team sees them. Requires LLVM 22's dialect. ABI errors.
+ * shared_locals.c */
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 /* Corrects clang's mistakes in the functions of reductions. reduction.c */
@@ -38,7 +39,7 @@ ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
 ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 
-/* What is particular to CUDA's kernels, once they are described: how many
+/* Adds the properties of CUDA's kernels, once they are described: how many
  * threads they are for, and that those which call the OpenMP runtime begin by
  * preparing it. SOURCE error for parameters that no launch can pass.
  * cuda_kernel.c */
@@ -48,8 +49,8 @@ ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
 /* Adds an entry for a pointer of the host half, as `declare target link` has
  * it. upgrade.c */
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
-/* What device code refers to of such a program's variables is the host's. True:
- * that changed both halves. unified.cc */
+/* Such a program's variables, where device code refers to them, become the
+ * host's. True: that changed both halves. unified.cc */
 bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
 
 /* As much of a host half as a device half reads, as bitcode. offload_info.c */

@@ -120,8 +120,8 @@ static void add_pointer(ompjit__buf *b, LLVMValueRef environment, unsigned i)
     LLVMDisposeMessage(text);
 }
 
-/* The definition that the kernel should have, to be pasted. What can be read of
- * the one that it has is kept. */
+/* The definition that the kernel should have, to be pasted. The readable part
+ * of the one that it has is kept. */
 static void add_right_one(ompjit__buf *b, const struct kernel *k)
 {
     static const char type[] =
@@ -168,7 +168,8 @@ static bool reduces_teams(const char *name)
     return !strcmp(name, TEAMS_REDUCE);
 }
 
-/* What a reduction across teams stores has its size in the environment. */
+/* The data that a reduction across teams stores has its size in the
+ * environment. */
 static void check_reduction(const struct kernel *k)
 {
     int64_t size = 0, length = 0;
@@ -332,7 +333,8 @@ LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f)
                                                                        : NULL;
 }
 
-/* What the first argument of the call that starts the kernel should be. */
+/* The value that the first argument of the call that starts the kernel should
+ * be. */
 static void check_started_with(const struct kernel *k, LLVMValueRef call)
 {
     LLVMValueRef given = LLVMGetOperand(call, 0);

@@ -4,10 +4,10 @@
  * function in the order in which a half first needs their names, so that the
  * region of template<class F> void each(F f) has the name each<$_0> in one half
  * and each<$_1> in the other: the device half leaves it out, or has another
- * region of that name. What is the same in both halves is where the lambdas
- * stand that a region calls. Where names do not agree, the device half is
- * compiled once more, with each number there may be in the list of the host
- * half's regions, and its kernels are renamed.
+ * region of that name. Both halves agree on the places of the lambdas that a
+ * region calls. If names do not agree, the device half is compiled once
+ * more, with each number there may be in the list of the host half's regions,
+ * and its kernels are renamed.
  */
 #include <stdio.h>
 #include <stdlib.h>

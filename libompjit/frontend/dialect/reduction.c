@@ -70,7 +70,7 @@ static long place(LLVMValueRef address)
     return (long)LLVMConstIntGetZExtValue(LLVMGetOperand(address, 2));
 }
 
-/* Of the element at list[k], loaded from there. */
+/* A field of the element at list[k], loaded from there. */
 static LLVMTypeRef listed_type(const struct elements *e, LLVMValueRef pointer)
 {
     long k = LLVMIsALoadInst(pointer) ? place(LLVMGetOperand(pointer, 0)) : -1;

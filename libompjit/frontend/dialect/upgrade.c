@@ -368,7 +368,8 @@ static ompjit_status check_runtime(LLVMModuleRef m, const char *name, bool host,
     return ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ, err);
 }
 
-/* What clang 22 made here of CUDA calls the runtime by a header of ours. */
+/* Code that clang 22 made here of CUDA calls the runtime by a header of ours.
+ * */
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err)
 {

@@ -2,8 +2,9 @@
 //
 // Compare-and-exchange on variables of a thread's stack. PTX has atomics on
 // global and shared memory only; LLVM 22 knows that of its other atomic
-// instructions, but writes atom.local.cas, which no assembler takes. What other
-// threads cannot reach needs no atomic: an omp_lock_t on the stack of a thread.
+// instructions, but writes atom.local.cas, which no assembler takes. Storage
+// that other threads cannot reach needs no atomic: an omp_lock_t on the stack
+// of a thread.
 #include <vector>
 #include <llvm-c/Core.h>
 #include <llvm/Analysis/ValueTracking.h>

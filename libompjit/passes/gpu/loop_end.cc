@@ -110,8 +110,8 @@ static bool fits(const End &end, const llvm::Loop &loop, llvm::Function &f,
            starts_well(end, loop, next, f, analyses);
 }
 
-/* Equality does not mind an overflow. What is not known of the sum is to be
- * no promise of it, since it is looked at in the last round too. */
+/* Equality does not mind an overflow. The sum gets no promise that is not known
+ * of it, since it is looked at in the last round too. */
 static bool change(const End &end, const llvm::Loop &loop,
                    llvm::Function &f,
                    llvm::FunctionAnalysisManager &analyses)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Drops barriers of a GPU's variant before all that a kernel does with memory,
- * and behind it: they order nothing. What openmp-opt knows of others, and of
- * the runtime, takes it long to find out: it is asked where there is any.
+ * and behind it: they order nothing. openmp-opt takes long to find out about
+ * others, and about the runtime: it is asked where there is any.
  */
 #undef PIC /* libtool's; LLVM has a parameter of that name */
 #include <llvm/IR/Instructions.h>

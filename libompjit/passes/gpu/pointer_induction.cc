@@ -18,8 +18,8 @@
 
 using Pointers = llvm::SmallVector<llvm::GetElementPtrInst *, 8>;
 
-/* What goes from round to round by a constant, and is no other pointer plus
- * one: an access has room for that. */
+/* A recurrence that goes from round to round by a constant, and is no other
+ * pointer plus one: an access has room for that. */
 static const llvm::SCEVAddRecExpr *walk(llvm::GetElementPtrInst *p,
                                         const llvm::Loop &loop,
                                         llvm::ScalarEvolution &evolution)

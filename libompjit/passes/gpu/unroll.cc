@@ -49,8 +49,8 @@ static unsigned length(const llvm::Instruction &i)
     return is_long ? LONG : 1;
 }
 
-/* Of a round; 0: it has calls, and among them may be such that all threads
- * must come to together. */
+/* The length of a round; 0: it has calls, and among them may be such that all
+ * threads must come to together. */
 static unsigned length(const llvm::Loop &loop)
 {
     unsigned n = 0;
@@ -80,7 +80,7 @@ static unsigned choose_count(const llvm::Loop &loop, unsigned rounds)
     return n ? count : 1;
 }
 
-/* What comes of it has no properties, or the assembler would be told to
+/* The unrolled loop has no properties, or the assembler would be told to
  * unroll no further. */
 static void set_count(llvm::Loop &loop, unsigned count)
 {

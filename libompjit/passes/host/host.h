@@ -40,7 +40,7 @@ void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
 /* For the host device: loops that wait for another thread of the team give way
- * to it in each round. Of optimized code. passes/host/wait_loops.cc */
+ * to it in each round. Requires optimized code. passes/host/wait_loops.cc */
 void ompjit__yield_in_wait_loops(LLVMModuleRef m);
 
 /* Inserts the checker's calls into the module's code. After retargeting to the

@@ -25,8 +25,8 @@ namespace {
 constexpr StringLiteral entry_suffix = ".entry";
 constexpr StringLiteral engine_prefix = "ompjit_host_";
 
-// What the engine does for a thread alone, and in the C library what leaves no
-// function.
+// The engine's functions that concern a thread alone, and those of the C
+// library that leave no function.
 bool is_harmless(StringRef name)
 {
     if (!name.starts_with(engine_prefix))

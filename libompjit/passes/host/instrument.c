@@ -103,7 +103,7 @@ static LLVMValueRef text(struct instrument *s, const char *data, size_t n)
     return g;
 }
 
-/* Where a pointer comes from, as far as the function tells. */
+/* The origin of a pointer, as far as the function tells. */
 static LLVMValueRef origin(LLVMValueRef p)
 {
     while (LLVMIsAGetElementPtrInst(p) || LLVMIsABitCastInst(p) ||
@@ -179,7 +179,7 @@ static bool is_own(LLVMValueRef p)
     return LLVMIsAAllocaInst(from) || is_stand_in(from);
 }
 
-/* What was promised of a value that is read does not hold for the 0 that a
+/* A promise about a value that is read does not hold for the 0 that a
  * wrong access reads. */
 static void drop_promises(struct instrument *s, LLVMValueRef i)
 {
@@ -247,8 +247,9 @@ static void check_plain(struct instrument *s, LLVMValueRef i, unsigned k,
 
 enum effect { ACQUIRES, RELEASES, FENCES, EVENTS, ALLOCATES };
 
-/* What orders threads, by the number of the argument that is the lock, or where
- * there are tasks with events; what allocates, by that of the size. */
+/* The functions that order threads, by the number of the argument that is the
+ * lock, or where there are tasks with events; those that allocate, by that of
+ * the size. */
 static const struct {
     const char *name;
     enum effect effect;

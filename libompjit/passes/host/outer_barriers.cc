@@ -31,7 +31,8 @@ const Function *callee_of(const Value *v)
     return call ? call->getCalledFunction() : nullptr;
 }
 
-// Of all threads: ompjit_host_barrier(0, 0), or a function that does no more.
+// A barrier of all threads: ompjit_host_barrier(0, 0), or a function that does
+// no more.
 bool is_barrier(const Instruction &i)
 {
     const Function *f = callee_of(&i);
@@ -109,7 +110,7 @@ void drop_last(BasicBlock &block)
             drop_last(*before);
 }
 
-// Where the entry does nothing but call it, the kernel; else the entry.
+// The kernel, where the entry does nothing but call it; else the entry.
 Function *kernel_of(Function &entry)
 {
     if (entry.size() != 1)

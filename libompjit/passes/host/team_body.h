@@ -37,7 +37,7 @@ class Numbers {
     llvm::SmallPtrSet<const llvm::Value *, 8> seen, loads;
 };
 
-// What lies between two cuts, and the loop that is made of it:
+// The code between two cuts, and the loop that is made of it:
 // before -> begin (next thread) -> blocks -> end -> begin, or after -> exit.
 struct Region {
     llvm::BasicBlock *from, *entry; // the cut, and the first block behind it
@@ -47,14 +47,15 @@ struct Region {
                      *after = nullptr;
     llvm::PHINode *tid = nullptr;
     llvm::Value *index = nullptr; // the same as a 64-bit number
-    // Of others, as this one has them.
+    // Values of others, as this one has them.
     llvm::DenseMap<llvm::Value *, llvm::Value *> values;
 };
 
 struct Body {
     explicit Body(llvm::Function &f) : f(f), layout(f.getDataLayout()) {}
 
-    // Is a value another in each thread? Of what was there for the analysis.
+    // Is a value another in each thread? The value must have been there for the
+    // analysis.
     bool is_own(const llvm::Value *v) const
     {
         return llvm::isa<llvm::Instruction>(v) && uniformity->isDivergent(v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cuts a function where its threads meet. What lies between two meetings is a
+// Cuts a function where its threads meet. The code between two meetings is a
 // region. The cuts, blocks of their own, are
 //   barriers;
 //   branches that decide which barrier comes next; their conditions have to be
@@ -26,7 +26,7 @@ namespace {
 // Finding the regions takes time that grows faster than their number.
 enum { MOST_CUTS = 400 };
 
-// Of all threads: ompjit_host_barrier(0, 0).
+// A barrier of all threads: ompjit_host_barrier(0, 0).
 bool is_whole_barrier(const Instruction &i)
 {
     return is_barrier(i) && all_of(cast<CallBase>(i).args(), [](const Use &u) {
@@ -144,8 +144,9 @@ class Cuts {
         cuts.insert(&block);
     }
 
-    // What comes into a join straight from another cut, and is another value in
-    // each thread, is stored in a region between the two. False: nothing does.
+    // A value that comes into a join straight from another cut, and is another
+    // value in each thread, is stored in a region between the two. False:
+    // nothing does.
     bool part_cuts()
     {
         SmallVector<std::pair<BasicBlock *, BasicBlock *>, 4> edges;

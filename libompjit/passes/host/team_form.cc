@@ -6,14 +6,14 @@
 // ompjit_fold_looped as 1; team_loops.cc makes the loops over the threads once
 // LLVM has simplified the clones, or drops the form.
 //
-// Of an SPMD kernel all threads run the kernel itself. Of a generic one the
-// call is the main thread's, and all threads run the parallel regions: in place
-// of a region __kmpc_parallel_60 gets a function REGION(args, n) for all n
-// threads. What regions reach has clones of its own, in which the runtime's
+// All threads run an SPMD kernel itself. For a generic one the call is the main
+// thread's, and all threads run the parallel regions: in place of a region
+// __kmpc_parallel_60 gets a function REGION(args, n) for all n threads. The
+// functions that regions reach have clones of their own, in which the runtime's
 // level is 1. A function that all threads run has the attribute
 // "ompjit-threads", is not inlined, and tells their number by a call of
-// ompjit_host_team_threads at its beginning. What meets other threads is
-// inlined into it.
+// ompjit_host_team_threads at its beginning. Functions that meet other threads
+// are inlined into it.
 //
 // Requires the IR of a host kernel that the runtime has been linked with,
 // before anything is optimized, of a module that is flat
@@ -46,7 +46,7 @@ constexpr StringLiteral parallel_name = "__kmpc_parallel_60";
 // Arguments of __kmpc_parallel_60.
 enum { REGION = 5, WRAPPER = 6, NARGS = 8 };
 
-// What parallel.c's contexts say of a region of several threads.
+// The values that parallel.c's contexts say of a region of several threads.
 enum { CONTEXT_TEAM = 1 << 30 | 2 << 16 };
 
 // Functions that are cloned, and their clones.
@@ -200,7 +200,7 @@ class Form {
         return found;
     }
 
-    // Of a generic kernel it becomes REGION(args, n), which all threads run.
+    // For a generic kernel it becomes REGION(args, n), which all threads run.
     void replace_region(CallInst &call)
     {
         auto *region = cast<Function>(call.getArgOperand(REGION));
@@ -245,7 +245,7 @@ class Form {
         return args;
     }
 
-    // What a team has where all its threads begin the kernel.
+    // The number of threads of a team where all its threads begin the kernel.
     Value *machine_threads(IRBuilder<> &b)
     {
         Type *i32 = b.getInt32Ty();

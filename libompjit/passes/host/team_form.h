@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the two halves of a kernel's form for whole teams, team_form.cc and
-// team_loops.cc, know of each other and of the engine (runtime-bc/host_abi.h).
+// The knowledge that the two halves of a kernel's form for whole teams,
+// team_form.cc and team_loops.cc, have of each other and of the engine
+// (runtime-bc/host_abi.h).
 #ifndef OMPJIT_PASSES_HOST_TEAM_FORM_H
 #define OMPJIT_PASSES_HOST_TEAM_FORM_H
 
@@ -17,7 +18,8 @@ class Module;
 
 namespace ompjit_team {
 
-// Of a function that all threads of a team run, and that is called once.
+// The attribute of a function that all threads of a team run, and that is
+// called once.
 constexpr llvm::StringLiteral threads_attribute = "ompjit-threads";
 // void (uint32_t n): the function's threads are n, numbered from 0.
 constexpr llvm::StringLiteral count_name = "ompjit_host_team_threads";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makes loops over a team's threads of functions that all of them run
-// (KERNEL.team, team_form.cc). The function is cut where its threads meet. What
-// lies between two meetings is a region: it becomes the body of a loop over
+// (KERNEL.team, team_form.cc). The function is cut where its threads meet. The
+// code between two meetings is a region: it becomes the body of a loop over
 // thread numbers, and the function is then called once for all threads.
 // team_body.h has the steps.
 //
@@ -92,7 +92,7 @@ class Wiring {
                });
     }
 
-    // What all threads begin with in the same way is done once.
+    // Work that all threads begin with in the same way is done once.
     void hoist_common()
     {
         if (r.entry->getSinglePredecessor() != r.from)
@@ -152,9 +152,9 @@ class Wiring {
         });
     }
 
-    // Who the thread is, for functions that it calls and for errors; and before
-    // all, thread 0 does for all what they begin with. A loop that may be
-    // vectorized leaves open who it is.
+    // The thread's number, for functions that it calls and for errors; and
+    // before all, thread 0 does for all what they begin with. A loop that may
+    // be vectorized leaves open who it is.
     void tell_thread()
     {
         bool exact = has_loop() || any_in(r, is_ordered);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exchanges of values in a warp become a store to an array, a barrier of the
-// team, a load of another thread's element, and a barrier. Where not all
-// threads of the team come to the barrier, the function needs fibers
-// (team_cuts.cc).
+// team, a load of another thread's element, and a barrier. If not all threads
+// of the team come to the barrier, the function needs fibers (team_cuts.cc).
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 

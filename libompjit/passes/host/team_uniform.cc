@@ -143,8 +143,8 @@ class LateLoads {
 
 // --------------------------------------------------------------- the analysis
 
-// What LLVM's analysis asks a target: which values begin as another in each
-// thread.
+// The question that LLVM's analysis asks a target: which values begin as
+// another in each thread.
 class Threads : public TargetTransformInfoImplBase {
   public:
     explicit Threads(const Body &body)

@@ -187,7 +187,7 @@ class Values {
                             Body::element(b, i.getType(), slot, r));
     }
 
-    // Where each thread keeps a value from where it is computed.
+    // The array in which each thread keeps a value from where it is computed.
     AllocaInst *slot_of(Instruction &i)
     {
         AllocaInst *&slot = slots[&i];
@@ -202,8 +202,9 @@ class Values {
         return slot;
     }
 
-    // The region of a use: of a phi, where the value comes from. What comes
-    // into a region's first block from the cut before is made in the region.
+    // The region of a use: of a phi, where the value comes from. Values that
+    // come into a region's first block from the cut before are made in the
+    // region.
     Region *region_of_use(const Use &use)
     {
         auto *user = cast<Instruction>(use.getUser());
@@ -239,8 +240,8 @@ class Values {
                 found.push_back({use, value_in(&i, *r)});
     }
 
-    // What is computed again is so of what there was: nothing changes before
-    // all is known.
+    // Values are computed again from those that there were: nothing changes
+    // before all is known.
     void keep_others()
     {
         Replacements replacements;

@@ -155,7 +155,7 @@ class WaitLoop {
         return is_invariant(at, MOST_STEPS);
     }
 
-    // What the checker hands out for an address depends on that address.
+    // The checker's answer for an address depends on that address.
     bool is_invariant(const Value *v, int steps) const
     {
         const auto *i = dyn_cast<Instruction>(v);

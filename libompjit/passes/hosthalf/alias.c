@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What places of the walk are the same, what may be, and what numbers are: by
- * what has been stored since the data was mapped, where pointers come from
- * (place.c), which objects they lead to (points.c) and the accesses'
+ * Decides which places of the walk are the same, which may be, and what numbers
+ * are: by what has been stored since the data was mapped, where pointers come
+ * from (place.c), which objects they lead to (points.c) and the accesses'
  * types.
  */
 #include <limits.h>

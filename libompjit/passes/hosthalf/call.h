@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What functions outside of the host half do with its memory, and which of its
- * functions they call (host_calls.def).
+ * The effects that functions outside of the host half have on its memory, and
+ * which of its functions they call (host_calls.def).
  */
 #ifndef OMPJIT_PASSES_HOSTHALF_CALL_H
 #define OMPJIT_PASSES_HOSTHALF_CALL_H
@@ -17,7 +17,7 @@ typedef enum ompjit__call_class {
     OMPJIT__CALL_ANYTHING
 } ompjit__call_class;
 
-/* What a call of a function does. */
+/* The effect of a call of a function. */
 typedef struct ompjit__call {
     ompjit__call_class class;
     bool calls; /* may call functions that functions outside were given */

@@ -308,7 +308,7 @@ bool ompjit__place_escapes(LLVMValueRef variable)
     return escapes(variable, 4);
 }
 
-/* Where a variable is stored once, whole, and loaded: what it holds. */
+/* The value of a variable that is stored once, whole, and loaded. */
 static LLVMValueRef held_by(LLVMValueRef variable)
 {
     LLVMValueRef held = NULL;
@@ -416,7 +416,8 @@ static bool changes_memory(const ompjit__frame *frame, LLVMValueRef i)
     return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i);
 }
 
-/* Where a block goes on that has one way on, if no other block goes there. */
+/* The place where a block goes on that has one way on, if no other block goes
+ * there. */
 static LLVMValueRef only_next(LLVMValueRef end)
 {
     bool one = (LLVMIsABranchInst(end) && !LLVMIsConditional(end)) ||
@@ -454,7 +455,8 @@ static ompjit__place loaded_by(const ompjit__frame *frame, LLVMValueRef load,
     ompjit__place held = {0};
     if (original != load)
         held = find(frame, original, depth);
-    /* What has been loaded before the walk began may be another pointer. */
+    /* A pointer that has been loaded before the walk began may be another
+     * pointer. */
     if (held.root && (!held.loads || frame->caller ||
                       frame->was_stored(frame->data, LLVMGetOperand(load, 0)) ||
                       (frame->resolves &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Where a pointer of unoptimized host code points, as far as that can be said
- * without running it: share.c compares such places.
+ * Finds where a pointer of unoptimized host code points, as far as that can be
+ * said without running it: share.c compares such places.
  */
 #ifndef OMPJIT_PASSES_HOSTHALF_PLACE_H
 #define OMPJIT_PASSES_HOSTHALF_PLACE_H
@@ -83,7 +83,7 @@ bool ompjit__gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep,
  * known where. */
 LLVMValueRef ompjit__variable_at(LLVMTargetDataRef layout,
                                  LLVMValueRef address, int64_t *at);
-/* What is stored there by the only store; NULL: none or several. */
+/* The value that is stored there by the only store; NULL: none or several. */
 LLVMValueRef ompjit__stored_at(LLVMTargetDataRef layout, LLVMValueRef variable,
                                int64_t at);
 

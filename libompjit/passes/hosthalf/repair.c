@@ -80,7 +80,8 @@ static LLVMValueRef store_of(LLVMValueRef dims)
     return NULL;
 }
 
-/* What is stored before `store`, in its block, to the same place; or NULL. */
+/* The value that is stored before `store`, in its block, to the same place; or
+ * NULL. */
 static LLVMValueRef stored_before(LLVMValueRef store)
 {
     LLVMValueRef to = LLVMGetOperand(store, 1);
