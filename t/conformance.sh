@@ -110,6 +110,7 @@ if [ -z "${VV_RESUME-}" ] || [ ! -x "$out/ompjit" ]; then
     rm -rf "$out"
     tool=$(readlink -f "$builddir/ompjit")
     mkdir -p "$out" && cp "$tool" "$out/ompjit" &&
+        cp "$(dirname "$tool")/ompjitc" "$out" &&
         cp "$(dirname "$tool")/.libs/libompjit-compiler.so.0" "$out" || exit 2
 fi
 find "$vv/tests" \( -name "*$word*.c" -o -name "*$word*.cpp" \) | sort |

@@ -35,6 +35,10 @@ is $? 0 "a failure whose cause is known"
 is "$(rows 1,2,3)" "FAIL 4.5/fails.c exit 3;PASS 4.5/passes.c ;\
 NOCOMPILE 4.5/refused.c use of undeclared identifier 'z';" "verdicts"
 like "$out" '^all C +3 +1 +1 +0 +1$' "the table"
+OMPJIT_CACHE=0 "$tmp/build/conformance/ompjit" run -v "$suite/passes.c" \
+    >"$tmp/log" 2>&1
+is "$(grep -c 'compiler runs in this process' "$tmp/log")" 0 \
+    "the copied tool has its worker"
 like "$(cat "$tmp/page.md")" '^\| all C \| 3 \| 1 \| 1 \| 0 \| 1 \|$' "the page"
 like "$(cat "$tmp/page.md")" '^\| `4.5/fails.c` \| Its own. \|$' "its causes"
 
