@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "frontend/describe/describe.h"
+#include "passes/marker.h"
 #include "passes/passes.h"
 
 enum { WARP = 32, MOST_THREADS = 1024 };
@@ -86,26 +87,11 @@ static const char anchor[] = "ompjit_stays_generic";
 
 /* A call that openmp-opt takes for a call that may not be made by all threads,
  * and other passes for nothing: `declare void @ompjit_stays_generic()`. */
-static LLVMValueRef declare_anchor(LLVMModuleRef m, LLVMTypeRef type)
+static LLVMValueRef declare_anchor(LLVMModuleRef m)
 {
     static const char *const flags[] = {"nofree", "nosync", "nounwind",
-                                        "willreturn"};
-    enum { INACCESSIBLE_MEMORY = 3 << 2 }; /* llvm::MemoryEffects: read, write */
-    LLVMContextRef c = LLVMGetModuleContext(m);
-    LLVMValueRef f = LLVMAddFunction(m, anchor, type);
-    for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
-        LLVMAddAttributeAtIndex(
-            f, LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName(
-                                           flags[i], strlen(flags[i])), 0));
-    LLVMAddAttributeAtIndex(
-        f, LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("memory", 6),
-                                INACCESSIBLE_MEMORY));
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(c, "llvm.assume", 11,
-                                                      "omp_no_openmp", 13));
-    return f;
+                                        "willreturn", NULL};
+    return ompjit__marker_declare(m, anchor, flags, "omp_no_openmp");
 }
 
 void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
@@ -119,7 +105,7 @@ void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
         if (!env || LLVMIsDeclaration(f) ||
             ompjit__environment_mode(env) != OMPJIT_MODE_GENERIC)
             continue;
-        callee = callee ? callee : declare_anchor(m, type);
+        callee = callee ? callee : declare_anchor(m);
         LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
         LLVMBasicBlockRef last = LLVMGetLastBasicBlock(f);
         LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(last));
@@ -130,9 +116,5 @@ void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
 
 void ompjit__forget_generic(LLVMModuleRef m)
 {
-    LLVMValueRef f = LLVMGetNamedFunction(m, anchor);
-    for (LLVMUseRef u; f && (u = LLVMGetFirstUse(f));)
-        LLVMInstructionEraseFromParent(LLVMGetUser(u));
-    if (f)
-        LLVMDeleteFunction(f);
+    ompjit__marker_drop(m, anchor);
 }

@@ -15,32 +15,17 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
+#include "passes/marker.h"
 #include "passes/passes.h"
 
 static const char marker[] = "ompjit_synchronizes";
 
-static LLVMValueRef declare_marker(LLVMModuleRef m, LLVMTypeRef type)
+static LLVMValueRef declare_marker(LLVMModuleRef m)
 {
     static const char *const flags[] = {"convergent", "nocallback", "nofree",
-                                        "nounwind", "willreturn"};
-    static const char assumption[] = "omp_no_openmp,ompx_spmd_amenable";
-    enum { INACCESSIBLE_MEMORY = 3 << 2 }; /* llvm::MemoryEffects: read, write */
-    LLVMContextRef c = LLVMGetModuleContext(m);
-    LLVMValueRef f = LLVMAddFunction(m, marker, type);
-    for (size_t i = 0; i < OMPJIT__COUNT(flags); i++)
-        LLVMAddAttributeAtIndex(
-            f, LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName(
-                                           flags[i], strlen(flags[i])), 0));
-    LLVMAddAttributeAtIndex(
-        f, LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName("memory", 6),
-                                INACCESSIBLE_MEMORY));
-    LLVMAddAttributeAtIndex(
-        f, LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(c, "llvm.assume", 11, assumption,
-                                  sizeof assumption - 1));
-    return f;
+                                        "nounwind", "willreturn", NULL};
+    return ompjit__marker_declare(m, marker, flags,
+                                  "omp_no_openmp,ompx_spmd_amenable");
 }
 
 /* Relaxed atomics and volatile accesses, too: they read what other threads have
@@ -76,7 +61,7 @@ void ompjit__mark_synchronization(LLVMModuleRef m)
                 next = LLVMGetNextInstruction(i);
                 if (!synchronizes(i))
                     continue;
-                callee = callee ? callee : declare_marker(m, type);
+                callee = callee ? callee : declare_marker(m);
                 LLVMPositionBuilderBefore(b, i);
                 LLVMBuildCall2(b, type, callee, NULL, 0, "");
                 LLVMPositionBuilderBefore(b, next);
@@ -87,9 +72,5 @@ void ompjit__mark_synchronization(LLVMModuleRef m)
 
 void ompjit__unmark_synchronization(LLVMModuleRef m)
 {
-    LLVMValueRef f = LLVMGetNamedFunction(m, marker);
-    for (LLVMUseRef u; f && (u = LLVMGetFirstUse(f));)
-        LLVMInstructionEraseFromParent(LLVMGetUser(u));
-    if (f)
-        LLVMDeleteFunction(f);
+    ompjit__marker_drop(m, marker);
 }
