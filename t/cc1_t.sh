@@ -13,7 +13,7 @@ version=$("$CLANG" -dumpversion)
     "$builddir/config.h")" ] || skip_all "clang is $version"
 
 # half NAME COMPILER FILE FLAG...: the host or the device half of FILE; bitcode
-# to $tmp/NAME.bc, words to $tmp/NAME.txt, which ends with the exit status
+# to $tmp/NAME.bc, the exit status and words to $tmp/NAME.txt
 half() {
     name=$1 compiler=$2 file=$3; shift 3
     status=0
@@ -23,8 +23,12 @@ half() {
         "/usr/include/${triple%%-*}-linux-gnu" -internal-externc-isystem \
         /usr/include -fgnuc-version=4.2.1 -dependency-file /dev/fd/2 -MT deps \
         -sys-header-deps -remap-file "named.c;/dev/fd/0" -o "$tmp/$name.bc" \
-        named.c <"$file" >"$tmp/$name.txt" 2>&1 || status=$?
-    echo "status $status" >>"$tmp/$name.txt"
+        named.c <"$file" >"$tmp/$name.said" 2>&1 || status=$?
+    # Words in any order: a source that is read ahead is not among its files,
+    # whose order is another.
+    tr -s '\\\n ' '\n' <"$tmp/$name.said" | grep -avx named.c | LC_ALL=C sort \
+        >"$tmp/words"
+    echo "status $status" | cat - "$tmp/words" >"$tmp/$name.txt"
 }
 
 # same WHAT HALF FILE FLAG...: all three ways agree
@@ -33,8 +37,8 @@ same() {
     rm -f "$tmp"/theirs.bc "$tmp"/ours.bc "$tmp"/rehearsed.bc
     half theirs "$CLANG" "$@"
     half ours "$own" "$@"
-    OMPJIT_CC1_AHEAD=1 half rehearsed "$own" "$@"
-    like "$(tail -n 1 "$tmp/theirs.txt")" "^status $kind\$" "$what: clang's status"
+    OMPJIT_CC1_AHEAD=$(cat "$1") half rehearsed "$own" "$@"
+    is "$(head -n 1 "$tmp/theirs.txt")" "status $kind" "$what: clang's status"
     for way in ours rehearsed; do
         is "$(cat "$tmp/$way.txt")" "$(cat "$tmp/theirs.txt")" "  $way: its words"
         if [ "$kind" = 0 ]; then
@@ -43,6 +47,12 @@ same() {
             is "$(ls "$tmp/$way.bc" 2>/dev/null)" "" "  $way: no bitcode"
         fi
     done
+}
+# read_ahead YES|NO: were the headers of the last text precompiled?
+read_ahead() {
+    was=YES
+    grep -aq 'deps: named.c' "$tmp/rehearsed.said" && was=NO
+    is "$was" "$1" "  headers were read ahead: $1"
 }
 host() { # host WHAT STATUS FILE FLAG...
     what=$1 kind=$2 file=$3; shift 3
@@ -97,15 +107,67 @@ int unused(void) { int x; return x; }
 EOF2
 host "a host half" 0 "$tmp/good.c" -x c -debug-info-kind=line-directives-only \
     -dwarf-version=5
+read_ahead YES
 mv "$tmp/theirs.bc" "$tmp/host.bc"
 device "its device half" 0 "$tmp/good.c" -x c
+read_ahead YES
 host "C++" 0 "$tmp/good.cpp" -x c++ -std=c++17 -fcxx-exceptions -fexceptions
 mv "$tmp/theirs.bc" "$tmp/host.bc"
 device "its device half" 0 "$tmp/good.cpp" -x c++ -std=c++17
 host "macros" 0 "$tmp/good.c" -x c -D n=m -D a=b -U __linux__
+sed '1i\/* A comment\n * of lines. */\n// and one more\n#define _GNU_SOURCE 1' \
+    "$tmp/good.c" >"$tmp/commented.c"
+host "comments and macros before headers" 0 "$tmp/commented.c" -x c
+read_ahead YES
+mkdir "$tmp/include"
+cat >"$tmp/include/odd.h" <<'EOF2'
+#warning odd
+#pragma omp begin declare target
+static int odd(int x) { return x | 1; }
+#pragma omp end declare target
+enum { LINE = __LINE__, COUNT = __COUNTER__ };
+static const char *const file = __FILE__, *const date = __DATE__;
+EOF2
+touch -d '1 hour ago' "$tmp/include/odd.h"
+sed '1i#include <odd.h>' "$tmp/good.c" >"$tmp/odd.c"
+host "a header with a warning" 0 "$tmp/odd.c" -x c -I "$tmp/include"
+read_ahead NO
+sed -i '/warning/d; s/, \*const date = __DATE__//' "$tmp/include/odd.h"
+touch -d '1 hour ago' "$tmp/include/odd.h"
+host "a header with declare target" 0 "$tmp/odd.c" -x c -I "$tmp/include"
+read_ahead YES
+mv "$tmp/theirs.bc" "$tmp/host.bc"
+device "its device half" 0 "$tmp/odd.c" -x c -I "$tmp/include"
 host "errors" 1 "$tmp/bad.c" -x c -Wall
 host "warnings as errors" 1 "$tmp/bad.c" -x c -Werror -Weverything
 host "a flag that clang does not know" 1 "$tmp/good.c" -x c -no-such-flag
 device "a host half that is missing" 70 "$tmp/good.c" -x c \
     -fopenmp-host-ir-file-path "$tmp/none.bc"
+
+# changes AGE: a front end that has read a header of that age ahead gets another
+# one of the same size.
+changes() {
+    echo 'enum { VALUE = 111 };' >"$tmp/include/value.h"
+    [ -z "$1" ] || touch -d "$1" "$tmp/include/value.h"
+    printf '#include <value.h>\nint value(void) { return VALUE; }\n' \
+        >"$tmp/value.c"
+    rm -f "$tmp/pipe" "$tmp/late.bc"
+    mkfifo "$tmp/pipe"
+    OMPJIT_CC1_AHEAD=$(cat "$tmp/value.c") "$own" -cc1 -triple "$triple" -x c \
+        -O1 -emit-llvm-bc -I "$tmp/include" -resource-dir "$resources" \
+        -remap-file "named.c;/dev/fd/0" -o "$tmp/late.bc" named.c <"$tmp/pipe" &
+    exec 9>"$tmp/pipe"
+    sleep 2
+    echo 'enum { VALUE = 222 };' >"$tmp/include/value.h"
+    [ -z "$1" ] && touch -d "$2" "$tmp/include/value.h"
+    cat "$tmp/value.c" >&9
+    exec 9>&-
+    wait $!
+    "$LLVM_BINDIR/llvm-dis" -o - "$tmp/late.bc" >"$tmp/late.ll"
+    like "$(cat "$tmp/late.ll")" 'ret i32 222' \
+        "a header of ${1:-now} that has changed is read again"
+}
+changes '1 hour ago'
+now=$(date '+%F %T')
+changes '' "$now"
 done_testing

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <memory>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,11 +16,10 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
-#include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/Plugins/PassPlugin.h>
 #include <llvm/Support/ErrorHandling.h>
-#include <llvm/Support/MemoryBuffer.h>
 
+#include "frontend/cc1/ahead.h"
 #include "frontend/cc1/cc1.h"
 #include "llvm/start.h"
 
@@ -56,11 +54,25 @@ void want_stack()
     setrlimit(RLIMIT_STACK, &limit);
 }
 
+/* Descriptor 4 is the end of a pipe by which the process that has started this
+ * one kills it (frontend/clang/process.c). To give back the memory of a compile
+ * takes a millisecond: that one does it when it has what it wants, and the
+ * processors are free. */
+void wait_to_be_killed()
+{
+    enum { LIFE = 4 };
+    const int flags = fcntl(LIFE, F_GETFL);
+    while (flags >= 0 && flags & O_ASYNC)
+        pause();
+}
+
+} // namespace
+
 /* Diagnostics of the command line wait for the settings that it has for
  * diagnostics. */
-bool prepare(clang::CompilerInstance &compiler, int argc,
-             const char *const *argv,
-             clang::DiagnosticConsumer *listener = nullptr)
+bool ompjit_cc1::prepare(clang::CompilerInstance &compiler, int argc,
+                         const char *const *argv,
+                         clang::DiagnosticConsumer *listener)
 {
     clang::DiagnosticOptions options;
     clang::TextDiagnosticBuffer buffer;
@@ -76,66 +88,6 @@ bool prepare(clang::CompilerInstance &compiler, int argc,
     return good && !compiler.getDiagnostics().hasErrorOccurred();
 }
 
-/* Parallel loops, mapped arrays, reductions: the parts of the front end that
- * most sources need. */
-const char rehearsal[] =
-    "#pragma omp begin declare target\n"
-    "static double sum(int n, const double *x)\n"
-    "{\n"
-    "    double s = 0;\n"
-    "    _Pragma(\"omp parallel for reduction(+ : s)\")\n"
-    "    for (int i = 0; i < n; i++) { if (x[i] > 0) s += x[i] / n; }\n"
-    "    return s;\n"
-    "}\n"
-    "double use(int n, const double *x) { return sum(n, x); }\n"
-    "#pragma omp end declare target\n"
-    "void run(int n, float a, const float *x, float *y)\n"
-    "{\n"
-    "    _Pragma(\"omp target teams distribute parallel for"
-    " map(to : x[:n]) map(tofrom : y[:n])\")\n"
-    "    for (int i = 0; i < n; i++) y[i] += a * x[i];\n"
-    "}\n";
-
-/* Compiles that, for nobody, in a process that has time before its source comes:
- * all code is then in memory, the heap has grown, and the real source takes half
- * the time. Nothing is read that may change until then, and nothing is kept:
- * the compile that follows has a compiler and an LLVM context of its own. */
-void rehearse(int argc, const char *const *argv)
-{
-    auto *compiler = new clang::CompilerInstance;
-    if (!prepare(*compiler, argc, argv, new clang::IgnoringDiagConsumer))
-        return;
-    clang::CompilerInvocation &how = compiler->getInvocation();
-    clang::PreprocessorOptions &text = how.getPreprocessorOpts();
-    text.RemappedFiles.clear();
-    text.Includes.clear();
-    text.MacroIncludes.clear();
-    how.getLangOpts().OMPHostIRFile.clear();
-    how.getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    clang::FrontendOptions &files = how.getFrontendOpts();
-    files.OutputFile = "/dev/null";
-    if (files.Inputs.size() == 1 && files.Inputs[0].isFile()) {
-        text.addRemappedFile(
-            files.Inputs[0].getFile(),
-            llvm::MemoryBuffer::getMemBuffer(rehearsal).release());
-        compiler->ExecuteAction(*new clang::EmitBCAction);
-    }
-}
-
-/* Descriptor 4 is the end of a pipe by which the process that has started this
- * one kills it (frontend/clang/process.c). To give back the memory of a compile
- * takes a millisecond: that one does it when it has what it wants, and the
- * processors are free. */
-void wait_to_be_killed()
-{
-    enum { LIFE = 4 };
-    const int flags = fcntl(LIFE, F_GETFL);
-    while (flags >= 0 && flags & O_ASYNC)
-        pause();
-}
-
-} // namespace
-
 /* Nothing is freed: the process ends. */
 extern "C" int ompjit__cc1(int argc, const char *const *argv)
 {
@@ -143,12 +95,14 @@ extern "C" int ompjit__cc1(int argc, const char *const *argv)
     clang::noteBottomOfStack();
     want_stack();
     llvm::install_fatal_error_handler(fatal);
-    if (getenv("OMPJIT_CC1_AHEAD"))
-        rehearse(argc, argv);
+    const char *head = getenv("OMPJIT_CC1_AHEAD");
+    const ompjit_cc1::Ahead *ahead =
+        head ? new ompjit_cc1::Ahead(argc, argv, head) : nullptr;
     auto *compiler = new clang::CompilerInstance;
-    auto *action = new clang::EmitBCAction;
-    bool good = prepare(*compiler, argc, argv) &&
-                compiler->ExecuteAction(*action);
+    bool good = ompjit_cc1::prepare(*compiler, argc, argv);
+    if (good && ahead)
+        ahead->read_source(*compiler);
+    good = good && compiler->ExecuteAction(*new clang::EmitBCAction);
     fflush(nullptr);
     if (good)
         wait_to_be_killed();

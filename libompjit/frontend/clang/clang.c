@@ -3,8 +3,9 @@
  * C to a unit, by two clang processes, one for each half. Starting a clang
  * takes longer than compiling a small kernel; so after each compile the next
  * pair with the same command lines is started ahead. It waits for its source,
- * having read nothing that may change, and ends by itself when this process
- * does: its pipes close. OMPJIT_WARM=0 switches that off.
+ * having read no more than headers that it looks at again then, and ends by
+ * itself when this process does: its pipes close. OMPJIT_WARM=0 switches that
+ * off.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,20 @@ struct pair {
     ompjit__child host, device;
 };
 
+/* A pair to start next. */
+struct next {
+    ompjit__command command;
+    char *key; /* NULL: none */
+    char *like; /* a source that was compiled so */
+};
+
 struct ompjit__frontend {
     pthread_mutex_t lock;
     ompjit__clang clang;   /* set once                                      */
     unsigned limit_ms;     /* of one run                                    */
     pid_t owner;           /* the process whose children these are          */
     bool checked;          /* clang's version is known to be right          */
-    /* Of the last compile, until frontend_rest: what to start next. */
-    ompjit__command pending;
-    char *pending_key; /* NULL: nothing */
+    struct next pending; /* of the last compile, until frontend_rest         */
     struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
     ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
     ompjit__guess guesses[OMPJIT__GUESSES];
@@ -73,6 +79,14 @@ static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
     return status;
 }
 
+static void next_free(struct next *next)
+{
+    if (next->key)
+        ompjit__command_free(&next->command);
+    free(next->key);
+    free(next->like);
+}
+
 static void pair_kill(struct pair *pair)
 {
     ompjit__child_kill(&pair->host);
@@ -109,9 +123,7 @@ void ompjit__frontend_free(ompjit__frontend *f)
     for (unsigned i = 0; i < MAX_LEAVING; i++)
         if (f->leaving[i].pid)
             ompjit__child_kill(&f->leaving[i]);
-    if (f->pending_key)
-        ompjit__command_free(&f->pending);
-    free(f->pending_key);
+    next_free(&f->pending);
     ompjit__guesses_free(f->guesses);
     ompjit__clang_free(&f->clang);
     pthread_mutex_destroy(&f->lock);
@@ -170,16 +182,16 @@ static char *pair_key(const ompjit__command *command)
 }
 
 static ompjit_status pair_start(const ompjit__command *command,
-                                unsigned limit_ms, bool ahead,
+                                unsigned limit_ms, const char *like,
                                 struct pair *out, ompjit_error *err)
 {
     struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
-        status = ompjit__child_start(command->host.v, limit_ms, ahead,
+        status = ompjit__child_start(command->host.v, limit_ms, like,
                                      &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, limit_ms, ahead,
+        status = ompjit__child_start(command->device.v, limit_ms, like,
                                      &pair.device, err);
     if (status)
         pair_kill(&pair);
@@ -218,15 +230,15 @@ static bool take_warm(ompjit__frontend *f, const char *key, struct pair *out)
 
 /* Starts the next pair with this key, unless there is one. */
 static void warm_up(ompjit__frontend *f, const ompjit__command *command,
-                    const char *key)
+                    const char *key, const char *like)
 {
     const char *off = getenv("OMPJIT_WARM");
     struct pair next, old = {0};
-    if (!key || (off && !strcmp(off, "0")))
+    if (!key || !like || (off && !strcmp(off, "0")))
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
-        !pair_start(command, f->limit_ms, true, &next, NULL)) {
+        !pair_start(command, f->limit_ms, like, &next, NULL)) {
         next.key = ompjit__strdup(key);
         if (f->warm[MAX_WARM - 1].key)
             old = take_at(f, 0);
@@ -282,7 +294,7 @@ static void meanwhile(void *data)
 {
     struct run *run = data;
     if (run->eager)
-        warm_up(run->f, run->command, run->key);
+        warm_up(run->f, run->command, run->key, run->source);
     if (run->cuda)
         return;
     bool own_lines = !ompjit__lines_wanted(run->snippet->options);
@@ -324,45 +336,35 @@ static bool settle_guess(struct run *run)
     return true;
 }
 
-/* Takes what is pending; true: there was something. */
-static bool take_pending(ompjit__frontend *f, ompjit__command *command,
-                         char **key)
+static struct next take_pending(ompjit__frontend *f)
 {
     pthread_mutex_lock(&f->lock);
-    *key = f->pending_key;
-    *command = f->pending;
-    f->pending_key = NULL;
+    struct next taken = f->pending;
+    f->pending = (struct next){.key = NULL};
     pthread_mutex_unlock(&f->lock);
-    return *key != NULL;
+    return taken;
 }
 
-/* Keeps the run's command, which is the frontend's from now on. */
-static void set_pending(ompjit__frontend *f, const ompjit__command *command,
-                        char *key)
+/* Keeps what a run was made with, which is the frontend's from now on. */
+static void set_pending(ompjit__frontend *f, struct next next)
 {
     pthread_mutex_lock(&f->lock);
-    ompjit__command old = f->pending;
-    char *old_key = f->pending_key;
-    f->pending = *command;
-    f->pending_key = key;
+    struct next old = f->pending;
+    f->pending = next;
     pthread_mutex_unlock(&f->lock);
-    if (old_key)
-        ompjit__command_free(&old);
-    free(old_key);
+    next_free(&old);
 }
 
 void ompjit__frontend_rest(ompjit_context *ctx)
 {
-    ompjit__command command;
-    char *key;
     pthread_mutex_lock(&ctx->lock);
     ompjit__frontend *f = ctx->frontend;
     pthread_mutex_unlock(&ctx->lock);
-    if (!f || !take_pending(f, &command, &key))
+    if (!f)
         return;
-    warm_up(f, &command, key);
-    ompjit__command_free(&command);
-    free(key);
+    struct next next = take_pending(f);
+    warm_up(f, &next.command, next.key, next.like);
+    next_free(&next);
 }
 
 static void run_free(struct run *run)
@@ -452,7 +454,7 @@ static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
     struct pair pair;
     run->last = true;
     ompjit_status status =
-        pair_start(run->command, run->f->limit_ms, false, &pair, err);
+        pair_start(run->command, run->f->limit_ms, NULL, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 
@@ -538,14 +540,11 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
                                  ompjit__command *command, ompjit__unit *out,
                                  ompjit_error *err)
 {
-    ompjit__command unused;
-    char *unused_key;
     run->key = pair_key(command);
     run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
-    run->eager = take_pending(run->f, &unused, &unused_key);
-    if (run->eager)
-        ompjit__command_free(&unused);
-    free(unused_key);
+    struct next unused = take_pending(run->f);
+    run->eager = unused.key != NULL;
+    next_free(&unused);
     ompjit_status status = compile_and_read(ctx, run, out, err);
     if (!status)
         ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
@@ -555,7 +554,8 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
     ompjit__buf_free(&run->all_numbers);
     free(run->marks);
     if (run->key)
-        set_pending(run->f, command, run->key);
+        set_pending(run->f, (struct next){*command, run->key,
+                                          ompjit__strdup(run->source)});
     else
         ompjit__command_free(command);
     return status;

@@ -121,10 +121,10 @@ typedef struct ompjit__child {
     {.source = -1, .host_ir = -1, .out = -1, .diag = -1, .life = -1}
 
 /* The child ends with this process, whatever ends that, and the kernel ends it
- * after so much CPU time and a few seconds more. `ahead`: its work will
- * come later, so it may take its time to start. */
+ * after so much CPU time and a few seconds more. `like`: its work will come
+ * later, so it may take its time to start, and be a source like this one. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  bool ahead, ompjit__child *out,
+                                  const char *like, ompjit__child *out,
                                   ompjit_error *err);
 /* Closes our descriptors. The child is killed, unless a process that was forked
  * from ours has them too. */

@@ -59,13 +59,15 @@ static bool make_pipe(bool we_write, int *ours, int *theirs)
 
 /* To a child that has time before its source comes: to look up all symbols at
  * once, and to take memory from the system in few large pieces. Half of the
- * page faults, and a fifth of the time, of a small compile. Our own front end
- * rehearses (cc1.cc). */
+ * page faults, and a fifth of the time, of a small compile. */
 static const char *const at_leisure[] = {
     "LD_BIND_NOW=1",
-    "OMPJIT_CC1_AHEAD=1",
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216",
 };
+
+/* Of a source our own front end gets so much in its environment
+ * (cc1/ahead.cc). */
+enum { HEAD = 16000 };
 
 static bool is_set(const char *setting)
 {
@@ -76,19 +78,21 @@ static bool is_set(const char *setting)
     return false;
 }
 
-/* Our environment with what is not set in it yet, to be freed; NULL: as
- * ours. */
-static char **leisurely_environment(void)
+/* Our environment with what is not set in it yet, and with `head`, to be freed;
+ * NULL: as ours. */
+static char **leisurely_environment(char *head)
 {
     size_t n = 0;
     while (environ && environ[n])
         n++;
-    char **all = calloc(n + OMPJIT__COUNT(at_leisure) + 1, sizeof *all);
+    char **all = calloc(n + OMPJIT__COUNT(at_leisure) + 2, sizeof *all);
     if (all && n)
         memcpy(all, environ, n * sizeof *all);
     for (size_t i = 0; all && i < OMPJIT__COUNT(at_leisure); i++)
         if (!is_set(at_leisure[i]))
             all[n++] = (char *)at_leisure[i];
+    if (all && head)
+        all[n] = head;
     return all;
 }
 
@@ -143,7 +147,7 @@ static void limit_cpu(pid_t pid, unsigned limit_ms)
 }
 
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  bool ahead, ompjit__child *out,
+                                  const char *like, ompjit__child *out,
                                   ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
@@ -157,10 +161,13 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
             rc = errno;
     }
     const char *what = rc ? "pipe to" : "start";
-    char **environment = ahead ? leisurely_environment() : NULL;
+    char *head = like ? ompjit__format("OMPJIT_CC1_AHEAD=%.*s", HEAD, like)
+                      : NULL;
+    char **environment = like ? leisurely_environment(head) : NULL;
     if (!rc)
         rc = spawn(argv, environment, theirs, &child.pid);
     free(environment);
+    free(head);
     if (!rc) {
         limit_cpu(child.pid, limit_ms);
         bind_lives(theirs[FD_LIFE], child.pid);
