@@ -127,7 +127,7 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit);
 void ompjit__order_guarded_regions(LLVMModuleRef m);
 
 /* Around each run of openmp-opt: calls that tell it where threads synchronize.
- * passes/synchronization.c */
+ * passes/synchronization.cc */
 void ompjit__mark_synchronization(LLVMModuleRef m);
 void ompjit__unmark_synchronization(LLVMModuleRef m);
 
