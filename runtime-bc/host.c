@@ -130,13 +130,21 @@ EXPORT int32_t ompjit_nvvm_shfl_sync_bfly_i32(uint32_t mask, int32_t value,
 
 /* ---------------------------------------------------------------- votes */
 
+/* The lanes that exist are read between two shuffles: all lanes of the mask have
+ * come to the first one, and none can leave the kernel before the next. */
 EXPORT uint32_t plat_ballot(uint32_t mask, bool predicate)
 {
-    uint32_t set = 0;
-    for (uint32_t lane = 0; lane < PLAT_WARP; lane++)
-        if (mask >> lane & 1 && ompjit_host_shuffle(mask, predicate, lane))
+    uint32_t set = 0, exist = 1u << plat_lane();
+    for (uint32_t lane = 0, last = 31 - (uint32_t)__builtin_clz(mask | 1);
+         lane < PLAT_WARP; lane++) {
+        if (!(mask >> lane & 1))
+            continue;
+        if (lane == last)
+            exist |= ompjit_host_active_mask();
+        if (ompjit_host_shuffle(mask, predicate, lane))
             set |= 1u << lane;
-    return set & ompjit_host_active_mask();
+    }
+    return set & exist;
 }
 EXPORT uint32_t ompjit_nvvm_vote_ballot_sync(uint32_t mask, bool predicate)
 {
