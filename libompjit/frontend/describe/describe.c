@@ -419,18 +419,48 @@ static bool has_function(LLVMValueRef constant)
     return false;
 }
 
-static bool stores_functions(LLVMValueRef f)
+static bool is_call(LLVMValueRef i)
+{
+    return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i);
+}
+
+/* Calls of the runtime hand it regions, tasks and reductions, which it calls
+ * and does not keep. */
+static bool calls_runtime(LLVMValueRef i)
+{
+    LLVMValueRef f = is_call(i) ? LLVMGetCalledValue(i) : NULL;
+    size_t n;
+    return f && LLVMIsAFunction(f) &&
+           !strncmp(LLVMGetValueName2(f, &n), "__kmpc_", 7);
+}
+
+/* Does the instruction make a function's address a value, which code may store:
+ * an operand of a store, a phi or a select, a call's argument, a result? A
+ * call's last operand is the function that it calls. */
+static bool takes_function(LLVMValueRef i)
+{
+    int n = LLVMGetNumOperands(i) - is_call(i);
+    if (LLVMIsACmpInst(i) || calls_runtime(i))
+        return false;
+    for (int k = 0; k < n; k++)
+        if (has_function(LLVMGetOperand(i, (unsigned)k)))
+            return true;
+    return false;
+}
+
+static bool takes_functions(LLVMValueRef f)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
              i = LLVMGetNextInstruction(i))
-            if (LLVMIsAStoreInst(i) && has_function(LLVMGetOperand(i, 0)))
+            if (takes_function(i))
                 return true;
     return false;
 }
 
-/* In a variable or a constant, or stored anywhere. */
+/* May a variable hold a function's address: by an initializer, or because code
+ * has the address as a value? */
 static bool holds_functions(LLVMModuleRef m)
 {
     size_t n;
@@ -442,7 +472,7 @@ static bool holds_functions(LLVMModuleRef m)
     }
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f))
-        if (stores_functions(f))
+        if (takes_functions(f))
             return true;
     return false;
 }
