@@ -52,7 +52,14 @@ static const struct row {
           "%c")},
     {"that keeps on the stack what it reads", 0,
      LOOP(READ "  store i32 %x, ptr %v\n" COUNTED, "%c")},
-    {"that stores", 0, LOOP(READ "  store i32 %x, ptr %q\n" AGAIN, "%c")},
+    {"that stores to another place each time", 0,
+     LOOP(READ "  %a = getelementptr i32, ptr %q, i32 %i\n"
+               "  store i32 %x, ptr %a\n" AGAIN,
+          "%c")},
+    {"until a flag is set, with a count of its rounds", 1,
+     LOOP(READ "  store i32 %n, ptr %q\n" AGAIN, "%c")},
+    {"that stores a number which it draws", 0,
+     LOOP(UPDATE "  store i32 %x, ptr %q\n" AGAIN, "%c")},
 };
 
 static unsigned yields(const char *ir)

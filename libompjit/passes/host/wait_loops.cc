@@ -11,7 +11,9 @@
 // operations. A loop that only counts what it finds by an atomic update
 // branches by something else. A loop that repeats a compare-and-exchange with
 // what it has found (an atomic update) does not wait: its own next round
-// succeeds.
+// succeeds. A loop that works stores to another place in each round. One that
+// stores to the same place again, as a count of its rounds, waits where it only
+// loads what it branches by; an update would be its share of work.
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -95,18 +97,29 @@ class WaitLoop {
 
     bool waits() const
     {
-        bool reads_again = false;
+        bool reads_again = false, loads_again = false, notes = false;
         for (BasicBlock *block : loop.blocks())
             for (Instruction &i : *block) {
-                if (!only_looks(i, MOST_CALLS) || is_update(i))
+                const bool is_note = !only_looks(i, MOST_CALLS);
+                if ((is_note && !stores_again(i)) || is_update(i))
                     return false;
-                reads_again =
-                    reads_again || (is_same_place(i) && decides(i));
+                notes = notes || is_note;
+                if (!is_same_place(i) || !decides(i))
+                    continue;
+                reads_again = true;
+                loads_again = loads_again || isa<LoadInst>(i);
             }
-        return reads_again;
+        return notes ? loads_again : reads_again;
     }
 
   private:
+    // Is it a store to the place of the round before?
+    bool stores_again(const Instruction &i) const
+    {
+        const auto *store = dyn_cast<StoreInst>(&i);
+        return store && is_invariant(store->getPointerOperand(), MOST_STEPS);
+    }
+
     bool is_update(const Instruction &i) const
     {
         const auto *cas = dyn_cast<AtomicCmpXchgInst>(&i);
