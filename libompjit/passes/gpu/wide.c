@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Conversions between integers of 128 bits and floating numbers, which NVPTX
- * cannot lower, as calls of the runtime's functions (runtime-bc/wide.c).
+ * Conversions between integers of more than 64 bits and floating numbers, which
+ * NVPTX cannot lower, as calls of the runtime's functions (runtime-bc/wide.c).
+ * These take 128 bits: __int128; a _BitInt that is narrower is extended.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
 #include "passes/gpu/gpu.h"
 
-enum { WIDE = 128 };
+enum { REGISTER = 64, WIDE = 128 }; /* bits */
 
 static bool is_wide(LLVMTypeRef type)
 {
     return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
-           LLVMGetIntTypeWidth(type) == WIDE;
+           LLVMGetIntTypeWidth(type) > REGISTER &&
+           LLVMGetIntTypeWidth(type) <= WIDE;
 }
 
 /* NULL: no such conversion. */
@@ -36,10 +38,12 @@ static LLVMValueRef declare(LLVMModuleRef m, const char *name, LLVMTypeRef to,
              : LLVMAddFunction(m, name, LLVMFunctionType(to, &from, 1, false));
 }
 
-/* A number of half precision goes by way of a float. */
+/* A number of half precision goes by way of a float. A result that does not fit
+ * into a narrower integer is poison, as it is without the way by 128 bits. */
 static void replace(LLVMModuleRef m, LLVMValueRef i)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef wide = LLVMIntTypeInContext(c, WIDE);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
     LLVMValueRef value = LLVMGetOperand(i, 0);
     LLVMTypeRef from = LLVMTypeOf(value), to = LLVMTypeOf(i);
@@ -54,15 +58,16 @@ static void replace(LLVMModuleRef m, LLVMValueRef i)
         return;
     LLVMValueRef f = declare(
         m, function_for(opcode, kind != LLVMDoubleTypeKind),
-        makes_float ? call_type : to, makes_float ? from : call_type);
+        makes_float ? call_type : wide, makes_float ? wide : call_type);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
     LLVMPositionBuilderBefore(b, i);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(i));
-    if (!makes_float)
-        value = LLVMBuildFPCast(b, value, call_type, "");
+    value = makes_float ? LLVMBuildIntCast2(b, value, wide,
+                                            opcode == LLVMSIToFP, "")
+                        : LLVMBuildFPCast(b, value, call_type, "");
     value = LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, &value, 1, "");
-    if (makes_float)
-        value = LLVMBuildFPCast(b, value, to, "");
+    value = makes_float ? LLVMBuildFPCast(b, value, to, "")
+                        : LLVMBuildIntCast2(b, value, to, false, "");
     LLVMDisposeBuilder(b);
     LLVMReplaceAllUsesWith(i, value);
     LLVMInstructionEraseFromParent(i);
