@@ -14,6 +14,9 @@
  * calls that ask for the number of characters, become calls of the runtime's.
  * passes/gpu/printf.c */
 void ompjit__prepare_printf(LLVMModuleRef m);
+/* Before the runtime is linked: mathematical intrinsics of vectors and of half
+ * precision become ones of floats and doubles. passes/gpu/vector_math.c */
+void ompjit__split_math(LLVMModuleRef m);
 /* Before the runtime is linked: LLVM's intrinsics of two results become calls
  * of the runtime's functions. passes/gpu/math.c */
 void ompjit__prepare_math(LLVMModuleRef m);
