@@ -14,6 +14,7 @@ static const char before[] =
     "#include <stdio.h>\n"
     "typedef struct { int n; double *x, *y; } pair;\n"
     "typedef struct { double u, v; } point;\n"
+    "typedef union { double *p; long number; } either;\n"
     "#pragma omp declare target\n"
     "double *global, table[1000];\n"
     "static double get(const double *p, int i) { return p[i]; }\n"
@@ -82,6 +83,16 @@ static const struct {
      OMP("target map(m[:n])") FOR "m[i][0] = 1;"},
     {"rows_read", "b", "double **m = (double **)a;"
      OMP("target map(m[:n], b[:n])") FOR "b[i] = m[i][0];"},
+    {"as_number", "a", OMP("target " MAP) "{ either u, v; u.p = a;"
+     "v.number = u.number; v.p[0] = b[0]; }"},
+    {"as_sum", "a!", OMP("target " MAP) "{ either u; u.p = a;"
+     "*(double *)(u.number + 8) = b[0]; }"},
+    {"loaded_as_number", "!", "either *e = (either *)a, *f = (either *)b;"
+     OMP("target map(e[:n], f[:1])")
+     "{ either u; u.number = e[n - 1].number; u.p[0] = f[0].number; }"},
+    {"numbers", "m", "long *l = (long *)a, *m = (long *)b, k = n;"
+     OMP("target teams distribute parallel for map(l[:n], m[:n])") FOR
+     "{ long x = l[i]; m[i] = 2 * x + k; m[x & 1] = x; }"},
     {"by_global", "b!", OMP("target " MAP) "{ b[0] = a[0]; global[1] = 2; }"},
     {"to_global", "a!", OMP("target " MAP) "{ global = a; (void)b[0]; }"},
     {"of_table", "b", OMP("target " MAP) "{ table[1] = a[1]; b[0] = table[2]; }"},

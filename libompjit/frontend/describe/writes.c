@@ -9,6 +9,10 @@
  * that the application has mapped apart: whether the kernel writes through any
  * such pointer is a fact of its own.
  *
+ * Code may copy a pointer as a number of its size: a union's other member, and
+ * what the optimizer makes of a small memcpy. Such numbers are followed where
+ * they are copied. Copies byte by byte are not.
+ *
  * Requires the inner dialect, optimized or not.
  */
 #include <stdlib.h>
@@ -206,16 +210,24 @@ static bool may_be_pointer(LLVMTypeRef type)
     }
 }
 
+/* Has the integer room for a pointer? */
+static bool is_number(LLVMTypeRef type)
+{
+    enum { POINTER_BITS = 64 };
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(type) >= POINTER_BITS;
+}
+
 static void load(struct search *s, const struct trace *t, LLVMValueRef value)
 {
     enum { POINTER = 8 };
     LLVMTypeRef type = LLVMTypeOf(value);
-    if (!may_be_pointer(type))
+    bool one = LLVMGetTypeKind(type) == LLVMPointerTypeKind || is_number(type);
+    if (!may_be_pointer(type) && !is_number(type))
         return;
-    if (t->loads && t->at >= POINTER &&
-        LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+    if (t->loads && t->at >= POINTER && one)
         return; /* another one */
-    if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+    if (!one)
         give_up(s);
     else if (t->loads)
         add(s, (struct trace){value, t->loads - 1, t->loaded,
@@ -371,13 +383,44 @@ static void use(struct search *s, const struct trace *t, LLVMValueRef user)
     }
 }
 
+/* A number from a variable in which the pointer may stand, or, if it is
+ * `loaded`, from the parameter's storage. The former leads to the parameter
+ * whatever is added to it. The latter is one of many numbers, of which a pointer
+ * is made by a copy to a local variable, or visibly (makes_pointer); whoever
+ * loads a pointer from other storage has traced that. */
+static void use_number(struct search *s, const struct trace *t,
+                       LLVMValueRef user)
+{
+    if (LLVMIsAStoreInst(user)) {
+        int64_t at;
+        if (!t->loaded || variable_of(LLVMGetOperand(user, 1), &at))
+            store_value(s, t, LLVMGetOperand(user, 1));
+    } else if (LLVMIsAPHINode(user) || LLVMIsASelectInst(user) ||
+               LLVMIsAFreezeInst(user) || LLVMIsAIntToPtrInst(user) ||
+               (LLVMIsABinaryOperator(user) && !t->loaded)) {
+        follow(s, t, user, UNKNOWN);
+    } else if (LLVMIsACallInst(user) || LLVMIsAInvokeInst(user)) {
+        if (LLVMIsAFunction(LLVMGetCalledValue(user)) &&
+            !LLVMIsDeclaration(LLVMGetCalledValue(user)))
+            pass(s, t, user);
+    } else if (LLVMIsAReturnInst(user)) {
+        give_result(s, t, user);
+    } else if (LLVMIsAAtomicRMWInst(user) || LLVMIsAAtomicCmpXchgInst(user) ||
+               LLVMIsAInsertValueInst(user) ||
+               LLVMIsAInsertElementInst(user)) {
+        if (!t->loaded)
+            give_up(s);
+    }
+}
+
 static void search(struct search *s, LLVMValueRef param)
 {
     add(s, (struct trace){param, 0, false, 0});
     for (size_t i = 0; i < s->n && !(s->written && s->writes_loaded); i++) {
         struct trace t = s->list[i]; /* the list moves when it grows */
+        bool number = is_number(LLVMTypeOf(t.v));
         for (LLVMUseRef u = LLVMGetFirstUse(t.v); u; u = LLVMGetNextUse(u))
-            use(s, &t, LLVMGetUser(u));
+            (number ? use_number : use)(s, &t, LLVMGetUser(u));
     }
     free(s->list);
     free(s->places);
