@@ -21,7 +21,6 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -38,33 +37,41 @@ static const char acquires_attribute[] = "ompjit-acquires";
 
 namespace {
 
+// The C library's atomics, locks and pauses, which a host's kernel may call;
+// LLVM's calls of the former for types without an atomic instruction.
+bool is_waiting(StringRef name)
+{
+    static constexpr StringLiteral prefixes[] = {
+        "__atomic_", "pthread_", "sem_", "mtx_", "cnd_", "thrd_"};
+    return any_of(prefixes,
+                  [&](StringRef prefix) { return name.starts_with(prefix); }) ||
+           name == "sched_yield" || name == "nanosleep" || name == "usleep";
+}
+
 bool is_acquiring(const Function &callee)
 {
-    switch (callee.getIntrinsicID()) {
-    case Intrinsic::not_intrinsic:
-        break;
-    case Intrinsic::nvvm_membar_cta:
-    case Intrinsic::nvvm_membar_gl:
-    case Intrinsic::nvvm_membar_sys:
-        return true;
-    default:
-        return false;
-    }
-    return StringSwitch<bool>(callee.getName())
+    const StringRef name = callee.getName();
+    if (callee.isIntrinsic())
+        return name.starts_with("llvm.nvvm.membar.") ||
+               name.starts_with("llvm.nvvm.fence.");
+    return StringSwitch<bool>(name)
         .Cases({"__kmpc_flush", "__kmpc_flush_acquire",
                 "__kmpc_flush_acqrel", "__kmpc_critical",
                 "__kmpc_critical_with_hint", "omp_set_lock", "omp_test_lock",
                 "omp_set_nest_lock", "omp_test_nest_lock"},
                true)
-        .Default(false);
+        .Default(callee.isDeclaration() && is_waiting(name));
 }
 
 // May what follows the instruction read what somebody else has stored before?
+// Assembly that touches memory may be any of these.
 bool is_acquiring(const Instruction &i)
 {
     if (const auto *call = dyn_cast<CallBase>(&i))
-        return call->getCalledFunction() &&
-               is_acquiring(*call->getCalledFunction());
+        return call->isInlineAsm()
+                   ? call->mayReadOrWriteMemory()
+                   : call->getCalledFunction() &&
+                         is_acquiring(*call->getCalledFunction());
     if (const auto *load = dyn_cast<LoadInst>(&i))
         return load->isVolatile() || isAcquireOrStronger(load->getOrdering());
     if (const auto *rmw = dyn_cast<AtomicRMWInst>(&i))

@@ -4,6 +4,11 @@
  * pointer, attached in a struct or kept in a variable, may lead to what another
  * argument points to, whatever the launch's map clauses say. Pointers that the
  * kernel itself has put somewhere come from its arguments.
+ *
+ * Memory of the kernel's own is trusted to have only such pointers. So what is
+ * copied there from other memory counts as a pointer taken, and so does a number
+ * of a pointer's size: instcombine makes a load and a store of an i64 of a
+ * memcpy of 8 bytes.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -93,6 +98,37 @@ static bool has_pointers(LLVMTypeRef type)
     }
 }
 
+static bool has_numbers(LLVMTypeRef type)
+{
+    enum { POINTER_BITS = 64 };
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= POINTER_BITS;
+    case LLVMVectorTypeKind:
+    case LLVMArrayTypeKind:
+        return has_numbers(LLVMGetElementType(type));
+    default:
+        return false;
+    }
+}
+
+/* May the number be one that is loaded from memory of others? One that is
+ * computed is none. */
+static bool is_taken(LLVMValueRef v, LLVMValueRef environment, unsigned depth)
+{
+    bool merges = LLVMIsAPHINode(v) || LLVMIsASelectInst(v);
+    if (LLVMIsALoadInst(v))
+        return !is_own(LLVMGetOperand(v, 0), environment, DEEP);
+    if (!merges && !LLVMIsAFreezeInst(v) && !LLVMIsAInsertElementInst(v) &&
+        !LLVMIsAExtractElementInst(v) && !LLVMIsAShuffleVectorInst(v))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(v); i++)
+        if (!depth ||
+            is_taken(LLVMGetOperand(v, (unsigned)i), environment, depth - 1))
+            return true;
+    return false;
+}
+
 /* Copies into memory of the kernel's own may bring pointers there. */
 static bool takes_pointer(LLVMValueRef i, LLVMValueRef environment)
 {
@@ -107,6 +143,10 @@ static bool takes_pointer(LLVMValueRef i, LLVMValueRef environment)
     if (LLVMIsALoadInst(i))
         return has_pointers(LLVMTypeOf(i)) &&
                !is_own(LLVMGetOperand(i, 0), environment, DEEP);
+    if (LLVMIsAStoreInst(i))
+        return has_numbers(LLVMTypeOf(LLVMGetOperand(i, 0))) &&
+               is_taken(LLVMGetOperand(i, 0), environment, DEEP) &&
+               is_own(LLVMGetOperand(i, 1), environment, DEEP);
     return (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) &&
            has_pointers(LLVMTypeOf(LLVMGetOperand(i, 1)));
 }
