@@ -337,9 +337,9 @@ static LLVMValueRef build_constant(struct shared *s, LLVMValueRef v)
         return LLVMBuildGEP2(s->b, LLVMGetGEPSourceElementType(v), ops[0],
                              ops + 1, n - 1, "");
     case LLVMAdd:
-        return LLVMBuildAdd(s->b, ops[0], ops[1], "");
     case LLVMSub:
-        return LLVMBuildSub(s->b, ops[0], ops[1], "");
+    case LLVMXor:
+        return LLVMBuildBinOp(s->b, LLVMGetConstOpcode(v), ops[0], ops[1], "");
     default:
         return LLVMBuildCast(s->b, LLVMGetConstOpcode(v), ops[0], type, "");
     }
