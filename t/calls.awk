@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Which source files of the library call which: by ROOMS, and what `nm -A` prints
-# of the objects. Prints "upward FILE FILE SYMBOL" for each call into a room that
-# is higher in ROOMS, and "cycle N FILE..." for the largest set of files that
-# call each other round about, with "rooms" before it where they are of several.
+# Which source files of the library call which: by ROOMS, and what `nm -A`
+# prints of the objects. Prints "upward FILE FILE SYMBOL" for each call into a
+# room that is higher in ROOMS, "circle FILE..." for each set of files that call
+# each other round about, and "cycle N FILE..." for the largest, with "rooms"
+# before it where they are of several.
 
 function room(file) { sub("/[^/]*$", "", file); return file }
 
@@ -70,6 +71,8 @@ END {
                 if (room(other) != room(file))
                     several = "rooms "
             }
+        if (size > 1)
+            print "circle" list
         if (several || size > largest) {
             largest = size
             cycle = several "cycle " size list

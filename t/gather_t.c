@@ -5,7 +5,7 @@
  * results in each mode of ptxi's driver.
  */
 #include "cuda_work.h"
-#include "mapping/construct.h"
+#include "mapping/transfer.h"
 #include "device/cuda/driver.h"
 #include "ptxi.h"
 
@@ -277,9 +277,9 @@ static void end_after(ompjit_device *dev, size_t n, bool used, bool update)
     good = good && !ompjit__construct_commit(
                        &c, true, ompjit__construct_begin(&c, &err), &err);
     ompjit__present_unlock(c.table);
-    good = good && !ompjit__construct_wait(&c, &err);
+    good = good && !ompjit__transfer_wait(&c, &err);
     data[n - 1] = 0;
-    good = good && !ompjit__copy_ahead(&c, &err) &&
+    good = good && !ompjit__early_copy(&c, &err) &&
            !dev->ops->queues->wait(dev, c.queue, &err);
     ok(data[n - 1] == (n > 4), "%zu numbers, behind the kernel", n);
     void *device = c.items[0].device;

@@ -60,6 +60,8 @@ awk -f "$srcdir/t/calls.awk" "$srcdir/libompjit/ROOMS" "$tmp/symbols" \
 is "$(grep '^upward' "$tmp/calls")" "" "no room calls upward"
 like "$(cat "$tmp/calls")" '^cycle ([1-9]|10) ' \
     "files that call each other are ten at most, and of one room"
+is "$(grep '^circle.* mapping/' "$tmp/calls")" "" \
+    "files of mapping/ do not call each other in a circle"
 is "$(grep -rlE 'OMPJIT_DEVICE_(HOST|CUDA)' "$srcdir/libompjit" |
     sed 's|.*/libompjit/||; \|^device/[a-z]*/|d')" "" \
     "nobody asks for the kind of a device"

@@ -72,7 +72,7 @@ static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
                           ompjit__buf *pieces, ompjit_error *err)
 {
     ompjit__mapped *entry;
-    ompjit__late_wait_at(queue->dev->present, host, size);
+    ompjit__arrival_wait_sent_at(queue->dev->present, host, size);
     if (ompjit__present_find(queue->dev->present, host, size, &entry) !=
         OMPJIT__CONTAINED)
         return absent(who, queue->dev, host, size, entry, err);

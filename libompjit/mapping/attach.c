@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Attachment: a pointer in mapped storage that is made to point, on the device,
- * to where the device has what it points to (OpenMP 6.0, 7.9.6). A construct
- * take back what it attached until it has succeeded.
+ * to where the device has what it points to (OpenMP 6.0, 7.9.6). Until begin
+ * has succeeded, a construct can take back its attachments.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mapping/construct.h"
+#include "mapping/transfer.h"
 
 /* Puts `now` where the list has `was`; NULL: at the end. */
 static void relink(ompjit__mapped *entry, const ompjit__attached *was,
@@ -60,8 +60,8 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     *made = (ompjit__attached){.host = at, .device = device, .size = size};
     memcpy(made->value, at, size);
     memcpy(made->value, &value, OMPJIT__POINTER_SIZE);
-    ompjit_status st = ompjit__construct_copy(c, OMPJIT__COPY_TO, device,
-                                              made->value, size, err);
+    ompjit_status st =
+        ompjit__transfer_put(c, device, made->value, size, err);
     if (st || (a && a->size == size && logged(c, a))) {
         if (!st) /* twice in one construct */
             memcpy(a->value, made->value, size);
@@ -92,9 +92,9 @@ void ompjit__attach_undo(ompjit__construct *c)
     for (ompjit__attached *a = c->log, *log; a; a = log) {
         ompjit__attached *old = a->replaced;
         log = a->log;
-        ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
-                               old ? (void *)old->value : a->host, a->size,
-                               NULL);
+        ompjit__transfer_put(c, a->device,
+                             old ? (void *)old->value : a->host, a->size,
+                             NULL);
         if (old)
             old->next = a->next;
         relink(a->owner, a, old ? old : a->next);
@@ -180,7 +180,7 @@ void ompjit__attach_unuse(ompjit__construct *c)
         ompjit__attached *a = attached_of(c, &c->items[i]);
         c->items[i].uses = false;
         if (a && a->users && !--a->users)
-            pthread_cond_broadcast(&c->table->sent);
+            ompjit__present_tell_change(c->table);
     }
 }
 
@@ -210,7 +210,7 @@ bool ompjit__attach_wait(ompjit__construct *c)
     bool waited = false;
     for (size_t i = 0; i < c->n;) {
         if (redirects(c, &c->items[i])) {
-            pthread_cond_wait(&c->table->sent, &c->table->lock);
+            ompjit__present_wait_change(c->table);
             waited = true;
             i = 0;
         } else {

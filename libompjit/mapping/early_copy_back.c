@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Speculative copy-back behind the kernel, without the table's lock, before the
- * construct knows that it has to copy. A target construct does right behind its
- * kernel, so that it waits once: what its own block has, by one copy into
- * page-locked memory, and each other section straight to its place. Nobody
- * knows yet that the construct will be the last to leave the data, so of
- * sections that somebody else has used meanwhile it is not believed, and those
- * are copied again. So does one that only ends data, with what is not little.
+ * construct knows that it has to copy. A target construct copies right behind
+ * its kernel, so that it waits once: its own block by one copy into page-locked
+ * memory, and each other section straight to its place. Nobody knows yet that
+ * the construct will be the last to leave the data. If somebody else has used a
+ * section meanwhile, the early copy does not count, and end copies again. A
+ * construct that only ends data copies its long sections in the same way.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "mapping/construct.h"
+#include "mapping/transfer.h"
 
 /* ----------------------------------------------------------- the own block */
 
 /* The range of the block that has what is mapped from. */
-static bool find_ahead(const ompjit__construct *c, const char **begin,
-                       const char **end)
+static bool find_part(const ompjit__construct *c, const char **begin,
+                      const char **end)
 {
     *begin = *end = NULL;
     for (size_t i = 0; i < c->n; i++) {
         const ompjit__mapped *e = c->items[i].entry;
-        if (!e || !c->gathered.block || e->block != c->gathered.block ||
+        if (!e || !ompjit__small_block_has(c, e) ||
             !(c->items[i].type & OMPJIT__MAP_FROM))
             continue;
         const char *first = e->device, *last = first + (e->end - e->begin);
@@ -34,11 +33,10 @@ static bool find_ahead(const ompjit__construct *c, const char **begin,
 
 static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
 {
-    ompjit__gathered *g = &c->gathered;
     const ompjit__device_ops *ops = c->dev->ops;
     const char *begin, *end;
     void *room;
-    if (!find_ahead(c, &begin, &end))
+    if (!find_part(c, &begin, &end))
         return OMPJIT_OK;
     size_t size = (size_t)(end - begin);
     ompjit_status st =
@@ -46,26 +44,28 @@ static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
     if (st || !room)
         return st;
     st = ops->copy(c->dev, OMPJIT__COPY_FROM, room, begin, size, c->queue, err);
-    if (!st) {
-        g->ahead = begin;
-        g->ahead_size = size;
-        g->ahead_at = room;
-    }
+    if (!st)
+        c->early = (ompjit__early){begin, room, size};
     return st;
 }
 
-bool ompjit__came_ahead(const ompjit__construct *c, const ompjit__mapped *entry,
+bool ompjit__early_has(const ompjit__construct *c, const ompjit__mapped *entry,
                        char *host, size_t size)
 {
-    const ompjit__gathered *g = &c->gathered;
+    const ompjit__early *early = &c->early;
     const char *device = ompjit__present_device(entry, host);
-    if (!g->ahead_size || entry->block != g->block || entry->shared)
+    if (!early->size || !ompjit__small_block_has(c, entry) || entry->shared)
         return false;
-    size_t at = (size_t)(device - g->ahead);
-    if (at > g->ahead_size || size > g->ahead_size - at)
+    size_t at = (size_t)(device - early->device);
+    if (at > early->size || size > early->size - at)
         return false;
-    memcpy(host, g->ahead_at + at, size);
+    memcpy(host, early->staged + at, size);
     return true;
+}
+
+void ompjit__early_forget(ompjit__construct *c)
+{
+    c->early.size = 0;
 }
 
 /* ---------------------------------------------------------- other sections */
@@ -83,7 +83,7 @@ static bool comes_back(const ompjit__construct *c, const ompjit__item *it)
     if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH || !e ||
         !(it->type & OMPJIT__MAP_FROM) || e->attached)
         return false;
-    if (e->block && e->block == c->gathered.block)
+    if (ompjit__small_block_has(c, e))
         return false;
     return it->type & OMPJIT__MAP_ALWAYS ||
            (ompjit__is_new(c, e) && !e->shared);
@@ -103,7 +103,7 @@ static void find_sections(ompjit__construct *c, ompjit__buf *out)
         if (!s.size || s.device == s.host || !ompjit__writable(s.host, s.size))
             continue;
         ompjit__buf_add(out, &s, sizeof s);
-        it->ahead = true;
+        it->early = true;
     }
 }
 
@@ -131,13 +131,13 @@ static ompjit_status copy_sections(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
-bool ompjit__item_came(const ompjit__construct *c, const ompjit__item *it)
+bool ompjit__early_has_item(const ompjit__construct *c, const ompjit__item *it)
 {
-    return it->ahead && (it->type & OMPJIT__MAP_ALWAYS ||
+    return it->early && (it->type & OMPJIT__MAP_ALWAYS ||
                          (ompjit__is_new(c, it->entry) && !it->entry->shared));
 }
 
-ompjit_status ompjit__copy_ahead(ompjit__construct *c, ompjit_error *err)
+ompjit_status ompjit__early_copy(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = copy_block(c, err);
     return st ? st : copy_sections(c, err);
@@ -169,7 +169,7 @@ static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
         e->shared = false;
     }
     it->entry = e;
-    return ompjit__construct_after(c, e, err);
+    return ompjit__arrival_come_after(c, e, err);
 }
 
 static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
@@ -177,7 +177,7 @@ static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
 {
     ompjit_status st = OMPJIT_OK;
     ompjit__present_lock(c->table);
-    ompjit__late_wait(c);
+    ompjit__arrival_wait_sent(c);
     c->number = ++c->table->constructs;
     for (size_t i = 0; i < c->n && !st; i++)
         st = claim(c, &c->items[i], err);
@@ -187,7 +187,7 @@ static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
     return st;
 }
 
-ompjit_status ompjit__end_ahead(ompjit__construct *c, ompjit_error *err)
+ompjit_status ompjit__early_copy_ending(ompjit__construct *c, ompjit_error *err)
 {
     size_t i = 0;
     while (i < c->n && !is_large(&c->items[i]))
@@ -199,10 +199,10 @@ ompjit_status ompjit__end_ahead(ompjit__construct *c, ompjit_error *err)
     if (st || (!found.size && !found.failed))
         return st;
     st = ompjit__construct_open(c, err);
-    c->copying = !st;
-    if (!st)
+    if (!st) {
+        ompjit__construct_expect(c);
         st = copy_all(c, &found, err);
+    }
     ompjit__buf_free(&found);
-    ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
-    return st ? st : waited;
+    return st;
 }

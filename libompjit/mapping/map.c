@@ -1,155 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The map clause (OpenMP 5.2, 5.8): entering a data environment, leaving it,
- * and target update.
+ * The map clause (OpenMP 5.2, 5.8): the way of a construct's data, from the
+ * top of this file to its end.
  *
- *   begin:  find or allocate all -> copy all -> attach all
- *   end:    take all counts -> copy all -> free all
+ *   begin:   wait for others -> find or make all entries, count -> copy all to
+ *            the device -> attach all pointers
+ *   commit:  send the copies
+ *   end:     take all counts -> copy all to the host -> wait -> free all
  *
- * A table's lock is held for the whole of either, but given back for long
- * copies (deferred_copy.c): another thread that finds storage present comes
- * after what fills it. Nothing is copied where an address is its own
- * counterpart: on a device that shares memory, and where a construct borrows
- * the original.
+ * A table's lock is held for the whole of begin and commit, and of end, but is
+ * given back for long copies: another thread that finds storage present comes
+ * after what fills it (arrival.c). transfer.c says how a copy goes. A construct
+ * with a kernel waits for it between commit and end
+ * (omptarget/target_construct.c), where early_copy_back.c copies ahead.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/check/check.h"
-#include "mapping/construct.h"
+#include "mapping/transfer.h"
 
-/* ----------------------------------------------------------------- errors */
-
-static void item_text(char text[OMPJIT__RANGE_TEXT], const ompjit__item *it)
+ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
+                                     const ompjit__maps *maps,
+                                     ompjit_error *err)
 {
-    ompjit__range_text(text, it->begin, (uint64_t)it->size, it->name);
+    /* Not the whole struct: `few` is large, and a launch should be quick. */
+    c->dev = dev;
+    c->table = dev->present;
+    c->maps = maps;
+    c->number = 0;
+    c->borrows = false;
+    c->kernel = NULL;
+    c->queue = NULL;
+    c->copying = false;
+    c->arrival = NULL;
+    c->small = (ompjit__small_block){0};
+    c->deferred = c->pieces = (ompjit__buf){0};
+    c->early = (ompjit__early){0};
+    c->log = NULL;
+    return ompjit__items_read(c, err);
 }
 
-/* `doing`: "map", "unmap" or "update". */
-static ompjit_status overlap(const ompjit__construct *c, const char *doing,
-                             const ompjit__item *it,
-                             const ompjit__mapped *entry, ompjit_error *err)
-{
-    char want[OMPJIT__RANGE_TEXT], have[OMPJIT__RANGE_TEXT];
-    item_text(want, it);
-    ompjit__range_text(have, (void *)entry->begin, entry->end - entry->begin,
-                       entry->name);
-    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                        "cannot %s %s: only a part of it is on device %u, by "
-                        "the mapping of %s",
-                        doing, want, c->dev->number, have);
-}
-
-/* The error of the `present` modifier for storage that is not there. In unified
- * shared memory all is. */
-static ompjit_status absent(const ompjit__construct *c, const ompjit__item *it,
-                            ompjit_error *err)
-{
-    char want[OMPJIT__RANGE_TEXT];
-    if (!(it->type & OMPJIT__MAP_PRESENT) || ompjit__is_unified(c->dev))
-        return OMPJIT_OK;
-    item_text(want, it);
-    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                        "%s must be present on device %u (`present` modifier) "
-                        "and is not", want, c->dev->number);
-}
-
-/* ----------------------------------------------------------------- copies */
-
-size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
-                         char **host)
-{
-    uintptr_t begin = (uintptr_t)it->begin, end = begin + (uint64_t)it->size;
-    if (begin < entry->begin)
-        begin = entry->begin;
-    if (end > entry->end)
-        end = entry->end;
-    *host = (char *)begin;
-    return end > begin ? end - begin : 0;
-}
-
-static ompjit_status copy_to(ompjit__construct *c, ompjit__mapped *entry,
-                             char *host, size_t size, ompjit_error *err)
-{
-    char *device = ompjit__present_device(entry, host);
-    if (device == host || !size)
-        return OMPJIT_OK;
-    ompjit_status st = ompjit__construct_copy_entry(
-        c, entry, OMPJIT__COPY_TO, device, host, size, err);
-    for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
-        if (ompjit__attached_in(a, host, size))
-            st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->device,
-                                        a->value, a->size, err);
-    return st ? st : ompjit__construct_fills(c, entry, err);
-}
-
-/* The bytes between the attached pointers. */
-static ompjit_status fetch_between(ompjit__construct *c, ompjit__mapped *entry,
-                                   char *host, size_t size, ompjit_error *err)
-{
-    char *end = host + size;
-    ompjit_status st = OMPJIT_OK;
-    while (host < end && !st) {
-        const ompjit__attached *a =
-            ompjit__present_next_attached(entry, host, end);
-        char *to = a ? a->host : end;
-        if (to > host)
-            st = ompjit__gather_fetch(c, entry, host, (size_t)(to - host), err);
-        host = a ? a->host + a->size : end;
-    }
-    return st;
-}
-
-/* Puts the host's attached pointers back after a copy overwrote them with the
- * device's; `saved` has them one after the other. */
-static ompjit_status copy_from(ompjit__construct *c, ompjit__mapped *entry,
-                               char *host, size_t size, ompjit_error *err)
-{
-    char *device = ompjit__present_device(entry, host);
-    if (device == host || !size)
-        return OMPJIT_OK;
-    if (ompjit__gathers(c, size))
-        return fetch_between(c, entry, host, size, err);
-    ompjit__buf saved = {0};
-    for (ompjit__attached *a = entry->attached; a; a = a->next)
-        if (ompjit__attached_in(a, host, size))
-            ompjit__buf_add(&saved, a->host, a->size);
-    if (saved.failed) {
-        ompjit__buf_free(&saved);
-        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    }
-    ompjit_status st = ompjit__construct_copy_entry(
-        c, entry, OMPJIT__COPY_FROM, host, device, size, err);
-    if (!st && saved.size)
-        st = ompjit__construct_wait(c, err);
-    size_t at = 0;
-    for (ompjit__attached *a = entry->attached; a; a = a->next)
-        if (ompjit__attached_in(a, host, size)) {
-            memcpy(a->host, saved.data + at, a->size);
-            at += a->size;
-        }
-    ompjit__buf_free(&saved);
-    return st;
-}
-
-/* Constants that clang maps implicitly, as `tofrom`, stay what they are. */
-static ompjit_status copy_out(ompjit__construct *c, const ompjit__item *it,
-                              ompjit__mapped *entry, char *host, size_t size,
-                              ompjit_error *err)
-{
-    if (!size || ompjit__present_device(entry, host) == host ||
-        ompjit__writable(host, size))
-        return copy_from(c, entry, host, size, err);
-    if (it->type & OMPJIT__MAP_IMPLICIT)
-        return OMPJIT_OK;
-    char text[OMPJIT__RANGE_TEXT];
-    ompjit__range_text(text, host, size, it->name);
-    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
-                        "%s is mapped `from`, but is read-only", text);
-}
-
-/* ------------------------------------------------------- begin: allocation */
+/* --------------------------------------------- begin: find or make entries */
 
 /* A struct that is mapped in part must lie on the device as it does on the
  * host relative to the alignment its members may need, 16 at most. */
@@ -175,31 +67,19 @@ static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
         ompjit__memory_is_to(&dev->ctx->check->memory, entry->allocation);
 }
 
-static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
-                            const char *host, uint64_t size, uint64_t pad,
-                            ompjit__mapped **out, ompjit_error *err)
+/* Adds an entry whose counterpart begins at `device`, in `allocation` unless
+ * that is NULL. */
+static ompjit_status add_entry(ompjit__construct *c, const ompjit__item *it,
+                               const char *host, uint64_t size, char *device,
+                               void *allocation, ompjit__mapped **out,
+                               ompjit_error *err)
 {
     ompjit_device *dev = c->dev;
-    void *allocation = NULL;
-    char *device = (char *)host;
-    if (!ompjit__item_stays(c, it) || host != it->begin) {
-        ompjit_status st =
-            ompjit__gather_entry(c, host, size, pad, it->name, out, err);
-        if (st || *out)
-            return st;
-        st =
-            ompjit__construct_alloc(c, pad + size, &allocation, err);
-        if (st)
-            return st;
-        device = (char *)allocation + pad;
-    }
     ompjit__mapped *entry = ompjit__present_add(c->table, host, size, device,
                                                 it->name);
-    ompjit_status st = entry ? ompjit__construct_fills(c, entry, err)
+    ompjit_status st = entry ? ompjit__arrival_mark(c, entry, err)
                              : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     if (st) {
-        if (allocation)
-            ompjit__construct_free_memory(c, allocation, NULL);
         if (entry)
             ompjit__present_remove(c->table, entry);
         return st;
@@ -210,6 +90,29 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
         name_for_check(dev, entry, size, it->combined ? 0 : it->type);
     *out = entry;
     return OMPJIT_OK;
+}
+
+/* A new entry's counterpart is the original, or a part of the construct's small
+ * block, or an allocation of its own. */
+static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
+                            const char *host, uint64_t size, uint64_t pad,
+                            ompjit__mapped **out, ompjit_error *err)
+{
+    void *allocation;
+    if (ompjit__item_stays(c, it) && host == it->begin)
+        return add_entry(c, it, host, size, (char *)host, NULL, out, err);
+    ompjit_status st =
+        ompjit__small_block_add(c, host, size, pad, it->name, out, err);
+    if (st || *out)
+        return st;
+    st = ompjit__construct_alloc(c, pad + size, &allocation, err);
+    if (st)
+        return st;
+    st = add_entry(c, it, host, size, (char *)allocation + pad, allocation, out,
+                   err);
+    if (st)
+        ompjit__construct_free_memory(c, allocation, NULL);
+    return st;
 }
 
 static void count_up(ompjit__mapped *entry, const ompjit__item *it)
@@ -230,9 +133,9 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
     enum ompjit__found found = ompjit__present_find(c->table, host, size,
                                                     &entry);
     if (found == OMPJIT__OVERLAPS && !(it->type & OMPJIT__MAP_IMPLICIT))
-        return overlap(c, "map", it, entry, err);
+        return ompjit__item_overlaps(c, "map", it, entry, err);
     if (!entry) {
-        ompjit_status st = absent(c, it, err);
+        ompjit_status st = ompjit__item_absent(c, it, err);
         if (st || !size)
             return st;
         uint64_t pad = host == it->begin ? padding(it) : 0;
@@ -244,7 +147,7 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
         wanted = true;
     } else {
         entry->shared |= !ompjit__is_new(c, entry);
-        ompjit_status st = ompjit__construct_after(c, entry, err);
+        ompjit_status st = ompjit__arrival_come_after(c, entry, err);
         if (st)
             return st;
     }
@@ -284,7 +187,20 @@ static void find_devices(ompjit__construct *c)
     }
 }
 
-/* ------------------------------------------------------------------ begin */
+static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; i < c->n && !st; i++)
+        if (ompjit__item_maps(&c->items[i]))
+            st = enter(c, &c->items[i], err);
+    if (!st)
+        st = ompjit__small_block_place(c, err);
+    if (!st)
+        find_devices(c);
+    return st;
+}
+
+/* ------------------------------------------------------------ begin: undo */
 
 static void discard(ompjit__construct *c, ompjit__mapped *entry)
 {
@@ -318,29 +234,31 @@ static void undo(ompjit__construct *c)
     }
 }
 
-ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
+/* ------------------------------------------------------------------ begin */
+
+static ompjit_status copy_all_to(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
-    do
-        ompjit__late_wait(c);
-    while (ompjit__attach_wait(c));
-    c->number = ++c->table->constructs;
-    for (size_t i = 0; i < c->n && !st; i++)
-        if (!ompjit__item_private(&c->items[i]) &&
-            !(c->items[i].type & OMPJIT__MAP_ATTACH))
-            st = enter(c, &c->items[i], err);
-    if (!st)
-        st = ompjit__gather_place(c, err);
-    if (!st)
-        find_devices(c);
     for (size_t i = 0; i < c->n && !st; i++) {
         ompjit__item *it = &c->items[i];
         char *host;
         if (ompjit__copies_in(c, it)) {
             size_t size = ompjit__item_held(it, it->entry, &host);
-            st = copy_to(c, it->entry, host, size, err);
+            st = ompjit__transfer_to(c, it->entry, host, size, err);
         }
     }
+    return st;
+}
+
+ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
+{
+    do
+        ompjit__arrival_wait_sent(c);
+    while (ompjit__attach_wait(c));
+    c->number = ++c->table->constructs;
+    ompjit_status st = enter_all(c, err);
+    if (!st)
+        st = copy_all_to(c, err);
     if (!st)
         st = ompjit__attach_all(c, err);
     if (st)
@@ -353,34 +271,9 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
                                        ompjit_status st, ompjit_error *err)
 {
-    st = ompjit__construct_arrives(c, st, err);
+    st = ompjit__transfer_send(c, st, err);
     if (begun && st)
         ompjit__construct_end(c, true, false, NULL);
-    return st;
-}
-
-char *ompjit__translate(ompjit__present *table, char *base, char *begin,
-                        uint64_t size)
-{
-    ompjit__mapped *entry;
-    ompjit__present_find(table, begin, size, &entry);
-    if (!entry)
-        return base;
-    return (char *)((uintptr_t)ompjit__present_device(entry, begin) +
-                    ((uintptr_t)base - (uintptr_t)begin));
-}
-
-ompjit_status ompjit__construct_settle(ompjit__construct *c, ompjit_status st,
-                                       ompjit_error *err)
-{
-    if (st)
-        return st;
-    st = ompjit__construct_wait(c, err);
-    if (st) {
-        ompjit__present_lock(c->table);
-        ompjit__construct_end(c, true, false, NULL);
-        ompjit__present_unlock(c->table);
-    }
     return st;
 }
 
@@ -397,6 +290,18 @@ static void return_params(const ompjit__construct *c)
     }
 }
 
+/* Waits for the copies, and takes all back where they fail. */
+static ompjit_status settle(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = ompjit__transfer_wait(c, err);
+    if (st) {
+        ompjit__present_lock(c->table);
+        ompjit__construct_end(c, true, false, NULL);
+        ompjit__present_unlock(c->table);
+    }
+    return st;
+}
+
 ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
                                 ompjit_error *err)
 {
@@ -409,13 +314,14 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
             return_params(&c);
         st = ompjit__construct_commit(&c, !st, st, err);
         ompjit__present_unlock(c.table);
-        st = ompjit__construct_settle(&c, st, err);
+        if (!st)
+            st = settle(&c, err);
     }
     ompjit__construct_free(&c);
     return st;
 }
 
-/* -------------------------------------------------------------------- end */
+/* -------------------------------------------------------- end: take counts */
 
 static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
                            bool all)
@@ -450,11 +356,11 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
         ompjit__mapped *part = it->entry;
         it->entry = NULL;
         if (it->type & OMPJIT__MAP_PRESENT && !entered)
-            return overlap(c, "unmap", it, part, err);
+            return ompjit__item_overlaps(c, "unmap", it, part, err);
     }
-    ompjit_status st = it->entry ? ompjit__construct_after(c, it->entry, err)
+    ompjit_status st = it->entry ? ompjit__arrival_come_after(c, it->entry, err)
                        : entered ? OMPJIT_OK
-                                 : absent(c, it, err);
+                                 : ompjit__item_absent(c, it, err);
     if (st)
         return st;
     if (it->entry && counts)
@@ -467,6 +373,7 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
     return OMPJIT_OK;
 }
 
+/* Takes the first n items' counts back. */
 static void untake(ompjit__construct *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -477,6 +384,25 @@ static void untake(ompjit__construct *c, size_t n)
             *ompjit__item_counter(it->pointer, it) += it->pointer_taken;
     }
 }
+
+/* `done` is how many items have been counted down, also on failure. */
+static ompjit_status leave_all(ompjit__construct *c, bool entered,
+                               size_t *done, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (*done = 0; *done < c->n && !st; ++*done) {
+        ompjit__item *it = &c->items[*done];
+        if (ompjit__item_maps(it)) {
+            st = leave(c, it, entered, err);
+        } else {
+            it->entry = it->pointer = NULL;
+            it->taken = it->pointer_taken = 0;
+        }
+    }
+    return st;
+}
+
+/* --------------------------------------------------------------- end: free */
 
 /* Frees an entry that nothing refers to any more; the first failure counts. */
 static void release(ompjit__construct *c, ompjit__mapped *entry,
@@ -520,6 +446,8 @@ static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* -------------------------------------------------------------------- end */
+
 static bool copies_out(const ompjit__item *it)
 {
     return it->entry && it->type & OMPJIT__MAP_FROM &&
@@ -527,36 +455,34 @@ static bool copies_out(const ompjit__item *it)
             !ompjit__mapped_count(it->entry));
 }
 
+static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; i < c->n && !st; i++) {
+        const ompjit__item *it = &c->items[i];
+        char *host;
+        if (copies_out(it)) {
+            size_t size = ompjit__item_held(it, it->entry, &host);
+            st = ompjit__transfer_from(c, it, it->entry, host, size, err);
+        }
+    }
+    return st;
+}
+
 ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
                                     bool copy, ompjit_error *err)
 {
-    ompjit_status st = OMPJIT_OK;
-    size_t done = 0;
-    ompjit__late_wait(c);
+    size_t done;
+    ompjit__arrival_wait_sent(c);
     if (entered)
         ompjit__attach_unuse(c);
-    for (; done < c->n && !st; done++) {
-        ompjit__item *it = &c->items[done];
-        if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH) {
-            it->entry = it->pointer = NULL;
-            it->taken = it->pointer_taken = 0;
-        } else {
-            st = leave(c, it, entered, err);
-        }
-    }
-    for (size_t i = 0; i < c->n && !st && copy; i++) {
-        ompjit__item *it = &c->items[i];
-        char *host;
-        if (copies_out(it) && !ompjit__item_came(c, it)) {
-            size_t size = ompjit__item_held(it, it->entry, &host);
-            st = copy_out(c, it, it->entry, host, size, err);
-        }
-    }
+    ompjit_status st = leave_all(c, entered, &done, err);
+    if (!st && copy)
+        st = copy_all_from(c, err);
     if (!st)
-        st = ompjit__construct_wait(c, err);
+        st = ompjit__transfer_wait(c, err);
     if (st) {
-        ompjit__gather_forget(c);
-        ompjit__construct_wait(c, NULL);
+        ompjit__transfer_abandon(c);
         untake(c, done);
         return st;
     }
@@ -565,93 +491,26 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     return release_all(c, err);
 }
 
+void ompjit__construct_free(ompjit__construct *c)
+{
+    ompjit__transfer_close(c);
+    ompjit__items_free(c);
+}
+
 ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err)
 {
     ompjit__construct c;
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
-    if (!st)
-        st = ompjit__end_ahead(&c, err);
+    if (!st) {
+        st = ompjit__early_copy_ending(&c, err);
+        ompjit_status waited = ompjit__transfer_wait(&c, st ? NULL : err);
+        st = st ? st : waited;
+    }
     if (!st) {
         ompjit__present_lock(c.table);
         st = ompjit__construct_end(&c, false, true, err);
         ompjit__present_unlock(c.table);
-    }
-    ompjit__construct_free(&c);
-    return st;
-}
-
-/* ----------------------------------------------------------------- update */
-
-/* Copies one contiguous piece in the item's directions, if all of it is
- * present. */
-static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
-                                  ompjit_error *err)
-{
-    ompjit__mapped *entry;
-    enum ompjit__found found =
-        ompjit__present_find(c->table, it->begin, (uint64_t)it->size, &entry);
-    if (found == OMPJIT__OVERLAPS && it->type & OMPJIT__MAP_PRESENT)
-        return overlap(c, "update", it, entry, err);
-    if (found != OMPJIT__CONTAINED)
-        return absent(c, it, err);
-    ompjit_status st = ompjit__construct_after(c, entry, err);
-    size_t size = (size_t)it->size;
-    entry->shared = true;
-    if (!st && it->type & OMPJIT__MAP_TO)
-        st = copy_to(c, entry, it->begin, size, err);
-    if (!st && it->type & OMPJIT__MAP_FROM)
-        st = copy_out(c, it, entry, it->begin, size, err);
-    return st;
-}
-
-static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
-                                    const ompjit__dimension *d, unsigned n,
-                                    ompjit_error *err)
-{
-    if (!n)
-        return update_piece(c, piece, err);
-    char *begin = piece->begin;
-    ompjit_status st = OMPJIT_OK;
-    for (uint64_t i = 0; i < d->count && !st; i++) {
-        piece->begin = begin + i * d->stride;
-        st = update_strided(c, piece, d + 1, n - 1, err);
-    }
-    piece->begin = begin;
-    return st;
-}
-
-static ompjit_status update_section(ompjit__construct *c,
-                                    const ompjit__item *it, ompjit_error *err)
-{
-    ompjit__strided s;
-    ompjit__item piece = *it;
-    ompjit_status st = ompjit__strided_read(c, it, &s, err);
-    piece.begin = s.begin;
-    piece.size = (int64_t)s.piece;
-    return st ? st : update_strided(c, &piece, s.dimensions, s.n, err);
-}
-
-ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
-                                 ompjit_error *err)
-{
-    ompjit__construct c;
-    ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
-    if (!st) {
-        ompjit__present_lock(c.table);
-        ompjit__late_wait(&c);
-        for (size_t i = 0; i < c.n && !st; i++) {
-            ompjit__item *it = &c.items[i];
-            if (ompjit__item_private(it) || it->type & OMPJIT__MAP_ATTACH)
-                continue;
-            st = it->type & OMPJIT__MAP_NON_CONTIG
-                     ? update_section(&c, it, err)
-                     : update_piece(&c, it, err);
-        }
-        st = ompjit__construct_arrives(&c, st, err);
-        ompjit__present_unlock(c.table);
-        if (!st)
-            st = ompjit__construct_wait(&c, err);
     }
     ompjit__construct_free(&c);
     return st;

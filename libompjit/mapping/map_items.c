@@ -2,7 +2,7 @@
  *
  * The caller's map arrays as a list of items, with user-defined mappers
  * called. Mappers are the program's code, so this is done before any lock is
- * taken.
+ * taken. Also an item beside the entry that was found for it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,24 +82,11 @@ static ompjit_status check_sizes(const ompjit__construct *c, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
-                                     const ompjit__maps *maps,
-                                     ompjit_error *err)
+ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err)
 {
-    /* Not the whole struct: `few` is large, and a launch should be quick. */
-    c->dev = dev;
-    c->table = dev->present;
-    c->maps = maps;
-    c->queue = NULL;
-    c->arrival = NULL;
-    c->copying = false;
+    const ompjit__maps *maps = c->maps;
     c->items = c->few;
-    c->n = c->number = 0;
-    c->log = NULL;
-    c->borrows = false;
-    c->kernel = NULL;
-    c->late = (ompjit__buf){0};
-    c->gathered = (ompjit__gathered){0};
+    c->n = 0;
     c->capacity = OMPJIT__FEW_ITEMS;
     if (maps->n < 0)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_MAP,
@@ -125,9 +112,54 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     return st ? st : check_sizes(c, err);
 }
 
-void ompjit__construct_free(ompjit__construct *c)
+void ompjit__items_free(ompjit__construct *c)
 {
-    ompjit__construct_close(c);
     if (c->items != c->few)
         free(c->items);
+}
+
+/* ----------------------------------------------- items and present entries */
+
+size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
+                         char **host)
+{
+    uintptr_t begin = (uintptr_t)it->begin, end = begin + (uint64_t)it->size;
+    if (begin < entry->begin)
+        begin = entry->begin;
+    if (end > entry->end)
+        end = entry->end;
+    *host = (char *)begin;
+    return end > begin ? end - begin : 0;
+}
+
+static void item_text(char text[OMPJIT__RANGE_TEXT], const ompjit__item *it)
+{
+    ompjit__range_text(text, it->begin, (uint64_t)it->size, it->name);
+}
+
+ompjit_status ompjit__item_overlaps(const ompjit__construct *c,
+                                    const char *doing, const ompjit__item *it,
+                                    const ompjit__mapped *entry,
+                                    ompjit_error *err)
+{
+    char want[OMPJIT__RANGE_TEXT], have[OMPJIT__RANGE_TEXT];
+    item_text(want, it);
+    ompjit__range_text(have, (void *)entry->begin, entry->end - entry->begin,
+                       entry->name);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "cannot %s %s: only a part of it is on device %u, by "
+                        "the mapping of %s",
+                        doing, want, c->dev->number, have);
+}
+
+ompjit_status ompjit__item_absent(const ompjit__construct *c,
+                                  const ompjit__item *it, ompjit_error *err)
+{
+    char want[OMPJIT__RANGE_TEXT];
+    if (!(it->type & OMPJIT__MAP_PRESENT) || ompjit__is_unified(c->dev))
+        return OMPJIT_OK;
+    item_text(want, it);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "%s must be present on device %u (`present` modifier) "
+                        "and is not", want, c->dev->number);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The present table of one device: which host storage has a counterpart
- * there. A treap over disjoint address ranges; what counts and copies mean is
- * map.c's business.
+ * there. A treap over disjoint address ranges; map.c gives counts and copies
+ * their meaning.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ ompjit__present *ompjit__present_new(void)
 {
     ompjit__present *table = calloc(1, sizeof *table);
     if (table && !pthread_mutex_init(&table->lock, NULL)) {
-        if (!pthread_cond_init(&table->sent, NULL))
+        if (!pthread_cond_init(&table->changed, NULL))
             return table;
         pthread_mutex_destroy(&table->lock);
     }
@@ -30,6 +30,15 @@ void *ompjit__block_drop(ompjit__block *block)
     void *memory = block->memory;
     free(block);
     return memory;
+}
+
+void ompjit__arrival_drop(ompjit__arrival *arrival)
+{
+    if (!arrival || --arrival->refs)
+        return;
+    if (arrival->event)
+        arrival->dev->ops->events->destroy(arrival->dev, arrival->event);
+    free(arrival);
 }
 
 /* Returns the device memory that nobody else needs. */
@@ -63,7 +72,7 @@ void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
     if (!table)
         return;
     tree_free(dev, table->root);
-    pthread_cond_destroy(&table->sent);
+    pthread_cond_destroy(&table->changed);
     pthread_mutex_destroy(&table->lock);
     free(table);
 }
@@ -76,6 +85,16 @@ void ompjit__present_lock(ompjit__present *table)
 void ompjit__present_unlock(ompjit__present *table)
 {
     pthread_mutex_unlock(&table->lock);
+}
+
+void ompjit__present_wait_change(ompjit__present *table)
+{
+    pthread_cond_wait(&table->changed, &table->lock);
+}
+
+void ompjit__present_tell_change(ompjit__present *table)
+{
+    pthread_cond_broadcast(&table->changed);
 }
 
 /* ------------------------------------------------------------------ treap */
@@ -208,6 +227,17 @@ char *ompjit__present_device(const ompjit__mapped *entry, const void *host)
 {
     return (char *)((uintptr_t)entry->device +
                     ((uintptr_t)host - entry->begin));
+}
+
+char *ompjit__translate(ompjit__present *table, char *base, char *begin,
+                        uint64_t size)
+{
+    ompjit__mapped *entry;
+    ompjit__present_find(table, begin, size, &entry);
+    if (!entry)
+        return base;
+    return (char *)((uintptr_t)ompjit__present_device(entry, begin) +
+                    ((uintptr_t)base - (uintptr_t)begin));
 }
 
 uint64_t ompjit__mapped_count(const ompjit__mapped *entry)

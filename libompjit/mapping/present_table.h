@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The present table from inside: shared by present_table.c, map*.c and the
- * routines that look addresses up. Everything here but lock, new and free wants
- * the table's lock held, unless it says otherwise.
+ * The present table from inside: for this room, and for others that look
+ * addresses up. The table's lock is held for everything here but lock, new and
+ * free, unless a comment says otherwise.
  */
 #ifndef OMPJIT_OFFLOAD_PRESENT_H
 #define OMPJIT_OFFLOAD_PRESENT_H
@@ -12,10 +12,11 @@
 #define OMPJIT__FOREVER UINT64_MAX /* a reference count that never changes */
 
 /* A pointer inside mapped storage whose device copy points at device storage.
- * A copy of the storage around it, in either direction, must leave it alone. */
+ * A copy of the storage around it, in either direction, must leave it alone.
+ * attach.c */
 typedef struct ompjit__attached {
     struct ompjit__attached *next;
-    struct ompjit__attached *log;      /* made by the construct at work: */
+    struct ompjit__attached *log;      /* made by the construct that begins: */
     struct ompjit__attached *replaced; /* what was there before, and     */
     struct ompjit__mapped *owner;      /* whose record it is             */
     char *host, *device;   /* the pointer's two addresses                */
@@ -26,49 +27,54 @@ typedef struct ompjit__attached {
 
 /* Copies to the device that may still be under way: a point in the queue of the
  * construct that made them. Counted by the entries that wait for it and by that
- * construct; the event comes before anybody else can see it. */
+ * construct; the event comes before anybody else can see it. arrival.c */
 typedef struct ompjit__arrival {
     ompjit_device *dev;
     ompjit__event *event;
-    unsigned refs;       /* under the table's lock */
-    bool unsent;         /* still to be put into the queue: no event yet;
-                            under that lock                                  */
-    _Atomic bool done;   /* known to be            */
+    unsigned refs;       /* under the table's lock                          */
+    bool unsent;         /* its copies are still to be put into the queue: no
+                            event yet; under the table's lock               */
+    _Atomic bool done;   /* the copies are known to be done                 */
 } ompjit__arrival;
 
-/* Device memory that the small entries of one construct share. */
+/* Device memory that the small entries of one construct share. small_block.c */
 typedef struct ompjit__block {
-    void *memory;  /* NULL: not yet allocated                      */
-    unsigned refs; /* entries, and that construct; under the lock  */
+    void *memory;  /* NULL: not yet allocated                               */
+    unsigned refs; /* entries, and that construct; under the lock           */
 } ompjit__block;
 
-/* Host storage [begin, end) and its counterpart. */
+/* Host storage [begin, end) and its counterpart. A construct makes it when it
+ * begins (map.c, small_block.c), and the last that leaves it removes it. */
 typedef struct ompjit__mapped {
     struct ompjit__mapped *left, *right;
-    uint64_t priority;     /* of the treap */
+    uint64_t priority;     /* of the treap                               */
     uintptr_t begin, end;
     uintptr_t base;        /* where the pointer it was mapped by points  */
     char *device;          /* counterpart of begin                       */
     void *allocation;      /* to be freed with it; NULL: not ours, or in */
     ompjit__block *block;  /* this one                                   */
     bool floating;         /* its place there is not yet known; `device` is
-                              how far behind an aligned address it begins */
-    uint64_t dynamic, hold;
-    uint64_t construct;    /* number of the construct that made it       */
+                              how far behind an aligned address it begins.
+                              small_block.c, within begin                */
+    uint64_t dynamic, hold; /* counts: map.c; forever: an association, a
+                              variable; a hold of the API                */
+    uint64_t construct;    /* number of the construct that made it, or that
+                              ends it early (early_copy_back.c)          */
     bool shared;           /* another one has looked it up since         */
-    ompjit__attached *attached;
-    ompjit__arrival *arrival; /* of its contents; NULL: they are there   */
+    ompjit__attached *attached; /* attach.c                              */
+    ompjit__arrival *arrival; /* of its contents; NULL: they are there.
+                              arrival.c                                  */
     char *name;            /* ";x;file;line;column;;" or NULL            */
 } ompjit__mapped;
 
 struct ompjit__present {
     pthread_mutex_t lock;
-    pthread_cond_t sent;   /* one of the arrivals that are unsent, or a
-                              pointer's last user has gone               */
-    unsigned unsent;       /* how many                                   */
+    pthread_cond_t changed;/* an arrival is unsent no more, or a pointer's
+                              last user has gone                         */
+    unsigned unsent;       /* arrivals that are: arrival.c               */
     ompjit__mapped *root;
-    size_t count;
-    uint64_t constructs;   /* numbers given out                          */
+    size_t count;          /* of entries                                 */
+    uint64_t constructs;   /* numbers given out: map.c, early_copy_back.c */
     _Atomic size_t globals;/* of tgt's global list, entered here         */
 };
 
@@ -80,6 +86,9 @@ enum ompjit__found {
 
 void ompjit__present_lock(ompjit__present *table);
 void ompjit__present_unlock(ompjit__present *table);
+/* Gives the lock back until another thread tells of a change. */
+void ompjit__present_wait_change(ompjit__present *table);
+void ompjit__present_tell_change(ompjit__present *table);
 
 /* Finds the entry that [host, host+size) meets; *entry is NULL exactly where it
  * is ABSENT. */
@@ -89,10 +98,15 @@ enum ompjit__found ompjit__present_find(ompjit__present *table,
 /* The counterpart of `host`, which `entry` was found for. */
 char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
 
-/* Waits until what fills [host, host+size) has been asked for, for which it
- * gives the lock back: then arrivals there have events. deferred_copy.c */
-void ompjit__late_wait_at(ompjit__present *table, const void *host,
-                          uint64_t size);
+/* The device's value of a pointer to `begin` with base `base`; the host's where
+ * there is no counterpart. */
+char *ompjit__translate(ompjit__present *table, char *base, char *begin,
+                        uint64_t size);
+
+/* Waits until the copies that fill [host, host+size) are in a queue, for which
+ * it gives the lock back: then arrivals there have events. arrival.c */
+void ompjit__arrival_wait_sent_at(ompjit__present *table, const void *host,
+                                  uint64_t size);
 
 /* Adds a range that overlaps nothing, counts 0. NULL: out of memory. */
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,

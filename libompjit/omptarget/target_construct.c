@@ -9,7 +9,7 @@
 
 #include "launch/module.h"
 #include "omptarget/offload.h"
-#include "mapping/construct.h"
+#include "mapping/transfer.h"
 #include "launch/tune.h"
 
 #define PRIVATE_ALIGNMENT 64
@@ -58,7 +58,7 @@ static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
 static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
-    ompjit_status st = ompjit__gather_end(c, err);
+    ompjit_status st = ompjit__small_block_end(c, err);
     if (a->own) {
         ompjit_status freed =
             ompjit__construct_free_memory(c, a->storage, st ? NULL : err);
@@ -123,10 +123,9 @@ static void fill_one(const ompjit__construct *c, int32_t i, char *to)
 static ompjit_status find_storage(arguments *a, ompjit__construct *c,
                                   ompjit_error *err)
 {
-    if (c->gathered.privates) {
-        a->storage = c->gathered.block->memory;
+    a->storage = ompjit__small_block_privates(c);
+    if (a->storage)
         return OMPJIT_OK;
-    }
     ompjit_status st =
         ompjit__construct_alloc(c, a->total, (void **)&a->storage, err);
     a->own = !st;
@@ -153,10 +152,10 @@ static ompjit_status make_privates(arguments *a, ompjit__construct *c,
         a->at[i] = a->storage + (uintptr_t)a->at[i];
     }
     if (!st && filled)
-        st = ompjit__construct_copy(c, OMPJIT__COPY_TO, a->storage + a->filled,
-                                    staging, filled, err);
+        st = ompjit__transfer_put(c, a->storage + a->filled, staging, filled,
+                                  err);
     if (a->own && filled > OMPJIT__SMALL_COPY) {
-        ompjit_status waited = ompjit__construct_wait(c, st ? NULL : err);
+        ompjit_status waited = ompjit__transfer_wait(c, st ? NULL : err);
         st = st ? st : waited;
     }
     free(staging);
@@ -225,8 +224,7 @@ static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
     if (!captured || field == m->bases[i])
         return OMPJIT_OK;
     char *value = ompjit__present_device(captured, m->begins[i]);
-    return ompjit__construct_copy(c, OMPJIT__COPY_TO, field, &value,
-                                  sizeof value, err);
+    return ompjit__transfer_put(c, field, &value, sizeof value, err);
 }
 
 static ompjit_status make_arguments(arguments *a, ompjit__construct *c,
@@ -271,7 +269,7 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
 {
     ompjit__construct_borrow(c, kernel);
     lay_out(a, c->maps);
-    ompjit__gather_privates(c, a->total, a->filled);
+    ompjit__small_block_reserve(c, a->total, a->filled);
     ompjit__present_lock(c->table);
     ompjit_status st = ompjit__construct_begin(c, err);
     bool begun = !st;
@@ -289,7 +287,7 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
 static ompjit_status leave(ompjit__construct *c, ompjit_status st,
                            ompjit_error *err)
 {
-    ompjit__construct_wait(c, NULL);
+    ompjit__transfer_wait(c, NULL);
     ompjit__present_lock(c->table);
     if (!st)
         st = ompjit__construct_end(c, true, true, err);
@@ -439,7 +437,7 @@ static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
     ompjit_status st = ompjit__start(call, c->queue, NULL, &inflight, err);
     if (st)
         return st;
-    st = ompjit__copy_ahead(c, err);
+    st = ompjit__early_copy(c, err);
     ompjit_status waited =
         c->dev->ops->queues->wait(c->dev, c->queue, st ? NULL : err);
     ompjit__inflight_end(&inflight, !waited);
@@ -475,7 +473,7 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                        : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
-        if (tunes(c->dev) && !(st = ompjit__construct_wait(c, err)))
+        if (tunes(c->dev) && !(st = ompjit__transfer_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
         bool queued = c->queue && a.n == mod->unit.kernels[kernel].nparams;
         if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
@@ -484,11 +482,11 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
             st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
                              c->queue, err);
         if (c->copying && !st) /* the kernel has been waited for */
-            ompjit__construct_arrived(c);
+            ompjit__transfer_waited(c);
         if (table)
             st = leave(c, st, err);
     } else
-        ompjit__construct_wait(c, NULL);
+        ompjit__transfer_wait(c, NULL);
     ompjit_status freed = arguments_free(&a, c, st ? NULL : err);
     return st ? st : freed;
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Small copies to the host on a device with queues. They are put into the queue
+ * together when the construct waits, and go into page-locked memory, so that
+ * none waits for another. Pieces of the same block or entry that are near each
+ * other are one copy, with what is in between.
+ */
+#include <string.h>
+
+#include "mapping/transfer.h"
+
+typedef struct piece {
+    const void *of;     /* block or entry: one allocation */
+    char *host;
+    const char *device;
+    const char *staged; /* once asked for                 */
+    size_t size;
+} piece;
+
+bool ompjit__pieces_take(const ompjit__construct *c, size_t size)
+{
+    return size <= OMPJIT__SMALL_COPY && ompjit__has_queues(c->dev);
+}
+
+ompjit_status ompjit__pieces_add(ompjit__construct *c,
+                                   const ompjit__mapped *entry, char *host,
+                                   size_t size, ompjit_error *err)
+{
+    piece p = {.of = entry->block ? (void *)entry->block : (void *)entry,
+               .host = host,
+               .device = ompjit__present_device(entry, host),
+               .size = size};
+    ompjit_status st = ompjit__construct_open(c, err);
+    if (st)
+        return st;
+    ompjit__buf_add(&c->pieces, &p, sizeof p);
+    if (c->pieces.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    ompjit__construct_expect(c);
+    return OMPJIT_OK;
+}
+
+/* How many of the pieces, from the first on, one copy can bring; of what. */
+static size_t one_copy(const piece *p, size_t n, const char **begin,
+                       const char **end)
+{
+    size_t k = 1;
+    *begin = p->device;
+    *end = p->device + p->size;
+    for (; k < n && p[k].of == p->of; k++) {
+        const char *first = p[k].device, *last = first + p[k].size;
+        first = first < *begin ? first : *begin;
+        last = last > *end ? last : *end;
+        if (last - first > OMPJIT__MOST_STAGED)
+            break;
+        *begin = first;
+        *end = last;
+    }
+    return k;
+}
+
+/* Asks for pieces until all are or the staging is full; *asked is counted. */
+static ompjit_status ask(ompjit__construct *c, piece *p, size_t n,
+                         size_t *asked, ompjit_error *err)
+{
+    const ompjit__device_ops *ops = c->dev->ops;
+    while (*asked < n) {
+        const char *begin, *end;
+        void *room;
+        size_t k = one_copy(p + *asked, n - *asked, &begin, &end);
+        size_t size = (size_t)(end - begin);
+        ompjit_status st =
+            ops->queued_memory->stage(c->dev, c->queue, size, &room, err);
+        if (!st && !room)
+            return OMPJIT_OK;
+        if (!st)
+            st = ops->copy(c->dev, OMPJIT__COPY_FROM, room, begin, size,
+                           c->queue, err);
+        if (st)
+            return st;
+        for (size_t i = *asked; i < *asked + k; i++)
+            p[i].staged = (char *)room + (p[i].device - begin);
+        *asked += k;
+    }
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__pieces_fetch(ompjit__construct *c, ompjit_error *err)
+{
+    piece *p = (piece *)(void *)c->pieces.data;
+    size_t n = c->pieces.size / sizeof *p, done = 0;
+    ompjit_status st = OMPJIT_OK;
+    while (done < n && !st) {
+        size_t asked = done;
+        st = ask(c, p, n, &asked, err);
+        ompjit_status waited =
+            c->dev->ops->queues->wait(c->dev, c->queue, st ? NULL : err);
+        st = st ? st : waited;
+        for (; done < asked && !st; done++)
+            memcpy(p[done].host, p[done].staged, p[done].size);
+    }
+    ompjit__buf_free(&c->pieces);
+    return st;
+}
+
+void ompjit__pieces_forget(ompjit__construct *c)
+{
+    ompjit__buf_free(&c->pieces);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The way that each copy of a construct goes: transfer.h has the choice. A copy
+ * leaves attached pointers alone on both sides. Nothing is copied where an
+ * address is its own counterpart: on a device that shares memory, and where a
+ * construct borrows the original.
+ */
+#include <string.h>
+
+#include "device/check/check.h"
+#include "mapping/transfer.h"
+
+/* ----------------------------------------------------------- to the device */
+
+ompjit_status ompjit__transfer_put(ompjit__construct *c, void *dst,
+                                   const void *src, size_t size,
+                                   ompjit_error *err)
+{
+    if (ompjit__small_block_fill(c, dst, src, size))
+        return OMPJIT_OK;
+    return ompjit__construct_enqueue(c, OMPJIT__COPY_TO, dst, src, size, err);
+}
+
+ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
+                                  char *host, size_t size, ompjit_error *err)
+{
+    char *device = ompjit__present_device(entry, host);
+    ompjit_status st;
+    if (device == host || !size)
+        return OMPJIT_OK;
+    if (ompjit__deferred_takes(c, entry, size))
+        st = ompjit__deferred_add(c, OMPJIT__COPY_TO, device, host, size, err);
+    else
+        st = ompjit__transfer_put(c, device, host, size, err);
+    for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
+        if (ompjit__attached_in(a, host, size))
+            st = ompjit__transfer_put(c, a->device, a->value, a->size, err);
+    return st ? st : ompjit__arrival_mark(c, entry, err);
+}
+
+/* ------------------------------------------------------------- to the host */
+
+/* A small section: the bytes between the attached pointers. */
+static ompjit_status fetch_small(ompjit__construct *c,
+                                 const ompjit__mapped *entry, char *host,
+                                 size_t size, ompjit_error *err)
+{
+    char *end = host + size;
+    ompjit_status st = OMPJIT_OK;
+    while (host < end && !st) {
+        const ompjit__attached *a =
+            ompjit__present_next_attached(entry, host, end);
+        char *to = a ? a->host : end;
+        size_t piece = to > host ? (size_t)(to - host) : 0;
+        if (piece && !ompjit__early_has(c, entry, host, piece))
+            st = ompjit__pieces_add(c, entry, host, piece, err);
+        host = a ? a->host + a->size : end;
+    }
+    return st;
+}
+
+/* The whole section, over the host's attached pointers, which are put back.
+ * `saved` has them one after the other. */
+static ompjit_status fetch_over(ompjit__construct *c,
+                                const ompjit__mapped *entry, char *host,
+                                size_t size, ompjit__buf *saved,
+                                ompjit_error *err)
+{
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (ompjit__attached_in(a, host, size))
+            ompjit__buf_add(saved, a->host, a->size);
+    if (saved->failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    char *device = ompjit__present_device(entry, host);
+    ompjit_status st = ompjit__construct_enqueue(c, OMPJIT__COPY_FROM, host,
+                                                 device, size, err);
+    if (!st && saved->size)
+        st = ompjit__transfer_wait(c, err);
+    size_t at = 0;
+    for (ompjit__attached *a = entry->attached; a; a = a->next)
+        if (ompjit__attached_in(a, host, size)) {
+            memcpy(a->host, saved->data + at, a->size);
+            at += a->size;
+        }
+    return st;
+}
+
+/* Constants that clang maps implicitly, as `tofrom`, stay what they are. */
+static ompjit_status read_only(const ompjit__item *it, const char *host,
+                               size_t size, ompjit_error *err)
+{
+    if (it->type & OMPJIT__MAP_IMPLICIT)
+        return OMPJIT_OK;
+    char text[OMPJIT__RANGE_TEXT];
+    ompjit__range_text(text, host, size, it->name);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "%s is mapped `from`, but is read-only", text);
+}
+
+ompjit_status ompjit__transfer_from(ompjit__construct *c,
+                                    const ompjit__item *it,
+                                    ompjit__mapped *entry, char *host,
+                                    size_t size, ompjit_error *err)
+{
+    char *device = ompjit__present_device(entry, host);
+    if (ompjit__early_has_item(c, it) || device == host || !size)
+        return OMPJIT_OK;
+    if (!ompjit__writable(host, size))
+        return read_only(it, host, size, err);
+    if (ompjit__pieces_take(c, size))
+        return fetch_small(c, entry, host, size, err);
+    if (ompjit__deferred_takes(c, entry, size))
+        return ompjit__deferred_add(c, OMPJIT__COPY_FROM, host, device, size,
+                                    err);
+    ompjit__buf saved = {0};
+    ompjit_status st = fetch_over(c, entry, host, size, &saved, err);
+    ompjit__buf_free(&saved);
+    return st;
+}
+
+/* ----------------------------------------------------------- send and wait */
+
+static ompjit_status send_deferred(ompjit__construct *c, ompjit_error *err)
+{
+    if (!c->deferred.size)
+        return OMPJIT_OK;
+    ompjit__arrival_hold(c);
+    ompjit__present_unlock(c->table);
+    ompjit_status st = ompjit__deferred_send(c, err);
+    ompjit__present_lock(c->table);
+    return st;
+}
+
+ompjit_status ompjit__transfer_send(ompjit__construct *c, ompjit_status st,
+                                    ompjit_error *err)
+{
+    if (!st)
+        st = ompjit__small_block_send(c, err);
+    if (!st)
+        st = send_deferred(c, err);
+    if (!st)
+        st = ompjit__arrival_record(c, err);
+    ompjit__arrival_release(c);
+    if (st) {
+        ompjit__deferred_forget(c);
+        ompjit__transfer_abandon(c);
+        ompjit__transfer_waited(c);
+    }
+    return st;
+}
+
+ompjit_status ompjit__transfer_wait(ompjit__construct *c, ompjit_error *err)
+{
+    if (!c->copying)
+        return OMPJIT_OK;
+    ompjit_status st = ompjit__deferred_send(c, err);
+    if (!st)
+        st = ompjit__small_block_send(c, err);
+    if (!st && c->pieces.size) {
+        ompjit__early_forget(c);
+        st = ompjit__pieces_fetch(c, err);
+    } else if (!st) {
+        st = c->dev->ops->queues->wait(c->dev, c->queue, err);
+    }
+    if (!st)
+        ompjit__transfer_waited(c);
+    else /* what is under way would write to what is the caller's again */
+        c->dev->ops->queues->wait(c->dev, c->queue, NULL);
+    return st;
+}
+
+void ompjit__transfer_waited(ompjit__construct *c)
+{
+    ompjit__construct_waited(c);
+    ompjit__arrival_done(c);
+}
+
+void ompjit__transfer_abandon(ompjit__construct *c)
+{
+    ompjit__small_block_forget(c);
+    ompjit__pieces_forget(c);
+    ompjit__transfer_wait(c, NULL);
+}
+
+void ompjit__transfer_close(ompjit__construct *c)
+{
+    ompjit__small_block_end(c, NULL);
+    ompjit__pieces_forget(c);
+    ompjit__deferred_forget(c);
+    ompjit__arrival_close(c);
+    ompjit__construct_close(c);
+}
