@@ -13,6 +13,7 @@
 
 #include "backend/backend.h"
 #include "backend/host/host.h"
+#include "backend/nvptx/nvptx.h"
 #include "llvm/runtime_bitcode.h"
 #include "backend/cuda/cuda_image.h"
 #include "frontend/frontend.h"
@@ -400,8 +401,13 @@ static ompjit_status build(struct job *job, ompjit_error *err)
         free(arch);
         return damaged(err);
     }
+    bool ahead = job->session->own_process && format == OMPJIT_FORMAT_CUBIN;
+    if (ahead)
+        ompjit__assembler_begin(job->compiler->assembler);
     ompjit_status status = ompjit__build(job->compiler, unit, arch, format,
                                          &spec, &image, err);
+    if (ahead)
+        ompjit__assembler_end();
     ompjit__spec_free(&spec);
     free(arch);
     if (status)

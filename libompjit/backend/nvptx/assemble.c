@@ -255,6 +255,18 @@ static void make_room(const struct assembler *by, const ompjit__arch *arch,
     free(teams);
 }
 
+void ompjit__assembler_begin(ompjit_assembler wanted)
+{
+    if (wanted == OMPJIT_ASSEMBLER_AUTO ||
+        wanted == OMPJIT_ASSEMBLER_NVJITLINK)
+        ompjit__nvjitlink_begin();
+}
+
+void ompjit__assembler_end(void)
+{
+    ompjit__nvjitlink_end();
+}
+
 ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err)

@@ -22,6 +22,11 @@ typedef struct ompjit__assembly {
 ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err);
 ompjit_status ompjit__ptxas(ompjit__assembly *a, ompjit_error *err);
 
+/* Loads nvJitLink in a thread, once in a process. _end waits for the thread,
+ * where there is one. */
+void ompjit__nvjitlink_begin(void);
+void ompjit__nvjitlink_end(void);
+
 /* The failure of an assembler whose log is filled: decides between the two. */
 ompjit_status ompjit__assembly_failed(const ompjit__assembly *a,
                                       const char *assembler,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * PTX to cubin by NVIDIA's nvJitLink library, in this process. It needs neither
- * a GPU nor the driver. Loaded at first use, versions 12 and 13.
+ * a GPU nor the driver. Loaded at first use, versions 12 and 13, or ahead of it
+ * by a thread: loading takes as long as assembling a small kernel.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -169,6 +170,36 @@ static ompjit_status link(handle *h, ompjit__assembly *a, ompjit_error *err)
     add_log(&a->log, *h, api->info_log_size, api->info_log);
     return failed ? ompjit__assembly_failed(a, "nvJitLink", err)
                   : take_cubin(*h, a, err);
+}
+
+/* ------------------------------------------------------------------- ahead */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_t thread;
+    bool begun, ended;
+} ahead = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *load_ahead(void *unused)
+{
+    pthread_once(&library.once, load);
+    return unused;
+}
+
+void ompjit__nvjitlink_begin(void)
+{
+    pthread_mutex_lock(&ahead.lock);
+    if (!ahead.begun)
+        ahead.begun = !pthread_create(&ahead.thread, NULL, load_ahead, NULL);
+    pthread_mutex_unlock(&ahead.lock);
+}
+
+void ompjit__nvjitlink_end(void)
+{
+    pthread_mutex_lock(&ahead.lock);
+    if (ahead.begun && !ahead.ended)
+        ahead.ended = !pthread_join(ahead.thread, NULL);
+    pthread_mutex_unlock(&ahead.lock);
 }
 
 ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err)

@@ -29,6 +29,11 @@ ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
 ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err);
+/* Loads the assembler in a thread, the first time in a process, while a kernel
+ * is compiled. _end waits for that thread: until then no environment variable
+ * may change. backend/nvptx/assemble.c */
+void ompjit__assembler_begin(ompjit_assembler wanted);
+void ompjit__assembler_end(void);
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit__usage **usage, unsigned *n,
                                   ompjit_error *err);

@@ -132,27 +132,37 @@ void ompjit__frontend_free(ompjit__frontend *f)
 
 /* ---------------------------------------------------- children that leave */
 
-/* Their work is done and they are killed; they are waited for when somebody
- * comes by, at the latest when the context ends. */
+/* Two processes that end take a processor for 2 ms, which the build that follows
+ * needs. So a child whose work is done stays until frontend_rest dismisses it.
+ * A dismissed child is killed, and waited for when somebody comes by, at the
+ * latest when the context ends. */
 static void leave(ompjit__frontend *f, ompjit__child *child)
 {
     if (!child->pid)
         return;
-    ompjit__child_hang_up(child);
     pthread_mutex_lock(&f->lock);
     unsigned place = 0;
-    for (unsigned i = 0; i < MAX_LEAVING; i++) {
-        if (f->leaving[i].pid)
-            ompjit__child_wait(&f->leaving[i], 0);
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
         if (!f->leaving[i].pid)
             place = i;
-    }
     ompjit__child old = f->leaving[place];
     f->leaving[place] = *child;
     pthread_mutex_unlock(&f->lock);
     if (old.pid)
         ompjit__child_kill(&old);
     *child = (ompjit__child)OMPJIT__NO_CHILD;
+}
+
+static void dismiss(ompjit__frontend *f)
+{
+    pthread_mutex_lock(&f->lock);
+    forget_if_forked(f);
+    for (unsigned i = 0; i < MAX_LEAVING; i++)
+        if (f->leaving[i].pid) {
+            ompjit__child_hang_up(&f->leaving[i]);
+            ompjit__child_wait(&f->leaving[i], 0);
+        }
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* ------------------------------------------------------------ warm pairs */
@@ -293,8 +303,10 @@ static void at_first(void *data)
 static void meanwhile(void *data)
 {
     struct run *run = data;
-    if (run->eager)
+    if (run->eager) {
         warm_up(run->f, run->command, run->key, run->source);
+        dismiss(run->f);
+    }
     if (run->cuda)
         return;
     bool own_lines = !ompjit__lines_wanted(run->snippet->options);
@@ -365,6 +377,7 @@ void ompjit__frontend_rest(ompjit_context *ctx)
     struct next next = take_pending(f);
     warm_up(f, &next.command, next.key, next.like);
     next_free(&next);
+    dismiss(f);
 }
 
 static void run_free(struct run *run)
