@@ -132,6 +132,12 @@ void ompjit__frontend_free(ompjit__frontend *f)
 
 /* ---------------------------------------------------- children that leave */
 
+static bool warm_is_off(void)
+{
+    const char *warm = getenv("OMPJIT_WARM");
+    return warm && !strcmp(warm, "0");
+}
+
 /* Two processes that end take a processor for 2 ms, which the build that follows
  * needs. So a child whose work is done stays until frontend_rest dismisses it.
  * A dismissed child is killed, and waited for when somebody comes by, at the
@@ -140,6 +146,8 @@ static void leave(ompjit__frontend *f, ompjit__child *child)
 {
     if (!child->pid)
         return;
+    if (warm_is_off())
+        ompjit__child_hang_up(child);
     pthread_mutex_lock(&f->lock);
     unsigned place = 0;
     for (unsigned i = 0; i < MAX_LEAVING; i++)
@@ -242,9 +250,8 @@ static bool take_warm(ompjit__frontend *f, const char *key, struct pair *out)
 static void warm_up(ompjit__frontend *f, const ompjit__command *command,
                     const char *key, const char *like)
 {
-    const char *off = getenv("OMPJIT_WARM");
     struct pair next, old = {0};
-    if (!key || !like || (off && !strcmp(off, "0")))
+    if (!key || !like || warm_is_off())
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
