@@ -2,7 +2,8 @@
  *
  * How a GPU tells the library which assertion has failed: in page-locked memory
  * of the host, which can be read when the driver has given up the context.
- * Of CUDA's own, the application learns nothing but that there was one.
+ * CUDA tells the application of its own assertion no more than that there was
+ * one.
  */
 #ifndef OMPJIT_RT_ASSERTION_H
 #define OMPJIT_RT_ASSERTION_H

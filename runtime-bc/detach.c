@@ -132,7 +132,7 @@ static bool waits_for(uint32_t parent, uint32_t n, const dependence *list,
     return false;
 }
 
-/* Of those before `end`, NULL for all. */
+/* Must the task wait for one of those before `end` (NULL: for any)? */
 static bool must_wait(const waiting *w, uint32_t parent, uint32_t n,
                       const dependence *list, const pending *end)
 {

@@ -4,8 +4,8 @@
  *
  * A team's loop is described in shared memory, and threads draw chunk numbers
  * from a counter; there is one at a time, since a loop begins with a barrier.
- * Where a thread must remember how far it is, in static schedules and ordered
- * loops, it has a cursor. A loop outside of active parallel regions is one
+ * In static schedules and ordered loops a thread must remember how far it is:
+ * it has a cursor. A loop outside of active parallel regions is one
  * thread's, and is described in memory of the thread's own, as there can be
  * one in the other.
  */

@@ -14,7 +14,7 @@ typedef const void *va; /* the next argument */
 
 /* ------------------------------------------------------------------ text */
 
-/* What does not fit is counted, as snprintf does. */
+/* Characters that do not fit are counted, as snprintf does. */
 typedef struct text {
     char *to;
     size_t size, n;

@@ -62,8 +62,8 @@ EXPORT int32_t omp_get_team_num(void)
     return (int32_t)plat_team();
 }
 
-/* What a teams region could have: of no use here, where there is none to come,
- * but kept. 0 teams are no bound, as on the host where nobody set one. */
+/* Bounds of a teams region: of no use here, where there is none to come, but
+ * kept. 0 teams are no bound, as on the host where nobody set one. */
 static SHARED uint32_t nteams_var, teams_limit_var;
 
 EXPORT void ompjit_teams_init(void)
@@ -92,13 +92,13 @@ EXPORT int32_t omp_get_teams_thread_limit(void)
 
 /* --------------------------------------------------------------- settings */
 
-/* Where the caller's own settings are, NULL where the team's hold. */
+/* The caller's own settings; NULL: the team's hold. */
 INLINE thread_state *own_settings(void)
 {
     thread_state *s = ompjit_level ? thread_state_if_any() : NULL;
     return s && s->own_icv ? s : NULL;
 }
-/* Where to change them: NULL for the team's. */
+/* The settings that the caller may change; NULL: the team's. */
 static thread_state *settings_to_change(void)
 {
     if (!ompjit_level)
@@ -248,8 +248,8 @@ EXPORT void omp_get_partition_place_nums(int32_t *places)
 
 /* ------------------------------------------------------- devices and time */
 
-/* What the library writes into a GPU's image when it loads it. The host engine
- * has the variable. */
+/* The library fills it in a GPU's image when it loads that. On the host the
+ * engine has the variable. */
 #ifdef __NVPTX__
 DEVICE_CONSTANT device_environment __omp_rtl_device_environment WEAK = {
     .num_devices = 1};

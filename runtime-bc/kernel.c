@@ -31,8 +31,8 @@ struct solo_loop **SHARED ompjit_solo_loops;
 
 /* In an SPMD kernel every thread stores the same values and so can go on
  * without a barrier: it reads what it stored, and the first parallel region
- * has a barrier before it stores others. What a thread changes outside of
- * regions only thread 0 stores, which is the one that does. */
+ * has a barrier before it stores others. A setting that is changed outside of
+ * regions is stored by thread 0 alone. */
 INLINE void team_init(uint32_t mode, launch_environment *launch)
 {
     ompjit_mode = mode;

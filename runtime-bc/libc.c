@@ -46,7 +46,7 @@ EXPORT int memcmp(const void *a, const void *b, size_t n)
             return x[i] < y[i] ? -1 : 1;
     return 0;
 }
-/* What LLVM makes of a memcmp that is compared with 0. */
+/* LLVM makes it of a memcmp that is compared with 0. */
 EXPORT int bcmp(const void *a, const void *b, size_t n)
 {
     return memcmp(a, b, n);

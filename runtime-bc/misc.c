@@ -194,8 +194,9 @@ EXPORT void __assert_fail(const char *expression, const char *file,
 
 /* --------------------------------------------------------------- profiling */
 
-/* clang's instrumentation counts in variables that the host reads. What else it
- * calls would register them with a profile's writer, which a device has not. */
+/* clang's instrumentation counts in variables that the host reads. Its other
+ * functions would register them with a profile's writer, which a device has
+ * not. */
 EXPORT void __llvm_profile_register_function(void *data)
 {
 }

@@ -283,7 +283,7 @@ static NOINLINE uint64_t binary_bits(uint64_t mantissa, int64_t exponent,
 
 /* ------------------------------------------------------- text of a number */
 
-/* Where a number's digits are, and what follows them. */
+/* The place of a number's digits, and what follows them. */
 typedef struct scanned {
     const char *digits, *end; /* end NULL: there is none */
     int64_t exponent;         /* behind the e or p */

@@ -92,8 +92,8 @@ INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
         ompjit_size = 0;
 }
 
-/* The main thread of a generic kernel alone. Where it stands apart from the
- * workers it is not thread 0 of what the hardware has. */
+/* The main thread of a generic kernel alone. On a GPU, where it has a warp of
+ * its own, it is not the hardware's thread 0. */
 INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 {
     detached_region outer;

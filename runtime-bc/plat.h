@@ -116,7 +116,7 @@ INLINE void plat_fence_team(void) { __nvvm_membar_cta(); }
 INLINE void plat_fence_device(void) { __nvvm_membar_gl(); }
 INLINE void plat_fence_system(void) { __nvvm_membar_sys(); }
 INLINE void plat_yield(void) {}
-/* Who holds a lock, `thread` being its number in the launch. A kernel that fails
+/* The mark of a lock's holder, `thread` being its number in the launch. A kernel that fails
  * is the last in its context, so that no lock outlives its holder's launch, and
  * which launch has it does not matter. */
 #define PLAT_NEST_BITS 16

@@ -4,8 +4,8 @@
  * words of shared memory, each a variable of its own, so that those a kernel
  * does not read disappear with their stores.
  *
- * What a thread needs to know at every call - is it in a parallel region, alone
- * or in a team - is also carried by the "global thread number" that clang
+ * Each call has to know whether the thread is in a parallel region, and alone or
+ * in a team. That is also carried by the "global thread number" that clang
  * passes from call to call: ours has CONTEXT_TAG set and says the context, so
  * that after inlining no memory is read at all. Any other number (what
  * openmp-opt's state machine passes, or another front end) means: read the
@@ -55,8 +55,8 @@ extern void *IN_SHARED ompjit_work; /* generic: what workers run, or NULL    */
 /* generic: the threads of a region that __kmpc_kernel_prepare_parallel began */
 extern uint32_t IN_SHARED ompjit_prepared;
 
-/* What one thread has for itself, which only nested regions and settings changed
- * inside a region need. Nobody needs it outside of regions: there, in an SPMD
+/* A thread's own state, which only nested regions and settings changed inside a
+ * region need. Nobody needs it outside of regions: there, in an SPMD
  * kernel, a thread may go on before another has begun. */
 typedef struct thread_state {
     uint32_t nested;       /* regions inside the team's, all of one thread  */

@@ -119,7 +119,8 @@ EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
     return p;
 }
 
-/* Of a function that may call itself (libompjit/passes/recursive_locals.cc). */
+/* The variables of functions that may call themselves
+ * (libompjit/passes/recursive_locals.cc). */
 EXPORT NOINLINE void *ompjit_alloc_recursive(size_t size)
 {
     return __kmpc_alloc_shared(size);
@@ -187,7 +188,7 @@ EXPORT NOINLINE void ompjit_free_of_region(void *p, size_t size)
         free(p);
 }
 
-/* Of the region's threads one makes a scan's passes; all wait for it. */
+/* One of the region's threads makes a scan's passes; all wait for it. */
 EXPORT NOINLINE bool ompjit_scan_begin(void)
 {
     return threads_here() == 1 || plat_tid() == 0;

@@ -8,7 +8,7 @@
 #include "task.h"
 
 enum { TASK_FINAL = 2, TASK_DESTRUCTORS = 8 };
-/* Whose settings a header has saved. */
+/* The owner of the settings that a header has saved. */
 enum { NOBODYS, THREADS, TEAMS };
 
 /* The explicit task that each thread is in: its kind, and the level of the

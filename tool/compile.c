@@ -35,7 +35,7 @@ static int unknown_format(const char *name)
     return EXIT_USAGE;
 }
 
-/* What is asked for, by --emit or by the output's ending. */
+/* The format that is asked for, by --emit or by the output's ending. */
 static int find_format(const struct options *o, const struct format **out)
 {
     if (!o->output) {

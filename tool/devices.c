@@ -47,8 +47,8 @@ static int show(const struct options *o, ompjit_context *ctx,
     return EXIT_OK;
 }
 
-/* All devices of one kind. Where there is none, `missing` is said, if it is
- * not NULL. */
+/* All devices of one kind. If there is none, `missing` is said, unless it is
+ * NULL. */
 static int show_all(const struct options *o, const char *devices,
                     const char *missing)
 {

@@ -93,7 +93,7 @@ static int set_integer(const struct setting *s, unsigned size,
     return EXIT_OK;
 }
 
-/* Of a pointer: how many bytes it points to. */
+/* The number of bytes that a pointer points to. */
 static int set_size(const struct setting *s, uint64_t *size)
 {
     char *end;
@@ -173,7 +173,7 @@ struct arguments {
     bool set; /* some by the command line */
 };
 
-/* What --set says of one parameter. */
+/* Applies what --set says of one parameter. */
 static int set_param(const struct plan *plan, const ompjit_param_info *param,
                      ompjit_arg *pointer, struct arguments *to)
 {

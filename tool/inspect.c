@@ -68,8 +68,8 @@ static void show_occupancy(const ompjit_resources *r, const char *arch,
     putchar('\n');
 }
 
-/* What --threads says, else what a launch that says nothing would have. A
- * generic kernel's main thread has a warp of its own. */
+/* The threads of a team: by --threads, else as a launch that says nothing would
+ * have them. A generic kernel's main thread has a warp of its own. */
 static unsigned team_of(const struct options *o, const ompjit_kernel_info *info,
                         const ompjit_resources *r)
 {

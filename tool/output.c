@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the tool writes: files, and whether all of it has arrived. What has not
- * ends the tool with EXIT_UNWRITTEN, after a message.
+ * The tool's output: files, and whether all of it has arrived. If not, the tool
+ * ends with EXIT_UNWRITTEN, after a message.
  */
 #include <errno.h>
 #include <fcntl.h>

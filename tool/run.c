@@ -172,8 +172,8 @@ static void show_reports(ompjit_context *ctx, ompjit_module *mod)
     stderr_check();
 }
 
-/* What OMPJIT_PROFILE asks for is told here where the context of the program is
- * not destroyed. */
+/* Takes over what OMPJIT_PROFILE asks for, since the context of the program is
+ * not destroyed, which would tell it. */
 static void use_environment(struct options *o)
 {
     const char *asked = getenv("OMPJIT_PROFILE");
@@ -227,7 +227,8 @@ static int fold_contents(const struct options *o, ompjit_module *mod)
     return EXIT_OK;
 }
 
-/* What a program's run is to leave can be written: known before it starts. */
+/* Checks before the program runs that its record and its profile can be
+ * written. */
 static int check_outputs(const struct options *o)
 {
     const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");

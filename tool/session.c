@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What all commands do first: messages, files, a context by the options, and
+ * The first steps of all commands: messages, files, a context by the options, and
  * the module of the file that was named.
  */
 #include <errno.h>
@@ -59,8 +59,9 @@ static int endless(const char *path, const char *cause)
     return EXIT_FAILED;
 }
 
-/* What can be read now; 0 at the end, -1 with errno set. What is neither a file
- * nor the standard input may have no writer, or one that writes nothing. */
+/* Reads as much as there is now; 0 at the end, -1 with errno set. Waits for the
+ * standard input for ever, and for other pipes and devices so many seconds, as
+ * they may have no writer, or one that writes nothing. */
 static ssize_t read_some(int fd, char *to, size_t room, unsigned seconds)
 {
     struct pollfd input = {.fd = fd, .events = POLLIN};
@@ -394,7 +395,7 @@ static const char *source_name(const struct options *o)
     return strcmp(o->file, "-") ? o->file : "stdin.c";
 }
 
-/* What compilers make, this one too. */
+/* Is it a file that compilers make, this one too? */
 static bool is_output(const char *path)
 {
     return ends_in(path, ".ptx") || ends_in(path, ".cubin") ||

@@ -39,7 +39,7 @@ struct list {
     unsigned n;
 };
 
-/* What a command line says. Zero: the default. Strings are argv's. */
+/* A command line's options. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
     char **args;            /* run, tune, cache: what follows it, ends in
@@ -93,9 +93,9 @@ int session_device(const struct options *o, ompjit_context *ctx);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);
-/* All of a file, or of standard input for "-"; NUL-terminated. Of another thing
- * than a file at most 1 GiB, and for so many seconds (0: 60) in which nothing
- * comes. */
+/* All of a file, or of standard input for "-"; NUL-terminated. What is no
+ * file may have 1 GiB at most, and is waited for so many seconds (0: 60) in which
+ * nothing comes. */
 int read_input(const char *path, unsigned seconds, char **data, size_t *size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
@@ -128,7 +128,7 @@ int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 void modes_settle(ompjit_module *mod, const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
-/* What --profile asks for. */
+/* Writes the profile that --profile asks for. */
 void profile_write(const struct options *o, ompjit_context *ctx);
 
 /* ---------------------------------------------------------------- run.c */

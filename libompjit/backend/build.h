@@ -9,7 +9,8 @@
 
 #include "backend/backend.h"
 
-/* Which way a build goes through the pipeline. */
+/* The way of a build through the pipeline: the column `routes` of
+ * pipeline.def. */
 enum ompjit__route {
     OMPJIT__UNIT = 1,     /* an image of the unit's IR, all kernels or one   */
     OMPJIT__TEMPLATE = 2, /* the same without values; ends before CODEGEN    */

@@ -110,8 +110,8 @@ class Markers {
         }
     }
 
-    /* Of memory that other threads may have: what is known in all of the
-     * function's code but its first instructions. */
+    /* The addresses of memory that other threads may have, as far as they are
+     * known in all of the function's code but its first instructions. */
     static SetVector<Value *> variables(Function &f)
     {
         SetVector<Value *> found;

@@ -71,8 +71,8 @@ static void take_variable(struct job *job, const char *name)
     free(value);
 }
 
-/* Relative paths are the application's. Where it cannot be entered, they do not
- * lead to anything in the application either. */
+/* Relative paths are the application's. If its folder cannot be entered, they
+ * lead to nothing in the application either. */
 static void take_folder(struct job *job)
 {
     char *folder = ompjit__read_string(&job->arguments);
@@ -88,8 +88,8 @@ enum { HAS_MEMORY_LIMIT = 0 }; /* sanitizers want terabytes */
 enum { HAS_MEMORY_LIMIT = 1 };
 #endif
 
-/* Limits the private memory that the process may have. Where it has more
- * already, the request fails and the worker is replaced. */
+/* Limits the private memory that the process may have. A request fails in a
+ * process that has more already, and the worker is replaced. */
 static void limit_memory(uint64_t bytes)
 {
     struct rlimit limit;
@@ -254,7 +254,7 @@ static ompjit_status early_free(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Where the worker that had read the host half early is lost, it is read here. */
+/* Reads the host half, if the worker that had read it early is lost. */
 static void need_early(struct job *job, const ompjit__buf *host,
                        const char *name, bool early, bool own_lines,
                        bool all_numbers)

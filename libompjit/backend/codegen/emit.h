@@ -11,8 +11,9 @@
 
 #include "base/base.h"
 
-/* Which of its passes run: all, or not those that take long and gain nothing for
- * a variant whose template was nothing but its kernel (codegen.cc). */
+/* The code generator's passes that run: all, or not those that take long and
+ * gain nothing for a variant whose template was nothing but its kernel
+ * (generator.cc). */
 typedef enum ompjit__passes {
     OMPJIT__PASSES_ALL,
     OMPJIT__PASSES_LEAN

@@ -24,9 +24,9 @@ class Ahead {
   public:
     /* `head`: the beginning of the last source. */
     Ahead(int argc, const char *const *argv, llvm::StringRef head);
-    /* Where headers are precompiled: reads the source from standard input. Their
-     * precompiled form is used where it begins with the same and none of them has
-     * changed. */
+    /* Reads the source from standard input, where headers have been precompiled.
+     * Their precompiled form is used if the source begins with the same headers
+     * and none of them has changed. */
     void read_source(clang::CompilerInstance &compiler) const;
 
   private:

@@ -498,8 +498,8 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     return compile_in_new(run, err);
 }
 
-/* Where the halves number lambdas differently, the device half is compiled once
- * more, with each number there may be. */
+/* The device half is compiled once more, with each number there may be, if the
+ * halves number lambdas differently. */
 static ompjit_status compile_both(struct run *run, ompjit_error *err)
 {
     ompjit_status status = compile(run, err);

@@ -93,7 +93,7 @@ bool ompjit__lines_wanted(const ompjit_module_options *options);
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
                                    ompjit__command *out, ompjit_error *err);
-/* Of CUDA, which has a device half only. */
+/* The same for CUDA, which has a device half only. */
 ompjit_status ompjit__command_make_cuda(const ompjit__clang *clang,
                                         const ompjit_module_options *options,
                                         ompjit__command *out,
@@ -168,8 +168,8 @@ typedef struct ompjit__order {
     size_t size;
     unsigned limit_ms;
     const atomic_uint *cancels; /* ABORTED when it changes; NULL: it does not */
-    /* What the device half gets in place of the host half's bitcode, or
-     * NULL. */
+    /* Bitcode that the device half gets in place of the host half's, or NULL:
+     * the metadata alone (ompjit__early_info). */
     const ompjit__buf *info;
     /* Each called once, when this thread has nothing to do but wait: when the
      * source is sent, and when the host half is there and the device half has

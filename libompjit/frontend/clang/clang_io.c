@@ -104,8 +104,8 @@ static const ompjit__buf *told(const struct exchange *x)
     return x->order->info ? x->order->info : &x->talks[0]->out;
 }
 
-/* What can be done now, four descriptors for each talk; poll ignores those
- * that are -1. */
+/* Lists the descriptors that the exchange waits for, four for each talk; poll
+ * ignores those that are -1. */
 static void want(const struct exchange *x, struct pollfd *fds)
 {
     for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {

@@ -132,8 +132,8 @@ static const char *const both_args[] = {
 
 static const char *const openmp_args[] = {"-fopenmp", NULL};
 
-/* What every supported architecture has decides which builtins there are and
- * __CUDA_ARCH__; it is taken off the code again (ir.c). */
+/* clang is told the oldest supported architecture. That decides which builtins
+ * there are, and __CUDA_ARCH__; it is taken off the code again (ir.c). */
 static const char *const cuda_args[] = {
     "-fcuda-is-device",
     "-target-cpu",
@@ -196,8 +196,9 @@ static ompjit_status check_numbers(const ompjit_module_options *options,
     return OMPJIT_OK;
 }
 
-/* What the name decides: the language, and that standard input is that file,
- * for clang's messages, __FILE__, and the names of the target regions. */
+/* Adds what depends on the source's name: the language, and that standard input
+ * is that file, for clang's messages, __FILE__, and the names of the target
+ * regions. */
 static void add_source(ompjit__command *command, const char *name,
                        const char *language)
 {
@@ -324,7 +325,7 @@ static void add_headers(const ompjit__clang *clang, ompjit__command *command)
     free(own);
 }
 
-/* What follows the language's own part: headers, the user's flags, the
+/* Adds the arguments behind the language's own: headers, the user's flags, the
  * source. */
 static ompjit_status add_end(const ompjit__clang *clang,
                              const ompjit_module_options *options,

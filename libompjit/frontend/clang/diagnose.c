@@ -129,8 +129,8 @@ static void trim(ompjit__buf *b)
         b->data[--b->size] = 0;
 }
 
-/* Of a stack dump the lines that tell nothing about the source: the report
- * address, the command line, the frames. */
+/* Is the line one of a stack dump that tells nothing about the source: the
+ * report address, the command line, a frame? */
 static bool is_dump(span line)
 {
     return starts(line, "PLEASE submit") || starts(line, "0.\tProgram") ||

@@ -55,8 +55,8 @@ static const struct row *find(const char *flag)
     return NULL;
 }
 
-/* What is in no row but in one of these families goes to clang as it is, which
- * has its own word to say about it. */
+/* A flag of one of these families that has no row goes to clang as it is;
+ * clang's own message tells of one that it does not know. */
 static bool is_passed(const char *flag)
 {
     static const char *const families[] = {"-f", "-W", "-std=", "-pedantic"};

@@ -65,8 +65,8 @@ static const char *const at_leisure[] = {
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216",
 };
 
-/* Of a source our own front end gets so much in its environment
- * (cc1/ahead.cc). */
+/* Our own front end gets so many bytes of the last source in its environment,
+ * so as to precompile the headers there (cc1/ahead.cc). */
 enum { HEAD = 16000 };
 
 static bool is_set(const char *setting)

@@ -189,7 +189,8 @@ static LLVMValueRef region_id(LLVMModuleRef host, const char *symbol)
     return id;
 }
 
-/* Which element of an array of pointers a store is to; n: none. */
+/* The number of the element that an address is of, in an array of n pointers;
+ * n: none. */
 static unsigned element_at(LLVMValueRef address, LLVMValueRef array, unsigned n)
 {
     int64_t offset = offset_from(address, array);

@@ -22,7 +22,7 @@
 
 #include "frontend/describe/describe.h"
 
-/* Which threads run a function. */
+/* The threads that run a function. */
 enum place {
     MAIN,   /* one thread, outside of regions                             */
     SPMD,   /* each thread of an SPMD kernel, outside of regions          */
@@ -31,7 +31,7 @@ enum place {
     SHARED  /* one of the threads: an iteration of a loop that they share */
 };
 
-/* Which threads come to an instruction, as a set: */
+/* The threads that come to an instruction, as a set: */
 enum {
     EACH = 1,   /* each of them                                 */
     LOOP = 2,   /* one, for an iteration of a shared loop       */

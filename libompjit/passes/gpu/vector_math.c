@@ -5,8 +5,8 @@
  * libdevice has functions of one float or double: each element gets a call of
  * its own, and a half goes by way of a float.
  *
- * Which intrinsics these are math_nvptx.def says. Leaves what is left, scalars
- * of float and double, to math.c.
+ * math_nvptx.def lists the intrinsics. Scalars of float and double are left to
+ * math.c.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>

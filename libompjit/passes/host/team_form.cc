@@ -303,7 +303,8 @@ class Form {
         return known[&f] = found;
     }
 
-    // Which no openmp-opt looks for here.
+    // The runtime keeps these functions out of line for openmp-opt, which does
+    // not run on the host.
     static bool asks_number(const Function &f)
     {
         return f.getName().starts_with("__kmpc_get_hardware_");

@@ -7,8 +7,8 @@
  * that allocate; LITERALS, all constants without pointers; VARIADIC, all that
  * is passed to the module's variadic functions; NOWHERE, to which null pointers
  * lead; and LIBRARY, all that functions outside of the module have: their own
- * memory, and the objects that have escaped to them. Where a set becomes large
- * its objects join the CROWD: one of them stands for all.
+ * memory, and the objects that have escaped to them. The objects of a
+ * set that becomes large join the CROWD: one of them stands for all.
  *
  * An object escapes if its address is passed to a function that is not known or
  * that keeps it, or stored where such functions can read it. They may store
@@ -158,7 +158,8 @@ static void step_function(ompjit__points *p, LLVMValueRef f)
 
 /* ------------------------------------------------------------------ begin */
 
-/* What a variable's part is initialized with. */
+/* Notes the pointers in the initializer of a variable's part, which begins `at`
+ * bytes behind the variable. */
 static void initialize(ompjit__points *p, unsigned object, LLVMValueRef init,
                        uint64_t at, unsigned depth)
 {
@@ -242,7 +243,7 @@ static void step_crowd(ompjit__points *p)
     }
 }
 
-/* What has escaped leads to more. */
+/* An escaped object may be read outside: all that it leads to escapes, too. */
 static void step_outside(ompjit__points *p)
 {
     for (unsigned i = 0; i < p->nobjects; i++) {

@@ -18,7 +18,8 @@ typedef struct ompjit__points ompjit__points;
 
 enum { OMPJIT__POINTS_MOST = 24 };
 
-/* Where a pointer may lead: an object's number and an offset, packed. */
+/* The places that a pointer may lead to: each an object's number and an offset,
+ * packed. */
 typedef struct ompjit__targets {
     unsigned n;
     bool anything; /* everywhere */

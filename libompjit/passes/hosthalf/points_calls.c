@@ -76,7 +76,7 @@ bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
     return false;
 }
 
-/* Of an allocator each call has an object of its own. */
+/* The result of a call. Each call of an allocator has an object of its own. */
 static ompjit__set result_for(ompjit__points *p, LLVMValueRef call,
                               LLVMValueRef f)
 {

@@ -81,7 +81,7 @@ ompjit__set ompjit__set_moved(ompjit__points *p, const ompjit__set *s,
 /* The object of a site, made when it is first asked for. */
 unsigned ompjit__points_object(ompjit__points *p, LLVMValueRef site,
                                LLVMValueRef call);
-/* What is stored there. */
+/* The pointers that are stored at that offset of the object. */
 ompjit__set *ompjit__points_cell(ompjit__points *p, unsigned object,
                                  unsigned offset);
 /* A constant of numbers, such as a text. */
@@ -106,7 +106,8 @@ const void *ompjit__points_result(LLVMValueRef f);
 /* The object's begin; all that is outside. */
 ompjit__set ompjit__set_one(unsigned object);
 ompjit__set ompjit__set_library(void);
-/* Where a value leads; values that are not constant have grown so far. */
+/* The places that a value leads to. The set of one that is not constant has
+ * grown so far, and may grow in a later round. */
 ompjit__set ompjit__points_value(ompjit__points *p, LLVMValueRef v,
                                  unsigned depth);
 ompjit__set ompjit__points_operand(ompjit__points *p, LLVMValueRef i,

@@ -17,8 +17,8 @@
  *
  *   PENDING  a deferred kernel may run: the host must not write
  *
- * What of these is possible is a set. What breaks a rule spoils the entry, and
- * so does what the walk does not understand. Kernels are known by
+ * What of these is possible is a set. An access that breaks a rule spoils
+ * the entry, and so does code that the walk does not understand. Kernels are known by
  * frontend/describe/writes.c. Accesses are told apart by what they are accesses
  * to (place.h), and by their types as C has it (strict aliasing).
  *

@@ -12,7 +12,8 @@ enum { DEEP = 24 };
 const char ompjit__unknown_call[] = "a function is called that is not known";
 static const ompjit__call unknown = {OMPJIT__CALL_ANYTHING, true, true};
 
-/* Where the program ends it may be mapped still; kernels must not run then. */
+/* Storage may still be mapped when the program ends; kernels must not run
+ * then. */
 static void free_storage(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
                          bool ends)
 {

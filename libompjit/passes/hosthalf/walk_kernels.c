@@ -50,8 +50,8 @@ static void comes_back(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_note_store(w, &a);
 }
 
-/* Which of a kernel's maps it writes: through its parameters, or pointers that
- * it loads. */
+/* May the kernel write what an entry maps, through its parameter or, where the
+ * entry is a member, through a pointer that it loads? */
 static bool writes_map(const ompjit__kernel_desc *k, uint64_t type,
                        unsigned param, bool parent_written)
 {
@@ -193,8 +193,8 @@ static void end_entry(ompjit__walk *w, ompjit__state *s, unsigned i,
     ompjit__walk_become(s, i, now);
 }
 
-/* Another data region that begins or ends. What is mapped already it only
- * counts; then it must give that back. */
+/* Another data region begins or ends. It only counts data that is mapped
+ * already; then it must end before that mapping does. */
 void ompjit__walk_other_region(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call, bool ends)
 {
