@@ -9,7 +9,8 @@
 #   // expect: 0 1
 #   // in shared memory: 1 1
 #
-# Those without a second line cannot tell. Nothing of theirs is copied, or as many
+# They may name options of clang's (`options: -std=c++20`). Those without a second
+# line cannot tell. Nothing of theirs is copied, or as many
 # entries as they say:
 #
 #   // copied: 1
@@ -21,8 +22,9 @@ says() { sed -n "s,^// $2: ,,p" "$1"; }
 
 # prints MEMORY TEXT
 prints() {
+    # shellcheck disable=SC2086
     succeeds "$name: $1 memory" timeout 120 "$ompjit" run -v --device=host \
-        --host-memory="$1" "$program"
+        --host-memory="$1" $(says "$program" options) "$program"
     is "$out" "$2" "  prints what it must"
 }
 

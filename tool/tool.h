@@ -93,9 +93,9 @@ int session_device(const struct options *o, ompjit_context *ctx);
 /* The module of o->file and its further sources. */
 int session_module(const struct options *o, ompjit_context *ctx,
                    ompjit_module **mod);
-/* All of a file, or of standard input for "-"; NUL-terminated. What is no
- * file may have 1 GiB at most, and is waited for so many seconds (0: 60) in which
- * nothing comes. */
+/* All of a file, or of standard input for "-"; NUL-terminated. A
+ * pipe or a device may bring 1 GiB at most, and is given up where nothing comes
+ * for so many seconds (0: 60). */
 int read_input(const char *path, unsigned seconds, char **data, size_t *size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);

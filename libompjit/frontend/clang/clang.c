@@ -304,9 +304,9 @@ static void at_first(void *data)
         ompjit__door_prepare(&run->ctx->compiler);
 }
 
-/* While the device half is compiled, the host half is read. Where compile
- * follows compile, without a build between that would tell when the processors
- * are free, the next pair is started, too. */
+/* While the device half is compiled, the host half is read. A compile
+ * that follows another without a build between starts the next pair, too: no
+ * build will tell when the processors are free. */
 static void meanwhile(void *data)
 {
     struct run *run = data;

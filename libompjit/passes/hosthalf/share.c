@@ -181,15 +181,20 @@ static void find_unseen(ompjit__walk *w, ompjit__compiler *compiler)
 
 /* ------------------------------------------------------------------ module */
 
-/* Does the program use setjmp or the like? */
+/* Does the program use setjmp or the like, or coroutines? Before LLVM splits a
+ * coroutine, its body is one function. The walk would take the whole of it for
+ * run where it is called first, though its rest runs where it is resumed. */
 static bool jumps(LLVMModuleRef m)
 {
-    static const char name[] = "returns_twice";
+    static const char name[] = "returns_twice", resumes[] = "llvm.coro.";
     unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
-         f = LLVMGetNextFunction(f))
-        if (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind))
+         f = LLVMGetNextFunction(f)) {
+        size_t n;
+        if (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind) ||
+            !strncmp(LLVMGetValueName2(f, &n), resumes, sizeof resumes - 1))
             return true;
+    }
     return false;
 }
 

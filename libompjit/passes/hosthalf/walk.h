@@ -86,7 +86,8 @@ typedef struct ompjit__walk {
     bool stores_anywhere; /* and places that are not known */
     ompjit__stores pointers, numbers; /* where they were stored */
     unsigned steps;
-    bool jumps;       /* functions may return twice */
+    bool jumps;       /* code may run again, or later, without a call: setjmp,
+                         coroutines */
     struct running *running;
     unsigned assumed; /* depth of the outermost function that is being walked
                          through and has been called again             */
