@@ -315,34 +315,47 @@ static void align_shared(LLVMModuleRef m)
     }
 }
 
+/* The three kinds of code that call the runtime. Only kernels of OpenMP have
+ * environments, starts and module flags. */
+enum code { OPENMP_DEVICE, CUDA_DEVICE, HOST };
+
 /* All that is wrong with the use of the runtime, at once. */
-static ompjit_status check_device(LLVMModuleRef m, const char *name,
-                                  ompjit_error *err)
+static ompjit_status check_runtime(LLVMModuleRef m, const char *name,
+                                   enum code code, ompjit_error *err)
 {
     ompjit__findings findings = {0};
     ompjit_status status = ompjit__table_find(m, &findings, err);
     if (status)
         return status;
     check_all_calls(m, &findings);
-    check_longer(m, &findings);
-    ompjit__check_kernels(m, &findings);
-    ompjit__table_callbacks(m, false, &findings);
-    if (uses_openmp(m))
+    if (code == OPENMP_DEVICE) {
+        check_longer(m, &findings);
+        ompjit__check_kernels(m, &findings);
+    }
+    ompjit__table_callbacks(m, code == HOST, &findings);
+    if (code == OPENMP_DEVICE && uses_openmp(m))
         check_flags(m, &findings);
     return ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ, err);
+}
+
+static ompjit_status check_device(LLVMModuleRef m, const char *name,
+                                  enum code code, ompjit_error *err)
+{
+    ompjit_status status = check_triple(m, name, err);
+    if (!status)
+        status = check_producer(m, name, err);
+    LLVMValueRef init = code == OPENMP_DEVICE
+                            ? LLVMGetNamedFunction(m, "__kmpc_target_init")
+                            : NULL;
+    if (!status && init)
+        status = check_start(init, name, err);
+    return status ? status : check_runtime(m, name, code, err);
 }
 
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err)
 {
-    ompjit_status status = check_triple(m, name, err);
-    if (!status)
-        status = check_producer(m, name, err);
-    LLVMValueRef init = LLVMGetNamedFunction(m, "__kmpc_target_init");
-    if (!status && init)
-        status = check_start(init, name, err);
-    if (!status)
-        status = check_device(m, name, err);
+    ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
         return status;
     ompjit__inline_debug_kernels(m);
@@ -355,28 +368,12 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     return status ? status : ompjit__mend_reductions(m, err);
 }
 
-/* For kernels that are not OpenMP's. */
-static ompjit_status check_runtime(LLVMModuleRef m, const char *name, bool host,
-                                   ompjit_error *err)
-{
-    ompjit__findings findings = {0};
-    ompjit_status status = ompjit__table_find(m, &findings, err);
-    if (status)
-        return status;
-    check_all_calls(m, &findings);
-    ompjit__table_callbacks(m, host, &findings);
-    return ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ, err);
-}
-
 /* Code that clang 22 made here of CUDA calls the runtime by a header of ours.
- * */
+ * It is LLVM 22's dialect as it is. */
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err)
 {
-    ompjit_status status = check_triple(m, name, err);
-    if (!status)
-        status = check_producer(m, name, err);
-    return status ? status : check_runtime(m, name, false, err);
+    return check_device(m, name, CUDA_DEVICE, err);
 }
 
 /* -------------------------------------------------------------- host half */
@@ -519,7 +516,7 @@ ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
     if (!status)
         status = check_producer(m, name, err);
     if (!status)
-        status = check_runtime(m, name, true, err);
+        status = check_runtime(m, name, HOST, err);
     if (status)
         return status;
     raise_versions(m);
