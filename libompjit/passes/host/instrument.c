@@ -16,29 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi/check.h"
 #include "passes/host/host.h"
-
-struct instrument {
-    LLVMModuleRef m;
-    LLVMContextRef c;
-    LLVMBuilderRef b;
-    LLVMTargetDataRef layout;
-    LLVMTypeRef pointer, i32, i64, site, nothing;
-    LLVMValueRef f;          /* the function at hand */
-    LLVMMetadataRef place;   /* the instruction's    */
-};
-
-static bool starts(const char *name, const char *with)
-{
-    return !strncmp(name, with, strlen(with));
-}
-
-static const char *name_of(LLVMValueRef v)
-{
-    size_t length;
-    return LLVMGetValueName2(v, &length);
-}
+#include "passes/host/instrument.h"
 
 /* ---------------------------------------------------------------- calls */
 
@@ -91,7 +70,8 @@ static void after(struct instrument *s, LLVMValueRef i)
 
 /* ---------------------------------------------------------------- sites */
 
-static LLVMValueRef text(struct instrument *s, const char *data, size_t n)
+LLVMValueRef ompjit__check_text(struct instrument *s, const char *data,
+                                size_t n)
 {
     LLVMValueRef value = LLVMConstStringInContext2(s->c, data, n, 0);
     LLVMValueRef g =
@@ -140,9 +120,9 @@ static LLVMValueRef make_site(struct instrument *s, LLVMValueRef i,
         file = LLVMGetDebugLocFilename(i, &length);
     const char *function = name_of(s->f), *variable = variable_name(p);
     LLVMValueRef members[] = {
-        text(s, file ? file : "", file ? length : 0),
-        text(s, function, strlen(function)),
-        text(s, variable, strlen(variable)),
+        ompjit__check_text(s, file ? file : "", file ? length : 0),
+        ompjit__check_text(s, function, strlen(function)),
+        ompjit__check_text(s, variable, strlen(variable)),
         LLVMConstInt(s->i32, line, 0),
         LLVMConstInt(s->i32, column, 0),
         LLVMConstInt(s->i32, size, 0),
@@ -367,15 +347,16 @@ static void check_call(struct instrument *s, LLVMValueRef i)
         return;
     }
     const char *name = name_of(callee);
-    bool copies = starts(name, "llvm.memcpy.") || !strcmp(name, "memcpy") ||
-                  starts(name, "llvm.memmove.") || !strcmp(name, "memmove");
-    bool sets = starts(name, "llvm.memset.") || !strcmp(name, "memset");
+    bool copies =
+        starts_with(name, "llvm.memcpy.") || !strcmp(name, "memcpy") ||
+        starts_with(name, "llvm.memmove.") || !strcmp(name, "memmove");
+    bool sets = starts_with(name, "llvm.memset.") || !strcmp(name, "memset");
     if (!copies && !sets) {
         check_known(s, i, name);
-        if (!LLVMIsDeclaration(callee) || starts(name, "llvm.") ||
-            starts(name, "ompjit_") || !strcmp(name, "__kmpc_free_shared"))
+        if (!LLVMIsDeclaration(callee) || starts_with(name, "llvm.") ||
+            starts_with(name, "ompjit_") || !strcmp(name, "__kmpc_free_shared"))
             return;
-        give_pointers(s, i, starts(name, "__kmpc_")
+        give_pointers(s, i, starts_with(name, "__kmpc_")
                                 ? "ompjit_check_given_local"
                                 : "ompjit_check_given");
         return;
@@ -417,7 +398,7 @@ static void check_instruction(struct instrument *s, LLVMValueRef i)
  * with the runtime. */
 static bool is_generated(const char *name)
 {
-    return starts(name, "_omp_reduction_");
+    return starts_with(name, "_omp_reduction_");
 }
 
 static void check_function(struct instrument *s, LLVMValueRef f)
@@ -457,126 +438,6 @@ static void wrap_entry(struct instrument *s, LLVMValueRef f)
     call(s, "ompjit_check_leave", s->nothing, NULL, 0);
 }
 
-/* ------------------------------------------------------------ variables */
-
-static bool is_variable(LLVMValueRef g)
-{
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
-    const char *name = name_of(g);
-    return !LLVMIsDeclaration(g) && !LLVMIsThreadLocal(g) &&
-           (space == 0 || space == 1 || space == 4) && !starts(name, "llvm.") &&
-           !starts(name, "ompjit.check.") && !starts(name, "__omp_");
-}
-
-static LLVMValueRef variable_row(struct instrument *s, LLVMTypeRef row,
-                                 LLVMValueRef g)
-{
-    uint64_t size = LLVMABISizeOfType(s->layout, LLVMGlobalGetValueType(g));
-    const char *name = name_of(g);
-    LLVMValueRef members[] = {
-        LLVMGetPointerAddressSpace(LLVMTypeOf(g))
-            ? LLVMConstAddrSpaceCast(g, s->pointer)
-            : g,
-        LLVMConstInt(s->i64, size, 0),
-        text(s, name, strlen(name)),
-    };
-    return LLVMConstNamedStruct(row, members, OMPJIT__COUNT(members));
-}
-
-static void export_constant(struct instrument *s, const char *name,
-                            LLVMValueRef value)
-{
-    LLVMValueRef g = LLVMAddGlobal(s->m, LLVMTypeOf(value), name);
-    LLVMSetInitializer(g, value);
-    LLVMSetGlobalConstant(g, 1);
-}
-
-static ompjit_status list_variables(struct instrument *s, ompjit_error *err)
-{
-    LLVMTypeRef members[] = {s->pointer, s->i64, s->pointer};
-    LLVMTypeRef row = LLVMStructCreateNamed(s->c, "ompjit.check.variable");
-    LLVMStructSetBody(row, members, OMPJIT__COUNT(members), 0);
-    size_t n = 0, capacity = 0;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(s->m); g; g = LLVMGetNextGlobal(g))
-        capacity += is_variable(g);
-    LLVMValueRef *rows = calloc(capacity + 1, sizeof *rows);
-    if (!rows)
-        return ompjit__no_memory(err, OMPJIT_STAGE_SPECIALIZE);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(s->m); g; g = LLVMGetNextGlobal(g))
-        if (is_variable(g))
-            rows[n++] = variable_row(s, row, g);
-    export_constant(s, OMPJIT__CHECK_VARIABLES,
-                    LLVMConstArray2(row, rows, n));
-    export_constant(s, OMPJIT__CHECK_COUNT, LLVMConstInt(s->i64, n, 0));
-    free(rows);
-    return OMPJIT_OK;
-}
-
-/* -------------------------------------------------------------- callees */
-
-static bool is_called_by(LLVMValueRef f, LLVMValueRef user)
-{
-    if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != f)
-        return false;
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
-        if (LLVMGetOperand(user, i) == f)
-            return false;
-    return true;
-}
-
-static bool is_used(LLVMValueRef f, LLVMValueRef user, unsigned depth);
-
-/* Does a value lead to code, or to a variable that code uses? */
-static bool has_user(LLVMValueRef v, unsigned depth)
-{
-    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u))
-        if (is_used(v, LLVMGetUser(u), depth))
-            return true;
-    return false;
-}
-
-static bool is_used(LLVMValueRef f, LLVMValueRef user, unsigned depth)
-{
-    if (LLVMIsAInstruction(user))
-        return !is_called_by(f, user);
-    return depth && has_user(user, depth - 1);
-}
-
-/* Has the image pointers to it? A constant that nothing uses may name a
- * function of others' that is nowhere. */
-static bool is_taken(LLVMValueRef f)
-{
-    enum { DEEP = 8 };
-    if (starts(name_of(f), "llvm."))
-        return false;
-    if (LLVMIsDeclaration(f))
-        return has_user(f, DEEP);
-    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
-        if (!is_called_by(f, LLVMGetUser(u)))
-            return true;
-    return false;
-}
-
-static ompjit_status list_callees(struct instrument *s, ompjit_error *err)
-{
-    size_t n = 0, capacity = 1;
-    for (LLVMValueRef f = LLVMGetFirstFunction(s->m); f;
-         f = LLVMGetNextFunction(f))
-        capacity++;
-    LLVMValueRef *rows = calloc(capacity, sizeof *rows);
-    if (!rows)
-        return ompjit__no_memory(err, OMPJIT_STAGE_SPECIALIZE);
-    for (LLVMValueRef f = LLVMGetFirstFunction(s->m); f;
-         f = LLVMGetNextFunction(f))
-        if (is_taken(f))
-            rows[n++] = f;
-    rows[n++] = LLVMConstNull(s->pointer);
-    export_constant(s, OMPJIT__CHECK_CALLEES,
-                    LLVMConstArray2(s->pointer, rows, n));
-    free(rows);
-    return OMPJIT_OK;
-}
-
 /* --------------------------------------------------------------- module */
 
 static void open(struct instrument *s, LLVMModuleRef m)
@@ -602,9 +463,7 @@ ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err)
 {
     struct instrument s;
     open(&s, m);
-    ompjit_status status = list_variables(&s, err);
-    if (!status)
-        status = list_callees(&s, err);
+    ompjit_status status = ompjit__check_tables(&s, err);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !status;
          f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || is_generated(name_of(f)))
