@@ -19,10 +19,14 @@
 
 /* -------------------------------- a context's target machines (machine.c) */
 
+/* A target machine and the state that builds by it share. It belongs to the
+ * build that has taken it, and else to the compiler's list. */
 typedef struct ompjit__machine {
     struct ompjit__machine *next; /* among those that nobody uses */
     const ompjit__arch *arch;
-    unsigned ptx, opt_level;
+    unsigned ptx;        /* the newest version that may be written, in tenths;
+                            0: any */
+    unsigned opt_level;  /* 0 to 3 */
     LLVMTargetMachineRef tm;
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
@@ -47,8 +51,9 @@ void ompjit__machines_free(ompjit__machine *first);
 /* Unit to image: specialize, link, optimize, generate, assemble.
  * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
  * the second, OPT_LL for both (then the text is in image->bytes); see also
- * core/instruction_count.h.
- * backend/build.c */
+ * core/instruction_count.h. `out` is set on success only; the caller frees it.
+ * Any thread, several at a time; the unit and the spec must not change
+ * meanwhile. backend/build.c */
 ompjit_status ompjit__build(ompjit__compiler *compiler,
                             const ompjit__unit *unit,
                             const char *arch, ompjit_format format,

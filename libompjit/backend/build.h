@@ -18,13 +18,14 @@ enum ompjit__route {
     OMPJIT__SIMPLE = 8    /* a VARIANT, once it is seen to be one function   */
 };
 
+/* One build, from ompjit__build to the image. One thread works at it. */
 struct build {
     ompjit__compiler *compiler;
     const ompjit__unit *unit;
     const ompjit__arch *arch;
-    ompjit_format format;
-    const ompjit__spec *spec;
-    bool host;
+    ompjit_format format;     /* of the image; no matter for a TEMPLATE */
+    const ompjit__spec *spec; /* of a TEMPLATE: with nothing folded     */
+    bool host;                /* the target is a CPU                    */
     enum ompjit__route route;
     ompjit__passes passes; /* LEAN: the template was nothing but its kernel */
     bool spmd; /* all kernels are; known once the runtime is linked */
@@ -34,14 +35,14 @@ struct build {
     bool openmp; /* the module is marked as OpenMP device code */
     bool teams;  /* it has forms of kernels for whole teams */
     bool numbered; /* something can be simplified behind LLVM's pipeline */
-    ompjit__image *image;
-    ompjit__buf messages;
-    LLVMContextRef context;
-    LLVMModuleRef m;
+    ompjit__image *image;  /* filled step by step; the caller's         */
+    ompjit__buf messages;  /* diagnostics of the context                */
+    LLVMContextRef context; /* its own, or (VARIANT) the stock's        */
+    LLVMModuleRef m;       /* NULL before the first pass                */
     LLVMModuleRef runtime; /* read before the build began; NULL: not */
     ompjit__machine *machine;
     LLVMTargetMachineRef tm; /* its own */
-    uint64_t stage_start;
+    uint64_t stage_start; /* of the stage whose time is being taken */
 };
 
 /* Adds the time since the last stage ended to this one. */
@@ -55,37 +56,54 @@ ompjit_status ompjit__build_parse(struct build *b, const ompjit__buf *bc,
 /* Runs the passes of pipeline.def for the build's route. pipeline.c */
 ompjit_status ompjit__build_walk(struct build *b, ompjit_error *err);
 
-/* template_build.c */
+/* The steps of pipeline.def that are functions of this room. They work at b->m;
+ * what is wrong is the build's error.
+ *
+ * template_build.c: begins a variant with a copy of its kernel's template,
+ * which the first build that asks makes while others wait for it; writes a
+ * template's bitcode into the image. */
 ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_write(struct build *b, ompjit_error *err);
 
-/* link_runtime.c */
+/* link_runtime.c: decides between the whole and the plain runtime by what the
+ * unit calls, links it, and adds the forms of kernels for whole teams. */
 void ompjit__build_choose_runtime(struct build *b);
 ompjit_status ompjit__build_link(struct build *b, ompjit_error *err);
 void ompjit__build_add_team_forms(struct build *b);
 
-/* kernel_facts.c */
+/* kernel_facts.c: keeps a host kernel's parameters, and says of them what the
+ * spec knows. */
 void ompjit__build_keep_apart(struct build *b);
 void ompjit__build_annotate(struct build *b);
 
-/* optimize.c */
+/* optimize.c. Passes are text as LLVM's `opt -passes=` takes it. */
 #define OMPJIT__CLEAN "function(sroa,early-cse,simplifycfg)"
 ompjit_status ompjit__build_passes(struct build *b, const char *passes,
                                    ompjit_error *err);
+/* Does the code read the device environment? Then whoever loads the image has
+ * to fill it. */
 void ompjit__build_find_environment(struct build *b);
 /* Is nothing left in a template's module but its kernel and, on the host, the
  * entry; in two forms perhaps? */
 bool ompjit__build_is_simple(const struct build *b);
 ompjit_status ompjit__build_variant_passes(struct build *b, ompjit_error *err);
+/* Leaves external what the host reaches by name, so that LLVM may change and
+ * remove the rest. */
 ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err);
+/* One run of openmp-opt, with the passes that it needs before and behind. */
 ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err);
+/* The functions that only openmp-opt may add calls of can be removed now. */
 void ompjit__build_drop_added(LLVMModuleRef m);
+/* `simplify`: the part of LLVM's pipeline before loops are vectorized and
+ * unrolled, for code that is not finished. */
 ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
                                           ompjit_error *err);
 ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);
 
-/* generate.c */
+/* generate.c: the module is valid, calls nothing that only a host has, becomes
+ * a file of the format, and that, where it is PTX and a cubin is asked for,
+ * one. */
 ompjit_status ompjit__build_verify(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_check_undefined(struct build *b,
                                             ompjit_error *err);

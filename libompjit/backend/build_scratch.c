@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The templates that were used last lie in the stock as modules; a build works
+ * at a copy of one. A stock belongs to one target machine, and a machine to one
+ * build at a time: nothing here has a lock.
+ */
 #include <llvm-c/Core.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +15,9 @@ enum {
     BUILDS = 64 /* of a context; what they leave behind is 1 to 5 kB each */
 };
 
+/* A template's module. Only copies of it are changed. */
 struct kept {
-    uint64_t number;
+    uint64_t number; /* of the template: no two in a process share one */
     LLVMModuleRef m; /* NULL: none */
 };
 

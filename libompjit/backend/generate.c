@@ -11,6 +11,8 @@
 #include "backend/nvptx/nvptx.h"
 #include "core/instruction_count.h"
 
+/* The unit was valid. Invalid IR here is a pass's mistake, not the program's,
+ * and would crash the code generator. */
 ompjit_status ompjit__build_verify(struct build *b, ompjit_error *err)
 {
     char *text = NULL;
@@ -39,6 +41,9 @@ static bool is_foreign(LLVMValueRef f)
     return false;
 }
 
+/* All of them in one error: libomp would answer such calls on the host device,
+ * and nobody on a GPU. Other undefined names are left to whoever loads the
+ * image: the C library's on the host. */
 ompjit_status ompjit__build_check_undefined(struct build *b, ompjit_error *err)
 {
     ompjit__buf names = {0};

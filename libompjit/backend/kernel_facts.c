@@ -35,7 +35,12 @@ void ompjit__build_keep_apart(struct build *b)
     }
 }
 
-/* Without a template the code is not simplified: whether the kernel finds
+/* What is said of aliases holds if each access in a section goes by its own
+ * parameter. A pointer from memory may lead into another parameter's section,
+ * so a kernel that follows one is told nothing. Contents are folded only where
+ * nobody waits for a change of them.
+ *
+ * Without a template the code is not simplified: whether the kernel finds
  * pointers in memory cannot be told, and LLVM makes nothing of aliases. */
 static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
 {

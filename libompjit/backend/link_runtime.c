@@ -76,6 +76,8 @@ void ompjit__build_choose_runtime(struct build *b)
     b->has_events = has_events(b->m);
 }
 
+/* Takes over the runtime's module: LLVMLinkModules2 destroys it, also when it
+ * fails. */
 ompjit_status ompjit__build_link(struct build *b, ompjit_error *err)
 {
     LLVMModuleRef runtime;

@@ -27,12 +27,17 @@ static bool is_template(const struct build *b)
     return b->route == OMPJIT__TEMPLATE;
 }
 
+/* Adds a name to internalize's list. */
 static void preserve(ompjit__buf *passes, const char *name)
 {
     bool first = passes->size && passes->data[passes->size - 1] == '<';
     ompjit__buf_printf(passes, "%spreserve-gv=%s", first ? "" : ";", name);
 }
 
+/* A kernel stays by the names that whoever loads the image looks for: itself on
+ * a GPU, its entries on a CPU. A template's kernel stays too, since variants
+ * fold its parameters; and the environment, as openmp-opt writes the mode
+ * there. */
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
@@ -173,6 +178,7 @@ ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err)
     return found ? ompjit__build_passes(b, "globaldce", err) : OMPJIT_OK;
 }
 
+/* The runtime has the variable in every module that it is linked with. */
 void ompjit__build_find_environment(struct build *b)
 {
     LLVMValueRef environment =
@@ -180,6 +186,9 @@ void ompjit__build_find_environment(struct build *b)
     b->image->environment = environment && LLVMGetFirstUse(environment);
 }
 
+/* A template in which the runtime and all functions have been inlined has the
+ * kernel alone, and on the host the entry that calls it. O1 is left to LLVM's
+ * own pipeline, which does less than ours for variants. */
 bool ompjit__build_is_simple(const struct build *b)
 {
     unsigned defined = 0, forms = 1;

@@ -57,6 +57,9 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     return OMPJIT_OK;
 }
 
+/* The variables that the template exports or imports are those of each image
+ * made of it: they were listed when it was lowered, and are not looked for
+ * again. */
 static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
                                   ompjit_error *err)
 {
@@ -75,6 +78,8 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
                           : ompjit__no_memory(err, OMPJIT_STAGE_LINK);
 }
 
+/* Reads the template's bitcode into the shared context, if the stock has not
+ * got it, and clones that: a clone takes a fraction of the time of reading. */
 static ompjit_status copy_module(struct build *b, const ompjit__template *t,
                                  ompjit_error *err)
 {

@@ -20,7 +20,8 @@ typedef enum ompjit__passes {
 } ompjit__passes;
 
 /* The code generator for one machine and kind of file, and for modules of one
- * LLVM context, one after another: its passes keep types. codegen.cc */
+ * LLVM context, one after another: its passes keep types. One thread at a time.
+ * The machine must outlive it. generator.cc */
 typedef struct ompjit__generator ompjit__generator;
 ompjit__generator *ompjit__generator_new(LLVMTargetMachineRef tm,
                                          LLVMCodeGenFileType type);
