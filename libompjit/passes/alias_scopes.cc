@@ -3,16 +3,21 @@
 // Pointers that lead to sections of their own, said of the accesses through
 // them.
 //
-// An attribute noalias would promise more than the map clauses do: that
-// nothing but this call of the kernel accesses the section. LLVM then moves
-// loads across barriers and locks, and a value that another thread of the
-// kernel stores is missed. Alias scopes say only that two accesses meet
-// different sections, which holds for the accesses of all threads. The
-// attribute is left for pointers that the kernel only reads through. A kernel
-// that acquires gets it for none: a wait may be for another kernel's stores.
+// An attribute noalias would promise more than the map clauses do: that nothing
+// but this call of the kernel accesses the section. LLVM then moves loads
+// across barriers and locks, and a value that another thread of the kernel
+// stores is missed. Alias scopes say only that two accesses meet different
+// sections, which holds for the accesses of all threads. The attribute is left
+// for pointers that the kernel only reads through. A kernel that acquires gets
+// it for none: a wait may be for another kernel's stores.
 //
 // Requires that the kernel is simplified; accesses in functions that it calls
 // keep what is known of them.
+//
+// LangRef, "noalias and alias.scope metadata": two accesses do not alias if all
+// scopes that one is in, of a domain, are in the other's noalias list. An
+// access that may reach two sections is in neither's scope: it would be in
+// both, and could not be told from an access to one of them.
 #include <llvm-c/Core.h>
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
@@ -102,6 +107,7 @@ class Reached {
     }
 
   private:
+    // A call through a pointer may be of any function of the module.
     void add_callees(Function &f)
     {
         for (Instruction &i : instructions(f)) {
@@ -118,7 +124,10 @@ class Reached {
     SetVector<Function *> functions;
 };
 
-// Does nothing but loads reach memory through the pointer?
+// Does nothing but loads reach memory through the pointer? Then no store of the
+// kernel's meets the section, since all other pointers lead elsewhere, and
+// `noalias` promises no more than what is so (LangRef: it is about locations
+// that are modified).
 bool is_only_read(const Argument &pointer)
 {
     SmallVector<const Use *, 16> uses;
@@ -153,6 +162,8 @@ bool is_only_read(const Argument &pointer)
     return true;
 }
 
+// The sections of a kernel's parameters, each with a scope of its own in one
+// domain, and the accesses of which they are said.
 class Sections {
   public:
     Sections(Function &f, uint64_t separate, unsigned first)
@@ -217,6 +228,8 @@ class Sections {
             add(i, LLVMContext::MD_noalias, elsewhere);
     }
 
+    // Beside scopes that the instruction has of LLVM's own, as of a call that
+    // was inlined.
     void add(Instruction &i, unsigned kind, ArrayRef<Metadata *> list)
     {
         i.setMetadata(kind, MDNode::concatenate(i.getMetadata(kind),

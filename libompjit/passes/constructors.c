@@ -56,6 +56,8 @@ static void add_kernel(LLVMModuleRef m, const struct constructor *all,
     LLVMDisposeBuilder(b);
 }
 
+/* NVPTX makes of the lists a kernel (nvptx$device$init) that LLVM's offloading
+ * library looks for, and variables that the driver would have to link. */
 static void drop(LLVMModuleRef m, const char *name)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(m, name);

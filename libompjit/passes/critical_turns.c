@@ -21,6 +21,7 @@ static bool calls(LLVMValueRef v, const char *name)
     return f && LLVMIsAFunction(f) && !strcmp(LLVMGetValueName2(f, &n), name);
 }
 
+/* `turn < threads` becomes `turn < 1`, and `me == turn` true. */
 static void drop_turn(LLVMValueRef compare, LLVMValueRef limit)
 {
     LLVMValueRef width = LLVMGetOperand(limit, 1);

@@ -16,6 +16,9 @@ enum { WARP = 32, MOST_THREADS = 1024 };
 
 static const char bound[] = "nvvm.maxntid";
 
+/* A generic kernel's team is launched with one warp more than its clauses say,
+ * for the main thread. PTX's .maxntid has to have room for it, or the driver
+ * refuses the launch. */
 static void set_bound(LLVMValueRef f, bool main_warp)
 {
     LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(

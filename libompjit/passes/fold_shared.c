@@ -12,6 +12,7 @@
 
 enum { SHARED_SPACE = 3 };
 
+/* A volatile or atomic access stays one: others may wait for it. */
 static bool is_simple(LLVMValueRef access)
 {
     return !LLVMGetVolatile(access) &&
@@ -41,6 +42,7 @@ static LLVMValueRef only_constant(LLVMValueRef g)
     return constant;
 }
 
+/* Loads become the constant; stores of it go, as nobody reads them. */
 static void replace_by(LLVMValueRef g, LLVMValueRef constant)
 {
     LLVMUseRef u;

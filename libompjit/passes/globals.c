@@ -36,6 +36,8 @@ static bool has_shared_address(LLVMValueRef constant, unsigned depth)
     return false;
 }
 
+/* A constant with the address of a shared variable in it. On a GPU an importing
+ * image has that address in its table only, which no initializer can name. */
 static bool refers_to_shared(LLVMValueRef g)
 {
     enum { DEEP = 8 };
@@ -83,6 +85,7 @@ static ompjit_status add_variable(ompjit__image *image, const char *name,
     return OMPJIT_OK;
 }
 
+/* Has the variable been listed already, as one that changes? */
 static bool is_exported(const ompjit__image *image, const char *name)
 {
     for (size_t i = 0; i < image->nglobals; i++)
@@ -91,7 +94,9 @@ static bool is_exported(const ompjit__image *image, const char *name)
     return false;
 }
 
-/* A list to be freed; NULL: out of memory. */
+/* The variables that all images of the unit share, in the order of the module,
+ * which is the same whenever the unit is read: image->globals and the table of
+ * imports go by it. A list to be freed; NULL: out of memory. */
 static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
 {
     size_t all = 0;

@@ -38,6 +38,9 @@ static LLVMValueRef find_barrier(LLVMValueRef tid, LLVMValueRef f)
     return NULL;
 }
 
+/* Behind the thread's number, which all threads ask for, a copy of the barrier
+ * that all come to behind the region: threads of a team meet in the same
+ * order. */
 static void add_barrier(LLVMBuilderRef b, LLVMValueRef tid, LLVMValueRef like)
 {
     LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(tid));

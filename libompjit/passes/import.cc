@@ -23,7 +23,10 @@ namespace {
 
 enum { GLOBAL_SPACE = 1, CONSTANT_SPACE = 4 };
 
-/* One load in each function, in its first block. */
+/* One load in each function, in its first block. The table is filled when the
+ * image is loaded, before any of its kernels runs, and never changes: the load
+ * is invariant (LangRef, !invariant.load), and the address has the variable's
+ * alignment and size. */
 class Importer {
   public:
     Importer(Module &m, size_t n, const char *name)

@@ -22,6 +22,8 @@ static LLVMValueRef lookup_function(LLVMModuleRef m)
                                LLVMFunctionType(pointer, &pointer, 1, 0));
 }
 
+/* A call of what is no constant. The address of a function that stands in the
+ * code is the device's own. */
 static bool is_indirect(LLVMValueRef instruction)
 {
     if (!LLVMIsACallInst(instruction))
@@ -30,6 +32,7 @@ static bool is_indirect(LLVMValueRef instruction)
     return !LLVMIsAConstant(called) && !LLVMIsAInlineAsm(called);
 }
 
+/* A call's last operand is what it calls. */
 static void translate(LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef f)
 {
     LLVMValueRef pointer = LLVMGetCalledValue(call);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The contents of storage that a kernel only reads are written into the IR: the
- * pointer becomes the address of a constant.
+ * pointer becomes the address of a constant. That is right where nothing but
+ * loads depends on the pointer, where no other pointer of the kernel leads to
+ * the storage, and where the kernel does not wait for somebody who changes it:
+ * the launch answers for the second, backend/kernel_facts.c for the last.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
 
 #include "passes/passes.h"
 
-/* Is memory reached through the value by nothing but plain loads? `depth`
- * bounds recursion. */
+/* Is memory reached through the value by nothing but plain loads, and copies
+ * out of it? A comparison would tell the constant's address from the storage's.
+ * `depth` bounds recursion. */
 static bool only_read(LLVMValueRef v, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {

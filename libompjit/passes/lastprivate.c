@@ -7,7 +7,14 @@
  * each thread runs that and allocates a copy of its own: one of them is right,
  * and which one reaches the original is chance. Here the team has one.
  *
- * Only what clang writes before it is optimized is recognized.
+ * Only what clang writes before it is optimized is recognized:
+ *
+ *   v = alloc_shared(size)
+ *   distribute_static_init(..., &is_last, ...)
+ *   parallel(region, {..., v, ...})       the thread of the last iteration: *v
+ *   distribute_static_fini()
+ *   if (is_last) { original = *v }        the block of the copies
+ *   free_shared(v)
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -15,7 +22,8 @@
 #include "frontend/describe/describe.h"
 #include "passes/passes.h"
 
-/* A larger copy would take too much of a team's static shared memory; the
+/* IS_LAST is an operand of the inits below, CALLERS bounds a recursion. A copy
+ * larger than MOST would take too much of a team's static shared memory; the
  * runtime allocates it (runtime-bc/share.c). */
 enum {
     IS_LAST = 3,
@@ -80,6 +88,9 @@ static void erase_calls(LLVMValueRef with, LLVMValueRef callee)
     }
 }
 
+/* The variable in the team's static shared memory, which is there before a
+ * thread runs and needs no allocation that all threads would have to agree
+ * on. */
 static void share(LLVMModuleRef m, LLVMValueRef allocated, uint64_t size)
 {
     LLVMTypeRef bytes = LLVMArrayType2(
@@ -131,6 +142,8 @@ static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
     LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, f);
 }
 
+/* The variable in device memory: the runtime hands one block to all threads of
+ * the team, and thread 0 frees it behind a barrier. */
 static void share_allocated(LLVMModuleRef m, LLVMValueRef allocated)
 {
     LLVMValueRef release = LLVMGetNamedFunction(m, "__kmpc_free_shared");

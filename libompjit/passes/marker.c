@@ -11,7 +11,9 @@ LLVMValueRef ompjit__marker_declare(LLVMModuleRef m, const char *name,
                                     const char *const *flags,
                                     const char *assumption)
 {
-    enum { INACCESSIBLE_MEMORY = 3 << 2 }; /* llvm::MemoryEffects: read, write */
+    /* llvm::MemoryEffects as an attribute's number: two bits (1 reads, 2
+     * writes) for each location, of which inaccessible memory is the second. */
+    enum { INACCESSIBLE_MEMORY = 3 << 2 };
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(c), NULL, 0, 0);
     LLVMValueRef f = LLVMAddFunction(m, name, type);

@@ -31,6 +31,8 @@ static llvm::MemoryEffects widened(llvm::MemoryEffects effects)
                : effects;
 }
 
+/* A declaration's attribute is somebody's promise and stays; openmp-opt infers
+ * no other of it. */
 static void widen_call(llvm::CallBase &call)
 {
     const llvm::Function *callee = call.getCalledFunction();

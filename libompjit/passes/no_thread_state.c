@@ -63,6 +63,9 @@ static bool calls_are_outside(LLVMValueRef f, const ompjit__unit *unit)
     return true;
 }
 
+/* Only calls tell: the unit is the whole program of the device, so that a
+ * setting or a region that it does not call cannot happen. A definition by one
+ * of the names is the program's own. */
 bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;

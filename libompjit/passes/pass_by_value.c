@@ -19,6 +19,8 @@
 
 #include "passes/passes.h"
 
+/* Operands of __kmpc_parallel_60, and the parameters of a region before those
+ * that the values are for: its thread's numbers. */
 enum { REGION = 5, WRAPPER, VALUES, REGION_IDS = 2 };
 
 /* A variable, and one place where its address is handed over. */
@@ -155,7 +157,8 @@ static bool find_region(struct handover *h, LLVMValueRef store)
 }
 
 /* Is the variable only read and written where it is made, but for being handed
- * to one region, which reads it? */
+ * to one region, which reads it? Then its value cannot change while the region
+ * runs: the thread that could change it waits for the region's end. */
 static bool find_handover(struct handover *h, LLVMValueRef variable)
 {
     *h = (struct handover){.variable = variable};
@@ -255,6 +258,8 @@ static void replace_loads(LLVMValueRef param, LLVMValueRef value)
     LLVMDisposeBuilder(b);
 }
 
+/* The value is loaded right before the fork, behind all stores to the variable,
+ * and not where its address was put into the array. */
 static void change(struct handover *h)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(

@@ -55,6 +55,8 @@ static bool is_runtimes(LLVMValueRef v)
            strcmp(LLVMGetValueName2(base, &n), OMPJIT__IMPORTS);
 }
 
+/* A call of the runtime's that allocates. Its functions have no pointers of the
+ * program's to return. */
 static bool is_allocated(LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetCalledValue(call);

@@ -6,6 +6,11 @@
  * address is taken is compiled, with all that it calls, for callers that know
  * nothing of it: it saves registers on the stack; and it is there also when all
  * of its calls have been inlined.
+ *
+ * A number does as well as long as the address is compared only, with others of
+ * regions or with null, by which the main thread tells its workers to end:
+ * numbers begin with 1. That is so where no call goes through a pointer that
+ * could be one.
  */
 #include <llvm-c/Core.h>
 #include <string.h>

@@ -91,6 +91,9 @@ static LLVMBasicBlockRef add_case(LLVMValueRef invoke, LLVMBuilderRef b,
     return block;
 }
 
+/* void ompjit_invoke(ptr fn, ptr gtid, ptr zero, ptr args, i64 nargs): a switch
+ * over the numbers that occur, which is inlined where the runtime calls it, and
+ * folds where nargs is constant. Convergent, as a region may have barriers. */
 static void define(LLVMModuleRef m, LLVMValueRef parallel, uint64_t set,
                    bool max)
 {

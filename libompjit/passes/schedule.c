@@ -131,6 +131,7 @@ static bool is_init(LLVMValueRef call, LLVMValueRef f, int64_t schedule)
     return true;
 }
 
+/* The schedules above 92 are the runtime's own (runtime-bc/loop.h). */
 static void set_schedule(LLVMValueRef call, unsigned schedule)
 {
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(call, SCHEDULE));
@@ -165,7 +166,9 @@ static void block_for(LLVMValueRef call)
 
 /* ------------------------------------------------------------------- for */
 
-/* lower += stride, upper += stride, and counter++ between the two. */
+/* clang's loop has lower += stride, upper += stride, and counter++ between the
+ * two. It becomes counter += stride, with an upper that stays; lower takes over
+ * the counter, which is behind the end then, so that the outer loop ends. */
 static void stride_for(LLVMValueRef call)
 {
     LLVMValueRef lower = LLVMGetOperand(call, LOWER);

@@ -13,6 +13,8 @@
 #include "frontend/describe/reach.h"
 #include "passes/passes.h"
 
+/* STATIC_LIMIT: CUDA's for shared memory that a kernel declares, on every
+ * architecture; more is had at launch only. */
 enum {
     SHARED_SPACE = 3,
     STATIC_LIMIT = 48 << 10,
@@ -94,6 +96,8 @@ static size_t count_uses(LLVMValueRef f)
     return n;
 }
 
+/* Kernel by kernel: variables of functions that two kernels reach count for
+ * both. The smallest are left to openmp-opt, which are most. */
 ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err)
 {
     LLVMValueRef alloc = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");

@@ -80,6 +80,7 @@ ompjit_status ompjit__fold_literals(LLVMModuleRef m, const ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
+/* An attribute of a parameter takes the place of the one that it has. */
 static void annotate(LLVMValueRef f, unsigned param, const char *attribute,
                      uint64_t value)
 {
@@ -109,6 +110,8 @@ static void annotate_function(LLVMValueRef f, const char *name,
                                   (unsigned)n));
 }
 
+/* The exact number of threads in place of the bound: PTX does not take .reqntid
+ * and .maxntid together. */
 static void bound_launches(LLVMValueRef f, const ompjit__spec *spec)
 {
     uint32_t n[3];
@@ -138,6 +141,8 @@ static void bound_teams(LLVMModuleRef m, uint32_t teams)
                                  range);
 }
 
+/* A section is `dereferenceable` for the whole kernel: the launch holds its
+ * mapping until the kernel has ended. */
 static void annotate_pointers(LLVMValueRef f, const ompjit__kernel_desc *k,
                               const ompjit__facts *facts)
 {
@@ -205,7 +210,8 @@ static void replace_calls(LLVMValueRef f, uint64_t value)
     }
 }
 
-/* How many kernels are built, and of which modes. */
+/* How many kernels are built, and of which modes. A mode that is neither, bare
+ * or unknown, is in `built` only. */
 static void count_modes(const ompjit__unit *unit, const ompjit__spec *spec,
                         unsigned *built, unsigned *spmd, unsigned *generic)
 {

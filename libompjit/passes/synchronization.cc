@@ -144,6 +144,9 @@ class Markers {
         return plain;
     }
 
+    /* Access to the argument's memory is one more effect of it; the pointer is
+     * not captured, or openmp-opt would take the variable for one that others
+     * keep. */
     Function *variable_function()
     {
         if (variable)
@@ -162,7 +165,8 @@ class Markers {
         return variable;
     }
 
-    /* Is it there when the instruction runs? */
+    /* Is it there when the instruction runs? Values of the entry block are, in
+     * all other blocks. */
     static bool precedes(const Value *v, const Instruction &at)
     {
         const auto *made = dyn_cast<Instruction>(v);
