@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A device is one const table of operations. Everything above it (mapping,
- * launch, the API) knows devices by this header alone; host.c and cuda.c know
+ * launch, the API) knows devices by this header alone; the devices' rooms know
  * nothing of modules, kernels' descriptions or maps.
  */
 #ifndef OMPJIT_DEVICE_H
