@@ -124,6 +124,9 @@ const char *ompjit__library_here(const char *name);
 /* True where dlopen would not find a library, unless by a path that is written
  * in a binary. It takes a dozen system calls, not a hundred. */
 bool ompjit__library_missing(const char *name);
+/* Processors that the calling thread may run on (its affinity mask), 1 where
+ * the system does not tell. processors.c */
+uint32_t ompjit__processors(void);
 /* This processor and its features, a line each. cpu_identity.c */
 const ompjit__buf *ompjit__cpu_identity(void);
 

@@ -6,7 +6,6 @@
  * a forked child there are none of the parent's.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -131,10 +130,7 @@ static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
  * compiled. */
 static unsigned processors(void)
 {
-    cpu_set_t set;
-    unsigned n = sched_getaffinity(0, sizeof set, &set)
-                     ? 0
-                     : (unsigned)CPU_COUNT(&set);
+    unsigned n = ompjit__processors();
     return n < 2 ? 2 : n;
 }
 

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,17 +170,6 @@ bool ompjit__libomp_here(void)
 {
     return loaded.good || dlsym(RTLD_DEFAULT, "__kmpc_fork_call") ||
            path_of_present();
-}
-
-uint32_t ompjit__processors(void)
-{
-    enum { MOST = 8192 }; /* more than Linux can have */
-    cpu_set_t *set = CPU_ALLOC(MOST);
-    size_t size = CPU_ALLOC_SIZE(MOST);
-    int n = set && !sched_getaffinity(0, size, set) ? CPU_COUNT_S(size, set)
-                                                    : 1;
-    CPU_FREE(set);
-    return n > 0 ? (uint32_t)n : 1;
 }
 
 uint32_t ompjit__libomp_threads(void)

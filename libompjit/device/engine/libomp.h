@@ -48,7 +48,5 @@ bool ompjit__libomp_here(void);
  * as starting it takes a millisecond, what it will find in the environment and
  * the process's processors. */
 uint32_t ompjit__libomp_threads(void);
-/* Processors that the calling thread may run on. */
-uint32_t ompjit__processors(void);
 
 #endif
