@@ -35,7 +35,9 @@ static void pack_folder(ompjit__buf *out)
 static void ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
                       enum ompjit__op op)
 {
-    *ask = (ompjit__ask){.compiler = compiler, .op = op};
+    *ask = (ompjit__ask){.compiler = compiler,
+                         .cancels = atomic_load(&compiler->cancels),
+                         .op = op};
     ompjit__buf *out = &ask->request;
     ompjit__pack_number(out, op);
     ompjit__pack_number(out, compiler->assembler);
@@ -169,8 +171,8 @@ static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
         ompjit__unit_identity(ask->unit, unit);
     for (unsigned tries = 0;; tries++) {
         ompjit__worker *w;
-        ompjit_status status = ompjit__worker_take(
-            ask->compiler, ask->unit ? unit : NULL, &w, err);
+        ompjit_status status =
+            ompjit__worker_take(ask, ask->unit ? unit : NULL, &w, err);
         if (status)
             return status;
         ompjit__outcome outcome = carry_out(w, ask);
@@ -188,14 +190,17 @@ static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
 
 void ompjit__door_prepare(ompjit__compiler *compiler)
 {
-    ompjit__worker *w;
-    ompjit__buf request = {0};
-    if (compiler->in_process || ompjit__worker_take(compiler, NULL, &w, NULL))
+    ompjit__ask ask = {.compiler = compiler,
+                       .cancels = atomic_load(&compiler->cancels),
+                       .op = OMPJIT__OP_PREPARE};
+    ompjit__worker *w =
+        compiler->in_process ? NULL : ompjit__worker_take_idle(&ask);
+    if (!w)
         return;
-    ompjit__pack_number(&request, OMPJIT__OP_PREPARE);
-    if (!w->session && !request.failed)
-        ompjit__worker_post(w, &request);
-    ompjit__buf_free(&request);
+    ompjit__pack_number(&ask.request, ask.op);
+    if (!w->session && !ask.request.failed)
+        ompjit__worker_post(w, &ask.request);
+    ask_end(&ask);
     ompjit__worker_give(w);
 }
 
@@ -247,9 +252,9 @@ ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                   .own_lines = own_lines,
                                   .all_numbers = all_numbers};
     ompjit__ask ask;
-    if (ompjit__worker_take(compiler, NULL, &early->worker, NULL))
-        early->worker = NULL;
     ask_begin(&ask, compiler, OMPJIT__OP_EARLY_READ);
+    if (ompjit__worker_take(&ask, NULL, &early->worker, NULL))
+        early->worker = NULL;
     pack_early(early, &ask.request);
     bool done = ask_holder(early, &ask);
     ask_end(&ask);

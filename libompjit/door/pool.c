@@ -54,6 +54,7 @@ static void in_child(void)
         } else {
             ompjit__worker_hang_up(w);
             w->dead = true; /* and leaked: a frame of this thread may know it */
+            w->user = NULL; /* `busy` does not count it any more */
         }
     }
     pthread_mutex_unlock(&pool.lock);
@@ -146,25 +147,45 @@ static ompjit__worker *add(const ompjit__compiler *user)
     return w;
 }
 
-/* Waits until there is one, or may be one more. */
-static ompjit__worker *obtain(const ompjit__compiler *user, bool in_process,
+/* Were the context's compiles cancelled since the request was made? */
+static bool is_cancelled(const ompjit__ask *ask)
+{
+    return atomic_load(&ask->compiler->cancels) != ask->cancels;
+}
+
+/* Waits until another may work. False: it was cancelled first, and what woke it
+ * may have been meant for the next. */
+static bool await_turn(const ompjit__ask *ask)
+{
+    while (pool.busy >= pool.most && !is_cancelled(ask))
+        pthread_cond_wait(&pool.one_idle, &pool.lock);
+    if (!is_cancelled(ask))
+        return true;
+    pthread_cond_signal(&pool.one_idle);
+    return false;
+}
+
+/* An idle one, or one more; NULL: out of memory. */
+static ompjit__worker *obtain(const ompjit__ask *ask, bool in_process,
                               const uint8_t *unit)
 {
-    if (!pool.most)
-        pool.most = processors();
-    while (pool.busy >= pool.most)
-        pthread_cond_wait(&pool.one_idle, &pool.lock);
     drop_ended();
     ompjit__worker *w = find_idle(in_process, unit);
     if (!w)
-        return add(user);
-    w->user = user;
+        return add(ask->compiler);
+    w->user = ask->compiler;
     w->cancelled = false;
     pool.busy++;
     return w;
 }
 
 /* ------------------------------------------------------------ take, give */
+
+static ompjit_status cancelled(ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_API,
+                        "the compile was cancelled");
+}
 
 static ompjit_status begin_session(ompjit__worker *w, ompjit_error *err)
 {
@@ -214,17 +235,26 @@ static ompjit_status begin(ompjit__compiler *compiler, ompjit__worker *w,
     return begin_session(w, err);
 }
 
-ompjit_status ompjit__worker_take(ompjit__compiler *compiler,
-                                  const uint8_t *unit, ompjit__worker **out,
-                                  ompjit_error *err)
+/* Takes part of the pool, with its process or session; `wait`: until it can. */
+static ompjit_status take(const ompjit__ask *ask, const uint8_t *unit,
+                          bool wait, ompjit__worker **out, ompjit_error *err)
 {
-    bool in_process = compiler->in_process || workers_failed();
+    bool in_process = ask->compiler->in_process || workers_failed();
     pthread_mutex_lock(&pool.lock);
-    ompjit__worker *w = obtain(compiler, in_process, unit);
+    if (!pool.most)
+        pool.most = processors();
+    bool may = wait ? await_turn(ask) : pool.busy < pool.most;
+    ompjit__worker *w = may ? obtain(ask, in_process, unit) : NULL;
     pthread_mutex_unlock(&pool.lock);
+    if (!may) /* or, without waiting, all are busy */
+        return cancelled(err);
     if (!w)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    ompjit_status status = begin(compiler, w, in_process, err);
+    ompjit_status status = begin(ask->compiler, w, in_process, err);
+    if (!status && is_cancelled(ask)) { /* while it was started */
+        ompjit__worker_give(w);
+        return cancelled(err);
+    }
     if (!status && unit)
         memcpy(w->unit, unit, sizeof w->unit);
     if (!status) {
@@ -236,10 +266,22 @@ ompjit_status ompjit__worker_take(ompjit__compiler *compiler,
     return status;
 }
 
+ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
+                                  ompjit__worker **out, ompjit_error *err)
+{
+    return take(ask, unit, true, out, err);
+}
+
+ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask)
+{
+    ompjit__worker *w;
+    return take(ask, NULL, false, &w, NULL) ? NULL : w;
+}
+
 void ompjit__worker_give(ompjit__worker *w)
 {
     pthread_mutex_lock(&pool.lock);
-    pool.busy--;
+    pool.busy -= w->user != NULL; /* one of before a fork counts no more */
     w->user = NULL;
     unlink_worker(w);
     bool stays = !w->dead && !w->cancelled && pool.contexts;
@@ -288,5 +330,6 @@ void ompjit__door_cancel(ompjit__compiler *compiler)
             w->cancelled = true;
             shutdown(w->socket, SHUT_RDWR);
         }
+    pthread_cond_broadcast(&pool.one_idle);
     pthread_mutex_unlock(&pool.lock);
 }

@@ -14,7 +14,8 @@ typedef struct ompjit__worker {
     int socket, life;         /* -1: none                                   */
     bool greeted;             /* it has said hello                          */
     bool dead;                /* nothing more can be asked                  */
-    const ompjit__compiler *user; /* whom it works for; NULL: idle          */
+    const ompjit__compiler *user; /* whom it works for; NULL: idle, or lost
+                                  by a fork                               */
     atomic_bool cancelled;    /* by ompjit__door_cancel                     */
     uint8_t unit[OMPJIT__DIGEST]; /* the identity of its last one           */
 } ompjit__worker;
@@ -22,6 +23,7 @@ typedef struct ompjit__worker {
 /* A request and what becomes of it. */
 typedef struct ompjit__ask {
     ompjit__compiler *compiler;
+    unsigned cancels;         /* of the compiler, when the request was made */
     enum ompjit__op op;
     const ompjit__unit *unit; /* that it names; NULL: none                  */
     ompjit__worker *worker;   /* that must carry it out; NULL: any          */
@@ -54,11 +56,16 @@ bool ompjit__worker_start(ompjit__worker *worker, ompjit__buf *cause);
 /* Closes what leads to it. It ends by that. process.c */
 void ompjit__worker_hang_up(ompjit__worker *worker);
 
-/* A compiler for this context, best the one that knows the unit (its identity,
- * or NULL). Waits where all processors are busy. UNAVAILABLE, NO_MEMORY. pool.c */
-ompjit_status ompjit__worker_take(ompjit__compiler *compiler,
-                                  const uint8_t *unit, ompjit__worker **out,
-                                  ompjit_error *err);
+/* A compiler for the request, best the one that knows the unit (its identity,
+ * or NULL). Waits while all that may work are busy, without a time limit: each
+ * of these has one. UNAVAILABLE, NO_MEMORY; ABORTED where the context's compiles
+ * were cancelled since the request was made. pool.c */
+ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
+                                  ompjit__worker **out, ompjit_error *err);
+/* The same without waiting, for any unit; NULL: all are busy, or there is
+ * none. */
+ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask);
+/* Back to the pool, which ends it where it is of no more use. */
 void ompjit__worker_give(ompjit__worker *worker);
 /* It does not work here: from now on requests are carried out in this process.
  * pool.c */
