@@ -291,6 +291,50 @@ static ompjit_status run_special(const struct gpu *g, float a,
     return ompjit_kernel_launch(g->scale, g->dev, &launch, args, 3, err);
 }
 
+/* A bound launch of a generic kernel, whose main thread has a warp of its own,
+ * keeps its threads when a pointer has it choose another variant. */
+static void bound_generic(void)
+{
+    static const char text[] =
+        "void count(int *p) {\n"
+        "#pragma omp target is_device_ptr(p)\n"
+        "{ p[0] = 0;\n"
+        "  #pragma omp parallel\n"
+        "  {\n"
+        "    #pragma omp atomic\n"
+        "    p[0]++; } } }\n";
+    struct gpu g;
+    ompjit_error err = {0};
+    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
+    ompjit_module *mod;
+    ompjit_kernel *count;
+    ompjit_bound *b;
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    int threads[2] = {0, 0};
+    on_gpu = true;
+    open_all(&g);
+    options.opt_level = OMPJIT_O0; /* openmp-opt would make it SPMD */
+    launch.specialize.mode = OMPJIT_SPECIALIZE_NOW;
+    launch.threads = 64;
+    ompjit_arg p = ompjit_arg_pointer("p", g.p);
+    ok(!ompjit_module_from_c(g.ctx, text, &options, &mod, &err) &&
+           !ompjit_module_kernel(mod, "count", &count, &err) &&
+           !ompjit_kernel_bind(count, g.dev, &launch, &p, 1, &b, &err) &&
+           !ompjit_bound_run(b, &err) &&
+           !ompjit_device_download(g.dev, &threads[0], g.p, sizeof(int), &err),
+       "a generic kernel is bound: %s", err.text);
+    p.value.p = (char *)g.p + sizeof(int);
+    ok(!ompjit_bound_set(b, 0, &p, &err) && !ompjit_bound_run(b, &err) &&
+           !ompjit_device_download(g.dev, &threads[1], p.value.p, sizeof(int),
+                                   &err),
+       "and set to a pointer that is less aligned: %s", err.text);
+    ok(threads[0] == 64 && threads[1] == 64, "%d threads have become %d",
+       threads[0], threads[1]);
+    ompjit_bound_destroy(b);
+    ompjit_module_destroy(mod);
+    close_all(&g);
+}
+
 /* A graph keeps the variant of a bound launch that is gone. The device's first
  * variant stays in any case. */
 static void graph_of_evicted(void)
@@ -753,6 +797,7 @@ static const struct scenario scenarios[] = {
     DRIVER_OF("12000"),
     DRIVER_OF("12080"),
     {"real", gpu_all, {0}, CLEAN, ANY_DEVICE},
+    {"bound, generic", bound_generic, {0}, CLEAN, ANY_GPU},
     {"adopted", adopted, {"PTXI_STREAM=lazy"}, CLEAN, ANY_GPU},
     {"captured, sync", captured, {"PTXI_STREAM=sync"}, CLEAN, EMULATED},
     {"captured, async", captured, {"PTXI_STREAM=async"}, CLEAN, EMULATED},

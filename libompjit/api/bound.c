@@ -10,12 +10,14 @@
 #include "base/structs.h"
 #include "context/profile.h"
 
-/* One launch as asked for, with room for its values behind it. */
+/* One launch as asked for, with room for its values behind it. `settled` is what
+ * launches have: `geometry`, which variants are found by, completed for the
+ * variant that was chosen. */
 struct asked {
     ompjit__call call;
     ompjit__request request;
     ompjit__fact_arrays arrays;
-    ompjit__geometry geometry;
+    ompjit__geometry geometry, settled;
     uint64_t values[];
 };
 
@@ -172,8 +174,9 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
     struct choice *c = &b->now;
     const ompjit__call *call = &c->asked->call;
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
-    ompjit__geometry *geometry = &c->asked->geometry;
+    ompjit__geometry *settled = &c->asked->settled;
     ompjit__variant_key key;
+    *settled = c->asked->geometry;
     key_of(c->asked, &key);
     ompjit_status status =
         ompjit__variant_get(call->mod, &key, 0, &c->variant, err);
@@ -185,16 +188,16 @@ static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
     if (!status)
         ompjit__settle_geometry(call, c->function,
                                 ompjit__variant_mode(c->variant, call->index),
-                                geometry);
+                                settled);
     if (!status)
-        status = ompjit__environment_new(k, call->dev, geometry,
+        status = ompjit__environment_new(k, call->dev, settled,
                                          &c->environment, err);
     if (!status)
         status = make_args(b, k, err);
     if (status || c->environment.block || !call->dev->ops->prepare ||
         call->mod->ctx->watched) /* then each launch is looked at */
         return status;
-    return call->dev->ops->prepare(call->dev, c->function, geometry, c->args,
+    return call->dev->ops->prepare(call->dev, c->function, settled, c->args,
                                    &c->prepared, err);
 }
 
@@ -261,7 +264,7 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
     const char *name = ompjit__call_name(&b->now.asked->call);
     uint64_t begin = ompjit__span_begin(dev->ctx, name);
     ompjit_status status = dev->ops->launch(dev, b->now.function,
-                                            &b->now.asked->geometry, args,
+                                            &b->now.asked->settled, args,
                                             b->now.nargs, queue, err);
     ompjit__span_end(dev->ctx, queue ? OMPJIT__SPAN_SUBMIT
                                      : OMPJIT__SPAN_LAUNCH,
@@ -278,7 +281,7 @@ static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
     *inflight = (ompjit__inflight){.mod = call->mod, .dev = call->dev};
     ompjit_status status = ompjit__environment_new(
         &call->mod->unit.kernels[call->index], call->dev,
-        &b->now.asked->geometry, &inflight->environment, err);
+        &b->now.asked->settled, &inflight->environment, err);
     if (status)
         return status;
     memcpy(args, b->now.args, sizeof args);
@@ -305,7 +308,7 @@ static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
     pthread_mutex_lock(sharing.lock);
     ompjit_status status = ompjit__environment_share(
         &call->mod->unit.kernels[call->index], call->dev,
-        &b->now.asked->geometry, sharing.environment, &inflight->environment,
+        &b->now.asked->settled, sharing.environment, &inflight->environment,
         err);
     if (!status)
         status = launch(b, args, queue->queue, err);
