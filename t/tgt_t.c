@@ -490,12 +490,15 @@ static void rectangles(void)
            "rectangle: %s, %d copies", rows[k].name, copies);
         ompjit__s_target_free(ctx, d, 0);
     }
-    size_t one = 1, two = 2;
+    size_t one = 1, two = 2, last = SIZE_MAX;
     ok(ompjit__s_target_memcpy_rect(ctx, NULL, NULL, 0, 0, NULL, NULL, NULL,
                                     NULL, NULL, 0, 0) == INT_MAX,
        "as many dimensions as one likes");
     ok(ompjit__s_target_memcpy_rect(ctx, got, src, 4, 1, &two, &one, &one,
                                     &two, &two, 2, 2) == 1, "too large");
+    ok(ompjit__s_target_memcpy_rect(ctx, got + 1, src, 4, 1, &two, &last, &last,
+                                    &two, &two, 2, 2) == 1,
+       "an offset that comes round to the front");
     ok(!context_delete(ctx), "freed");
 }
 

@@ -395,11 +395,18 @@ static ompjit_status copy_rectangle(end dst, end src, size_t element,
                : OMPJIT_OK;
 }
 
+/* Do `n` elements from `offset` on lie in a dimension? Their sum may be more
+ * than a size_t. */
+static bool is_within(size_t offset, size_t n, size_t dimension)
+{
+    return n <= dimension && offset <= dimension - n;
+}
+
 static bool rectangle_fits(const rectangle *r)
 {
     for (int i = 0; i < r->dims; i++)
-        if (r->dst_offsets[i] + r->volume[i] > r->dst_dims[i] ||
-            r->src_offsets[i] + r->volume[i] > r->src_dims[i])
+        if (!is_within(r->dst_offsets[i], r->volume[i], r->dst_dims[i]) ||
+            !is_within(r->src_offsets[i], r->volume[i], r->src_dims[i]))
             return false;
     return true;
 }
