@@ -2,9 +2,12 @@
  * Errors, buffers and libraries loaded at run time.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/stack.h"
 #include "tap.h"
 
 struct maths {
@@ -151,8 +154,56 @@ static void sizes(void)
     }
 }
 
+/* ----------------------------------------------------------------- stacks */
+
+enum { SMALL = 256 << 10 };
+
+/* Is the end that was found within `most` bytes of this frame? */
+static bool is_near(size_t most)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t end = ompjit__stack_find();
+    return end < here && here - end <= most && ompjit__stack_end() == end;
+}
+
+static void *in_small_thread(void *fork_first)
+{
+    static bool good;
+    int status = -1;
+    pid_t child = fork_first ? fork() : -1;
+    good = child <= 0 && is_near(SMALL);
+    if (!child)
+        _exit(!good);
+    if (child > 0)
+        good = waitpid(child, &status, 0) == child && !status;
+    return good ? &good : NULL;
+}
+
+static bool in_thread(bool fork_first)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *good = NULL;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, SMALL);
+    if (!pthread_create(&thread, &attributes, in_small_thread,
+                        fork_first ? "" : NULL))
+        pthread_join(thread, &good);
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+static void stacks(void)
+{
+    fflush(stdout);
+    ok(is_near((size_t)1 << 40), "the end of the first thread's stack");
+    ok(in_thread(false), "of another's");
+    ok(in_thread(true), "of a child's that another thread has forked");
+}
+
 int main(void)
 {
+    stacks();
     sizes();
     errors();
     buffers();
