@@ -16,13 +16,16 @@ typedef struct ompjit__extent {
 } ompjit__extent;
 
 /* The extent of numbers by dimension, of which those of y and z may be 0, for
- * 1. */
+ * 1. Not known where they are 2^32 or more together, as a GPU's teams may be. */
 static inline ompjit__extent ompjit__extent_of(const uint32_t n[3])
 {
-    if (n[1] <= 1 && n[2] <= 1)
+    uint32_t y = n[1] ? n[1] : 1, z = n[2] ? n[2] : 1, all;
+    if (y == 1 && z == 1)
         return (ompjit__extent){.all = n[0]};
-    uint32_t y = n[1] ? n[1] : 1, z = n[2] ? n[2] : 1;
-    return (ompjit__extent){.all = n[0] * y * z, .y = y, .z = z};
+    if (__builtin_mul_overflow(n[0], y, &all) ||
+        __builtin_mul_overflow(all, z, &all))
+        return (ompjit__extent){0};
+    return (ompjit__extent){.all = all, .y = y, .z = z};
 }
 /* The numbers by dimension; zeros where they are not known. */
 void ompjit__extent_numbers(const ompjit__extent *extent, uint32_t n[3]);
@@ -59,8 +62,13 @@ typedef struct ompjit__facts {
 #include "core/facts.def"
 } ompjit__facts;
 
+/* Is anything folded? */
 bool ompjit__facts_any(const ompjit__facts *f);
+/* Goes on from `start`. Equal facts have equal hashes, wherever their arrays are;
+ * the numbers are this process's alone. */
 uint64_t ompjit__facts_hash(const ompjit__facts *f, uint64_t start);
+/* Compares contents byte for byte, so that a variant is never taken for
+ * another. */
 bool ompjit__facts_same(const ompjit__facts *a, const ompjit__facts *b);
 
 /* A copy with arrays of its own, which ompjit__facts_free frees. False: out of
