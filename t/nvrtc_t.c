@@ -8,6 +8,7 @@
 #include "door/door.h"
 #include "launch/module.h"
 #include "core/arch.h"
+#include "core/cuda_source.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/nvptx/ptx_text.h"
 #include "nvrtc_work.h"
@@ -588,8 +589,29 @@ static void headers_of_cuda(void)
     ompjit_context_destroy(ctx);
 }
 
+/* NVRTC looks for included files in the source's own folder. */
+static void own_folders(void)
+{
+    static const struct {
+        const char *name, *option; /* NULL: none */
+    } rows[] = {{"k.cu", NULL}, {"a/b/k.cu", "-Ia/b"}, {"/k.cu", "-I/"}};
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
+        ompjit__cuda *cuda = NULL;
+        o.name = rows[i].name;
+        setenv("OMPJIT_CUDA_HOME", "/nonexistent", 1); /* no headers of CUDA */
+        ok(!ompjit__cuda_new("", &o, &cuda, &err), "%s", rows[i].name);
+        unsetenv("OMPJIT_CUDA_HOME");
+        if (rows[i].option)
+            ok_string(cuda && cuda->noptions ? cuda->options[0] : "",
+                      rows[i].option, "its own folder");
+        ompjit__cuda_free(cuda);
+    }
+}
+
 int main(void)
 {
+    own_folders();
     struct work w = {.how = "host device"};
     all_policies(&w, "host", OMPJIT_CUDA_COMPILER_AUTO);
     description();

@@ -61,9 +61,8 @@ static bool add_flag(ompjit__cuda *cuda, const ompjit_module_options *o,
 static bool add_folders(ompjit__cuda *cuda)
 {
     const char *slash = strrchr(cuda->name, '/');
-    char *own = slash ? ompjit__format("%.*s", (int)(slash - cuda->name),
-                                       cuda->name)
-                      : NULL;
+    int length = slash > cuda->name ? (int)(slash - cuda->name) : 1; /* "/" */
+    char *own = slash ? ompjit__format("%.*s", length, cuda->name) : NULL;
     char *header = ompjit__cuda_find(OMPJIT__CUDA_HEADER, R_OK);
     bool added = !own || add_option(cuda, "-I", own);
     if (header) {
