@@ -2,6 +2,8 @@
  *
  * The plain linker: what it links works, what it does not know it refuses.
  */
+#include <elf.h>
+
 #include "backend/codegen/emit.h"
 #include "backend/host/host.h"
 #include "loader/elf.h"
@@ -150,6 +152,70 @@ static void test_damage(void)
     ompjit__buf_free(&object);
 }
 
+/* The section of that type, or of the whole list the first. */
+static Elf64_Shdr *section(const ompjit__buf *object, unsigned type,
+                           unsigned *number)
+{
+    const Elf64_Ehdr *head = (const void *)object->data;
+    Elf64_Shdr *s = (void *)(object->data + head->e_shoff);
+    for (*number = 0; *number < head->e_shnum; ++*number)
+        if (s[*number].sh_type == type)
+            return &s[*number];
+    return s;
+}
+
+static void names_elsewhere(ompjit__buf *object)
+{
+    Elf64_Ehdr *head = (void *)object->data;
+    unsigned number;
+    Elf64_Shdr *bss = section(object, SHT_NOBITS, &number);
+    head->e_shstrndx = (Elf64_Half)number;
+    bss->sh_offset = UINT64_MAX / 2;
+    Elf64_Shdr *all = (void *)(object->data + head->e_shoff);
+    for (unsigned i = 0; i < head->e_shnum; i++)
+        all[i].sh_name = 0;
+}
+
+static void wrapping_size(ompjit__buf *object)
+{
+    unsigned number;
+    section(object, SHT_NOBITS, &number)->sh_size = UINT64_MAX - 8191;
+}
+
+static void nameless(ompjit__buf *object)
+{
+    unsigned number;
+    const Elf64_Shdr *table = section(object, SHT_SYMTAB, &number);
+    Elf64_Sym *s = (void *)(object->data + table->sh_offset);
+    for (size_t n = table->sh_size / sizeof *s; n; n--, s++)
+        s->st_name = UINT32_MAX;
+}
+
+/* What no byte turned alone makes of an object: refused, or of no use. */
+static void test_abuse(void)
+{
+    static const struct {
+        const char *what;
+        void (*damage)(ompjit__buf *object);
+    } cases[] = {{"sections' names that are not in the file", names_elsewhere},
+                 {"a size that comes round", wrapping_size},
+                 {"symbols' names beyond their end", nameless}};
+    for (size_t i = 0; i < OMPJIT__COUNT(cases); i++) {
+        ompjit__buf object;
+        char *ir = ompjit__format("%s\n" FLAGS, rows[1].ir);
+        bool compiled = compile(ir, &object);
+        free(ir);
+        if (!ok(compiled, "an object with a .bss"))
+            continue;
+        cases[i].damage(&object);
+        ompjit__elf *elf =
+            ompjit__elf_link(object.data, object.size, find, NULL);
+        ok(!ompjit__elf_symbol(elf, "f"), "%s", cases[i].what);
+        ompjit__elf_free(elf);
+        ompjit__buf_free(&object);
+    }
+}
+
 /* Frames of one function, as LLVM writes them: a common record, and one that
  * says that 16 bytes of code lie 256 bytes behind its own place. */
 static const unsigned char frames[] = {
@@ -201,5 +267,6 @@ int main(void)
     test_rows();
     test_frames();
     test_damage();
+    test_abuse();
     return done_testing();
 }

@@ -79,7 +79,8 @@ static bool read_header(struct link *l)
         return false;
     l->sections = (const void *)(l->bytes + h->e_shoff);
     l->nsections = h->e_shnum;
-    return true;
+    return h->e_shstrndx < l->nsections &&
+           l->sections[h->e_shstrndx].sh_type == SHT_STRTAB;
 }
 
 static bool read_symbols(struct link *l, const Elf64_Shdr *s)
@@ -97,9 +98,11 @@ static bool read_symbols(struct link *l, const Elf64_Shdr *s)
     return !l->names[l->names_size - 1];
 }
 
+/* In l->names, which end in a NUL: that is the name of one that has none. */
 static const char *name_of(const struct link *l, const Elf64_Sym *s)
 {
-    return s->st_name < l->names_size ? l->names + s->st_name : "";
+    return l->names + (s->st_name < l->names_size ? s->st_name
+                                                  : l->names_size - 1);
 }
 
 static bool commons_sound(const struct link *l)
@@ -136,8 +139,9 @@ static bool read_sections(struct link *l)
         case SHT_SYMTAB_SHNDX:
             return false;
         }
-        if (s->sh_flags & SHF_TLS || s->sh_addralign > 4096)
-            return false;
+        if (s->sh_flags & SHF_TLS || s->sh_addralign > 4096 ||
+            (s->sh_flags & SHF_ALLOC && s->sh_size > INT32_MAX))
+            return false; /* nor are sums of sizes more than a size_t */
     }
     return l->symbols && commons_sound(l);
 }
@@ -160,7 +164,7 @@ static bool holds_frames(const struct link *l, const Elf64_Shdr *s)
 {
     const Elf64_Ehdr *h = (const void *)l->bytes;
     const Elf64_Shdr *names = &l->sections[h->e_shstrndx];
-    return h->e_shstrndx < l->nsections && s->sh_name < names->sh_size &&
+    return s->sh_name < names->sh_size &&
            !strncmp((const char *)contents(l, names) + s->sh_name, ".eh_frame",
                     names->sh_size - s->sh_name);
 }
