@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 
+#include "device/check/check.h"
 #include "ompjit.h"
 #include "ompjit_debug.h"
 #include "tap.h"
@@ -243,8 +244,25 @@ static void session(bool logs)
     ompjit_context_destroy(ctx);
 }
 
+/* Variables of an image for which memory runs out in the middle: the name of one
+ * cannot be copied. */
+static void half_an_image(void)
+{
+    static char memory[64];
+    static const ompjit__check_variable variables[] = {
+        {memory, 16, "a"}, {memory + 32, 16, NULL}};
+    ompjit__memory_map map = {.n = 0};
+    ompjit__range range;
+    ok(ompjit__memory_open(&map) && !ompjit__memory_add(&map, variables, 2),
+       "variables for which there is no memory");
+    ok(!ompjit__memory_holds(&map, memory, 1, &range),
+       "none of them is the device's");
+    ompjit__memory_close(&map);
+}
+
 int main(void)
 {
+    half_an_image();
     setenv("OMPJIT_HOST_MEMORY", "shared", 1); /* the option wins */
     options();
     session(false);

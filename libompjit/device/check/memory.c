@@ -9,6 +9,8 @@
 
 #include "device/check/check.h"
 
+/* A red zone is half of the block, between these, so that a stencil or a row
+ * beyond the end is found to be beside it. */
 enum {
     ALIGN = 128,
     RED_LEAST = 256,
@@ -56,6 +58,8 @@ static size_t below(const ompjit__memory_map *map, uintptr_t p)
     return low;
 }
 
+/* Under the lock to write, as all that changes the array. False: out of memory.
+ */
 static bool insert(ompjit__memory_map *map, ompjit__range *r)
 {
     if (map->n == map->capacity) {
@@ -82,6 +86,7 @@ static ompjit__range *begins(const ompjit__memory_map *map, uintptr_t p)
     return r && r->begin == p && !r->freed ? r : NULL;
 }
 
+/* r is in the array, and no other range begins where it does. */
 static void take_out(ompjit__memory_map *map, const ompjit__range *r)
 {
     size_t at = below(map, r->begin) - 1;
@@ -129,6 +134,7 @@ static size_t bytes(const ompjit__range *r)
     return r->end - r->begin + 2 * r->red;
 }
 
+/* Marks a block freed, and really frees the oldest of those that are. */
 static void keep(ompjit__memory_map *map, ompjit__range *r)
 {
     r->freed = true;
@@ -222,12 +228,26 @@ void ompjit__memory_copied(ompjit__memory_map *map, const void *p)
 
 /* ----------------------------------------------------------- variables */
 
+/* Under the lock to write. */
+static void remove_all(ompjit__memory_map *map, const ompjit__check_variable *v,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ompjit__range *r = begins(map, (uintptr_t)v[i].address);
+        if (!r || r->kind != OMPJIT__MEMORY_VARIABLE)
+            continue;
+        take_out(map, r);
+        range_free(r);
+    }
+}
+
 bool ompjit__memory_add(ompjit__memory_map *map,
                         const ompjit__check_variable *v, size_t n)
 {
     bool good = true;
+    size_t i;
     pthread_rwlock_wrlock(&map->lock);
-    for (size_t i = 0; i < n && good; i++) {
+    for (i = 0; i < n && good; i++) {
         uintptr_t begin = (uintptr_t)v[i].address;
         if (begins(map, begin)) /* of size 0 beside another */
             continue;
@@ -240,6 +260,8 @@ bool ompjit__memory_add(ompjit__memory_map *map,
         if (!good && r)
             range_free(r);
     }
+    if (!good)
+        remove_all(map, v, i);
     pthread_rwlock_unlock(&map->lock);
     return good;
 }
@@ -248,13 +270,7 @@ void ompjit__memory_remove(ompjit__memory_map *map,
                            const ompjit__check_variable *v, size_t n)
 {
     pthread_rwlock_wrlock(&map->lock);
-    for (size_t i = 0; i < n; i++) {
-        ompjit__range *r = begins(map, (uintptr_t)v[i].address);
-        if (!r || r->kind != OMPJIT__MEMORY_VARIABLE)
-            continue;
-        take_out(map, r);
-        range_free(r);
-    }
+    remove_all(map, v, n);
     atomic_fetch_add(&map->removals, 1);
     pthread_rwlock_unlock(&map->lock);
 }
@@ -300,11 +316,13 @@ void ompjit__memory_written(ompjit__memory_map *map, const void *p,
     pthread_rwlock_unlock(&map->lock);
 }
 
+/* Bytes beside a range that count as beside it and not as elsewhere. */
 static uintptr_t reach(const ompjit__range *r)
 {
     return r->red ? r->red : VARIABLE_NEAR;
 }
 
+/* Without memory for the name the copy has none. */
 static bool copy(const ompjit__range *r, ompjit__range *out)
 {
     if (!r)
