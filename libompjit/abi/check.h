@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+/* An access that is both reads and writes (an atomic update) has WRITE. */
 enum ompjit__site_flag {
     OMPJIT__SITE_WRITE = 1,
     OMPJIT__SITE_ATOMIC = 2,
@@ -35,7 +36,8 @@ typedef struct ompjit__check_variable {
 #define OMPJIT__CHECK_VARIABLES "ompjit.check.variables"
 #define OMPJIT__CHECK_COUNT "ompjit.check.count"
 
-/* And the functions of which the image has pointers, up to NULL. */
+/* And the functions of which the image has pointers, up to NULL: only these may
+ * be called through one. */
 #define OMPJIT__CHECK_CALLEES "ompjit.check.callees"
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The functions of a program that the library provides: names and signatures,
- * for the compiler, which binds them (passes/hosthalf/rewrite.c). Their
- * addresses are hosthalf/served_address.c's.
+ * for the compiler, which binds them (passes/hosthalf/rewrite.c). A host half
+ * lists those that it needs by name, and the runtime finds their addresses
+ * (ompjit__served_address, hosthalf/cache.c).
  */
 #ifndef OMPJIT_ABI_SERVED_H
 #define OMPJIT_ABI_SERVED_H
@@ -11,8 +12,8 @@
 
 /* Names that rewrite.c makes code refer to; hosthalf/program_code.c defines
  * them. */
-#define OMPJIT__SYMBOL_CONTEXT "ompjit.context"
-#define OMPJIT__SYMBOL_LIFE "ompjit.life"
+#define OMPJIT__SYMBOL_CONTEXT "ompjit.context" /* at the ompjit_context    */
+#define OMPJIT__SYMBOL_LIFE "ompjit.life"       /* at its struct life        */
 
 typedef struct ompjit__served_name {
     const char *name;      /* __tgt_target_kernel                            */

@@ -16,8 +16,10 @@ typedef struct ompjit__alarm {
     bool armed;
 } ompjit__alarm;
 
-/* After `ms` milliseconds the thread gets the signal each millisecond. If
- * `signal` is 0, or the system has no timer left, there is no limit. */
+/* After `ms` milliseconds, more than 0, the thread gets the signal each
+ * millisecond, for which the caller has set a handler; it is not blocked
+ * meanwhile. If `signal` is 0, or the system has no timer left, there is no
+ * limit. */
 void ompjit__alarm_begin(ompjit__alarm *limit, unsigned ms, int signal);
 /* No signal comes any more; blocked is what was blocked before. */
 void ompjit__alarm_end(ompjit__alarm *limit);

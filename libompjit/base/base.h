@@ -23,6 +23,7 @@
 ompjit_status ompjit__fail(ompjit_error *err, ompjit_status status,
                            ompjit_stage stage, const char *format, ...)
     OMPJIT__PRINTF(4, 5);
+/* The same for memory that has run out; takes none. */
 ompjit_status ompjit__no_memory(ompjit_error *err, ompjit_stage stage);
 
 /* ----------------------------------------------------------------- bytes */
@@ -30,16 +31,18 @@ ompjit_status ompjit__no_memory(ompjit_error *err, ompjit_stage stage);
 /* Growing bytes. Zero-initialised is empty; `data` always ends in a NUL that
  * `size` does not count, once anything was added. When memory runs out `failed`
  * is set and later additions do nothing, so that one check at the end is
- * enough. */
+ * enough. Not for two threads at once. */
 typedef struct ompjit__buf {
     char *data;
     size_t size, capacity;
     bool failed;
 } ompjit__buf;
 
+/* `data` may be NULL where size is 0, and must not be the buffer's own. */
 void ompjit__buf_add(ompjit__buf *b, const void *data, size_t size);
 void ompjit__buf_printf(ompjit__buf *b, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
+/* Empties it: it may be filled again. */
 void ompjit__buf_free(ompjit__buf *b);
 
 /* malloc'd copies; NULL when memory runs out or the source is NULL. */
@@ -61,9 +64,10 @@ void ompjit__finding(ompjit__findings *f, ompjit_status status,
 ompjit_status ompjit__findings_end(ompjit__findings *f, const char *name,
                                    ompjit_stage stage, ompjit_error *err);
 
-/* Reads a whole file, or what comes through a pipe. IO error naming file and
+/* Appends a whole file, or what comes through a pipe. IO error naming file and
  * cause, also where it has more than 1 GiB, or `most` bytes, and where nothing
- * comes for OMPJIT__INPUT_WAIT seconds. */
+ * comes for OMPJIT__INPUT_WAIT seconds. After an error some of it may be there,
+ * to be freed by the caller. */
 enum { OMPJIT__INPUT_WAIT = 10 };
 ompjit_status ompjit__read_file(const char *path, ompjit__buf *out,
                                 ompjit_error *err);
@@ -112,14 +116,17 @@ typedef struct ompjit__symbol {
 } ompjit__symbol;
 
 /* dlopens the first of `paths` (NULL-terminated) that loads and has every
- * required symbol, and fills `table`. UNAVAILABLE with all causes if none
- * does. The handle is kept for the life of the process. */
+ * required symbol, and fills `table`, whose other pointers are NULL where the
+ * symbol is missing. `what` names it in messages. UNAVAILABLE with all causes
+ * if none does; then the table has whatever the last one had. The handle is
+ * kept for the life of the process. Any thread, but one at a time for a table.
+ */
 ompjit_status ompjit__load_library(const char *what, const char *const *paths,
                                    const ompjit__symbol *symbols, size_t n,
                                    void *table, ompjit_error *err);
 /* The path of a library that is in the process already, by the beginning of its
- * file's or its own name; NULL: none. dlopen would look for it everywhere first:
- * a hundred system calls. Valid as long as the library is loaded. */
+ * file's or its own name; NULL: none. dlopen would look for it everywhere
+ * first: a hundred system calls. Valid as long as the library is loaded. */
 const char *ompjit__library_here(const char *name);
 /* True where dlopen would not find a library, unless by a path that is written
  * in a binary. It takes a dozen system calls, not a hundred. */
@@ -127,7 +134,8 @@ bool ompjit__library_missing(const char *name);
 /* Processors that the calling thread may run on (its affinity mask), 1 where
  * the system does not tell. processors.c */
 uint32_t ompjit__processors(void);
-/* This processor and its features, a line each. cpu_identity.c */
+/* This processor and its features, a line each; the same text always, never
+ * freed. Keys of the cache have it. cpu_identity.c */
 const ompjit__buf *ompjit__cpu_identity(void);
 
 /* A mangled name of C++ as its source has it, malloc'd; NULL where it is none,

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OMPJIT__DIGEST = 32 }; /* bytes */
+/* Bytes of one: 256 bits, so that no two texts in a cache share one by chance.
+ */
+enum { OMPJIT__DIGEST = 32 };
 
 void ompjit__digest(const void *data, size_t size, uint8_t out[OMPJIT__DIGEST]);
 /* The digest of both, one behind the other. */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Numbers and strings as bytes, and back. Entries are digested, so what is read
- * is what was written; still nothing is read beyond its end.
+ * Numbers and strings as bytes, and back. A number is 8 bytes and a string its
+ * length and bytes, in this machine's order: packed bytes go to entries of the
+ * cache, whose keys name this CPU or do not depend on it, and through the door,
+ * and never to another machine. Entries have digests and a worker is of this
+ * build, so what is read is what was written; still nothing is read beyond its
+ * end.
  */
 #include <stdio.h>
 #include <stdlib.h>

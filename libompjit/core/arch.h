@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The table of architectures, for the back end and its tests.
+ * The table of architectures (arch.def): what images can be made for.
  */
-#ifndef OMPJIT_BACKEND_ARCH_H
-#define OMPJIT_BACKEND_ARCH_H
+#ifndef OMPJIT_ARCH_H
+#define OMPJIT_ARCH_H
 
 #include "base/base.h"
 
@@ -16,8 +16,9 @@ typedef struct ompjit__arch {
     const char *cpu;     /* of host objects, LLVM's name              */
 } ompjit__arch;
 
-/* The version of PTX for an architecture where nothing newer than `newest` can
- * be read; 0: anything can. */
+/* The version of PTX, in tenths, to write for a GPU's architecture where
+ * nothing newer than `newest` can be read; 0: anything can. It may be older
+ * than the architecture needs: then the driver refuses the PTX. */
 unsigned ompjit__ptx_version(const ompjit__arch *arch, unsigned newest);
 /* The i-th row; NULL past the last. */
 const ompjit__arch *ompjit__arch_at(size_t i);

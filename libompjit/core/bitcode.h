@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The outer blocks of bitcode files.
+ * The outer blocks of bitcode files, without LLVM: a file that was cut short
+ * gets an error that says so.
  */
 #ifndef OMPJIT_BITCODE_H
 #define OMPJIT_BITCODE_H

@@ -4,9 +4,11 @@
  *
  *   source --frontend--> unit --build--> image --device.load--> loaded
  *
- * A unit is what was written (IR), an image is what one target runs (a cubin
- * or a host object, all the same to everybody but its device), loaded is an
- * image on a device.
+ * A unit is a module's checked IR, an image is what one target runs (a cubin or
+ * a host object, all the same to everybody but its device), loaded is an image
+ * on a device. Units and images do not change once they are made, so any thread
+ * reads them without a lock; templates and a CUDA source's PTX, which are added
+ * to a unit later, have locks of their own.
  */
 #ifndef OMPJIT_CORE_H
 #define OMPJIT_CORE_H
@@ -30,7 +32,7 @@ enum ompjit__param_kind {
 };
 
 /* One parameter of a kernel as the application sees it (the launch environment
- * that the ABI puts first is not among them). */
+ * that the ABI puts first is not among them). Filled by frontend/describe/. */
 typedef struct ompjit__param {
     char *name;        /* "" if the IR has none                             */
     uint8_t kind;      /* enum ompjit__param_kind                           */
@@ -42,6 +44,9 @@ typedef struct ompjit__param {
 
 #define OMPJIT__ANY_THREADS UINT32_MAX
 
+/* A kernel as the runtime wing knows it, which reads no IR: what launches ask
+ * of it, what they may give it, and what its code does. Filled by
+ * frontend/describe/ before the unit's IR is optimized. */
 typedef struct ompjit__kernel_desc {
     char *symbol;        /* __omp_offloading_fe00_a7200e_saxpy_l3          */
     char *name;          /* saxpy                                          */
@@ -73,11 +78,12 @@ typedef struct ompjit__kernel_desc {
                             threads in one dimension                       */
 } ompjit__kernel_desc;
 
-/* A `declare target` variable, by the host half's offload entries. */
+/* A `declare target` variable, by the host half's offload entries
+ * (abi/offload.h). */
 typedef struct ompjit__global_desc {
     char *symbol;
     uint64_t size;  /* bytes; of the requires entry: its clauses (RequiresTy) */
-    uint32_t flags; /* offload entry flags: 1 link, 0x10 requires */
+    uint32_t flags; /* enum ompjit__entry_flag                             */
 } ompjit__global_desc;
 
 typedef struct ompjit__unit {
@@ -94,8 +100,9 @@ typedef struct ompjit__unit {
     struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
                                   device_bc is empty where clang cannot compile
                                   it                                       */
-    uint8_t digest[32];      /* of all that images depend on               */
-    uint8_t host_digest[32]; /* of host_bc                                 */
+    uint8_t digest[32];      /* of all that images depend on, but for the
+                                CUDA source; by ompjit__unit_seal          */
+    uint8_t host_digest[32]; /* of host_bc, by the same                    */
     bool chunk_is_default;   /* no loop asks for schedule(static, 1), so one
                                 in the device code is clang's own choice   */
     bool stays_generic;      /* on GPUs: it has variables that images of the
@@ -105,9 +112,13 @@ typedef struct ompjit__unit {
                                 messages, and have no place in PTX         */
 } ompjit__unit;
 
+/* Frees all that hangs from it, and leaves zeros. Nobody else uses it. */
 void ompjit__unit_free(ompjit__unit *unit);
-/* Fills the unit's digests; false when memory runs out. */
+/* Fills the unit's digests; false when memory runs out. Once, when nothing of
+ * it changes any more. */
 bool ompjit__unit_seal(ompjit__unit *unit);
+/* unit_pack.c: as bytes, without templates, CUDA source, from_source and
+ * own_lines, which whoever reads it sets. `out` is set on success only. */
 void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out);
 bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out);
 /* A digest that no unit shares which would give other images, host halves or
@@ -123,11 +134,13 @@ typedef struct ompjit__frontend ompjit__frontend;
  * themselves or what C++ made them of, line 0. malloc'd. core/kernel_name.c */
 char *ompjit__kernel_name(const char *symbol, unsigned *line);
 /* The same with scopes, template arguments and parameters of C++:
- * "ns::axpy<float>(float*, int)". */
+ * "ns::axpy<float>(float*, int)". Both are NULL when memory runs out. */
 char *ompjit__kernel_signature(const char *symbol);
 
 /* ------------------------------------------------------ specialization */
 
+/* Bytes of which a pointer is a multiple where the fact `aligned` says so: a
+ * cache line, and the longest vector (AVX-512). */
 enum { OMPJIT__ALIGNMENT = 64 };
 
 /* The runtime's function that a CUDA kernel which calls it begins with. */
@@ -175,13 +188,17 @@ typedef struct ompjit__variable {
     uint64_t size; /* bytes */
 } ompjit__variable;
 
+/* Symbols that the back end makes in an image for its device to find: the table
+ * of imported variables' addresses on a GPU (passes/import.cc), and the kernel
+ * that runs constructors. */
 #define OMPJIT__IMPORTS "ompjit_imports"
 #define OMPJIT__CONSTRUCTORS "ompjit_constructors"
 
 typedef struct ompjit__image {
     enum ompjit__image_kind kind;
     ompjit__buf bytes;
-    ompjit__buf ptx;       /* CUBIN: the text it came from                 */
+    ompjit__buf ptx;       /* CUBIN: the text it came from, which a driver
+                              takes that refuses the cubin                 */
     ompjit__usage *usage;  /* one for each kernel that the image has       */
     unsigned nusage;
     ompjit__variable *globals; /* variables that it exports, or,          */
@@ -191,14 +208,15 @@ typedef struct ompjit__image {
     bool imports_globals;
     bool constructors; /* has the kernel OMPJIT__CONSTRUCTORS, which whoever
                           loads it runs                                 */
-    bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever loads it
-                         fills                                          */
+    bool environment; /* reads OMPJIT__DEVICE_ENVIRONMENT, which whoever
+                         loads it fills                                 */
     bool lines; /* somebody asked for line tables: debuggers are told      */
     ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
                           ompjit_mode that openmp-opt has left it in    */
-    char arch[32];
+    char arch[32]; /* a name of arch.def */
 } ompjit__image;
 
+/* Accepts NULL and zeros; leaves zeros. */
 void ompjit__image_free(ompjit__image *image);
 /* image_pack.c; `out` is set on success only */
 void ompjit__image_pack(const ompjit__image *image, ompjit__buf *out);
@@ -209,7 +227,8 @@ bool ompjit__image_unpack(ompjit__reader *r, ompjit__image *out);
 unsigned ompjit__ptx_of_cuda(unsigned cuda);
 /* Is there such a GPU architecture, and is this PTX new enough for it? */
 bool ompjit__arch_runs(const char *arch, unsigned ptx);
-/* Checks an architecture's name; TARGET error that lists those there are. */
+/* Checks an architecture's name, NULL included; TARGET error that lists those
+ * there are. */
 ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
 
 /* -------------------------------------------------------------- compiler */
@@ -232,10 +251,12 @@ typedef struct ompjit__compiler {
                        uint64_t end);
     void *stage_data;
     pthread_mutex_t machines_lock;
-    struct ompjit__machine *machines; /* backend/machine.c: idle ones     */
+    struct ompjit__machine *machines; /* idle ones, under machines_lock;
+                                         NULL in the runtime wing:
+                                         backend/machine.c                */
 } ompjit__compiler;
 
-/* A message of any length. */
+/* A message of any length, to the compiler's log, if there is one. */
 void ompjit__report(const ompjit__compiler *compiler, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
 /* ompjit__fail for another tool's words: where they are longer than an error
@@ -251,12 +272,18 @@ void ompjit__report_stage(const ompjit__compiler *compiler, ompjit_stage stage,
 
 /* --------------------------------------------------------------- context */
 
+/* The settings, which api/context.c makes and which do not change afterwards
+ * but where a comment says so, and what is made when it is first needed. It is
+ * here and not in context/ because every room of the runtime wing hangs state
+ * from it or reads settings; the compiler wing sees only `compiler`. */
 struct ompjit_context {
-    pthread_mutex_t lock;      /* devices, frontend                        */
-    char *devices_option;
+    pthread_mutex_t lock;      /* devices, frontend, clang, host_memory    */
+    char *devices_option;      /* as the user wrote it; NULL: auto         */
     char *clang;               /* NULL until first needed, then a path     */
     unsigned clang_limit_ms;   /* of one run                               */
-    ompjit_host_memory host_memory; /* not DEFAULT                        */
+    ompjit_host_memory host_memory; /* not DEFAULT. A checked program that
+                                  requires unified memory changes it, under
+                                  the lock (device/check/report.c)         */
     struct ompjit__check *check; /* device/check/check.h; NULL: none are made */
     bool profile;              /* launches are timed                       */
     bool watched, ranges;      /* spans are asked for: at all, by NVTX     */
@@ -269,19 +296,20 @@ struct ompjit_context {
     size_t staging;            /* bytes that one long copy of pageable memory
                                   goes through; 0: the driver's            */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
-    bool explain;              /* ompjit_context_options                   */
-    bool tune;
-    char *record;              /* NULL: none                               */
+    bool explain;              /* modules say what became of them          */
+    bool tune;                 /* target constructs try geometries         */
+    char *record;              /* file for a list of variants; NULL: none  */
     bool keeps_signals; /* the library installs no signal handler */
     uint32_t run_limit_ms; /* of launches that do not say; 0: any time */
-    ompjit_log_fn *log;
+    ompjit_log_fn *log;        /* NULL: none; called by any thread         */
     void *log_data;
 
     const struct ompjit__device_registry *device_registry; /* kinds there are */
     ompjit_device **devices;   /* set once, under lock                     */
     unsigned ndevices;
     atomic_bool hands_out_functions; /* of host halves: others than main */
-    atomic_bool devices_known;
+    atomic_bool devices_known; /* set last: then devices and ndevices stay, and
+                                  are read without the lock                */
 
     ompjit__frontend *frontend; /* NULL until first needed                 */
     struct ompjit__cache *cache; /* NULL: off                              */
@@ -290,11 +318,12 @@ struct ompjit_context {
     _Atomic uint64_t requires;  /* by them: enum ompjit__requires_flag     */
     struct ompjit__background *background; /* launch/background.c         */
 
-    _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT];
+    _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT]; /* of all threads       */
     _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];
 };
 
-/* A message of any length. */
+/* A message of any length, to the context's log, if there is one. Any thread;
+ * not under a lock that the application's function may need. */
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
 /* ompjit__fail for what another tool said: where that is longer than an error
@@ -308,11 +337,14 @@ ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
  * none. */
 void ompjit__tell(ompjit_context *ctx, const char *message);
 void ompjit__log_stderr(void *data, const char *message); /* a log */
-/* Adds end-start to a stage; now is the end. */
+/* Adds end-start (nanoseconds of ompjit__now) to a stage, and a span to the
+ * profile. For stage_done now is the end. */
 void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
                        uint64_t end);
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);
+/* Ends clang's processes that wait for a source, and frees; accepts NULL.
+ * frontend/clang/clang.c */
 void ompjit__frontend_free(ompjit__frontend *frontend);
 
 #endif

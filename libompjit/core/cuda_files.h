@@ -2,8 +2,8 @@
  *
  * Finds the pieces of a CUDA toolkit.
  */
-#ifndef OMPJIT_BACKEND_CUDA_FILES_H
-#define OMPJIT_BACKEND_CUDA_FILES_H
+#ifndef OMPJIT_CUDA_FILES_H
+#define OMPJIT_CUDA_FILES_H
 
 #include "base/base.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The CUDA source of a unit.
+ * The CUDA source of a unit, and NVRTC's options for it. NVRTC itself is called
+ * in the compiler wing (backend/cuda/).
  */
 #ifndef OMPJIT_CUDA_SOURCE_H
 #define OMPJIT_CUDA_SOURCE_H
 
 #include "core/core.h"
 
-/* Linked with the runtime, no launch's values written in. */
+/* PTX of NVRTC for one architecture, linked with the functions of the runtime,
+ * no launch's values written in. Kept in the process that compiles. */
 struct ompjit__cuda_made {
     struct ompjit__cuda_made *next;
     char *arch;
@@ -16,7 +18,7 @@ struct ompjit__cuda_made {
 
 typedef struct ompjit__cuda {
     char *source, *name;
-    char **options; /* NVRTC's */
+    char **options; /* NVRTC's, each a whole word ("-DN=4") */
     unsigned noptions;
     ompjit_cuda_compiler compiler;
     char *why;      /* what clang said where there is no IR */
@@ -24,7 +26,9 @@ typedef struct ompjit__cuda {
     struct ompjit__cuda_made *made; /* PTX by architecture, under lock */
 } ompjit__cuda;
 
-/* `options` has a name. Takes of its flags what NVRTC knows. */
+/* Copies source, name and, of the flags, what NVRTC knows; `options` has a
+ * name. Adds the source's own folder, and the toolkit's headers where there are
+ * any. NO_MEMORY alone. */
 ompjit_status ompjit__cuda_new(const char *source,
                                const ompjit_module_options *options,
                                ompjit__cuda **out, ompjit_error *err);

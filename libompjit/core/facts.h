@@ -16,7 +16,8 @@ typedef struct ompjit__extent {
 } ompjit__extent;
 
 /* The extent of numbers by dimension, of which those of y and z may be 0, for
- * 1. Not known where they are 2^32 or more together, as a GPU's teams may be. */
+ * 1. Not known where they are 2^32 or more together, as a GPU's teams may be.
+ */
 static inline ompjit__extent ompjit__extent_of(const uint32_t n[3])
 {
     uint32_t y = n[1] ? n[1] : 1, z = n[2] ? n[2] : 1, all;
@@ -64,8 +65,8 @@ typedef struct ompjit__facts {
 
 /* Is anything folded? */
 bool ompjit__facts_any(const ompjit__facts *f);
-/* Goes on from `start`. Equal facts have equal hashes, wherever their arrays are;
- * the numbers are this process's alone. */
+/* Goes on from `start`. Equal facts have equal hashes, wherever their arrays
+ * are; the numbers are this process's alone. */
 uint64_t ompjit__facts_hash(const ompjit__facts *f, uint64_t start);
 /* Compares contents byte for byte, so that a variant is never taken for
  * another. */

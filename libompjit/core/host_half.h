@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A compiled host half: the object and the facts that the runtime needs to link
- * and register it.
+ * and register it. Made by passes/hosthalf/ and backend/host/, used by
+ * hosthalf/program_code.c.
  */
 #ifndef OMPJIT_HOST_HALF_H
 #define OMPJIT_HOST_HALF_H

@@ -2,8 +2,8 @@
  *
  * How many instructions a text in assembly language has.
  */
-#ifndef OMPJIT_COUNT_H
-#define OMPJIT_COUNT_H
+#ifndef OMPJIT_INSTRUCTION_COUNT_H
+#define OMPJIT_INSTRUCTION_COUNT_H
 
 #include "core/core.h"
 

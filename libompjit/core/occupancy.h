@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The multiprocessors of GPUs, and how many teams run on one. occupancy.c
+ * The multiprocessors of GPUs, and how many teams run on one, by the rules of
+ * CUDA's cuda_occupancy.h. Needs neither a GPU nor CUDA. occupancy.c
  */
 #ifndef OMPJIT_OCCUPANCY_H
 #define OMPJIT_OCCUPANCY_H
@@ -8,7 +9,7 @@
 #include "core/core.h"
 
 /* As ompjit_arch_info_get and ompjit_occupancy_get, for structs of this
- * library. */
+ * library's own size. TARGET where the architecture is no GPU's. */
 ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
                                 ompjit_error *err);
 ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,

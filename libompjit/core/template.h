@@ -13,20 +13,20 @@
 typedef struct ompjit__template {
     struct ompjit__template *next;
     uint64_t number;     /* no other's in this process           */
-    char *kernel, *arch;
-    unsigned ptx;        /* its version                          */
+    char *kernel, *arch; /* the key, with the next three         */
+    unsigned ptx;        /* its version, in tenths               */
     bool alone;          /* for teams of one thread              */
-    bool import_globals;
+    bool import_globals; /* as a spec's                          */
     bool constructors;   /* as an image's                        */
     bool spmd, plain;    /* the kernel is: backend/build.h       */
-    ompjit__buf bc;
+    ompjit__buf bc;      /* bitcode                              */
     ompjit__variable *globals; /* as an image's                  */
     unsigned nglobals;
 } ompjit__template;
 
-/* A unit's, made with it. */
+/* A unit's, made with it. Its templates are in the process that builds. */
 typedef struct ompjit__templates ompjit__templates;
-ompjit__templates *ompjit__templates_new(void);
+ompjit__templates *ompjit__templates_new(void); /* NULL: out of memory */
 void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
 
 /* The template for the key's kernel, arch, ptx, alone and import_globals, made

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The end of a unit.
+ * Destroys units.
  */
 #include <stdlib.h>
 
