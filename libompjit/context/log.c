@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Messages and stage times of a context.
+ * Messages and stage times of a context. Reports of the compiler wing come
+ * here, too: by the functions that api/context.c sets in the context's
+ * `ompjit__compiler`.
  */
 #include <stdio.h>
 
@@ -46,6 +48,7 @@ void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&ctx->stage_count[stage], 1,
                               memory_order_relaxed);
+    /* A launch's span is its kernel's, by name: ompjit__inflight_end. */
     if (ctx->spans && stage != OMPJIT_STAGE_LAUNCH)
         ompjit__span_was(ctx, OMPJIT__SPAN_COMPILE, ompjit_stage_name(stage),
                          start, end, 0);

@@ -14,28 +14,36 @@ typedef int push_fn(const char *message);
 typedef int pop_fn(void);
 typedef void any_fn(void);
 
-/* Numbers and layouts of NVTX 3 (nvtxTypes.h). */
+/* Numbers and layouts of NVTX 3 (nvtxTypes.h): NvtxExportTableID,
+ * NvtxCallbackModule, NvtxCallbackIdCore. They are a binary interface, which
+ * NVIDIA keeps. */
 enum { CALLBACKS = 1, VERSION_INFO = 3 };   /* export tables     */
 enum { CORE = 1 };                          /* module            */
 enum { PUSH_A = 9, POP = 11, SLOTS = 16 };  /* functions of CORE */
 
+/* NvtxExportTableCallbacks: by it the profiler asks for a module's table of
+ * addresses, in each of which it then stores a function. */
 typedef struct callbacks {
     size_t size;
     int (*table)(int module, any_fn ****out, unsigned *n);
 } callbacks;
 
+/* NvtxExportTableVersionInfo: the version of NVTX that the client has. */
 typedef struct version_info {
     size_t size;
     uint32_t version, reserved;
     void (*set_version)(uint32_t version);
 } version_info;
 
-/* The profiler fills them, before anybody calls. */
+/* The profiler fills them, before anybody calls: written under `once`, read
+ * without a lock by whoever has been told that they are there. */
 static any_fn *slots[SLOTS];
 static push_fn *push;
 static pop_fn *pop;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Only the functions that are used have slots that anybody reads; the profiler
+ * may fill the rest as well. Slot 0 is none's. 0: there is no such module. */
 static int core_table(int module, any_fn ****out, unsigned *n)
 {
     static any_fn *ignored[SLOTS];
@@ -63,6 +71,8 @@ static const void *export_table(uint32_t id)
                                 : NULL;
 }
 
+/* The profiler's library is loaded as NVTX's own header would load it, and
+ * stays. */
 static void find(void)
 {
     typedef int initialize_fn(const void *(*)(uint32_t));

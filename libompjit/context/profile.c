@@ -13,20 +13,23 @@
 
 enum { MOST_SPANS = 1 << 20 }; /* what comes after them is in the table only */
 
+/* The sums over all spans of a kind and name. */
 typedef struct row {
     enum ompjit__span_kind kind;
     char *name;
     uint64_t count, total, least, most, bytes; /* nanoseconds */
 } row;
 
+/* A span names its row by number, since the array of rows moves as it grows. */
 typedef struct span {
-    uint32_t row, thread;
-    uint64_t begin, end, bytes;
+    uint32_t row, thread;       /* an OS thread's number, or a track */
+    uint64_t begin, end, bytes; /* nanoseconds of ompjit__now        */
 } span;
 
 struct ompjit__profile {
-    pthread_mutex_t lock;
-    uint64_t start;
+    pthread_mutex_t lock; /* of all that follows; taken last, and not while the
+                             application's functions are called */
+    uint64_t start;       /* 0 of the trace's clock */
     row *rows;
     span *spans;
     size_t nrows, nspans, capacity;
@@ -37,7 +40,8 @@ static const char *const kinds[OMPJIT__SPAN_KINDS] = {
     "compile", "launch", "queued", "submit", "copy", "kernel", "transfer",
     "graph"};
 
-/* A trace's threads from here on are queues of devices. */
+/* A trace's threads from here on are queues of devices. Linux numbers its
+ * threads below 2^22 (PID_MAX_LIMIT), so none has such a number. */
 enum { FIRST_TRACK = 1 << 30, MOST_QUEUES = 1 << 16 };
 
 struct ompjit__profile *ompjit__profile_new(void)
@@ -84,7 +88,8 @@ static uint32_t thread_number(void)
     return number;
 }
 
-/* Found or new; NULL: out of memory. */
+/* Found or new; NULL: out of memory. A search of all of them: names are those
+ * of stages, kernels and kinds of copies, which are few. */
 static row *row_of(struct ompjit__profile *p, enum ompjit__span_kind kind,
                    const char *name)
 {
@@ -102,6 +107,7 @@ static row *row_of(struct ompjit__profile *p, enum ompjit__span_kind kind,
     return &rows[p->nrows++];
 }
 
+/* False: the most spans that there may be are there, or memory ran out. */
 static bool has_room(struct ompjit__profile *p)
 {
     if (p->nspans < p->capacity)
@@ -173,6 +179,7 @@ static int by_total(const void *a, const void *b)
     return x->total < y->total ? 1 : x->total > y->total ? -1 : 0;
 }
 
+/* Bytes per nanosecond are gigabytes (10^9) per second. */
 static void print_row(const row *r, ompjit__buf *text)
 {
     char rate[32] = "";
@@ -218,7 +225,10 @@ static void print_string(const char *s, ompjit__buf *text)
     ompjit__buf_printf(text, "\"");
 }
 
-/* Writes one span, or one end (`phase`) of one that overlaps others. */
+/* Writes one span, or one end (`phase`) of one that overlaps others, in the
+ * "Trace Event Format" of Chrome: X is a whole event, which nests with others
+ * of its thread, b and e are the ends of an asynchronous one, which need an id.
+ * Times are microseconds. */
 static void print_event(const struct ompjit__profile *p, size_t i, char phase,
                         ompjit__buf *text)
 {
@@ -269,6 +279,7 @@ static void print_tracks(const struct ompjit__profile *p, ompjit__buf *text)
     ompjit__buf_free(&named);
 }
 
+/* One JSON object; every event but the first begins with a comma. */
 static void print_trace(const struct ompjit__profile *p, ompjit__buf *text)
 {
     ompjit__buf_printf(text,

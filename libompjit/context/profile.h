@@ -2,7 +2,8 @@
  *
  * The profile: what a context did and when, for people to look at, spans of
  * time, kept where the context is profiled, and told to NVTX where a profiler
- * listens. If neither is so, a span costs one look at the context.
+ * listens. If neither is so, a span costs one look at the context. All of it is
+ * for any thread. Times are nanoseconds of ompjit__now.
  */
 #ifndef OMPJIT_PROFILE_H
 #define OMPJIT_PROFILE_H
@@ -24,12 +25,14 @@ enum ompjit__span_kind {
 
 /* NULL: out of memory. */
 struct ompjit__profile *ompjit__profile_new(void);
-void ompjit__profile_free(struct ompjit__profile *profile);
+void ompjit__profile_free(struct ompjit__profile *profile); /* accepts NULL */
 
+/* The begin and end of a span for NVTX alone, by the same thread, nested. */
 void ompjit__span_enter(ompjit_context *ctx, const char *name);
 void ompjit__span_leave(ompjit_context *ctx);
-/* Adds one that began at `begin` (ompjit__now) and ended at `end`, or ends
- * now. */
+/* Adds one that began at `begin` and ended at `end`, or ends now, of the
+ * calling thread. `name` is copied; `bytes` is what was moved, 0 for what moves
+ * nothing. Nothing where the context keeps no spans. */
 void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t end,
                       uint64_t bytes);
@@ -44,10 +47,12 @@ typedef struct ompjit__device_span {
     unsigned ordinal, queue; /* which device, and which queue of it */
 } ompjit__device_span;
 
+/* In a track of its queue's, beside those of threads. Its name is copied. */
 void ompjit__span_of_device(ompjit_context *ctx,
                             const ompjit__device_span *span);
 
-/* Appends the profile of a context that has one; false: no memory. */
+/* Appends the profile so far of a context that keeps spans; false: no memory.
+ */
 bool ompjit__profile_text(ompjit_context *ctx, ompjit_profile_format format,
                           ompjit__buf *out);
 
