@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the runtime wing asks the compiler for: requests are packed, carried out
- * by a worker or in this process, and their results read. serve/serve.c is the
- * other side.
+ * The runtime wing's requests to the compiler: they are packed, carried out by
+ * a worker or in this process, and their results read. serve/session.c is the
+ * other side, and reads and writes in the same order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 
 /* ---------------------------------------------------------------- requests */
 
+/* A worker may have been started before they were set. */
 static void pack_environment(ompjit__buf *out)
 {
     const char *value;
@@ -25,6 +26,8 @@ static void pack_environment(ompjit__buf *out)
 #include "core/environment.def"
 }
 
+/* The current folder, which relative names in options are meant from
+ * (-Iinclude). A worker goes there. */
 static void pack_folder(ompjit__buf *out)
 {
     char *folder = getcwd(NULL, 0);
@@ -58,6 +61,8 @@ static void ask_end(ompjit__ask *ask)
 
 /* -------------------------------------------------------------- carry out */
 
+/* One request to the compiler that w is, wherever it works. In this process
+ * nothing is lost but where the compiler wing cannot be loaded. */
 static ompjit__outcome exchange(ompjit__worker *w, ompjit__ask *ask,
                                 const ompjit__buf *request)
 {
@@ -90,6 +95,7 @@ static ompjit__outcome hand_over(ompjit__worker *w, ompjit__ask *ask)
     return outcome;
 }
 
+/* Asks, and where the unit was missing hands it over and asks once more. */
 static ompjit__outcome carry_out(ompjit__worker *w, ompjit__ask *ask)
 {
     ompjit__outcome outcome = exchange(w, ask, &ask->request);
@@ -106,6 +112,7 @@ static ompjit_stage stage_of(const ompjit__ask *ask)
     return builds ? OMPJIT_STAGE_CODEGEN : OMPJIT_STAGE_READ;
 }
 
+/* The error of a request that has no reply. */
 static ompjit_status failure(const ompjit__ask *ask, const ompjit__worker *w,
                              ompjit__outcome outcome, ompjit_error *err)
 {
@@ -126,6 +133,7 @@ static ompjit_status failure(const ompjit__ask *ask, const ompjit__worker *w,
                         "the compiler's process was killed");
 }
 
+/* The status that the compiler replies, with ask->results behind it. */
 static ompjit_status take_results(ompjit__ask *ask, ompjit_error *err)
 {
     ask->results = (ompjit__reader){ask->answer.data, ask->answer.size, false};
@@ -143,9 +151,10 @@ static ompjit_status no_results(ompjit_error *err)
                         "the compiler's results do not read");
 }
 
-/* True: another compiler is to be asked. What a worker dies of without a word is
- * not known to be the request's fault; one that has not even said hello is not
- * fit for this machine. */
+/* True: another compiler is to be asked. If a worker dies without a word,
+ * nobody knows that the request is at fault: it is asked once more. One that
+ * has not even said hello is not fit for this machine, and the next is no
+ * worker. */
 static bool again(const ompjit__worker *w, const ompjit__ask *ask,
                   unsigned tries)
 {
@@ -161,7 +170,7 @@ static bool again(const ompjit__worker *w, const ompjit__ask *ask,
     return !*ask->cause && !tries;
 }
 
-/* The request has all its arguments. */
+/* Asks whichever compiler is free. The request has all its arguments. */
 static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
 {
     uint8_t unit[OMPJIT__DIGEST];
@@ -348,7 +357,9 @@ static ompjit_status ask_for_unit(ompjit__ask *ask, ompjit__door_early *early,
         ompjit__worker_give(early->worker);
         early->worker = NULL;
     }
-    return !outcome ? take_results(ask, err) : more ? ask_any(ask, err) : status;
+    if (!outcome)
+        return take_results(ask, err);
+    return more ? ask_any(ask, err) : status;
 }
 
 ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,

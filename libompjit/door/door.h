@@ -13,22 +13,25 @@
 #include "core/core.h"
 #include "core/host_half.h"
 
-/* What is asked for. The arguments follow in a request, the results in a reply,
- * in the order in which door/calls.c packs and reads them. */
+/* The kinds of requests. A request begins with its kind and the context's
+ * settings (ask_begin in door/calls.c), the arguments follow; a reply has an
+ * error, maybe OK, and the results. Both are in the order in which door/calls.c
+ * packs and reads them, and serve/session.c reads and packs. Both wings are of
+ * one build, so there are no versions. */
 enum ompjit__op {
     OMPJIT__OP_PREPARE, /* make ready for a build; no reply */
-    OMPJIT__OP_UNIT_READ,
-    OMPJIT__OP_UNIT_READ_CUDA,
-    OMPJIT__OP_EARLY_READ,
-    OMPJIT__OP_EARLY_INFO,
+    OMPJIT__OP_UNIT_READ,      /* bitcode of both halves: a unit            */
+    OMPJIT__OP_UNIT_READ_CUDA, /* the same of a CUDA source, which has one  */
+    OMPJIT__OP_EARLY_READ,     /* a host half, kept up to EARLY_FREE; these */
+    OMPJIT__OP_EARLY_INFO,     /* five go to one compiler                   */
     OMPJIT__OP_EARLY_AGREES,
     OMPJIT__OP_EARLY_NUMBERS,
     OMPJIT__OP_EARLY_FREE,
     OMPJIT__OP_UNIT_KEEP, /* a unit that requests name by its identity */
-    OMPJIT__OP_BUILD,
-    OMPJIT__OP_HALF,
+    OMPJIT__OP_BUILD,     /* a unit and a spec: an image               */
+    OMPJIT__OP_HALF,      /* a unit: its compiled host half            */
     OMPJIT__OP_CUDA_CHECK,
-    OMPJIT__OP_CUDA_KERNELS,
+    OMPJIT__OP_CUDA_KERNELS, /* a CUDA source that NVRTC alone takes: a unit */
     OMPJIT__OP_CUDA_HEADER,
     OMPJIT__OP_OBJECT_LINE,
     OMPJIT__OP_HOST_CPU,
@@ -36,7 +39,7 @@ enum ompjit__op {
     OMPJIT__OP_COUNT
 };
 
-/* What the compiler tells while it carries out a request, and at its end. */
+/* The compiler's messages while it carries out a request, and at its end. */
 enum ompjit__frame {
     OMPJIT__FRAME_HELLO,     /* a worker's first: its OMPJIT__SOURCES       */
     OMPJIT__FRAME_LOG,       /* a message for the log                       */
@@ -46,6 +49,7 @@ enum ompjit__frame {
     OMPJIT__FRAME_LAST,      /* a reply, after which the worker ends        */
     OMPJIT__FRAME_DYING      /* a worker's last: the cause, a text          */
 };
+/* Takes a frame. `bytes` are the caller's, followed by a NUL. */
 typedef void ompjit__tell_fn(void *data, enum ompjit__frame kind,
                           const void *bytes, size_t size);
 
@@ -62,12 +66,13 @@ typedef struct ompjit__session ompjit__session;
 
 /* An LLJIT for objects that the plain linker does not take. */
 typedef struct ompjit__orc ompjit__orc;
-/* Asked for each name that the objects lack; NULL: not known. */
+/* The address of a name that the objects lack; NULL: not known. */
 typedef void *ompjit__orc_find(void *data, const char *name);
 
 /* The services that the compiler wing has of the process it is loaded into:
  * device/engine/fault.h. */
 typedef struct ompjit__services {
+    /* The functions of that header. */
     bool (*fault_guard)(void (*f)(void *arg), void *arg, char *text,
                         size_t size);
     void (*fault_hold)(void);
@@ -80,6 +85,7 @@ typedef struct ompjit__services {
 /* The compiler wing's table of operations. */
 typedef struct ompjit__door {
     const char *sources; /* OMPJIT__SOURCES, the same in both wings */
+    /* Once, before anything else that LLVM is guarded in. */
     void (*attach)(const ompjit__services *services);
     /* serve/ */
     ompjit__session *(*session_new)(void); /* NULL: no memory */
@@ -90,7 +96,8 @@ typedef struct ompjit__door {
     /* A worker's life: serves what comes through the socket until it is closed,
      * and dies when the other end of the pipe `life` is. Does not return. */
     void (*work)(int socket, int life);
-    /* backend/host/orc.c */
+    /* backend/host/orc.c: in the application's process always. One thread at a
+     * time for each; loader/jit.c locks. */
     ompjit_status (*orc_new)(const char *name, ompjit__orc_find *find,
                              void *data, ompjit__orc **out, ompjit_error *err);
     ompjit_status (*orc_define)(ompjit__orc *orc, const ompjit__absolute *defs,
@@ -107,8 +114,8 @@ typedef struct ompjit__door {
 /* Offers the process's services to the compiler wing, for guards; `services`
  * must stay. Once, or always the same. */
 void ompjit__door_offer(const ompjit__services *services);
-/* The table, in this process; loaded when first asked for. UNAVAILABLE where the
- * library cannot be loaded. Any thread. */
+/* The table, in this process; loaded when first asked for. UNAVAILABLE where
+ * the library cannot be loaded. Any thread. */
 ompjit_status ompjit__door_open(const ompjit__door **out, ompjit_error *err);
 /* The folder of this library, or of the program that holds it, with the slash,
  * behind all links; malloc'd. NULL: not known. */
@@ -119,7 +126,8 @@ char *ompjit__compiler_program(void);
 
 /* ------------------------------------------- the pool of compilers: pool.c */
 
-/* A context begins, or ends: with the last of them all workers do. */
+/* A context begins, or ends: with the last of them all workers do. Each hold is
+ * followed by one release, when nothing is asked for the context any more. */
 void ompjit__door_hold(void);
 void ompjit__door_release(void);
 /* Ends what workers do for this context: the calls return ABORTED. Counts in
@@ -128,18 +136,22 @@ void ompjit__door_cancel(ompjit__compiler *compiler);
 
 /* --------------------------------------------------------- calls: calls.c */
 
-/* All are for any thread. Where a worker dies of what it is given, they return
- * IR or COMPILE errors, where it takes too long, TIMEOUT. `out` is set on success
- * only, and the caller's. */
+/* All are for any thread, and block it: until a compiler is free, and until the
+ * reply has come. If a worker dies of what it is given, they return IR or
+ * COMPILE errors; if a stage takes longer than the limit, TIMEOUT; if the
+ * context's compiles are cancelled, ABORTED. `out` is set on success only, and
+ * the caller's to free. The compiler's log and stage_done are called meanwhile,
+ * by the calling thread, without a lock. */
 
-/* Something will be built soon. Does not wait. */
+/* Something will be built soon: an idle worker, or a new one where there may be
+ * more, reads the device runtime. Does not wait for one. */
 void ompjit__door_prepare(ompjit__compiler *compiler);
 
 /* A host half that is read while the device half is still being compiled. It
  * holds a compiler until it is freed, and refers to `host` and `name`. */
 typedef struct ompjit__door_early ompjit__door_early;
-/* own_lines: nobody asked for its line information; all_numbers: the device half
- * is compiled by early_numbers' result. NULL: it cannot be read. */
+/* own_lines: nobody asked for its line information; all_numbers: the device
+ * half is compiled by early_numbers' result. NULL: it cannot be read. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
                                             const char *name, bool own_lines,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What goes through a worker's socket: a request one way, frames the other. The
- * worker may die, stop or be stopped at any byte.
+ * Talks to a worker by its socket: a request goes one way, frames come the
+ * other. The worker may die, stop or be stopped at any byte, so nothing here
+ * blocks but poll, whose time is what the stage has left.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,6 +26,7 @@ static uint64_t deadline(const ompjit__worker *w, const ompjit__ask *ask)
     return limit ? ask->since + OMPJIT__MS(limit) : UINT64_MAX;
 }
 
+/* Until the socket can be read or written. */
 static ompjit__outcome await(const ompjit__worker *w, const ompjit__ask *ask,
                              short events)
 {
@@ -88,7 +90,7 @@ static ompjit__outcome receive_all(const ompjit__worker *w,
 
 /* ---------------------------------------------------------------- frames */
 
-/* Processes have the same clock. */
+/* Processes of a machine have the same monotonic clock. */
 static void tell_stage(const ompjit__ask *ask, const void *bytes, size_t size)
 {
     const ompjit__compiler *compiler = ask->compiler;
@@ -139,6 +141,8 @@ void ompjit__ask_tell(void *data, enum ompjit__frame kind, const void *bytes,
     }
 }
 
+/* The first frame of a worker is its hello, or that it dies. With a hello and
+ * with the end of a stage the time limit begins anew. */
 static ompjit__outcome receive_frame(ompjit__worker *w, ompjit__ask *ask)
 {
     ompjit__frame_head head;
@@ -195,6 +199,8 @@ bool ompjit__worker_post(ompjit__worker *w, const ompjit__buf *request)
         return true; /* it is a service, not an order */
     memcpy(head_and_request, &head, sizeof head);
     memcpy(head_and_request + sizeof head, request->data, request->size);
+    /* It is small, and an idle worker's buffer is empty: a part would be an
+     * error. */
     ssize_t n = send(w->socket, head_and_request, size,
                      MSG_DONTWAIT | MSG_NOSIGNAL);
     w->dead = n != (ssize_t)size;

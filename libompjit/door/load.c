@@ -17,10 +17,12 @@
 
 #define LIBRARY "libompjit-compiler.so.0"
 
+/* The compiler wing's table where it is in the same library. */
 extern const ompjit__door ompjit_compiler_door
     __attribute__((weak, visibility("hidden")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Written once, under the lock; read without. */
 static const ompjit__door *_Atomic loaded;
 
 static const ompjit__services *offered; /* NULL: not yet, or attached */
@@ -51,6 +53,7 @@ static void *load_from(const char *folder, ompjit__buf *causes)
     return handle;
 }
 
+/* The first that loads, with the causes of those before it. */
 static void *load_any(ompjit__buf *causes)
 {
     static const char *const beside[] = {"", OMPJIT_CONFIG_BIN_TO_LIB "/",

@@ -2,8 +2,8 @@
  *
  * The process's compilers. All contexts share them: a worker that is idle takes
  * the next request, best one about the unit that it knows. No more of them work
- * at the same time than there are processors. They end with the last context. In
- * a forked child there are none of the parent's.
+ * at the same time than there are processors. They end with the last context.
+ * In a forked child there are none of the parent's.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #include "door/worker.h"
 
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t one_idle;
-    ompjit__worker *all; /* those used last first */
-    unsigned busy, most;
-    unsigned contexts;
+    pthread_mutex_t lock;    /* of all this; for moments, and over a fork */
+    pthread_cond_t one_idle; /* one more may work, or some were cancelled */
+    ompjit__worker *all;     /* those used last first                     */
+    unsigned busy, most;     /* at work; that may be, 0: not yet counted  */
+    unsigned contexts;       /* holds of ompjit__door_hold                */
     bool watches_fork;
     uint64_t failed; /* when a worker could not be started; 0: never */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -87,6 +87,7 @@ static bool has_ended(const ompjit__worker *w)
     return !recv(w->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
+/* It is in no list, and nobody uses it. Closing its socket ends a worker. */
 static void end(ompjit__worker *w)
 {
     const ompjit__door *door;
@@ -127,8 +128,9 @@ static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
     return found;
 }
 
-/* Two at least: one may belong to a host half whose device half is still being
- * compiled. */
+/* How many may work at the same time. Two at least: one may belong to a host
+ * half whose device half is still being compiled, and work for nobody
+ * meanwhile. */
 static unsigned processors(void)
 {
     unsigned n = ompjit__processors();
@@ -215,6 +217,9 @@ void ompjit__workers_fail(ompjit__compiler *compiler, const char *cause)
     ompjit__report(compiler, "the compiler runs in this process: %s", cause);
 }
 
+/* Gives a new one its process, or its session where it cannot have one. Without
+ * the lock: starting a process takes milliseconds, and the program ompjitc is
+ * waited for. */
 static ompjit_status begin(ompjit__compiler *compiler, ompjit__worker *w,
                            bool in_process, ompjit_error *err)
 {
@@ -310,7 +315,7 @@ void ompjit__door_release(void)
     ompjit__worker *all = NULL;
     pthread_mutex_lock(&pool.lock);
     if (!--pool.contexts) {
-        all = pool.all; /* all are idle */
+        all = pool.all; /* all are idle: no context has calls any more */
         pool.all = NULL;
     }
     pthread_mutex_unlock(&pool.lock);

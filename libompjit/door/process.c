@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Starts workers: the program ompjitc, which leaves its parent at once, so that
- * the application never has a child that it did not start. What ties a worker
- * to this process are a socket, whose end it sees when it is idle, and a pipe
- * that carries nothing, by whose end the kernel kills it when it is not.
+ * the application never has a child that it did not start. A worker is tied to
+ * this process by a socket, whose end it sees when it is idle, and by a pipe
+ * that carries nothing, by whose end the kernel kills it when it is not
+ * (serve/worker.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,8 @@ enum { SOCKET = 3, LIFE = 4, LOWEST = 5 };
 
 /* ----------------------------------------------------------------- program */
 
+/* The folders are tried in this order so that a build tree's own program, and
+ * then that of the same prefix, comes before one that was installed earlier. */
 char *ompjit__compiler_program(void)
 {
     static const char *const beside[] = {"", "../",
@@ -54,6 +57,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* Moves a descriptor above the workers' numbers; errno says why it fails. */
 static bool lift(int *fd)
 {
     int high = fcntl(*fd, F_DUPFD_CLOEXEC, LOWEST);
@@ -94,6 +98,8 @@ static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
               : posix_spawn_file_actions_adddup2(actions, theirs[1], LIFE);
 }
 
+/* An errno. The application's ignored and blocked signals are not the worker's.
+ */
 static int spawn(const char *path, const int theirs[2], pid_t *pid)
 {
     char *const argv[] = {(char *)PROGRAM, NULL};
@@ -121,8 +127,9 @@ static int spawn(const char *path, const int theirs[2], pid_t *pid)
 }
 
 /* The program that was started ends at once, when it has become a worker or
- * failed to. Where the application ignores SIGCHLD, or waits for every child,
- * that is all there is to know. */
+ * failed to; its exit status is an errno. If the application ignores SIGCHLD,
+ * or waits for every child, the status is lost, and the worker is believed to
+ * be there. */
 static int await_start(pid_t pid)
 {
     int status;
