@@ -15,6 +15,8 @@
 
 #include "loader/elf.h"
 
+/* FIXED is executable and not writable once it is linked, VARIABLES the other
+ * way round. */
 enum part { FIXED, VARIABLES, PARTS };
 
 struct symbol {
@@ -22,12 +24,13 @@ struct symbol {
     void *address;
 };
 
+/* Nothing of it changes once it is linked: any thread may look up symbols. */
 struct ompjit__elf {
-    char *memory;
+    char *memory; /* one mapping for all parts */
     size_t size;
-    size_t start[PARTS + 1]; /* offsets of the parts */
-    char *names;
-    struct symbol *symbols;
+    size_t start[PARTS + 1]; /* offsets of the parts, whole pages */
+    char *names;             /* a copy of the object's */
+    struct symbol *symbols;  /* global and weak ones that it defines */
     size_t nsymbols;
     void *frames; /* registered for unwinding, or NULL */
     char **places; /* of the object's sections; NULL: not loaded */
@@ -53,10 +56,14 @@ struct link {
     ompjit__elf *out;
 };
 
+/* libgcc's, which has no header for them: `frames` is an .eh_frame section that
+ * ends in four zero bytes. */
 extern void __register_frame(void *frames);
 extern void __deregister_frame(void *frames);
 
-/* --------------------------------------------------------------- reading */
+/* --------------------------------------------------------------- reading
+ * System V ABI, chapter 4. An object comes from a worker or from a cache. None
+ * of its numbers is believed: no offset is used unchecked. */
 
 static bool inside(const struct link *l, uint64_t offset, uint64_t size)
 {
@@ -68,6 +75,9 @@ static const void *contents(const struct link *l, const Elf64_Shdr *s)
     return l->bytes + s->sh_offset;
 }
 
+/* A relocatable object of this CPU. If it has 65280 sections or more
+ * (SHN_LORESERVE), their number stands elsewhere and e_shnum is 0: it seems to
+ * have no symbol table, and is refused for that. */
 static bool read_header(struct link *l)
 {
     const Elf64_Ehdr *h = (const void *)l->bytes;
@@ -83,6 +93,8 @@ static bool read_header(struct link *l)
            l->sections[h->e_shstrndx].sh_type == SHT_STRTAB;
 }
 
+/* Reads the one symbol table that an object has. Its names end in a NUL, so
+ * that each is a string. */
 static bool read_symbols(struct link *l, const Elf64_Shdr *s)
 {
     const Elf64_Shdr *names = &l->sections[s->sh_link];
@@ -105,6 +117,7 @@ static const char *name_of(const struct link *l, const Elf64_Sym *s)
                                                   : l->names_size - 1);
 }
 
+/* Are alignments, which are in st_value, and sizes what can be laid out? */
 static bool commons_sound(const struct link *l)
 {
     for (size_t i = 0; i < l->nsymbols; i++) {
@@ -117,7 +130,8 @@ static bool commons_sound(const struct link *l)
     return true;
 }
 
-/* Only what this linker does. */
+/* Only what this linker does: all else is ORC's. It runs no constructors: those
+ * of a program are run by the host half's own table (core/host_half.h). */
 static bool read_sections(struct link *l)
 {
     for (unsigned i = 0; i < l->nsections; i++) {
@@ -214,6 +228,8 @@ static void lay_out(struct link *l, size_t *at)
     l->out->start[PARTS] = align(*at, (size_t)sysconf(_SC_PAGESIZE));
 }
 
+/* Copies the sections to their places. Pages of a mapping are zero, as a
+ * section without contents (SHT_NOBITS) has to be. */
 static bool load_sections(struct link *l)
 {
     size_t size = 0;
@@ -239,6 +255,9 @@ static bool load_sections(struct link *l)
 
 /* --------------------------------------------------------------- symbols */
 
+/* The address of a symbol; *out has the offset of a common one. False: it needs
+ * ORC, or nobody defines it. A section that is not loaded (debug information)
+ * begins at 0. */
 static bool resolve(struct link *l, const Elf64_Sym *s, uint64_t *out)
 {
     unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -297,6 +316,7 @@ static bool resolve_all(struct link *l)
 
 /* ----------------------------------------------------------- relocations */
 
+/* Each symbol has one slot and one stub, which all relocations to it share. */
 static bool relocate_section(const struct link *l, const Elf64_Shdr *s)
 {
     const Elf64_Rela *rela = contents(l, s);
@@ -343,6 +363,8 @@ static bool can_register_frames(const struct link *l)
            !dlsym(RTLD_DEFAULT, "__unw_add_dynamic_fde");
 }
 
+/* From here on the code can be executed. Frames are registered last: libgcc
+ * reads them at once. */
 static bool finish(const struct link *l)
 {
     ompjit__elf *out = l->out;

@@ -5,8 +5,8 @@
  * know, and ORC links that: thread-local storage, indirect functions, common
  * symbols, relocations beyond a handful.
  */
-#ifndef OMPJIT_BACKEND_ELF_H
-#define OMPJIT_BACKEND_ELF_H
+#ifndef OMPJIT_ELF_H
+#define OMPJIT_ELF_H
 
 #include "base/base.h"
 
@@ -15,8 +15,10 @@ typedef struct ompjit__elf ompjit__elf; /* code and data of one object */
 /* The address of a name that the object lacks; NULL: not known. */
 typedef void *ompjit__elf_find(void *data, const char *name);
 
-/* NULL where the object is not for this linker, a name is not known, or memory
- * ran out. The object's bytes are not needed afterwards. */
+/* Asks `find` for each undefined name but weak ones that it does not know,
+ * which become 0. NULL where the object is not for this linker, a name is not
+ * known, or memory ran out: nothing says which, since ORC is asked next.
+ * `object` is aligned to 8 bytes and not needed afterwards. */
 ompjit__elf *ompjit__elf_link(const void *object, size_t size,
                               ompjit__elf_find *find, void *data);
 /* A global symbol that the object defines; NULL: it does not. */
@@ -28,6 +30,7 @@ uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section);
 /* Whole pages, all that can be executed of it. */
 void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
                         uintptr_t *end);
+/* Unmaps it; nobody runs it any more. Accepts NULL. */
 void ompjit__elf_free(ompjit__elf *elf);
 
 /* The address of the section that has `symbol`, in an object where that was
@@ -42,7 +45,7 @@ typedef struct ompjit__code_range {
 } ompjit__code_range;
 
 /* Tells whether libgcc can read those frames, and all are of code in that
- * range. */
+ * range: it aborts the process otherwise. */
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
                               const ompjit__code_range *code);
 
@@ -63,5 +66,6 @@ typedef struct ompjit__relocation {
 
 /* e_machine of what can be linked here; 0: nothing. */
 extern const unsigned ompjit__elf_machine;
+/* False: the type is not known, or the symbol is too far away. */
 bool ompjit__elf_relocate(const ompjit__relocation *r);
 #endif

@@ -41,6 +41,8 @@ static bool put_adr(unsigned char *place, int64_t value)
            put_signed(place, low & 2 ? low - 4 : low, 2, 29);
 }
 
+/* The distance of the pages of 4 KiB, which adrp counts by whatever the size of
+ * the machine's pages is. */
 static int64_t pages(uint64_t from, uint64_t to)
 {
     return (int64_t)((to & ~UINT64_C(4095)) - (from & ~UINT64_C(4095))) / 4096;
@@ -58,6 +60,7 @@ static bool put_low(unsigned char *place, uint64_t address, unsigned unit)
     return true;
 }
 
+/* The slot's address: what the GOT's entry of the symbol would be. */
 static uint64_t put_slot(const ompjit__relocation *r)
 {
     memcpy(r->slot, &r->symbol, sizeof r->symbol);
@@ -73,6 +76,8 @@ static bool put_stub(const ompjit__relocation *r)
     return put_branch(r->stub, r->slot - r->stub, 19, 5);
 }
 
+/* A branch reaches 128 MiB in either direction; farther by the stub, which may
+ * use x16 (IP0), as a linker's veneer. */
 static bool put_call(const ompjit__relocation *r, int64_t distance)
 {
     return put_branch(r->place, distance, 26, 0) ||

@@ -11,8 +11,8 @@
 typedef struct file {
     const char *data;
     size_t size;
-    const Elf64_Shdr *sections;
-    unsigned n;
+    const Elf64_Shdr *sections; /* within data */
+    unsigned n;                 /* of them     */
 } file;
 
 static bool inside(const file *f, uint64_t offset, uint64_t size)

@@ -12,6 +12,7 @@
 
 const unsigned ompjit__elf_machine = EM_X86_64;
 
+/* False: it does not fit into a signed displacement of 32 bits. */
 static bool put32(unsigned char *place, uint64_t value)
 {
     int32_t low = (int32_t)value;
@@ -34,7 +35,7 @@ static void put_slot(const ompjit__relocation *r)
     memcpy(r->slot, &r->symbol, sizeof r->symbol);
 }
 
-/* jmp *slot(%rip) */
+/* jmp *slot(%rip), whose displacement counts from its own end, 6 bytes on. */
 static bool put_stub(const ompjit__relocation *r)
 {
     static const unsigned char jump[] = {0xff, 0x25};
@@ -54,12 +55,12 @@ bool ompjit__elf_relocate(const ompjit__relocation *r)
         return put64(r, value - place);
     case R_X86_64_PC32:
         return put32(r->place, value - place);
-    case R_X86_64_PLT32:
+    case R_X86_64_PLT32: /* directly where that is near, else by the stub */
         return put32(r->place, value - place) ||
                (put_stub(r) &&
                 put32(r->place, (uint64_t)(uintptr_t)r->stub +
                                     (uint64_t)r->addend - place));
-    case R_X86_64_GOTPCREL:
+    case R_X86_64_GOTPCREL: /* the X forms allow shorter code, not made here */
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX:
         put_slot(r);

@@ -17,6 +17,8 @@
 #include "loader/jit.h"
 #include "loader/publish.h"
 
+/* `pending`, `plain`, `orc`, `untold` and `published` change in lookups, under
+ * `lock`; the rest is set before the first one. */
 struct ompjit__jit {
     char *name;
     ompjit__buf pending;    /* the only object, until the first lookup   */
@@ -37,6 +39,7 @@ struct ompjit__jit {
     ompjit__jit *next;    /* of all; under all_lock */
 };
 
+/* Every jit of the process, for ompjit__jit_name alone. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static ompjit__jit *all;
 
@@ -105,6 +108,7 @@ static void *find_for_orc(void *jit, const char *name)
     return find_outside(jit, name);
 }
 
+/* Loads the compiler wing where it is not there yet, with LLVM. */
 static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
 {
     if (jit->orc)
@@ -223,7 +227,8 @@ static void find_in_orc(ompjit__jit *jit, const ompjit__buf *object,
     }
 }
 
-/* The object was linked: as jit->plain, or by ORC. */
+/* The object was linked: as jit->plain, or by ORC. So it is sound, and its
+ * headers are read as they are. Without memory nobody is told. */
 static void publish(ompjit__jit *jit, const ompjit__buf *object)
 {
     unsigned n;

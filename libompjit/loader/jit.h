@@ -8,10 +8,14 @@
 
 #include "core/core.h"
 
-typedef struct ompjit__jit ompjit__jit; /* objects linked with each other */
+/* Objects linked with each other. Lookups are for any thread. All other
+ * functions are for one thread at a time, while nobody looks up. */
+typedef struct ompjit__jit ompjit__jit;
 
+/* `name` is for messages. */
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
                               ompjit_error *err);
+/* Frees the code, too. Accepts NULL. */
 void ompjit__jit_free(ompjit__jit *jit);
 /* Definitions that win over the process's own symbols. */
 ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,

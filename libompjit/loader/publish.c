@@ -48,6 +48,8 @@ struct ompjit__published {
     char object[];
 };
 
+/* Guards gdb's list, as its documentation wants: gdb reads it while the process
+ * stands still in the function below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void tell_debugger(struct jit_code_entry *entry, enum jit_action action)
@@ -75,6 +77,7 @@ static void tell_debugger(struct jit_code_entry *entry, enum jit_action action)
     pthread_mutex_unlock(&lock);
 }
 
+/* Has the object, which was linked and so is sound, line tables? */
 static bool has_lines(const char *object)
 {
     const Elf64_Ehdr *head = (const void *)object;
@@ -113,6 +116,7 @@ bool ompjit__publish_wanted(void)
     return text && !strcmp(text, "1");
 }
 
+/* Appends the functions of a symbol table that are loaded. */
 static void list_functions(const char *object, const Elf64_Shdr *table,
                            const Elf64_Shdr *names, const uint64_t *addresses,
                            ompjit__buf *text)

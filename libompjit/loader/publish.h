@@ -4,14 +4,14 @@
  * interface, of objects with line tables, and perf, by /tmp/perf-PID.map, of
  * functions where OMPJIT_PERF=1.
  */
-#ifndef OMPJIT_BACKEND_PUBLISH_H
-#define OMPJIT_BACKEND_PUBLISH_H
+#ifndef OMPJIT_PUBLISH_H
+#define OMPJIT_PUBLISH_H
 
 #include "base/base.h"
 
 typedef struct ompjit__published ompjit__published;
 
-/* Does perf want to know? */
+/* Does perf want to know? OMPJIT_PERF=1, asked each time. */
 bool ompjit__publish_wanted(void);
 
 /* `addresses` has where each section of the ELF object lies, 0 for one that is
