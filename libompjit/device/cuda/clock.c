@@ -15,6 +15,8 @@
 enum { MANY = 4096 }; /* timings that wait before somebody looks */
 static const double too_long = 100; /* milliseconds from the base */
 
+/* The timing of one kernel, copy or graph. While it is between start and end it
+ * is its thread's, and else under the clock's lock: waiting, or idle. */
 struct ompjit__gpu_timing {
     ompjit__gpu_timing *next;
     cu_event begin, end;
@@ -95,7 +97,8 @@ ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
     return t;
 }
 
-/* Two spans of a queue do not overlap; rounded times might. */
+/* Two spans of a queue do not overlap; rounded times might. NULL: out of
+ * memory, and the span is not told. */
 static uint64_t *last_end(ompjit__gpu_clock *clock, unsigned queue)
 {
     if (queue >= clock->nends) {
@@ -110,6 +113,8 @@ static uint64_t *last_end(ompjit__gpu_clock *clock, unsigned queue)
     return &clock->ends[queue];
 }
 
+/* The timing's end becomes the base. cuEventElapsedTime gives a float, whose 24
+ * bits are half a microsecond after some seconds. */
 static void move_base(ompjit__gpu_clock *clock, ompjit__gpu_timing *t,
                       uint64_t end)
 {

@@ -77,7 +77,7 @@ static void make_staging(ompjit__gpu *gpu, ompjit__queue *queue,
         queue->staging = memory;
 }
 
-/* NULL: the staging has no more. */
+/* NULL: the staging has no more. Pieces begin at multiples of 16 bytes. */
 static void *take_room(ompjit__queue *queue, size_t size)
 {
     if (queue->staged + size > STAGING)
@@ -120,6 +120,7 @@ static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* Is it page-locked memory of the queue's already? */
 static bool is_staged(const ompjit__queue *queue, const void *host)
 {
     return queue->staging &&
@@ -146,6 +147,8 @@ static void copy_long(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
              !call->code);
 }
 
+/* `queued`: the caller does not wait, so that pageable memory must have been
+ * read when this returns, if it is small. */
 static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
                          void *dst, const void *src, size_t size,
                          bool queued, ompjit__queue *queue,
@@ -165,6 +168,7 @@ static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
         start_copy(gpu, direction, to, from, size, queue, call);
 }
 
+/* For an operation in a queue that was borrowed for it. */
 static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
                        ompjit__gpu_call *call)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * An NVIDIA GPU by the CUDA driver: its context and memory. find.c finds
- * it, cuda/queue.c, copy.c and cuda/graph.c have streams, cuda_kernel.c
- * images and launches.
+ * An NVIDIA GPU by the CUDA driver: its errors, its context, its memory, its
+ * end, and its table of operations. find.c finds it, queue.c, copy.c and
+ * graph.c have streams, kernel.c images and launches.
  *
  * The library works in the GPU's primary context, which it shares with the
  * application's own use of CUDA, and pushes it for each operation alone, so
@@ -42,7 +42,8 @@ void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            gpu->ordinal);
 }
 
-/* Which it was, as the kernel has told. */
+/* Appends the assertion that has failed, as the kernel has told it in
+ * page-locked memory, which outlives the context (runtime-bc/assertion.h). */
 static void describe_assertion(ompjit__gpu *gpu, cu_result code,
                                ompjit__buf *text)
 {
@@ -55,6 +56,7 @@ static void describe_assertion(ompjit__gpu *gpu, cu_result code,
                            (const char *)a->expression);
 }
 
+/* All that is known of a call that failed. Takes the GPU's lock. */
 static void describe(ompjit__gpu *gpu, const char *function, cu_result code,
                      const char *doing, ompjit__buf *text)
 {
@@ -116,7 +118,8 @@ static bool pop(ompjit__gpu *gpu, ompjit__gpu_call *call)
     return !call->code || popped || !gpu->cu->cuCtxSetCurrent(NULL);
 }
 
-/* The sizes that the user asks for. */
+/* The sizes that the user asks for. They are the context's, so an application
+ * that shares it has them too. */
 static void set_limits(ompjit__gpu *gpu, cu_context context,
                        ompjit__gpu_call *call)
 {
@@ -141,7 +144,8 @@ static void set_limits(ompjit__gpu *gpu, cu_context context,
         *call = left;
 }
 
-/* Under the lock. */
+/* Retains the primary context, under the lock. A context that could not be set
+ * up is released, so that the next use tries again. */
 static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     const ompjit__cuda *cu = gpu->cu;
@@ -415,6 +419,7 @@ static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
     return status;
 }
 
+/* Frees the allocations that are left. A pool's blocks are freed before it. */
 static void close_blocks(ompjit__gpu *gpu, bool driver)
 {
     if (driver && gpu->assertion)
@@ -454,6 +459,9 @@ static bool enter_to_close(ompjit__gpu *gpu)
     return false;
 }
 
+/* Without `driver`, in a forked child or where the context cannot be entered,
+ * only this process's memory is freed. Graphs go before images, whose kernels
+ * they have, and everything before the queues. */
 static void gpu_close(ompjit_device *dev)
 {
     ompjit__gpu *gpu = dev->state;

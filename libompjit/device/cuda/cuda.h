@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * One GPU, as find.c (which there are), cuda.c (its context, memory and
- * queues) and cuda_kernel.c (images and launches) share it.
+ * One GPU, as the files of this room share it: find.c (which there are), cuda.c
+ * (its context and memory), queue.c, graph.c, copy.c, staging.c, kernel.c
+ * (images and launches), peer.c, host_memory.c and clock.c. Everything is for
+ * any thread unless its comment says otherwise; what close does is done by one
+ * thread that has the GPU for itself.
  */
 #ifndef OMPJIT_CUDA_H
 #define OMPJIT_CUDA_H
@@ -13,7 +16,8 @@
 #include "device/device.h"
 #include "runtime-bc/assertion.h"
 
-/* Attributes of a device. */
+/* Attributes of a device, as cuDeviceGetAttribute tells them, and one of the
+ * driver. Set by find.c. */
 typedef struct ompjit__gpu_facts {
     int major, minor; /* compute capability */
     int multiprocessors;
@@ -30,6 +34,7 @@ typedef struct ompjit__gpu_facts {
     unsigned ptx;             /* newest version that its driver reads     */
 } ompjit__gpu_facts;
 
+/* Queues that are taken without a lock; more wait under it. */
 enum { OMPJIT__IDLE_QUEUES = 16 };
 
 typedef struct ompjit__gpu_timing ompjit__gpu_timing; /* of one operation */
@@ -46,7 +51,7 @@ typedef struct ompjit__gpu_clock {
     uint64_t *ends; /* of each queue's last span */
 } ompjit__gpu_clock;
 
-/* The state of a CUDA device. The fields before the lock are set when the
+/* The state of a CUDA device. The fields before own_page are set when the
  * device is found and never change. */
 typedef struct ompjit__gpu {
     const ompjit__cuda *cu;
@@ -83,6 +88,8 @@ typedef struct ompjit__gpu {
                                 found lost; "": it is not                 */
 } ompjit__gpu;
 
+/* A stream. Fields without a comment on locks are of whoever has borrowed or
+ * made the queue. */
 struct ompjit__queue {
     cu_stream stream;
     unsigned number;          /* no other has had it                 */
@@ -98,6 +105,8 @@ struct ompjit__queue {
     _Atomic size_t staged;    /* bytes of it that copies may read    */
 };
 
+/* A name of a list that only grows: queues and timings point to it when the
+ * image has gone. */
 struct ompjit__kernel_name {
     struct ompjit__kernel_name *next;
     char name[];
@@ -170,7 +179,9 @@ cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue);
  * before it says so: work that was left under way would write to memory that
  * the caller takes for its own again. cuda/queue.c */
 cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue);
-/* Frees all queues and events; with `driver` also there. */
+/* Frees all queues and events; with `driver`, between enter and leave, also
+ * there. The following operations are those of ompjit__queue_ops,
+ * ompjit__event_ops and ompjit__native_ops in device/device.h. */
 void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver);
 ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,
                                        ompjit_error *err);
@@ -199,7 +210,7 @@ ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err);
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
 
-/* copy.c */
+/* copy.c: operations of ompjit__device_ops and ompjit__queued_memory_ops */
 ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
                                void *dst, const void *src, size_t size,
                                ompjit__queue *queue, ompjit_error *err);
@@ -223,6 +234,8 @@ void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
                            enum ompjit__copy direction, uintptr_t dst,
                            uintptr_t src, size_t size, ompjit__queue *queue,
                            ompjit__gpu_call *call);
+/* Frees the memory of all pipes; with `driver`, between enter and leave, also
+ * there. */
 void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
 
 /* peer.c: makes the other's memory readable to the GPU, if it can be, where
@@ -233,17 +246,19 @@ void ompjit__gpu_open_peer(ompjit__gpu *gpu, ompjit__gpu *other);
  * cuda.c */
 cu_pool ompjit__gpu_pool(ompjit__gpu *gpu);
 
-/* host_memory.c */
+/* host_memory.c: the operations of ompjit__host_memory_ops, and their end */
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                      bool managed, void **ptr,
                                      ompjit_error *err);
 ompjit_status ompjit__gpu_free_host(ompjit_device *dev, void *ptr, bool managed,
                                     ompjit_error *err);
 void ompjit__gpu_close_host_memory(ompjit__gpu *gpu, bool driver);
-/* A tree of live allocations; false: no memory, or it was not there. */
+/* Trees of live allocations, whose nodes are the addresses (tsearch). False: no
+ * memory, or it was not there. Take the GPU's lock. cuda.c */
 bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block);
 bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block);
 
+/* copy.c */
 ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
                                size_t size, ompjit_error *err);
 
@@ -271,6 +286,7 @@ void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue);
 /* The same, without asking where the stream is ours. */
 bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue);
+/* Operations of ompjit__native_ops and ompjit__graph_ops. */
 bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue);
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err);
@@ -279,9 +295,10 @@ ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
 ompjit_status ompjit__gpu_graph_run(ompjit_device *dev, ompjit__graph *graph,
                                     ompjit__queue *queue, ompjit_error *err);
 void ompjit__gpu_graph_destroy(ompjit_device *dev, ompjit__graph *graph);
+/* With `driver`, between enter and leave, also there. */
 void ompjit__gpu_close_graphs(ompjit__gpu *gpu, bool driver);
 
-/* cuda_kernel.c */
+/* kernel.c */
 
 /* The operations on images and kernels, as device.h describes them. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,

@@ -34,6 +34,7 @@ static struct {
     ompjit_error err; /* status 0: loaded */
 } driver = {.once = PTHREAD_ONCE_INIT};
 
+/* Rows of `symbols` and `entries` are those of driver.def, in its order. */
 static void **slot(size_t i)
 {
     return (void **)((char *)&driver.cuda + symbols[i].offset);

@@ -22,7 +22,8 @@ typedef struct CUgraph_st *cu_graph;
 typedef struct CUgraphExec_st *cu_graph_exec;
 typedef struct CUmemPoolHandle_st *cu_pool;
 
-/* CUmemPoolProps. */
+/* CUmemPoolProps. The driver's prototypes in driver.def name NVIDIA's struct,
+ * which is only declared here; t/cuda_abi_t.c compares the layouts. */
 struct CUmemPoolProps_st;
 typedef struct ompjit__cuda_pool_properties {
     unsigned type, handles;

@@ -23,6 +23,7 @@ static ompjit_status refused(const ompjit__cuda *cu, const char *function,
     return status;
 }
 
+/* cuInit may be called again; it takes long only for the first time. */
 static ompjit_status start(const ompjit__cuda **cu, ompjit_error *err)
 {
     ompjit_status status = ompjit__cuda_load(cu, err);
@@ -160,6 +161,7 @@ void ompjit__gpu_free(ompjit__gpu *gpu)
     free(gpu);
 }
 
+/* Under ctx->lock. */
 static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
                          unsigned ordinal, ompjit_error *err)
 {

@@ -8,7 +8,7 @@
 #include "device/cuda/cuda.h"
 
 struct ompjit__graph {
-    ompjit__graph *next; /* of the GPU's */
+    ompjit__graph *next; /* of the GPU's, under its lock */
     cu_graph_exec exec;
     const char *kernel; /* its last; NULL: it has none */
 };
@@ -86,8 +86,6 @@ static void abandon(ompjit__gpu *gpu, ompjit__queue *queue)
         ompjit__log(gpu->ctx, "%s", err.text);
 }
 
-/* Other threads may go on calling what is not allowed in a capture, since this
- * library's own streams are not the captured one. */
 /* A driver has all that graphs need, or there are none. */
 static bool has_graphs(const ompjit__cuda *cu)
 {
@@ -108,6 +106,8 @@ ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
     ompjit_status status = ompjit__gpu_enter(gpu, err);
     if (status)
         return status;
+    /* RELAXED: other threads may go on calling what is not allowed in a
+     * capture, since this library's own streams are not the captured one. */
     cu_result r = gpu->cu->cuStreamBeginCapture(
         queue->stream, OMPJIT__CU_STREAM_CAPTURE_MODE_RELAXED);
     if (r)
@@ -152,6 +152,7 @@ static void unlink_graph(ompjit__gpu *gpu, ompjit__graph *graph)
     pthread_mutex_unlock(&gpu->lock);
 }
 
+/* The driver keeps what a run that is under way needs. */
 static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
 {
     unlink_graph(gpu, graph);

@@ -9,6 +9,8 @@
 
 #include "device/cuda/cuda.h"
 
+/* A kernel of an image, with what the driver says of it; made when it is first
+ * asked for, freed with the image. */
 struct ompjit__function {
     ompjit__function *next;
     cu_function handle;
@@ -101,6 +103,7 @@ static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
     return status;
 }
 
+/* In this process; the driver has unloaded it, or is not there any more. */
 static void free_loaded(ompjit__loaded *loaded)
 {
     while (loaded->functions) {
@@ -157,7 +160,8 @@ static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
     return status;
 }
 
-/* Page-locked memory, which a kernel can write. */
+/* Makes the GPU's page-locked memory, which a kernel can write and which the
+ * host can read when the context is lost. One for all images. */
 static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
 {
     ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuMemAllocHost", 0};
@@ -198,6 +202,7 @@ static ompjit_status fill_assertion(ompjit_device *dev,
                                      sizeof gpu->assertion, NULL, err);
 }
 
+/* Writes into an image's variables what it has to know, before it is used. */
 static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
                           const ompjit__image *image, ompjit__loaded *base,
                           ompjit_error *err)
@@ -444,6 +449,8 @@ static ompjit_status check_dimensions(const ompjit__gpu *gpu,
     return OMPJIT_OK;
 }
 
+/* The driver would refuse the launch with CUDA_ERROR_INVALID_VALUE, which says
+ * nothing. */
 static ompjit_status check_geometry(const ompjit__gpu *gpu,
                                     const ompjit__function *f,
                                     const ompjit__geometry *g,
@@ -503,6 +510,7 @@ static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
                             f->name, bytes);
 }
 
+/* `args` are read before this returns: the driver copies the parameters. */
 static void submit(ompjit__gpu *gpu, const ompjit__function *f,
                    const ompjit__geometry *g, void **args,
                    ompjit__queue *queue, ompjit__gpu_call *call)

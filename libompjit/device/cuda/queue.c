@@ -47,6 +47,8 @@ static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
     return ompjit__no_memory(err, OMPJIT_STAGE_API);
 }
 
+/* NULL: there is none. A look without ordering saves the exchange where a slot
+ * is empty. */
 static ompjit__queue *take_idle(ompjit__gpu *gpu)
 {
     for (int i = 0; i < OMPJIT__IDLE_QUEUES; i++)
@@ -206,7 +208,8 @@ static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
         ompjit__log(gpu->ctx, "%s", err.text);
 }
 
-/* A stream of ours is kept for whoever needs one next. */
+/* A stream of ours is kept for whoever needs one next, whose work then comes
+ * after what the queue still has: ompjit__queue_ops promises that. */
 void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
 {
     ompjit__gpu *gpu = dev->state;
@@ -292,6 +295,8 @@ ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
     return status;
 }
 
+/* The driver is not asked: an event that is none fails when it is first used.
+ */
 ompjit_status ompjit__gpu_event_adopt(ompjit_device *dev, void *native,
                                       ompjit__event **out, ompjit_error *err)
 {

@@ -184,6 +184,7 @@ static void copy_to(const through *t, uintptr_t dst, const char *src,
             return;
 }
 
+/* Both halves are asked for before the first is waited for. */
 static void copy_from(const through *t, char *dst, uintptr_t src, size_t size)
 {
     size_t asked = 0;
