@@ -3,7 +3,8 @@
  * The checker of the host device: a context that checks has one. Instrumented
  * kernels ask it before every access (engine.c); it knows the memory that
  * the device has (memory.c), and who of a team touched what when
- * (race.c), and reports each wrong place once (report.c).
+ * (race.c), and reports each wrong place once (report.c). A team's lock may be
+ * held when the reports' is taken; no others are held together.
  */
 #ifndef OMPJIT_CHECK_H
 #define OMPJIT_CHECK_H
@@ -17,13 +18,17 @@
 typedef struct ompjit__check ompjit__check;
 typedef struct ompjit__lost ompjit__lost; /* a write; lost_writes.c */
 
-/* NULL: out of memory. */
+/* `report` gets each report, one at a time, on the thread of the kernel and
+ * under the checker's lock; NULL: the context's log does. NULL: out of memory.
+ */
 ompjit__check *ompjit__check_new(ompjit_context *ctx, ompjit_check_fn *report,
                                  void *data);
+/* When no device has code any more; accepts NULL. */
 void ompjit__check_free(ompjit__check *check);
 
 /* The program requires unified shared memory: device code may use all of the
- * host's, so mapped data is the original and nothing is unmapped. */
+ * host's, so mapped data is the original and nothing is unmapped. Nothing in a
+ * context that does not check. Takes ctx->lock. */
 void ompjit__check_unify(ompjit_context *ctx);
 
 /* ------------------------------------------------ memory: memory.c */
@@ -52,27 +57,33 @@ typedef struct ompjit__range {
     struct ompjit__range *next; /* freed after this one                     */
 } ompjit__range;
 
+/* All that kernels may touch. Accesses take the lock to read, changes to write.
+ */
 typedef struct ompjit__memory_map {
-    pthread_rwlock_t lock;
+    pthread_rwlock_t lock;         /* of all that follows                     */
     ompjit__range **ranges;        /* by begin; disjoint with their red zones */
     size_t n, capacity;
     size_t kept, kept_bytes;       /* freed blocks that are still there       */
     ompjit__range *oldest, *newest; /* of these                               */
-    _Atomic uint64_t removals;     /* what was looked up before is void     */
+    _Atomic uint64_t removals;     /* what was looked up before is void; read
+                                      without the lock                        */
 } ompjit__memory_map;
 
+/* False: there is no lock to be had. */
 bool ompjit__memory_open(ompjit__memory_map *map);
+/* Frees all blocks, freed or not. */
 void ompjit__memory_close(ompjit__memory_map *map);
 
-/* A block between red zones; NULL: out of memory. */
+/* A block between red zones, aligned to 128 bytes; NULL: out of memory. */
 void *ompjit__memory_new(ompjit__memory_map *map, size_t size,
                          enum ompjit__memory kind);
 /* Ends it; the block stays for a while, so that later uses are found. False:
  * no such block. */
 bool ompjit__memory_end(ompjit__memory_map *map, void *begin);
-/* Variables of an image; false: out of memory. */
+/* Variables of an image; false: out of memory, and none was added. */
 bool ompjit__memory_add(ompjit__memory_map *map,
                         const ompjit__check_variable *v, size_t n);
+/* Before the image is unloaded. */
 void ompjit__memory_remove(ompjit__memory_map *map,
                            const ompjit__check_variable *v, size_t n);
 
@@ -114,9 +125,9 @@ void ompjit__shadow_free(ompjit__shadow *s);
 
 /* An access that meets another which nothing orders with it. */
 typedef struct ompjit__conflict {
-    const ompjit__site *site;
-    uint32_t thread;
-    bool write;
+    const ompjit__site *site; /* of the earlier one */
+    uint32_t thread;          /* its thread         */
+    bool write;               /* it wrote           */
 } ompjit__conflict;
 
 /* Notes the access; true where it is a race with the one in *other. */
@@ -132,8 +143,11 @@ enum ompjit__sync {
     OMPJIT__SYNC_WARP,    /* number `id`                                     */
     OMPJIT__SYNC_OBJECT   /* at the address `id`                             */
 };
+/* The thread's past is there for others from now on, and it has another time:
+ * what it does next is not part of that. */
 void ompjit__shadow_release(ompjit__shadow *s, uint32_t thread,
                             enum ompjit__sync kind, uint64_t id);
+/* All that was left there is before what the thread does next. */
 void ompjit__shadow_acquire(ompjit__shadow *s, uint32_t thread,
                             enum ompjit__sync kind, uint64_t id);
 
@@ -150,6 +164,8 @@ typedef struct ompjit__touch {
     const ompjit__site *site;
 } ompjit__touch;
 
+/* Each tells of one fault, if its place in the source was not told before. Any
+ * thread; takes the checker's lock. */
 void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t);
 void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__conflict *other);
@@ -171,11 +187,13 @@ void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
 typedef struct ompjit__check_launch {
     ompjit__check *check;
     const char *kernel;      /* symbol */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;    /* of teams, and of what they count */
     struct ompjit__check_team **teams; /* by number: those that run */
     uint32_t nteams;
 } ompjit__check_launch;
 
+/* Around a launch, by its thread. `kernel` must live as long. False: out of
+ * memory, and there is nothing to end. */
 bool ompjit__check_begin(ompjit__check_launch *launch, ompjit__check *check,
                          const char *kernel, uint32_t nteams);
 void ompjit__check_end(ompjit__check_launch *launch);
@@ -196,10 +214,10 @@ typedef void *const *ompjit__callees_of;
 
 struct ompjit__check {
     ompjit_context *ctx;
-    ompjit_check_fn *report;
-    void *data;
+    ompjit_check_fn *report; /* the application's; NULL: the log */
+    void *data;              /* of report's                      */
     ompjit__memory_map memory;
-    _Atomic bool unified;
+    _Atomic bool unified;    /* host memory is no fault          */
     pthread_mutex_t lock;    /* reports one by one, and what follows */
     char **seen;             /* those made */
     size_t nseen;

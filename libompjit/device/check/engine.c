@@ -17,6 +17,7 @@ enum {
     NULL_PAGE = 4096
 };
 
+/* A device thread while it runs. Its own alone. */
 struct thread {
     struct ompjit__check_team *team;
     char *top;               /* the stack above is not the kernel's         */
@@ -118,6 +119,8 @@ static struct ompjit__check_team *team_new(ompjit__check_launch *launch,
     return team;
 }
 
+/* First in a kernel, which `frame` is the frame of. The team is made by
+ * whichever thread of it comes first. */
 static void check_enter(void *frame)
 {
     ompjit_host_thread *self = ompjit_host_self();
@@ -134,6 +137,7 @@ static void check_enter(void *frame)
     self->check = t;
 }
 
+/* Last in a kernel, unless it was trapped. */
 static void check_leave(void)
 {
     ompjit_host_thread *self = ompjit_host_self();
@@ -230,6 +234,7 @@ static void *wrong(const ompjit_host_thread *self, struct thread *t, char *p,
     return memset(t->scratch[write], 0, size);
 }
 
+/* Under team->lock; NULL: p is in none. */
 static struct local *find_local(struct ompjit__check_team *team, const char *p)
 {
     uintptr_t at = (uintptr_t)p;
@@ -239,6 +244,8 @@ static struct local *find_local(struct ompjit__check_team *team, const char *p)
     return it;
 }
 
+/* Notes the access and reports the race that it is. The lock is not held while
+ * that is told: the application's function may take its time. */
 static void find_race(const ompjit_host_thread *self, struct thread *t,
                       char *p, uint64_t size, const ompjit__site *site)
 {
@@ -310,6 +317,8 @@ static void lose(const ompjit_host_thread *self, struct thread *t,
     f->to = false;
 }
 
+/* The address that the access is to use. The thread's own frames, which most
+ * accesses are to, are looked at first and need no lock. */
 static void *check_range(char *p, const ompjit__site *site, uint64_t size)
 {
     const ompjit_host_thread *self = ompjit_host_self();
@@ -362,6 +371,8 @@ static bool is_of_device(ompjit__check *check, const void *callee)
     return found;
 }
 
+/* The function to call. After a read that was reported has given 0, a null
+ * pointer may be that one's doing, and is no second report. */
 static void *check_call(void *callee, const ompjit__site *site)
 {
     const ompjit_host_thread *self = ompjit_host_self();
@@ -518,6 +529,7 @@ static void check_free(void *p)
                          "return, or that was freed before");
 }
 
+/* A new block always, so that uses of the old address are found. */
 static void *check_realloc(void *p, size_t size)
 {
     ompjit__range old;
@@ -542,6 +554,9 @@ static void check_delete(void *p, size_t size)
 
 /* ---------------------------------------------------------------- image */
 
+/* The names by which instrumented code calls (passes/host/instrument.c), and
+ * those that stand for functions of the engine and of the C and C++ libraries
+ * (Itanium C++ ABI: _Znwm is operator new(unsigned long)). */
 static const ompjit__absolute own[] = {
     {"ompjit_check_enter", (void *)check_enter},
     {"ompjit_check_leave", (void *)check_leave},

@@ -39,14 +39,16 @@ struct page {
     struct cell cells[PAGE / GRANULE][CELLS];
 };
 
-typedef uint32_t *clock_vector; /* [n] */
+typedef uint32_t *clock_vector; /* [n]: a time of each thread */
 
 struct ompjit__shadow {
     uint32_t n;
-    clock_vector threads;     /* [n][n] */
+    clock_vector threads;     /* [n][n]: of each other's pasts, what is before a
+                                 thread's present; [i][i] is i's own time */
     uint32_t *phase;          /* [n]: full barriers passed */
+    /* Pasts that were left at places; NULL until somebody does. */
     clock_vector full[2], some[BARRIERS], warps[WARPS], objects[SLOTS];
-    struct page **buckets;
+    struct page **buckets;    /* by the number of the memory's page */
     size_t nbuckets, npages;
     uint32_t turn;            /* which cell goes next */
 };
@@ -70,6 +72,7 @@ ompjit__shadow *ompjit__shadow_new(uint32_t n)
     return s;
 }
 
+/* All accesses that were noted; clocks stay. */
 static void forget(ompjit__shadow *s)
 {
     for (size_t i = 0; s->buckets && i < s->nbuckets; i++)
@@ -109,6 +112,7 @@ static clock_vector clock_of(ompjit__shadow *s, uint32_t thread)
     return s->threads + (size_t)thread * s->n;
 }
 
+/* The later of both, for each thread. */
 static void join(clock_vector to, const uint32_t *from, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -173,6 +177,7 @@ static struct page *find_page(ompjit__shadow *s, uintptr_t number)
     return page;
 }
 
+/* Without memory the buckets only get longer. */
 static void grow(ompjit__shadow *s)
 {
     size_t n = s->nbuckets * 8;
@@ -192,6 +197,7 @@ static void grow(ompjit__shadow *s)
     free(old);
 }
 
+/* Found or new. NULL: out of memory, and the access is not noted. */
 static struct page *get_page(ompjit__shadow *s, uintptr_t number)
 {
     struct page *page = find_page(s, number);
@@ -212,12 +218,15 @@ static struct page *get_page(ompjit__shadow *s, uintptr_t number)
     return page;
 }
 
+/* Is the earlier access before the thread's present? */
 static bool ordered(ompjit__shadow *s, const struct cell *c, uint32_t thread)
 {
     return c->thread == thread ||
            clock_of(s, thread)[c->thread] >= c->time;
 }
 
+/* Two accesses that are no race if something orders them: the same bytes, one
+ * of them a write, and not both atomic. */
 static bool conflict(const struct cell *a, const struct cell *b)
 {
     return a->mask & b->mask && (a->flags | b->flags) & OMPJIT__SITE_WRITE &&

@@ -40,6 +40,7 @@ void ompjit__check_free(ompjit__check *check)
     free(check);
 }
 
+/* Devices that are found later get it by ctx->host_memory. */
 void ompjit__check_unify(ompjit_context *ctx)
 {
     if (!ctx->check)
@@ -99,6 +100,8 @@ static void put_range(ompjit__buf *b, const ompjit__range *r)
 
 /* ------------------------------------------------------- what went wrong */
 
+/* The access begins before, in or behind the range, which does not hold all of
+ * it. */
 static void put_beside(ompjit__buf *b, const ompjit__range *r, uintptr_t at)
 {
     if (at < r->begin) {
@@ -117,6 +120,8 @@ static void put_beside(ompjit__buf *b, const ompjit__range *r, uintptr_t at)
                        (int64_t)(at - r->begin));
 }
 
+/* An address that is nowhere near the device's memory. If it is in an original,
+ * the program has used the host's pointer. */
 static ompjit_check_kind put_unmapped(ompjit__check *check, ompjit__buf *b,
                                       const void *at)
 {
@@ -248,6 +253,7 @@ static void put_kernel(ompjit__buf *b, const ompjit_check_report *r)
         ompjit__buf_printf(b, ", thread %" PRIu32, r->access->thread);
 }
 
+/* Completes the report and hands it over, unless its place was told before. */
 static void tell(ompjit__check *check, const ompjit__touch *t,
                  ompjit_check_report *r, ompjit__buf *b)
 {
