@@ -69,7 +69,7 @@ static void options(void)
         {"cuda:99", OMPJIT_ERR_NOT_FOUND, 0, 0,
          "no cuda:99: the CUDA driver"},
         {" cuda", OMPJIT_ERR_INVALID, 0, 0, "\" cuda\": not \"auto\""},
-        {"gpu", OMPJIT_ERR_INVALID, 0, 0, "\"gpu\": not \"auto\", \"host\""},
+        {"gpu", OMPJIT_ERR_INVALID, 0, 0, "\"gpu\": not \"auto\", \"cuda\", \"cuda:N\""},
         {"cuda:", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:N\""},
         {"cuda:-1", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:-1\""},
         {"cuda:1x", OMPJIT_ERR_INVALID, 0, 0, "\"cuda:1x\""},

@@ -102,6 +102,27 @@ static ompjit_status find_any(ompjit_context *ctx, ompjit_error *err)
     return status;
 }
 
+/* The error that lists what the option may be, by the kinds there are. */
+static ompjit_status no_such_devices(const ompjit_context *ctx,
+                                     ompjit_error *err)
+{
+    const ompjit__device_registry *all = ctx->device_registry;
+    ompjit__buf names = {0};
+    for (size_t i = 0; i < all->nkinds; i++) {
+        const ompjit__device_kind *kind = &all->kinds[i];
+        ompjit__buf_printf(&names, ", \"%s\"", kind->name);
+        if (kind->numbered)
+            ompjit__buf_printf(&names, ", \"%s:N\" for the N-th of them",
+                               kind->name);
+    }
+    ompjit_status status =
+        ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                     "devices \"%s\": not \"auto\"%s", ctx->devices_option,
+                     names.data ? names.data : "");
+    ompjit__buf_free(&names);
+    return status;
+}
+
 static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
 {
     const ompjit__device_registry *all = ctx->device_registry;
@@ -117,10 +138,7 @@ static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
             option[n] == ':' && parse_ordinal(option + n + 1) >= 0)
             return kind->find(ctx, parse_ordinal(option + n + 1), true, err);
     }
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "devices \"%s\": not \"auto\", \"host\", \"cuda\" or "
-                        "\"cuda:N\" with the number of a GPU",
-                        option);
+    return no_such_devices(ctx, err);
 }
 
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
@@ -152,7 +170,9 @@ static uint32_t env_number(const char *variable)
 /* A team of one has no races. */
 enum { CHECKED_THREADS = 8 };
 
-/* How much runs at the same time. */
+/* How much runs at the same time. A device whose `multiprocessors` can be had
+ * for less is not asked for the rest, which may cost more than a first launch.
+ */
 static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
 {
     ompjit__device_limits *limits = &dev->limits;
@@ -174,6 +194,8 @@ static ompjit_status measure(ompjit_device *dev, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Under dev->open_lock. OMPJIT_THREADS is an order, so that more than the
+ * device has is an error; OpenMP's own variables are wishes. */
 static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
@@ -215,6 +237,7 @@ ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
 
 /* -------------------------------------------------- memory of the host's */
 
+/* A device of a test may have no context. */
 static bool requires_unified(const ompjit_device *dev)
 {
     return dev->ctx && atomic_load_explicit(&dev->ctx->requires,
@@ -290,7 +313,8 @@ ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
     return OMPJIT_OK;
 }
 
-/* LLVM's name of a CPU, which only the compiler knows. */
+/* LLVM's name of a CPU, which only the compiler knows: asking starts a worker.
+ */
 static void name_cpu(ompjit_device *dev, ompjit_device_info *info)
 {
     if (ompjit__door_host_cpu(&dev->ctx->compiler, info->arch,
