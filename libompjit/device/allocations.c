@@ -28,6 +28,7 @@ void ompjit__allocations_free(ompjit_device *dev)
     dev->allocations = NULL;
 }
 
+/* False: out of memory. */
 static bool remember(ompjit_device *dev, void *ptr)
 {
     pthread_mutex_lock(&dev->allocations_lock);

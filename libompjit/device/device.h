@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A device is one const table of operations. Everything above it (mapping,
- * launch, the API) knows devices by this header alone; the devices' rooms know
- * nothing of modules, kernels' descriptions or maps.
+ * launch, the API) knows devices by this header alone; the rooms of devices
+ * (host/, cuda/) know nothing of modules, kernels' descriptions or maps.
  */
 #ifndef OMPJIT_DEVICE_H
 #define OMPJIT_DEVICE_H
@@ -17,7 +17,8 @@ typedef struct ompjit__queue ompjit__queue;       /* ordered asynchronous
 typedef struct ompjit__event ompjit__event;       /* a point in a queue      */
 typedef struct ompjit__graph ompjit__graph;       /* recorded work           */
 
-/* A launch that is made again and again, on memory of malloc's. */
+/* A launch that is made again and again: the head of a device's own struct, in
+ * memory of malloc's, which free() ends. */
 typedef struct ompjit__prepared {
     ompjit_status (*run)(const struct ompjit__prepared *self,
                          ompjit_error *err);
@@ -41,6 +42,7 @@ enum { OMPJIT__LONG_COPY = 64 << 10 };
 /* The most that `stage` gives. */
 enum { OMPJIT__MOST_STAGED = 32 << 10 };
 
+/* To the device, from it, and from one place of it to another. */
 enum ompjit__copy { OMPJIT__COPY_TO, OMPJIT__COPY_FROM, OMPJIT__COPY_ON };
 
 /* The copies' names in profiles. device/device.c */
@@ -191,7 +193,8 @@ typedef struct ompjit__device_ops {
     uint32_t (*multiprocessors)(ompjit_device *dev);
 
     /* How many threads of a team would run at the same time in a launch of one
-     * team that the calling thread makes now. NULL: as many as there are. */
+     * team that the calling thread makes now. NULL: a team's number of threads
+     * is not chosen by that. */
     uint32_t (*processors)(ompjit_device *dev);
 
     /* size 0 gives a unique pointer. Alignment at least 128 bytes. */
@@ -290,8 +293,12 @@ typedef struct ompjit__device_limits {
     uint32_t fewest_threads; /* of a team, where nobody says more; 0: 1 */
 } ompjit__device_limits;
 
+/* Launch environments that a device keeps for the next launches. */
 enum { OMPJIT__ENVIRONMENTS = 8 };
 
+/* Made by `find` of its kind, under ctx->lock, and destroyed with the context.
+ * The bools are the kind's, set then; limits are set before `ready`; nothing of
+ * these changes later, but shares_memory (ompjit__check_unify). */
 struct ompjit_device {
     const ompjit__device_ops *ops;
     ompjit__device_caps caps; /* a copy of ops->caps, near                */
@@ -375,8 +382,9 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
  * device/device.c */
 void ompjit__devices_free(ompjit_context *ctx);
 
-/* Is mapped data the original? So the user chose, or the program requires
- * unified shared memory and the device can have it. */
+/* Is mapped data the original? So the user chose, or host and device share a
+ * chip, or the program requires unified shared memory and the device can have
+ * it. */
 bool ompjit__shares_memory(const ompjit_device *dev);
 /* Does the program require it, and has the device it? */
 bool ompjit__is_unified(const ompjit_device *dev);
