@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The arguments of a launch by the API: checked, and as values by parameter.
+ * The arguments of a launch by the API: checked, and as values by parameter. A
+ * value is its bytes in the low end of 64 bits, as the kernel ABI passes it;
+ * the bits above are 0, so that equal arguments are equal keys of variants.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@ const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
     return NULL;
 }
 
+/* By ompjit_arg_type: the name in messages, bytes, enum ompjit__param_kind. */
 static const struct {
     const char *name;
     uint8_t size, kind;
@@ -63,6 +66,8 @@ static void list_params(const ompjit__kernel_desc *k, ompjit__buf *out)
     }
 }
 
+/* A pointer fits no number and no number a pointer, whatever their sizes. A
+ * parameter whose source type is not known takes both integers and floats. */
 static bool fits(const ompjit__param *p, uint8_t kind, uint32_t size)
 {
     if (kind == OMPJIT__PARAM_POINTER || p->kind == OMPJIT__PARAM_POINTER)
@@ -71,6 +76,7 @@ static bool fits(const ompjit__param *p, uint8_t kind, uint32_t size)
            (kind == p->kind || p->kind == OMPJIT__PARAM_SCALAR);
 }
 
+/* "kernel saxpy(4-byte integer n, pointer y): <cause>" */
 static ompjit_status argument_error(const ompjit__kernel_desc *k,
                                     ompjit_error *err, const char *format, ...)
     OMPJIT__PRINTF(3, 4);
@@ -152,6 +158,8 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
     return OMPJIT_OK;
 }
 
+/* Checks the facts beside an argument's value: ompjit_arg has no size, so that
+ * words which this version does not know must be 0 here. */
 static ompjit_status check_facts(const ompjit__kernel_desc *k,
                                  const ompjit__param *p, const ompjit_arg *arg,
                                  ompjit_error *err)

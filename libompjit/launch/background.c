@@ -26,20 +26,21 @@ enum { PATIENCE = 10 };
 
 struct job {
     struct job *next;
-    const void *owner;
-    void (*run)(void *arg);
+    const void *owner;       /* a name to cancel by                      */
+    void (*run)(void *arg);  /* one of these two gets arg, and ends it   */
     void (*drop)(void *arg);
     void *arg;
 };
 
+/* All of it is under all.lock. */
 struct ompjit__background {
     ompjit__background *next;
     pthread_cond_t more; /* jobs or the end */
     pthread_t thread;
     enum { NONE, THERE, ENDED, JOINED } state; /* of the thread */
-    struct job *first, **last;
-    const void *running; /* its owner */
-    bool stop;
+    struct job *first, **last; /* those that wait, the oldest first */
+    const void *running; /* the owner of the job that runs; NULL: none does */
+    bool stop;           /* the context is being destroyed */
 };
 
 /* Those of the process. One lock for all: whoever ends the process meets others
@@ -49,8 +50,8 @@ static struct {
     pthread_cond_t idle; /* a job, or a thread, has ended */
     pid_t process;       /* whose threads they are        */
     ompjit__background *first;
-    unsigned handlers;
-    bool leaving;
+    unsigned handlers; /* of exit, that are registered   */
+    bool leaving;      /* exit has begun: no more jobs   */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
 
 extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso);
@@ -58,6 +59,8 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /* ------------------------------------------------------------------- fork */
 
+/* Without jobs and thread. The parent's jobs are not freed: the thread of
+ * before the fork may have been changing the list. */
 static void reset(ompjit__background *b)
 {
     *b = (ompjit__background){.next = b->next};
@@ -186,7 +189,7 @@ ompjit__background *ompjit__background_new(void)
     return b;
 }
 
-/* Under the lock, but not while it runs. */
+/* Runs a job: under the lock, but not while it runs. */
 static void perform(ompjit__background *b, struct job *job)
 {
     if (!(b->first = job->next))

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Images that are remembered, and the key that says what they depend on.
+ * Images that are remembered, and the key that says what they depend on. The
+ * key must have everything that changes an image: a line that is missing gives
+ * an image of other code, without an error. The library's own build is in every
+ * key (cache/). A unit's part of that is its digest (core/unit_pack.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +32,8 @@ static void add_tool(ompjit__key *key, const char *name,
 
 static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 {
-    ompjit__buf_printf(&key->text, "assembler %d\n", (int)ctx->compiler.assembler);
+    ompjit__buf_printf(&key->text, "assembler %d\n",
+                       (int)ctx->compiler.assembler);
     add_tool(key, "nvjitlink", OMPJIT__CUDA_NVJITLINK);
     add_tool(key, "ptxas", OMPJIT__CUDA_PTXAS);
 }
@@ -121,7 +125,9 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx,
 {
     ompjit__key key = {0};
     ompjit__claim claim;
-    bool known = unit->device_bc.size; /* else: whatever NVRTC includes */
+    /* A unit without IR was compiled by NVRTC alone: nobody knows the files
+     * that it includes. OPT_LL is asked for by people, once. */
+    bool known = unit->device_bc.size;
     if (!ctx->cache || !known || format == OMPJIT_FORMAT_OPT_LL ||
         !make_key(ctx, unit, arch, format, spec, &key)) {
         ompjit__key_free(&key);

@@ -2,6 +2,8 @@
  *
  * How many teams of how many threads a launch gets: what the program says,
  * within what the kernel was compiled for, and the device's choice elsewhere.
+ * Only the first dimension is chosen; the others are the program's or 1. A
+ * geometry that the device cannot have is not refused here but by its `launch`.
  */
 #include "launch/tune.h"
 
@@ -17,6 +19,7 @@ enum {
 
 /* ------------------------------------------------------------- geometry */
 
+/* The smaller one, where 0 for b is no bound. */
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return b && b < a ? b : a;
@@ -76,6 +79,8 @@ static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
     return least(least(threads, r->threads[0]), dev->limits.most_threads);
 }
 
+/* Teams of a CPU: as many as there are cores, so that each is a share of the
+ * iterations. */
 static void choose_for_cores(const ompjit__kernel_desc *k, ompjit_device *dev,
                         const ompjit__request *r, ompjit__geometry *g)
 {
@@ -89,6 +94,7 @@ static void choose_for_cores(const ompjit__kernel_desc *k, ompjit_device *dev,
     g->teams[0] = r->teams_fixed ? teams : least(teams, positive(k->max_teams));
 }
 
+/* Teams of a GPU: a thread for each iteration, but in generic mode a team. */
 static void choose_for_warps(const ompjit__kernel_desc *k,
                         const ompjit__request *r,
                         const ompjit__device_limits *limits,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * One kernel launch: choose the geometry and the variant, pass the launch
- * environment and the arguments, run.
+ * environment and the arguments, run. From the variant's hold on, an `inflight`
+ * has all that must be given back when the kernel has ended; with a queue that
+ * is later, and by whoever waits.
  */
 #include "context/profile.h"
 #include "launch/launch.h"
@@ -23,6 +25,7 @@ static ompjit_status submit(const ompjit__kernel_desc *k, ompjit_device *dev,
     return dev->ops->launch(dev, f, g, args, n, queue, err);
 }
 
+/* With an environment that no other launch uses meanwhile. */
 static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
                                   const ompjit__geometry *g,
                                   ompjit__queue *queue,
@@ -37,6 +40,8 @@ static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
                            &environment->device, queue, err);
 }
 
+/* With the queue's. The lock covers the launch, too: one with a larger
+ * environment must not come before those that still have the smaller one. */
 static ompjit_status submit_sharing(const ompjit__call *call,
                                     ompjit__function *f,
                                     const ompjit__geometry *g,
@@ -142,6 +147,7 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     return status;
 }
 
+/* To the end: a device's `launch` without a queue returns then. */
 static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
                               ompjit_error *err)
 {
@@ -170,6 +176,8 @@ ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
     return status ? status : run_call(&call, queue, err);
 }
 
+/* Without an image on the device it builds the generic one, for a geometry that
+ * asks for nothing. */
 ompjit_status ompjit__module_symbol(ompjit_module *mod, ompjit_device *dev,
                                     const char *symbol, void **address,
                                     size_t *size, ompjit_error *err)

@@ -10,7 +10,8 @@
 #include "abi/offload.h"
 #include "mapping/present_table.h"
 
-/* One launch of a kernel, as it was asked for. */
+/* One launch of a kernel, as it was asked for. Refers to its caller's request
+ * and values, which must live until it has been started. */
 typedef struct ompjit__call {
     ompjit_module *mod;
     uint32_t index;                 /* of the kernel */
@@ -36,7 +37,8 @@ void ompjit__settle_geometry(const ompjit__call *call,
 
 /* Which variant a launch runs, by the policy asked for: found, awaited, built
  * or, where the policy says so, a generic one in place of one that is not
- * ready. It is held. variant_policy.c */
+ * ready. It is held, and the caller releases it. Errors are those of the build.
+ * variant_policy.c */
 ompjit_status ompjit__choose_variant(const ompjit__call *call,
                                      const ompjit__geometry *g,
                                      ompjit__variant **out, ompjit_error *err);
@@ -59,6 +61,8 @@ typedef struct ompjit__environment {
     struct ompjit__environment_block *block; /* NULL: none */
 } ompjit__environment;
 
+/* On success env->device is the kernel's argument, also where it takes none.
+ * Freed by ompjit__environment_free. */
 ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       ompjit_device *dev,
                                       const ompjit__geometry *g,
@@ -106,7 +110,9 @@ typedef struct ompjit__sharing {
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
                             const ompjit__sharing *sharing,
                             ompjit__inflight *inflight, ompjit_error *err);
-/* `well`: the queue was waited for without an error. */
+/* Gives back what the launch used, and tells the profile. `well`: it was waited
+ * for without an error, so that its environment may serve the next. Once for
+ * each, by any thread. */
 void ompjit__inflight_end(ompjit__inflight *inflight, bool well);
 
 #endif

@@ -15,6 +15,7 @@ struct ompjit__environment_block {
     size_t size; /* bytes of records */
 };
 
+/* Bytes. Records begin at a cache line of any GPU. */
 enum { RECORDS_AT = 128, SMALLEST = 4096 };
 
 static size_t positive(int32_t n)
@@ -67,6 +68,7 @@ static void free_block(ompjit_device *dev,
     free(block);
 }
 
+/* Puts the block into a slot of the device. False: all are full. */
 static bool keep(ompjit_device *dev, struct ompjit__environment_block *block)
 {
     for (int i = 0; i < OMPJIT__ENVIRONMENTS; i++) {
@@ -80,6 +82,8 @@ static bool keep(ompjit_device *dev, struct ompjit__environment_block *block)
     return false;
 }
 
+/* The first that is large enough; smaller ones that are met go back. The
+ * exchange makes a block the caller's alone. */
 static struct ompjit__environment_block *take(ompjit_device *dev, size_t size)
 {
     for (int i = 0; i < OMPJIT__ENVIRONMENTS; i++) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A module: a unit, and what of it is loaded where.
+ * A module: a unit, and what of it is loaded where; and the functions of this
+ * room that work on a module and a kernel. The unit does not change; what
+ * launches learn is in atomics, so that a launch whose variant is there takes
+ * no lock.
  */
 #ifndef OMPJIT_MODULE_H
 #define OMPJIT_MODULE_H
@@ -8,13 +11,14 @@
 #include "launch/request.h"
 #include "launch/variant_table.h"
 
-/* The automatic policy's record of a kernel's launches. */
+/* The automatic policy's record of a kernel's launches. Threads that write it
+ * at once may lose a count: it is for a guess. */
 typedef struct ompjit__sightings {
     _Atomic uint32_t launches;     /* that found no variant */
     _Atomic uint64_t given_up;     /* arguments that keep changing */
     struct ompjit__sighting {
-        _Atomic uint64_t hash;
-        _Atomic uint32_t count;
+        _Atomic uint64_t hash;     /* of a variant's key           */
+        _Atomic uint32_t count;    /* launches that asked for it   */
     } seen[64];
     _Atomic uint64_t last[64];     /* values, by parameter */
     _Atomic uint32_t changes[64];  /* how often they were others */
@@ -28,7 +32,7 @@ struct ompjit_kernel {
     _Atomic bool made_spmd;        /* generic, but not to GPUs: seen so */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
     struct ompjit__tuning *_Atomic tuning; /* launch/tune.h        */
-    atomic_flag last_lock;
+    atomic_flag last_lock;         /* of the next two, held for moments */
     ompjit_launch_info last;       /* and the device it ran on      */
     ompjit_device *last_device;
 };
@@ -36,10 +40,10 @@ struct ompjit_kernel {
 struct ompjit_module {
     ompjit_context *ctx;
     ompjit__unit unit;
-    pthread_mutex_t lock;          /* the host half */
-    ompjit__variants variants;
-    ompjit_kernel *kernels;
-    struct ompjit__hostjit *hostjit;
+    pthread_mutex_t lock;          /* of hostjit, while it is made */
+    ompjit__variants variants;     /* locks for itself             */
+    ompjit_kernel *kernels;        /* one for each of the unit's   */
+    struct ompjit__hostjit *hostjit; /* NULL until first needed    */
 };
 
 /* Parameters whose values can be folded: variant_policy.c */
@@ -129,8 +133,9 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err);
 
-/* As ompjit__door_build, by the cache where it has the image.
- * build_cached.c */
+/* As ompjit__door_build, by the cache where it has the image. If several
+ * threads or processes want the same, one builds it and the others wait for a
+ * while. build_cached.c */
 ompjit_status ompjit__build_cached(ompjit_context *ctx,
                                    const ompjit__unit *unit, const char *arch,
                                    ompjit_format format,

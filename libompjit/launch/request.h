@@ -9,11 +9,12 @@
 
 /* The request of a launch; zero means the device's choice. */
 typedef struct ompjit__request {
-    uint32_t teams[3], threads[3]; /* clauses or explicit; 0: free        */
+    uint32_t teams[3], threads[3]; /* clauses or explicit, by dimension; 0:
+                              free, in y and z 1                          */
     bool teams_fixed;    /* the number of teams must be exactly this      */
     bool threads_fixed;  /* likewise; else threads is an upper bound      */
-    uint32_t dynamic_shared;
-    uint64_t tripcount;
+    uint32_t dynamic_shared; /* bytes of a team's                         */
+    uint64_t tripcount;    /* iterations of its loop; 0: not known        */
     ompjit_specialize policy; /* DEFAULT: the context's                    */
     unsigned fold;         /* OMPJIT_FOLD_...; 0: all                     */
     uint64_t varies;       /* parameters that are not folded              */

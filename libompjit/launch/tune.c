@@ -13,6 +13,8 @@
 #include "cache/cache.h"
 #include "launch/tune.h"
 
+/* Size classes: tripcounts with the same highest bit, and that which is not
+ * known. */
 enum { CLASSES = 65 };
 #define KNOWN (UINT64_C(1) << 63)
 
@@ -22,7 +24,7 @@ struct ompjit__tuning {
     struct ompjit__tuning *next;
     ompjit_device *dev;
     _Atomic uint64_t best[CLASSES];
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of results */
     ompjit_tuned results[CLASSES];
 };
 
@@ -39,6 +41,8 @@ static unsigned class_of(uint64_t tripcount)
 
 /* -------------------------------------------------------------- the cache */
 
+/* A geometry is good for the kernel, the device's model and its size. False:
+ * the device cannot be opened, or memory ran out. */
 static bool make_key(const ompjit_module *mod, unsigned kernel,
                      ompjit_device *dev, ompjit__key *key)
 {
@@ -91,6 +95,7 @@ static bool take_entry(void *data, const void *payload, size_t size)
     return good;
 }
 
+/* All classes that are known, those of the entry that was read included. */
 static void write_entry(const ompjit__call *call, struct ompjit__tuning *t)
 {
     ompjit__key key = {0};
@@ -242,7 +247,7 @@ struct saved {
     ompjit_device *dev;
     const ompjit_region *regions;
     unsigned n;
-    char *copy; /* of all of them, one after the other */
+    char *copy; /* of all of them, one after the other, on the host */
 };
 
 static ompjit_status copy_all(const struct saved *s, bool back,
@@ -281,9 +286,9 @@ enum { MAX_TRIES = 40 };
 
 struct trial {
     const ompjit__call *call;
-    struct saved saved;
-    unsigned repeats;
-    ompjit_tuned *best;
+    struct saved saved;  /* put back before each run */
+    unsigned repeats;    /* runs that are timed, of each geometry */
+    ompjit_tuned *best;  /* so far */
 };
 
 /* The fastest of some runs; no more than one of those that are far behind. */
@@ -342,6 +347,8 @@ static unsigned core_tries(const ompjit__call *call, ompjit_geometry *tries)
     return n;
 }
 
+/* Powers of two of threads, with a thread for each iteration and with few teams
+ * a multiprocessor. */
 static unsigned warp_tries(const ompjit__call *call, ompjit_geometry *tries)
 {
     uint64_t trips = call->request->tripcount;
@@ -406,6 +413,7 @@ static ompjit_status run_trials(struct trial *t,
     return try_all(t, tries, n);
 }
 
+/* The data is as it was afterwards, also where a run has failed. */
 ompjit_status ompjit__tune(const ompjit__call *call,
                            const ompjit_tune_options *o, ompjit_tuned *out,
                            ompjit_error *err)

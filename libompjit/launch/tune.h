@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The geometry that was found best: tried out, remembered, used.
+ * The geometry that was found best: tried out, remembered, used. A geometry is
+ * best for a kernel, a device and a size class: the highest bit of the
+ * tripcount.
  */
 #ifndef OMPJIT__TUNE_H
 #define OMPJIT__TUNE_H

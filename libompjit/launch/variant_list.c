@@ -111,6 +111,7 @@ static void add_SCALAR_VALUES(ompjit__buf *line, const ompjit__kernel_desc *k,
     add_NUMBER(line, k, word, &(fact)->all)
 #define add_CONTENTS(line, k, word, fact)
 
+/* "KERNEL NAME=VALUE ...", or "*" for an image of all kernels. */
 static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
                       ompjit__buf *line)
 {
@@ -124,7 +125,9 @@ static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
     ompjit__buf_printf(line, "\n");
 }
 
-/* A file that cannot be written is told to the log, and else nobody's loss. */
+/* A file that cannot be written is told to the log, and else nobody's loss. A
+ * line is one write to a file opened to append, so that processes may share it.
+ */
 void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 {
     const char *path = mod->ctx->record;
@@ -148,6 +151,7 @@ void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
 
 /* ---------------------------------------------------------------- reading */
 
+/* A line as it is read. The key's arrays are `values`. */
 struct entry {
     ompjit__variant_key key;
     uint64_t values[OMPJIT__COUNT(words)][64]; /* of facts that have some */

@@ -41,6 +41,7 @@ bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
     return dev->caps.common_functions || !mod->unit.stays_generic;
 }
 
+/* Right for every geometry that a device takes: these are below 2^32. */
 static uint32_t volume(const uint32_t n[3])
 {
     return n[0] * n[1] * n[2];
@@ -88,6 +89,7 @@ void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,
     key->hash = ompjit__variant_hash(key);
 }
 
+/* A bit for each parameter that is a pointer, among the first 64. */
 static uint64_t pointers_of(const ompjit__call *call)
 {
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
@@ -114,6 +116,10 @@ static bool threads_known(const ompjit__call *call)
                                 memory_order_relaxed);
 }
 
+/* The facts of the request, and those that are known only now. Geometry is added
+ * after ompjit__facts_restrict, which would drop it where its values are not
+ * asked for but the teams of one thread are. The key refers to the call's
+ * values. */
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)
 {
@@ -145,6 +151,7 @@ void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
 
 /* -------------------------------------------------------------- automatic */
 
+/* Two threads that are first at once both make one; the later one's goes. */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel)
 {
     ompjit__sightings *s = atomic_load_explicit(&kernel->sightings,
