@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The served functions (entry_points.def). Each does and returns what OpenMP
- * 6.0 says of the routine, or libomptarget 22 does for the entry point, of the
- * name it has in the program. All may be called by any thread.
+ * The served functions (abi/entry_points.def). Each does and returns what
+ * OpenMP 6.0 says of the routine, or libomptarget 22 does for the entry point,
+ * of the name it has in the program. All may be called by any thread. None can
+ * return an error to clang's code: a construct that fails goes to
+ * ompjit__tgt_fail, a routine to the log, with the result that the standard has
+ * for it.
  */
 #ifndef OMPJIT_OFFLOAD_SERVED_H
 #define OMPJIT_OFFLOAD_SERVED_H
@@ -10,14 +13,19 @@
 #include "omptarget/program.h"
 
 /* The arguments of all mapping entry points: the number of entries and the
- * arrays. */
+ * arrays of ompjit__kernel_args (abi/offload.h). `names` and `mappers` may be
+ * NULL. */
 #define OMPJIT__ARRAYS \
     int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types, \
         void **names, void **mappers
+/* The depend clauses of a task that a construct is: kmp_depend_info_t arrays,
+ * of dependences and of those that are known not to alias (none, with clang).
+ */
 #define OMPJIT__DEPENDS \
     int32_t ndeps, void *deps, int32_t nnoalias, void *noalias
 
-/* tgt_entry.c */
+/* tgt_entry.c. `where` is the construct's place in the source, or NULL;
+ * `device` is its number, -1 the default one. */
 void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
                           int64_t device, OMPJIT__ARRAYS);
 void ompjit__s_data_begin_issue(ompjit_context *ctx, ompjit__ident *where,
@@ -75,7 +83,7 @@ void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags);
 int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device);
 void ompjit__s_dump_mapping_tables(ompjit_context *ctx);
 
-/* omp_routines.c */
+/* omp_routines.c: OpenMP 6.0, chapters 24 and 25, and LLVM's extensions */
 int ompjit__s_get_num_devices(ompjit_context *ctx);
 int ompjit__s_get_initial_device(ompjit_context *ctx);
 int ompjit__s_is_initial_device(void);

@@ -22,6 +22,7 @@ static int by_host(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The address that the device's variable of that function holds. */
 static ompjit_status read_call(ompjit_device *dev, const ompjit__global *g,
                                ompjit__indirect_call *out, ompjit_error *err)
 {

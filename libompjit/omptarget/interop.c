@@ -11,10 +11,10 @@
 enum type { TYPE_TARGET = 1, TYPE_TARGETSYNC = 2 };
 
 struct ompjit__interop {
-    ompjit__interop *next; /* of all that the context has */
+    ompjit__interop *next; /* of all that the context has, under tgt->lock */
     ompjit_device *dev;
     ompjit__queue *queue;  /* targetsync; may be NULL     */
-    bool has_native;
+    bool has_native;       /* the next is filled          */
     ompjit__native native;
 };
 
@@ -75,6 +75,8 @@ void ompjit__interop_free_all(ompjit__interop *list)
     }
 }
 
+/* A device without handles of other software's (the host) has an object all the
+ * same, whose properties have no value. */
 static ompjit_status make(ompjit_device *dev, int32_t type,
                           ompjit__interop **out, ompjit_error *err)
 {
@@ -122,6 +124,8 @@ void ompjit__s_interop_init(ompjit_context *ctx, ompjit__ident *where,
     *interop = made;
 }
 
+/* The work that other software has put into the queue ends before the construct
+ * does: `nowait` is not made use of. */
 static void settle(ompjit_context *ctx, const ompjit__interop *i)
 {
     ompjit_error err;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * From a program's target constructs to a device: which data is present, what
- * has to be copied, which kernel a host address stands for, and its launch.
+ * From a program's target constructs to a device: which kernel a host address
+ * stands for, its arguments, and its launch; and a program's host half. Which
+ * data is present, and what has to be copied, is mapping/'s. For the rooms
+ * above (hosthalf/, api/); the files of this room share program.h.
  */
 #ifndef OMPJIT_OFFLOAD_H
 #define OMPJIT_OFFLOAD_H
@@ -9,7 +11,9 @@
 #include "launch/request.h"
 #include "mapping/mapping.h"
 
-/* A whole target construct: map, run the kernel, unmap. */
+/* A whole target construct: map, run the kernel, unmap. Returns when it has
+ * ended. MAPPING errors, and those of the launch; request->begun tells whether
+ * the kernel may have changed anything. Any thread. target_construct.c */
 ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_module *mod, unsigned kernel,
                               const ompjit__request *request,
@@ -70,13 +74,15 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod);
  * The host half of a unit, compiled into this process with its __tgt_* calls
  * bound to the context. */
 
-typedef struct ompjit__hostjit ompjit__hostjit;
+typedef struct ompjit__hostjit ompjit__hostjit; /* one for each module */
 
 /* Compiles, registers the offload entries with tgt, runs the static
  * constructors. */
 ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
                                   ompjit_error *err);
+/* Runs the program's destructors, and unmaps its code. Accepts NULL. */
 void ompjit__hostjit_free(ompjit__hostjit *jit);
+/* The address of a function that others may call. */
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *jit, const char *name,
                                      void **address, ompjit_error *err);
 

@@ -11,16 +11,19 @@
 #include "device/engine/libomp.h"
 #include "omptarget/entry_points.h"
 
+/* llvm_omp_target_host_mem_alloc and the two after it, of LLVM's omp.h. */
 enum { TARGET_HOST = 100, TARGET_SHARED, TARGET_DEVICE };
 
+/* In ctx->tgt->memory, under its lock. */
 struct ompjit__omp_block {
     struct ompjit__omp_block *next;
     void *ptr;
-    size_t size;
-    uint64_t allocator;
-    int device;
+    size_t size;        /* bytes, for realloc                     */
+    uint64_t allocator; /* one of the three                       */
+    int device;         /* the default one when it was allocated  */
 };
 
+/* NULL: it cannot be loaded. */
 static const struct ompjit__libomp *libomp(void)
 {
     const struct ompjit__libomp *omp;
@@ -35,6 +38,7 @@ static bool is_target(const struct ompjit__libomp *omp, uint64_t *allocator)
     return *allocator >= TARGET_HOST && *allocator <= TARGET_DEVICE;
 }
 
+/* The allocator's own kind of memory; NULL: there is none. */
 static void *take(ompjit_context *ctx, const struct ompjit__omp_block *m)
 {
     return m->allocator == TARGET_HOST

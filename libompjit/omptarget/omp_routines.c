@@ -10,7 +10,7 @@
 #include "omptarget/entry_points.h"
 
 #define INVALID_DEVICE (-2) /* omp_invalid_device */
-#define HOST_UID "HOST"
+#define HOST_UID "HOST"     /* of omp_get_uid_from_device           */
 
 /* ----------------------------------------------------------------- devices */
 
@@ -30,6 +30,8 @@ int ompjit__s_is_initial_device(void)
     return 1;
 }
 
+/* "cuda:1": the same device has the same in every process, as long as the
+ * driver numbers them alike. The text lives as long as the context. */
 const char *ompjit__s_get_uid_from_device(ompjit_context *ctx, int device)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
@@ -227,6 +229,7 @@ int ompjit__s_target_is_accessible(ompjit_context *ctx, const void *ptr,
     return 0;
 }
 
+/* The routines' result: 0, or 1 and a line in the log. */
 static int association(ompjit_context *ctx, const char *routine,
                        ompjit_status st, const ompjit_error *err)
 {
@@ -304,6 +307,7 @@ static ompjit_status bounce(end dst, end src, size_t size, ompjit_error *err)
     return st;
 }
 
+/* Between any two ends. Returns when it is done. */
 static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
 {
     if (!dst.dev && !src.dev) {
@@ -322,6 +326,7 @@ static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
     return dev->ops->copy(dev, direction, dst.at, src.at, size, NULL, err);
 }
 
+/* As `association`. */
 static int copied(ompjit_context *ctx, ompjit_status st,
                   const ompjit_error *err)
 {
@@ -349,7 +354,8 @@ int ompjit__s_target_memcpy(ompjit_context *ctx, void *dst, const void *src,
     return copied(ctx, copy(to, from, size, &err), &err);
 }
 
-/* The shape of a rectangular copy. */
+/* The shape of a rectangular copy, in elements, the outermost dimension first.
+ */
 typedef struct rectangle {
     const size_t *volume, *dst_offsets, *src_offsets, *dst_dims, *src_dims;
     int dims;
@@ -439,6 +445,7 @@ int ompjit__s_target_memcpy_rect(ompjit_context *ctx, void *dst,
 
 /* ------------------------------------------------------------------ memset */
 
+/* A device that cannot fill gets copies of a block, of 1 MiB at most. */
 static ompjit_status fill(ompjit_device *dev, char *at, int value, size_t size,
                           ompjit_error *err)
 {

@@ -22,9 +22,9 @@
  * too small is kept until the end. */
 
 typedef struct slot {
-    _Atomic(const void *) key;
-    _Atomic(ompjit_module *) mod;
-    _Atomic unsigned kernel;
+    _Atomic(const void *) key;    /* a host address; NULL: free   */
+    _Atomic(ompjit_module *) mod; /* NULL: forgotten              */
+    _Atomic unsigned kernel;      /* its number in the module     */
 } slot;
 
 struct ompjit__kernels {
@@ -33,6 +33,8 @@ struct ompjit__kernels {
     slot slots[];
 };
 
+/* Fibonacci hashing spreads addresses, which differ in their lower bits only.
+ */
 static size_t first_slot(const ompjit__kernels *t, const void *key)
 {
     uint64_t x = (uintptr_t)key * UINT64_C(0x9E3779B97F4A7C15);
@@ -124,6 +126,8 @@ ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
 
 /* ---------------------------------------------------------------- globals */
 
+/* Under the lock; false: out of memory. The count is stored last, for those who
+ * compare it without the lock. */
 static bool add_global(struct ompjit__tgt *tgt, ompjit__global one)
 {
     size_t n = atomic_load(&tgt->nglobals);
@@ -184,6 +188,7 @@ static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                           err);
 }
 
+/* Makes one present, under the lock. */
 static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   size_t index, ompjit_error *err)
 {
@@ -211,6 +216,7 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err)
 {
+    /* The first so many of tgt->globals are present there. */
     _Atomic size_t *entered = &dev->present->globals;
     if (atomic_load_explicit(entered, memory_order_acquire) ==
         atomic_load_explicit(&tgt->nglobals, memory_order_acquire))
@@ -312,6 +318,7 @@ ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err)
 
 /* ------------------------------------------------------------------ libomp */
 
+/* Through memory: ISO C converts no object pointer to a function's. */
 static void find(void *handle, const char *name, void *function)
 {
     void *address = dlsym(handle, name);

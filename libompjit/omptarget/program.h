@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * State behind the functions that served programs call, and what those
- * functions (tgt_entry.c, omp_routines.c, interop.c) share.
+ * functions (tgt_entry.c, omp_routines.c, interop.c) share. "tgt" is the prefix
+ * of libomptarget's entry points, __tgt_*, which most of them are.
  */
 #ifndef OMPJIT_OFFLOAD_TGT_H
 #define OMPJIT_OFFLOAD_TGT_H
@@ -10,7 +11,7 @@
 #include "mapping/present_table.h"
 #include "omptarget/offload.h"
 
-/* OMP_TARGET_OFFLOAD */
+/* OMP_TARGET_OFFLOAD, read when the context is made. */
 enum ompjit__policy {
     OMPJIT__OFFLOAD_DEFAULT,
     OMPJIT__OFFLOAD_MANDATORY,
@@ -37,14 +38,18 @@ typedef struct ompjit__tgt_omp {
 typedef struct ompjit__kernels ompjit__kernels;
 typedef struct ompjit__interop ompjit__interop;
 
+/* A declare-target variable, or function that is called through a pointer. */
 typedef struct ompjit__global {
-    char *host;
-    uint64_t size;
-    uint32_t flags;
-    ompjit_module *mod; /* NULL: forgotten */
-    char *symbol;
+    char *host;         /* its address in the program          */
+    uint64_t size;      /* bytes                               */
+    uint32_t flags;     /* enum ompjit__entry_flag             */
+    ompjit_module *mod; /* NULL: forgotten                     */
+    char *symbol;       /* of its counterpart on the device    */
 } ompjit__global;
 
+/* The programs of one context. The lock is taken before that of a present
+ * table. It is held while a module is built and loaded for its variables, and
+ * not while the application's hook is called. */
 struct ompjit__tgt {
     ompjit_context *ctx;
     enum ompjit__policy policy;
@@ -69,7 +74,9 @@ struct ompjit__tgt {
 bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
                       ompjit_module **mod, unsigned *kernel);
 
-/* Makes the program's declare-target variables present on the device. */
+/* Makes the program's declare-target variables present on the device, those
+ * that are not yet: before any construct there. One comparison where all are.
+ * May build and load the module. */
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err);
 
@@ -86,12 +93,15 @@ void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
  * lock. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
 
+/* Loads libomp where it is not there yet; never NULL, its functions may be. */
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);
 /* Waits, in libomp, for the tasks that these depend on. */
 void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
                       int32_t n, const void *list, int32_t n_noalias,
                       const void *noalias);
 
+/* The place that a device number stands for; *dev is set for ON_DEVICE alone.
+ * The number of devices, as omp_get_initial_device, is the host. */
 enum ompjit__where { OMPJIT__ON_HOST, OMPJIT__ON_DEVICE, OMPJIT__NOWHERE };
 
 /* omp_get_num_devices; 0 where offloading is disabled or the devices cannot
@@ -106,6 +116,7 @@ enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
                                               int64_t number,
                                               ompjit_device **dev);
 
+/* Those that the program has not destroyed. interop.c */
 void ompjit__interop_free_all(ompjit__interop *list);
 
 #endif

@@ -12,7 +12,10 @@
 #include "mapping/transfer.h"
 #include "launch/tune.h"
 
+/* A private copy begins at a cache line, so that the fact `aligned` holds for
+ * it. */
 #define PRIVATE_ALIGNMENT 64
+/* As ompjit_arg's: more contents than this are not looked at. */
 enum { FEW_CONTENTS = 16 };
 
 /* Arguments under construction. `at` has, for each of the caller's entries,
@@ -120,6 +123,8 @@ static void fill_one(const ompjit__construct *c, int32_t i, char *to)
     memcpy(to, &pointer, sizeof pointer);
 }
 
+/* In the construct's small block, if it has room for private copies there, or
+ * an allocation of its own. */
 static ompjit_status find_storage(arguments *a, ompjit__construct *c,
                                   ompjit_error *err)
 {
@@ -132,6 +137,8 @@ static ompjit_status find_storage(arguments *a, ompjit__construct *c,
     return st;
 }
 
+/* Offsets become addresses. `staging` is freed here, so a copy that may still
+ * read it is waited for. */
 static ompjit_status make_privates(arguments *a, ompjit__construct *c,
                                    ompjit_error *err)
 {
@@ -174,6 +181,10 @@ static uint64_t readable(const ompjit__item *it)
                                                 : 0;
 }
 
+/* The value of entry i's parameter. For storage that is the base pointer as the
+ * device has it: where the section begins there, less what the base lies before
+ * it on the host (KernelArgsTy's ArgBasePtrs and ArgPtrs). at[i] is where the
+ * section itself begins. */
 static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
                       const ompjit__item *it)
 {
@@ -227,6 +238,9 @@ static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
     return ompjit__transfer_put(c, field, &value, sizeof value, err);
 }
 
+/* Under the table's lock where the construct has storage. Items of the
+ * construct are those of its entries that are mapped, in order; components of a
+ * mapper's have the index of its entry, and are no arguments. */
 static ompjit_status make_arguments(arguments *a, ompjit__construct *c,
                                     ompjit_error *err)
 {
@@ -263,6 +277,7 @@ static bool needs_table(const ompjit__construct *c)
     return false;
 }
 
+/* Data in, and the arguments, both under the table's lock. */
 static ompjit_status enter(ompjit__construct *c, arguments *a,
                            const ompjit__kernel_desc *kernel,
                            ompjit_error *err)
@@ -444,6 +459,8 @@ static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
     return st ? st : waited;
 }
 
+/* The facts about pointers are found only where a policy may fold them: that
+ * takes the table's lock again. */
 static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                 unsigned kernel,
                                 const ompjit__request *request,

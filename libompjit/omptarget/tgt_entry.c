@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The __tgt_* entry points that clang's host code calls, but for interop
- * (interop.c). They find device and kernel and hand over to map.c.
+ * (interop.c). They find device and kernel and hand over to mapping/map.c and
+ * target_construct.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,6 +68,8 @@ static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
 typedef ompjit_status data_fn(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err);
 
+/* A construct that has data and no kernel. On the host there is nothing to do.
+ */
 static void data(ompjit_context *ctx, const ompjit__ident *where,
                  int64_t number, const ompjit__maps *maps, data_fn *f)
 {
@@ -187,6 +190,8 @@ static int32_t no_device_version(ompjit_context *ctx,
     return give_up(ctx, false);
 }
 
+/* A target region: `key` is the host address of its entry, which clang calls
+ * its region id. */
 static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
                       int64_t number, const void *key,
                       const ompjit__maps *maps, ompjit__request *request)
@@ -345,6 +350,7 @@ void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags)
 {
 }
 
+/* 1: it was printed, to the log. */
 int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device)
 {
     ompjit_device *dev;

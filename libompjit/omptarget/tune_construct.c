@@ -8,6 +8,7 @@
 #include "mapping/construct.h"
 #include "launch/tune.h"
 
+/* All device memory that the kernel may change. */
 struct reach {
     ompjit__buf regions; /* of ompjit_region */
     const char *unknown; /* what cannot be saved, once something cannot */
@@ -56,6 +57,7 @@ static void check_literals(struct reach *r, const ompjit__maps *maps,
     }
 }
 
+/* A kernel reaches a module's variables by their names. */
 static ompjit_status add_variables(struct reach *r, const ompjit__call *call,
                                    ompjit_error *err)
 {
