@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Launches ahead of time: variants asked for before they are needed, and
- * prepared launches, whose choices are made once.
+ * prepared launches (ompjit_bound), whose choices are made once: geometry,
+ * variant, launch environment, and the array of addresses that a device's
+ * `launch` gets. A run takes no lock and allocates nothing. A bound launch may
+ * run in several threads at once; setting an argument is for one, alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +13,9 @@
 #include "base/structs.h"
 #include "context/profile.h"
 
-/* One launch as asked for, with room for its values behind it. `settled` is what
- * launches have: `geometry`, which variants are found by, completed for the
- * variant that was chosen. */
+/* One launch as asked for, with room for its values behind it. `settled` is
+ * what launches have: `geometry`, which variants are found by, completed for
+ * the variant that was chosen. */
 struct asked {
     ompjit__call call;
     ompjit__request request;
@@ -21,6 +24,9 @@ struct asked {
     uint64_t values[];
 };
 
+/* Checks and reads what a launch would be asked for; `who` is the function of
+ * the API. *out is malloc'd. The arrays of facts still refer to the caller's
+ * contents. */
 static ompjit_status ask(const char *who, ompjit_kernel *kernel,
                          ompjit_device *dev, const ompjit_launch *launch,
                          const ompjit_arg *args, unsigned nargs,
@@ -57,6 +63,7 @@ static ompjit_specialize policy_of(const struct asked *a)
     return a->request.policy ? a->request.policy : a->call.mod->ctx->specialize;
 }
 
+/* AUTO is as NOW here: who prepares a launch has said that it comes. */
 static void key_of(const struct asked *a, ompjit__variant_key *key)
 {
     if (policy_of(a) == OMPJIT_SPECIALIZE_OFF)
@@ -132,7 +139,8 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 
 /* ------------------------------------------------------ prepared launches */
 
-/* The choices for the arguments. */
+/* The choices for the arguments. `asked`, `variant` (a hold) and `environment`
+ * are its own. */
 struct choice {
     ompjit__prepared *prepared; /* the device's own way, or NULL */
     struct asked *asked;
@@ -257,6 +265,7 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
     return bind(a, bound, err);
 }
 
+/* By the device's own operation; `queue` NULL: to the end. */
 static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
                             ompjit_error *err)
 {
@@ -351,6 +360,7 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     return launch(b, b->now.args, NULL, err);
 }
 
+/* For a device without graphs: the launch as it is now becomes a step. */
 static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
                                  ompjit_error *err)
 {
@@ -359,6 +369,7 @@ static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
     return status ? status : ompjit__step_add(queue, step, err);
 }
 
+/* Into the queue; *inflight has what it uses beside the bound launch. */
 static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
                            ompjit__inflight *inflight, ompjit_error *err)
 {
@@ -416,6 +427,7 @@ static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
     return i < 64 && f->literals.mask >> i & 1 ? "" : NULL;
 }
 
+/* `well`: its environment may serve other launches. */
 static void drop(struct choice *c, bool well)
 {
     ompjit__environment_free(c->asked->call.dev, &c->environment, well);

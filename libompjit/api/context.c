@@ -32,6 +32,8 @@ struct choice {
     int value;
 };
 
+/* Sets *out to the value that the variable names; where it is unset or empty,
+ * *out stays. INVALID, with all names, for any other. */
 static ompjit_status choose(const char *variable, const struct choice *choices,
                             size_t n, int *out, ompjit_error *err)
 {
@@ -54,6 +56,8 @@ static ompjit_status choose(const char *variable, const struct choice *choices,
     return status;
 }
 
+/* Options win over variables, and a check over both where it needs another kind
+ * of memory. */
 static ompjit_status set_choices(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -133,6 +137,8 @@ static ompjit_status set_check(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+/* OMPJIT_STAGING: less than 128 KB would be pieces that are not worth their
+ * events. */
 static ompjit_status set_staging(ompjit_context *ctx, ompjit_error *err)
 {
     enum { LEAST = 128 << 10, USUAL = 2 << 20, MOST = 1 << 30 };
@@ -176,6 +182,9 @@ static uint64_t usual_memory(void)
     return share < most ? share : most;
 }
 
+/* Copies the strings: the caller's need not live. An empty variable is as one
+ * that is not set. Without the library's signal handlers no stage of LLVM's can
+ * be ended in this process. */
 static ompjit_status set_options(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -230,6 +239,7 @@ static void stage_done(void *ctx, ompjit_stage stage, uint64_t start,
     ompjit__stage_was(ctx, stage, start, end);
 }
 
+/* The part of the settings that goes through the door. */
 static void set_compiler(ompjit_context *ctx)
 {
     static const ompjit__services services = {
@@ -251,6 +261,8 @@ static void set_compiler(ompjit_context *ctx)
 
 /* -------------------------------------------------------------- lifetime */
 
+/* If a step fails, destroy frees what there is: it takes a context with any of
+ * its parts missing. */
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **out, ompjit_error *err)
 {
@@ -322,6 +334,9 @@ static void tell_profile(ompjit_context *ctx)
     ompjit_bytes_free(text);
 }
 
+/* Jobs end before what they use; programs' state, and its memory on devices,
+ * before the devices; the profile last, since all of these tell it of their
+ * times. */
 void ompjit_context_destroy(ompjit_context *ctx)
 {
     if (!ctx)

@@ -7,6 +7,7 @@
 #include "launch/request.h"
 #include "mapping/mapping.h"
 
+/* "auto" takes the first kind that has a device: a GPU before the CPU. */
 static const ompjit__device_kind kinds[] = {
     {.name = "cuda", .numbered = true, .find = ompjit__cuda_devices},
     {.name = "host", .find = ompjit__host_devices},

@@ -62,7 +62,7 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
     return status;
 }
 
-/* Whoever has it may record it. */
+/* Whoever has the handle may record it, so that it counts as recorded. */
 ompjit_status ompjit_event_native(ompjit_event *event, void **native,
                                   ompjit_error *err)
 {
@@ -91,6 +91,7 @@ void ompjit_event_destroy(ompjit_event *event)
     free(event);
 }
 
+/* `at` is for devices without events, whose work is done by now. */
 ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err)
 {

@@ -54,6 +54,7 @@ static void say_why(ompjit_param_state *s)
         snprintf(s->why, sizeof s->why, "%s", words[s->foldable]);
 }
 
+/* Adds the counts of the automatic policy. */
 static void add_sightings(ompjit_kernel *kernel, unsigned i,
                           ompjit_param_state *s)
 {
@@ -100,12 +101,14 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
 
 /* --------------------------------------------------------------- variants */
 
-/* Infos one after the other, each followed by its kernel's parameters. */
+/* Infos one after the other, each followed by its kernel's parameters: they are
+ * taken under the variants' lock, and told without it. */
 struct snapshot {
     ompjit__buf bytes;
     unsigned nparams;
 };
 
+/* Is the fact about parameter i? One macro or function for each kind. */
 #define about_NUMBER(fact, i) false
 #define about_EXTENT about_NUMBER
 #define about_POINTERS(fact, i) (*(fact) >> (i) & 1)
@@ -203,6 +206,7 @@ static const char *name_of(const struct text *t, unsigned i)
     return t->k->params[i].name;
 }
 
+/* The words for each kind of fact. */
 static void say_NUMBER(struct text *t, const char *said, const uint32_t *fact)
 {
     if (*fact)
@@ -262,6 +266,7 @@ static int add_variant(void *data, const ompjit__variant_key *key)
     return t->buf.failed;
 }
 
+/* A line for each size class that is tuned, by the least tripcount in it. */
 static void add_tuned(struct text *t, ompjit_kernel *kernel)
 {
     ompjit_context *ctx = kernel->mod->ctx;

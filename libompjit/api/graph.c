@@ -38,6 +38,7 @@ ompjit_status ompjit__step_add(ompjit_queue *queue, ompjit__step step,
 
 /* ---------------------------------------------------------------- recording */
 
+/* Waits for the work that the queue has: it is no part of the graph. */
 ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err)
 {
     if (!queue)
@@ -98,6 +99,7 @@ void ompjit_graph_destroy(ompjit_graph *graph)
 
 /* ------------------------------------------------------------------ running */
 
+/* Launches end before the next step: such a device does its work at once. */
 static ompjit_status run_steps(const ompjit_graph *graph, ompjit__queue *queue,
                                ompjit_error *err)
 {
@@ -110,6 +112,7 @@ static ompjit_status run_steps(const ompjit_graph *graph, ompjit__queue *queue,
     return status;
 }
 
+/* In a queue of its own, to the end. The first error counts. */
 static ompjit_status run_alone(ompjit_graph *graph, ompjit_error *err)
 {
     ompjit_queue *queue;

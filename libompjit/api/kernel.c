@@ -68,6 +68,8 @@ static bool shares_name(const ompjit_kernel *kernel, const char *whole)
     return shared;
 }
 
+/* Whole where the short name says too little: for instances of templates, and
+ * for overloaded functions. */
 char *ompjit__kernel_title(const ompjit_kernel *kernel)
 {
     char *whole = ompjit__kernel_signature(desc(kernel)->symbol);
@@ -91,6 +93,8 @@ static void list_kernels(const ompjit_module *mod, ompjit__buf *out)
     }
 }
 
+/* NOT_FOUND for no such kernel, and for several: the list shows which names
+ * would have told them apart. */
 static ompjit_status name_error(const ompjit_module *mod, const char *name,
                                 unsigned found, ompjit_error *err)
 {
@@ -200,6 +204,8 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
+/* The arrays of facts are on this stack: the variant that is built copies them.
+ */
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
@@ -274,6 +280,7 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
         status = ompjit__kernel_on(__func__, kernel, dev, err);
     if (status)
         return status;
+    /* A launch holds it for a few stores and never waits for it. */
     while (atomic_flag_test_and_set_explicit(&kernel->last_lock,
                                              memory_order_acquire))
         ;

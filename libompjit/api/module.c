@@ -29,6 +29,7 @@ read_options(const ompjit_module_options *options, ompjit_module_options *room,
     return NULL;
 }
 
+/* Takes the unit, also on failure. */
 static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
                                 ompjit_module **out, ompjit_error *err)
 {
@@ -132,11 +133,13 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
-    ompjit_status status = ompjit__frontend_ir(ctx, device, device_size, host, host_size, o,
-                                 &unit, err);
+    ompjit_status status = ompjit__frontend_ir(
+        ctx, device, device_size, host, host_size, o, &unit, err);
     return status ? status : module_new(ctx, &unit, mod, err);
 }
 
+/* The host half goes first, whose destructors may still launch kernels; then
+ * what finds kernels and variables by address; then the images. */
 void ompjit_module_destroy(ompjit_module *mod)
 {
     if (!mod)
@@ -189,6 +192,8 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
 
 /* ------------------------------------------------------------------ emit */
 
+/* The buffer's memory becomes the caller's, who frees it with
+ * ompjit_bytes_free: both are malloc's. */
 static ompjit_status give(ompjit__buf *bytes, void **data, size_t *size,
                           ompjit_error *err)
 {
@@ -199,6 +204,7 @@ static ompjit_status give(ompjit__buf *bytes, void **data, size_t *size,
     return OMPJIT_OK;
 }
 
+/* Generic code of all kernels, by the cache. */
 static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
                                 const char *arch, void **data, size_t *size,
                                 ompjit_error *err)

@@ -112,6 +112,7 @@ void ompjit_queue_destroy(ompjit_queue *queue)
 
 /* --------------------------------------------------------------------- uses */
 
+/* The list stays, for free_uses or spare. */
 static void end_uses(ompjit__use *uses, bool well)
 {
     for (; uses; uses = uses->next)
@@ -162,6 +163,7 @@ static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
     return false;
 }
 
+/* Does the application record the stream that it has lent? Asks the driver. */
 static bool is_captured(const ompjit_queue *queue)
 {
     const ompjit__device_ops *ops = queue->dev->ops;
@@ -222,6 +224,7 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
     return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
 }
 
+/* The next launch makes another. */
 static void drop_environment(ompjit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
@@ -281,6 +284,7 @@ ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
                         "%s: the queue is being recorded", who);
 }
 
+/* By an event of the moment, which the driver keeps until it is not needed. */
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err)
 {
@@ -341,6 +345,7 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
     return ompjit__queue_transfer(__func__, queue, step, err);
 }
 
+/* As a step: bound, with its variant chosen now. */
 static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,

@@ -27,25 +27,28 @@ typedef struct ompjit__step {
     size_t size;
 } ompjit__step;
 
+/* Either `graph` or steps. Nothing of it changes once it was recorded. */
 struct ompjit_graph {
     ompjit_device *dev;
     ompjit__environment environment; /* that recorded launches share */
     ompjit__graph *graph; /* the device's; NULL: steps */
-    ompjit__use *uses;
-    ompjit__step *first, **end;
+    ompjit__use *uses;    /* of what it runs: they end with it */
+    ompjit__step *first, **end; /* in order; where to add */
 };
 
 struct ompjit_queue {
     ompjit_device *dev;
-    ompjit__queue *queue;
+    ompjit__queue *queue;    /* the device's */
     pthread_mutex_t lock;    /* of what follows */
     ompjit__environment environment; /* that its launches share */
     ompjit__use *spare;      /* a few, for the next */
     unsigned nspare;
-    ompjit__use *uses;
+    ompjit__use *uses;       /* of work since the last wait, the newest first */
     unsigned nuses;
-    ompjit_graph *recording; /* NULL: not */
-    bool adopted;            /* set when it is made */
+    ompjit_graph *recording; /* NULL: not. Set by the thread that records,
+                                which alone may use the queue meanwhile */
+    bool adopted;            /* the stream is the application's; set when it is
+                                made */
     ompjit__use *captured;   /* of a graph that the application makes of an
                                 adopted queue: kept to the queue's end */
 };
@@ -73,6 +76,7 @@ ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);
+/* Ends and frees a list; `well` as in ompjit__inflight_end. */
 void ompjit__uses_end(ompjit__use *uses, bool well);
 /* The state that a launch in the queue now shares with others; false: with
  * none, since the application records it. */

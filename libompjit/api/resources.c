@@ -69,6 +69,8 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
     return status;
 }
 
+/* Registers and the like of a cubin, and instructions of the PTX that it came
+ * from. Without an assembler there is only PTX, and only that is counted. */
 static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
                                const ompjit__spec *spec, ompjit_resources *res,
                                ompjit_error *err)
@@ -90,6 +92,8 @@ static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
 
 /* ----------------------------------------------------- as a launch has it */
 
+/* The facts that the given arguments stand for, as a launch would fold them.
+ * Those that are not given are not folded. */
 static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
                               ompjit__fact_arrays *arrays,
                               const ompjit_arg *args, unsigned nargs,
@@ -149,6 +153,8 @@ static uint32_t code_bytes(const ompjit__buf *object)
     return (uint32_t)bytes;
 }
 
+/* Two builds: of the object for its size, of assembly for its instructions.
+ * Both are for people, and go past the cache. */
 static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
                                const ompjit__spec *spec, ompjit_resources *res,
                                ompjit_error *err)

@@ -67,6 +67,8 @@ static void cut(const ompjit__mapped *entry, char *host, size_t size,
     }
 }
 
+/* Under the table's lock: the mapping, with a hold for the queue, and the
+ * pieces to copy. */
 static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
                           size_t size, ompjit__mapped **out,
                           ompjit__buf *pieces, ompjit_error *err)
@@ -106,6 +108,8 @@ static ompjit_status put(const char *who, ompjit_queue *queue,
     return status;
 }
 
+/* The copies are asked for without the table's lock: the hold keeps the
+ * mapping. */
 static ompjit_status update(const char *who, ompjit_queue *queue,
                             enum ompjit__copy direction, char *host,
                             size_t size, ompjit_error *err)
