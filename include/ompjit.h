@@ -22,9 +22,8 @@
  *    and only on success.
  *  - INVALID is returned where an object, a text or a place for a result is NULL
  *    and the function's comment does not allow that, where an enumeration has
- *    no such value, and where objects of two contexts meet in one call. Of the
- *    functions without a status, those that return something then return 0 or
- *    NULL, and the rest do nothing.
+ *    no such value, and where objects of two contexts meet in one call. A
+ *    function without a status then returns 0 or NULL, or does nothing.
  *  - `err` may be NULL. If it is not, a failure fills it: the status, the stage
  *    that failed and a text that names the object, the cause, and what the
  *    compiler, assembler or driver said. Success leaves it alone.
@@ -288,8 +287,8 @@ typedef enum ompjit_assembler {
 
 /* The process in which LLVM works. A worker is a process of the library's,
  * started when code is first compiled. Whatever becomes of LLVM there, the
- * application gets an error. It ends with the application, and with the process's
- * last context. */
+ * application gets an error. It ends with the application, and with the
+ * process's last context. */
 typedef enum ompjit_compiler_process {
     OMPJIT_COMPILER_DEFAULT = 0, /* OMPJIT_COMPILER=worker|inprocess, else
                                     WORKER                                  */
@@ -385,8 +384,8 @@ struct ompjit_context_options {
     ompjit_host_memory host_memory;
     uint64_t device_heap;    /* bytes that malloc in kernels has on each GPU;
                                 0: OMPJIT_DEVICE_HEAP, else the driver's
-                                choice. Of the GPU's primary context, which
-                                the application may share                  */
+                                choice. It is set for the GPU's primary
+                                context, which the application may share   */
     uint64_t device_stack;   /* bytes of stack of each GPU thread; 0:
                                 OMPJIT_DEVICE_STACK, else the driver's     */
     uint32_t time_limit_ms;  /* that a kernel may run on the host device, of
@@ -425,7 +424,7 @@ struct ompjit_context_options {
         uint64_t reserved[2];
     } compiler;
 
-    /* What is folded into kernels, and when. */
+    /* Which facts are folded into kernels, and when. */
     struct {
         ompjit_specialize mode; /* for launches that do not say            */
         uint32_t launches_before_variant; /* AUTO: with the same values,
@@ -442,7 +441,7 @@ struct ompjit_context_options {
         uint64_t reserved[4];
     } specialize;
 
-    /* Where compiled code is kept. */
+    /* The places where compiled code is kept. */
     struct {
         ompjit_cache_mode mode;
         uint32_t unused;     /* 0                                          */
@@ -456,7 +455,7 @@ struct ompjit_context_options {
         uint64_t reserved[4];
     } cache;
 
-    /* What is looked at. */
+    /* Checks, profiles and explanations. */
     struct {
         int check;           /* 1: kernels run on the host device, in memory
                                 of its own, and what they do wrong is
@@ -549,7 +548,7 @@ struct ompjit_launch {
     uint32_t unused;          /* 0                                         */
     uint64_t reserved[4];
 
-    /* What is folded into the kernel, and when. */
+    /* Which facts are folded into the kernel, and when. */
     struct {
         ompjit_specialize mode;
         uint32_t fold;        /* OMPJIT_FOLD_... together; 0: all          */
@@ -682,7 +681,7 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_device_info *info,
                                      ompjit_error *err);
 
-/* Where host memory lies on the device that a target construct of a module's
+/* The device's counterpart of host memory that a target construct of a module's
  * function, or omp_target_associate_ptr, has mapped: a pointer for launches,
  * valid as long as the mapping. NOT_FOUND where nothing has. */
 ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
@@ -706,7 +705,7 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
  * To the runtime a CUDA kernel is a parallel region of all threads of a block;
  * one that calls it must be launched in one dimension.
  *
- * Of the flags clang gets all; NVRTC gets -I -D -U -include -std= -g and
+ * clang gets all of the flags; NVRTC gets -I -D -U -include -std= -g and
  * -ffast-math. `openmp_version` has no meaning. OMPJIT_ERR_SOURCE carries
  * NVRTC's or clang's diagnostics, with file and line, OMPJIT_ERR_UNAVAILABLE
  * says that neither is there. It is a launch's error where NVRTC is asked for,
@@ -730,8 +729,9 @@ typedef enum ompjit_mode {
     OMPJIT_MODE_GENERIC_SPMD = 3
 } ompjit_mode;
 
-/* Of CUDA: mode BARE, line 0. A generic kernel has mode GENERIC_SPMD once code
- * that runs all threads from its beginning was made of it for a GPU. */
+/* A CUDA kernel has mode BARE and line 0. A generic kernel has mode
+ * GENERIC_SPMD once code that runs all threads from its beginning was made of
+ * it for a GPU. */
 typedef struct ompjit_kernel_info {
     size_t size;          /* OMPJIT_KERNEL_INFO_INIT                      */
     char symbol[256];     /* the kernel's own name                        */
@@ -769,12 +769,13 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
 
 /* --------------------------------------------------------------- launches */
 
-/* Ends the launches of the kernel, or all on the device, that run now on the host
- * device, bound ones and those of target regions too: they fail as ABORTED.
- * Returns at once; the launches return as soon as the kernel's code is to go on,
- * after a function of the C library that it has called. May be called from a
- * signal handler, with err NULL. UNAVAILABLE where keep_signals or another
- * handler of SIGSEGV forbids it, and for a GPU, whose launches cannot be ended. */
+/* Ends the launches of the kernel, or all on the device, that run now on the
+ * host device, bound ones and those of target regions too: they fail as
+ * ABORTED. Returns at once; the launches return as soon as the kernel's code is
+ * to go on, after a function of the C library that it has called. May be called
+ * from a signal handler, with err NULL. UNAVAILABLE where keep_signals or
+ * another handler of SIGSEGV forbids it, and for a GPU, whose launches cannot
+ * be ended. */
 ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err);
 ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err);
 
@@ -796,7 +797,7 @@ ompjit_status ompjit_bound_start(ompjit_bound *bound, ompjit_queue *queue,
 /* Changes the value of parameter `i`, or of the one that arg names. ARGUMENT
  * error where its value is folded, or what it points to; what the caller has
  * promised of the pointer at ompjit_kernel_bind holds for a new one, too, and
- * nothing in `arg` changes that. Where the variant counts on a multiple of 64
+ * nothing in `arg` changes that. If the variant counts on a multiple of 64
  * (OMPJIT_FOLD_ALIGNMENT) and gets another pointer, one that does not is
  * compiled. Not while another thread runs it. */
 ompjit_status ompjit_bound_set(ompjit_bound *bound, unsigned i,

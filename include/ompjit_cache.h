@@ -49,7 +49,7 @@ const char *ompjit_cache_path(ompjit_context *ctx);
 typedef struct ompjit_cache_entry {
     size_t size;      /* the library's                                     */
     char key[72];     /* 64 hexadecimal digits                             */
-    char kind[16];    /* "source", "ir", "host", "image"; "damaged"        */
+    char kind[16];    /* "source", "ir", "host", "image", "tune"; "damaged" */
     uint64_t bytes;   /* on disk                                           */
     int64_t used;     /* last use, seconds since 1970, to the hour         */
     const char *text; /* the key's text; valid during the call             */
@@ -59,8 +59,8 @@ typedef struct ompjit_cache_entry {
 typedef int ompjit_cache_entry_fn(void *data, const ompjit_cache_entry *entry);
 
 /* Calls `fn` for each entry on disk whose key begins with `key` ("" for all),
- * in the order of last use, the latest first. Each is read and checked as a whole.
- * UNAVAILABLE where the context has no folder. */
+ * in the order of last use, the latest first. Each is read and checked as a
+ * whole. UNAVAILABLE where the context has no folder. */
 ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
                                 ompjit_cache_entry_fn *fn, void *data,
                                 ompjit_error *err);
@@ -82,9 +82,9 @@ ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
                                   size_t *size, ompjit_error *err);
 
 /* Takes exported entries into the cache: onto disk, or into the context's
- * memory where there is no disk. *count (or NULL) receives how many. INVALID, and
- * nothing is taken, where the bytes are no export or are damaged. Import only
- * what you trust as you trust a program: entries hold machine code. */
+ * memory where there is no disk. *count (or NULL) receives how many. INVALID,
+ * and nothing is taken, where the bytes are no export or are damaged. Import
+ * only what you trust as you trust a program: entries hold machine code. */
 ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,
                                   size_t size, uint64_t *count,
                                   ompjit_error *err);

@@ -80,16 +80,15 @@ typedef enum ompjit_profile_format {
                                  and Perfetto                                */
 } ompjit_profile_format;
 
-/* What a context with `profile` did so far: each stage of its compiles, launch,
- * copy and fill, by the host's clock. A launch ends when it was waited for; a
- * bound launch in a queue is only seen to be put there ("submit"), and a copy
- * in a queue likewise. A launch that a GPU records for a graph is none. Of a
- * GPU its own times are there too ("kernel", "transfer", and "graph" for each
- * run of what was recorded, by its last kernel's name), in a trace on a track
- * for each queue: this waits for what they are of. Of more than a million
- * events the trace has the first.
- * `text` ends in NUL, not counted in *size (which may be NULL); free it with
- * ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
+/* The profile of a context with `profile`, so far: each stage of its compiles,
+ * launch, copy and fill, by the host's clock. A launch ends when it was waited
+ * for; a bound launch in a queue is only seen to be put there ("submit"), and a
+ * copy in a queue likewise. A launch that a GPU records for a graph is none. A
+ * GPU's own times are there too ("kernel", "transfer", and "graph" for each run
+ * of what was recorded, by its last kernel's name), in a trace on a track for
+ * each queue: this waits for what they are of. A trace has the first million of
+ * events. `text` ends in NUL, not counted in *size (which may be NULL); free it
+ * with ompjit_bytes_free. UNAVAILABLE where the context is not profiled.
  *
  * In an application that Nsight Systems runs, or that has loaded libnvToolsExt,
  * launches and copies are NVTX ranges too, whatever `profile` says. */

@@ -30,7 +30,7 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
  * recorded. */
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err);
-/* What `target update` does with `size` bytes of the host's memory that are
+/* Does what `target update` does with `size` bytes of the host's memory that are
  * mapped to the queue's device: they are copied there (`to`) or from there;
  * host memory as above, but for pointers in it that were attached, which both
  * sides keep. Nothing is copied where mapped data is the original. The mapping
@@ -77,7 +77,7 @@ ompjit_status ompjit_event_query(ompjit_event *event, int *done,
  * adopted one was made without timing or nobody has recorded it. */
 ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
                                    double *seconds, ompjit_error *err);
-/* What is put into `queue`, of the same device, from now on comes after the
+/* All that is put into `queue`, of the same device, from now on comes after the
  * event. Nobody waits. */
 ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
                                        ompjit_event *event, ompjit_error *err);

@@ -77,7 +77,7 @@ static inline ompjit_status ompjit__llvm_fail(ompjit_error *err,
     return status;
 }
 
-/* What the module has: its type, and what is odd about it. */
+/* Appends the module's own declaration: its type, and what is odd about it. */
 static inline void ompjit__llvm_print_found(ompjit_error *err,
                                             LLVMValueRef value)
 {
@@ -411,8 +411,8 @@ static inline void ompjit__llvm_check_removed(ompjit__llvm_check *c,
 }
 
 /* Checks that the module's types are of release `oldest` or later. The error
- * lacks the module's name. Of IR that a clang before table->oldest has made
- * (too_old) nothing else is worth saying. */
+ * lacks the module's name. For IR that a clang before table->oldest has made
+ * (too_old) it says nothing else. */
 static inline ompjit_status ompjit__llvm_faults(LLVMModuleRef module,
                                                 unsigned oldest,
                                                 ompjit_error *err,

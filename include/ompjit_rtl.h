@@ -64,10 +64,10 @@ ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
 
 /* --------------------------------------------- the table as plain arrays */
 
-/* What a declaration of a row needs, and the structs of the ABI: data alone, the
- * library's, never freed and never changed. ompjit_llvm.h makes LLVM's
- * declarations and types of it. Elements of the arrays keep their size; new facts
- * become arrays of their own, at the end of ompjit_rtl_table. */
+/* Everything that a declaration of a row needs, and the structs of the ABI:
+ * data alone, the library's, never freed and never changed. ompjit_llvm.h makes
+ * LLVM's declarations and types of it. Elements of the arrays keep their size;
+ * new facts become arrays of their own, at the end of ompjit_rtl_table. */
 
 /* Types of results, parameters and fields, as in ompjit_rtl.def. */
 typedef enum ompjit_rtl_kind {
@@ -106,7 +106,7 @@ typedef struct ompjit_rtl_attribute {
     uint32_t unused;      /* 0                                               */
 } ompjit_rtl_attribute;
 
-/* What a declaration of row i is, as element i. */
+/* The declaration of row i, as element i. */
 typedef struct ompjit_rtl_declaration {
     const char *name;
     ompjit_rtl_signature type;

@@ -41,7 +41,7 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
 
 /* --------------------------------------------------------------- variants */
 
-/* What has become of a module's variants, on all devices together. */
+/* Counts of a module's variants, on all devices together. */
 typedef struct ompjit_variant_stats {
     size_t size;          /* OMPJIT_VARIANT_STATS_INIT           */
     uint64_t live;        /* loaded now                          */
@@ -105,7 +105,7 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
                                         ompjit_param_state *state,
                                         ompjit_error *err);
 
-/* What a variant has of one parameter. */
+/* The facts about one parameter that a variant has folded. */
 typedef struct ompjit_variant_param {
     uint32_t facts;   /* OMPJIT_FOLD_LITERALS, _ALIGNMENT, _NOALIAS, _CONTENTS
                          and _SIZES together: those that are folded         */
@@ -143,7 +143,7 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
 
 /* -------------------------------------------------------------- resources */
 
-/* What a kernel's code takes on an architecture. */
+/* The resources that a kernel's code takes on an architecture. */
 typedef struct ompjit_resources {
     size_t size;            /* OMPJIT_RESOURCES_INIT                        */
     uint32_t registers;
@@ -160,20 +160,20 @@ typedef struct ompjit_resources {
 } ompjit_resources;
 #define OMPJIT_RESOURCES_INIT OMPJIT_SIZED(ompjit_resources)
 
-/* Of the generic kernel on a GPU's architecture ("sm_90"), read back from the
- * cubin. */
+/* The resources of the generic kernel on a GPU's architecture ("sm_90"), read
+ * back from the cubin. */
 ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                                       ompjit_resources *res,
                                       ompjit_error *err);
 
-/* Of the kernel compiled for `arch` ("sm_90", "host") as a launch with these
- * arguments would have it; nothing is loaded. For the host only code,
+/* Those of the kernel compiled for `arch` ("sm_90", "host") as a launch with
+ * these arguments would have it; nothing is loaded. For the host only code,
  * instructions and spills are told. Only what is given is folded: the arguments
- * of `args`, which stand by their names or in the kernel's order and need not be
- * all, and of `launch` (NULL: nothing) teams, threads, fold and resident_teams.
- * Of pointers the alignment counts, unless OMPJIT_ARG_VARIES says otherwise. For
- * the host a team has one thread unless launch says otherwise, as the device has
- * it. */
+ * of `args`, which stand by their names or in the kernel's order and need not
+ * be all, and of `launch` (NULL: nothing) teams, threads, fold and
+ * resident_teams. A pointer's alignment counts, unless OMPJIT_ARG_VARIES says
+ * otherwise. For the host a team has one thread unless launch says otherwise,
+ * as the device has it. */
 ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
                                  const ompjit_launch *launch,
                                  const ompjit_arg *args, unsigned nargs,
@@ -196,7 +196,7 @@ typedef struct ompjit_arch_info {
 ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
                                    ompjit_error *err);
 
-/* What keeps more teams from a multiprocessor. */
+/* The limits that keep more teams from a multiprocessor. */
 typedef enum ompjit_limit {
     OMPJIT_LIMIT_WARPS = 1,
     OMPJIT_LIMIT_TEAMS = 2,
@@ -214,7 +214,7 @@ typedef struct ompjit_occupancy {
 } ompjit_occupancy;
 #define OMPJIT_OCCUPANCY_INIT OMPJIT_SIZED(ompjit_occupancy)
 
-/* What cuOccupancyMaxActiveBlocksPerMultiprocessor says of a kernel that uses
+/* As cuOccupancyMaxActiveBlocksPerMultiprocessor, of a kernel that uses
  * so much (ompjit_kernel_resources), launched with so many threads a team and
  * bytes of dynamic team-shared memory, where nobody has asked for more cache
  * than that leaves. Needs no device. */
@@ -291,8 +291,8 @@ typedef struct ompjit_tuned {
 /* Runs the kernel many times, on the arguments given, and remembers the fastest
  * geometry for launches with a tripcount of launch->tripcount's size class (0,
  * not known, is a class of its own). If `launch` names teams or threads, these
- * are not varied and nothing is remembered. What a kernel prints, or allocates
- * on the device, it does at every run. A geometry that cannot be launched is
+ * are not varied and nothing is remembered. A kernel prints, and allocates
+ * on the device, at every run. A geometry that cannot be launched is
  * left out; an error is one of the default geometry or of saving data.
  * `options` and `tuned` may be NULL. Nothing else should use the device
  * meanwhile. */
@@ -302,7 +302,7 @@ ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
                                  const ompjit_tune_options *options,
                                  ompjit_tuned *tuned, ompjit_error *err);
 
-/* What is known for a tripcount; NOT_FOUND where nothing is. */
+/* The geometry that is known for a tripcount; NOT_FOUND where none is. */
 ompjit_status ompjit_kernel_tuned(ompjit_kernel *kernel, ompjit_device *dev,
                                   uint64_t tripcount, ompjit_tuned *tuned,
                                   ompjit_error *err);
