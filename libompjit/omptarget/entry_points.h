@@ -24,6 +24,18 @@
 #define OMPJIT__DEPENDS \
     int32_t ndeps, void *deps, int32_t nnoalias, void *noalias
 
+/* Those of omp_target_memcpy and omp_target_memcpy_rect, and what their _async
+ * forms have behind them. */
+#define OMPJIT__MEMCPY \
+    void *dst, const void *src, size_t size, size_t dst_offset, \
+        size_t src_offset, int dst_device, int src_device
+#define OMPJIT__MEMCPY_RECT \
+    void *dst, const void *src, size_t element, int dims, \
+        const size_t *volume, const size_t *dst_offsets, \
+        const size_t *src_offsets, const size_t *dst_dims, \
+        const size_t *src_dims, int dst_device, int src_device
+#define OMPJIT__DEPEND_OBJECTS int ndeps, void **deps
+
 /* tgt_entry.c. `where` is the construct's place in the source, or NULL;
  * `device` is its number, -1 the default one. */
 void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
@@ -109,30 +121,19 @@ int ompjit__s_target_associate_ptr(ompjit_context *ctx, const void *host,
                                    size_t offset, int device);
 int ompjit__s_target_disassociate_ptr(ompjit_context *ctx, const void *host,
                                       int device);
-int ompjit__s_target_memcpy(ompjit_context *ctx, void *dst, const void *src,
-                            size_t size, size_t dst_offset, size_t src_offset,
-                            int dst_device, int src_device);
-int ompjit__s_target_memcpy_async(ompjit_context *ctx, void *dst,
-                                  const void *src, size_t size,
-                                  size_t dst_offset, size_t src_offset,
-                                  int dst_device, int src_device, int ndeps,
-                                  void **deps);
-int ompjit__s_target_memcpy_rect(ompjit_context *ctx, void *dst,
-                                 const void *src, size_t element, int dims,
-                                 const size_t *volume,
-                                 const size_t *dst_offsets,
-                                 const size_t *src_offsets,
-                                 const size_t *dst_dims,
-                                 const size_t *src_dims, int dst_device,
-                                 int src_device);
-int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx, void *dst,
-                                       const void *src, size_t element,
-                                       int dims, const size_t *volume,
-                                       const size_t *dst_offsets,
-                                       const size_t *src_offsets,
-                                       const size_t *dst_dims,
-                                       const size_t *src_dims, int dst_device,
-                                       int src_device, int ndeps, void **deps);
+int ompjit__s_target_memcpy(ompjit_context *ctx, OMPJIT__MEMCPY);
+int ompjit__s_target_memcpy_async(ompjit_context *ctx, OMPJIT__MEMCPY,
+                                  OMPJIT__DEPEND_OBJECTS);
+int ompjit__s_target_memcpy_rect(ompjit_context *ctx, OMPJIT__MEMCPY_RECT);
+int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx,
+                                       OMPJIT__MEMCPY_RECT,
+                                       OMPJIT__DEPEND_OBJECTS);
+void *ompjit__s_target_memset(ompjit_context *ctx, void *ptr, int value,
+                              size_t size, int device);
+void *ompjit__s_target_memset_async(ompjit_context *ctx, void *ptr, int value,
+                                    size_t size, int device,
+                                    OMPJIT__DEPEND_OBJECTS);
+
 /* omp_alloc_device.c */
 void *ompjit__s_aligned_alloc(ompjit_context *ctx, size_t align, size_t size,
                               uint64_t allocator);
@@ -144,12 +145,6 @@ void *ompjit__s_calloc(ompjit_context *ctx, size_t n, size_t size,
 void ompjit__s_free(ompjit_context *ctx, void *ptr, uint64_t allocator);
 void *ompjit__s_realloc(ompjit_context *ctx, void *ptr, size_t size,
                         uint64_t allocator, uint64_t free_allocator);
-
-void *ompjit__s_target_memset(ompjit_context *ctx, void *ptr, int value,
-                              size_t size, int device);
-void *ompjit__s_target_memset_async(ompjit_context *ctx, void *ptr, int value,
-                                    size_t size, int device, int ndeps,
-                                    void **deps);
 
 /* interop.c */
 void ompjit__s_interop_init(ompjit_context *ctx, ompjit__ident *where,

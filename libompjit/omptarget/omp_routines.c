@@ -335,9 +335,7 @@ static int copied(ompjit_context *ctx, ompjit_status st,
     return st != OMPJIT_OK;
 }
 
-int ompjit__s_target_memcpy(ompjit_context *ctx, void *dst, const void *src,
-                            size_t size, size_t dst_offset, size_t src_offset,
-                            int dst_device, int src_device)
+int ompjit__s_target_memcpy(ompjit_context *ctx, OMPJIT__MEMCPY)
 {
     end to, from;
     ompjit_error err;
@@ -417,14 +415,7 @@ static bool rectangle_fits(const rectangle *r)
     return true;
 }
 
-int ompjit__s_target_memcpy_rect(ompjit_context *ctx, void *dst,
-                                 const void *src, size_t element, int dims,
-                                 const size_t *volume,
-                                 const size_t *dst_offsets,
-                                 const size_t *src_offsets,
-                                 const size_t *dst_dims,
-                                 const size_t *src_dims, int dst_device,
-                                 int src_device)
+int ompjit__s_target_memcpy_rect(ompjit_context *ctx, OMPJIT__MEMCPY_RECT)
 {
     end to, from;
     ompjit_error err;
@@ -499,25 +490,17 @@ static void wait_objects(ompjit_context *ctx, int n, void **objects)
     }
 }
 
-int ompjit__s_target_memcpy_async(ompjit_context *ctx, void *dst,
-                                  const void *src, size_t size,
-                                  size_t dst_offset, size_t src_offset,
-                                  int dst_device, int src_device, int ndeps,
-                                  void **deps)
+int ompjit__s_target_memcpy_async(ompjit_context *ctx, OMPJIT__MEMCPY,
+                                  OMPJIT__DEPEND_OBJECTS)
 {
     wait_objects(ctx, ndeps, deps);
     return ompjit__s_target_memcpy(ctx, dst, src, size, dst_offset, src_offset,
                                    dst_device, src_device);
 }
 
-int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx, void *dst,
-                                       const void *src, size_t element,
-                                       int dims, const size_t *volume,
-                                       const size_t *dst_offsets,
-                                       const size_t *src_offsets,
-                                       const size_t *dst_dims,
-                                       const size_t *src_dims, int dst_device,
-                                       int src_device, int ndeps, void **deps)
+int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx,
+                                       OMPJIT__MEMCPY_RECT,
+                                       OMPJIT__DEPEND_OBJECTS)
 {
     wait_objects(ctx, ndeps, deps);
     return ompjit__s_target_memcpy_rect(ctx, dst, src, element, dims, volume,
@@ -526,8 +509,8 @@ int ompjit__s_target_memcpy_rect_async(ompjit_context *ctx, void *dst,
 }
 
 void *ompjit__s_target_memset_async(ompjit_context *ctx, void *ptr, int value,
-                                    size_t size, int device, int ndeps,
-                                    void **deps)
+                                    size_t size, int device,
+                                    OMPJIT__DEPEND_OBJECTS)
 {
     wait_objects(ctx, ndeps, deps);
     return ompjit__s_target_memset(ctx, ptr, value, size, device);
