@@ -164,6 +164,16 @@ bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
             ompjit__gpu_kept(gpu, #function, (gpu)->cu->function(what),      \
                              doing);                                         \
     } while (0)
+/* Takes `item` out of a list of the GPU's. */
+#define OMPJIT__GPU_UNLINK(gpu, type, list, item)                            \
+    do {                                                                     \
+        pthread_mutex_lock(&(gpu)->lock);                                    \
+        type **at = &(gpu)->list;                                            \
+        while (*at != (item))                                                \
+            at = &(*at)->next;                                               \
+        *at = (item)->next;                                                  \
+        pthread_mutex_unlock(&(gpu)->lock);                                  \
+    } while (0)
 /* Remembers and says that the context is lost, where `code` means that. */
 void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            ompjit__buf *text);

@@ -94,6 +94,8 @@ static bool has_graphs(const ompjit__cuda *cu)
            cu->cuGraphExecDestroy && cu->cuGraphDestroy;
 }
 
+/* Other threads may go on calling what is not allowed in a capture, since this
+ * library's own streams are not the captured one. */
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err)
 {
@@ -142,20 +144,10 @@ static ompjit_status instantiate(ompjit__gpu *gpu, cu_graph captured,
     return OMPJIT_OK;
 }
 
-static void unlink_graph(ompjit__gpu *gpu, ompjit__graph *graph)
-{
-    pthread_mutex_lock(&gpu->lock);
-    ompjit__graph **link = &gpu->graphs;
-    while (*link != graph)
-        link = &(*link)->next;
-    *link = graph->next;
-    pthread_mutex_unlock(&gpu->lock);
-}
-
 /* The driver keeps what a run that is under way needs. */
 static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
 {
-    unlink_graph(gpu, graph);
+    OMPJIT__GPU_UNLINK(gpu, ompjit__graph, graphs, graph);
     if (driver)
         OMPJIT__GPU_DESTROY(gpu, cuGraphExecDestroy, graph->exec,
                             "destroying a graph");

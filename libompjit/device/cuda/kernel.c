@@ -250,16 +250,6 @@ ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
     return status;
 }
 
-static void unlink_loaded(ompjit__gpu *gpu, ompjit__loaded *loaded)
-{
-    pthread_mutex_lock(&gpu->lock);
-    ompjit__loaded **link = &gpu->loaded;
-    while (*link != loaded)
-        link = &(*link)->next;
-    *link = loaded->next;
-    pthread_mutex_unlock(&gpu->lock);
-}
-
 /* Images that the driver does not unload now are tried again by close. */
 void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
 {
@@ -270,7 +260,7 @@ void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
     ompjit_status status = ompjit__gpu_enter(gpu, &err);
     if (!status) {
         if (!unload(gpu, loaded)) {
-            unlink_loaded(gpu, loaded);
+            OMPJIT__GPU_UNLINK(gpu, ompjit__loaded, loaded, loaded);
             free_loaded(loaded);
         }
         status = ompjit__gpu_leave(gpu, OMPJIT_OK, &err);

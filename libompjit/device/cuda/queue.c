@@ -167,16 +167,6 @@ ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
-static void unlink_queue(ompjit__gpu *gpu, ompjit__queue *queue)
-{
-    pthread_mutex_lock(&gpu->lock);
-    ompjit__queue **link = &gpu->queues;
-    while (*link != queue)
-        link = &(*link)->next;
-    *link = queue->next;
-    pthread_mutex_unlock(&gpu->lock);
-}
-
 static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
 {
     if (driver && queue->staging)
@@ -202,7 +192,7 @@ static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
                       : OMPJIT_OK;
     if (r)
         ompjit__gpu_log(gpu, "cuStreamSynchronize", r, "leaving a stream");
-    unlink_queue(gpu, queue);
+    OMPJIT__GPU_UNLINK(gpu, ompjit__queue, queues, queue);
     free_queue(gpu, queue, true);
     if (ompjit__gpu_leave(gpu, OMPJIT_OK, &err))
         ompjit__log(gpu->ctx, "%s", err.text);
