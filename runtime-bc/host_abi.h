@@ -89,4 +89,19 @@ uint64_t ompjit_host_clock(void);
  * argument at its natural alignment). Returns what printf returns. */
 int32_t ompjit_host_vprintf(const char *format, const void *args);
 
+/* The C library's function of the complex number x + y i and, for cpow, of
+ * a + b i. A real result has an imaginary part of 0. */
+enum ompjit_complex_function {
+#define COMPLEX_TO_COMPLEX(g) OMPJIT_COMPLEX_##g,
+#define COMPLEX_TO_REAL(g) OMPJIT_COMPLEX_##g,
+#include "complex_math.def"
+#undef COMPLEX_TO_COMPLEX
+#undef COMPLEX_TO_REAL
+    OMPJIT_COMPLEX_cpow
+};
+double _Complex ompjit_complex(uint32_t function, double x, double y, double a,
+                               double b) __attribute__((const));
+double _Complex ompjit_complexf(uint32_t function, float x, float y, float a,
+                                float b) __attribute__((const));
+
 #endif
