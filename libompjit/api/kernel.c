@@ -249,6 +249,8 @@ static ompjit_status abort_on(ompjit_device *const *devices, unsigned n,
                         "only launches on the host device can be aborted");
 }
 
+/* May be called by a signal handler: reads only what was set before
+ * devices_known, and takes no lock. */
 ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err)
 {
     if (!kernel)

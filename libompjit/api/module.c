@@ -161,6 +161,8 @@ void ompjit_module_destroy(ompjit_module *mod)
 
 /* ------------------------------------------------------------- functions */
 
+/* The host half is made once. Then clang's next processes are started ahead:
+ * nobody waits for this one now. */
 ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                                      void (**fn)(void), ompjit_error *err)
 {

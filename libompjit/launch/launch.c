@@ -105,6 +105,7 @@ static void note_begun(const ompjit__call *call, ompjit_status status)
         *call->request->begun = true;
 }
 
+/* A failure after the variant was chosen ends the inflight here. */
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
                             const ompjit__sharing *sharing,
                             ompjit__inflight *inflight, ompjit_error *err)

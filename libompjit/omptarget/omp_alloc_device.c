@@ -58,6 +58,7 @@ static void give(ompjit_context *ctx, const struct ompjit__omp_block *m)
         ompjit__s_target_free(ctx, m->ptr, m->device);
 }
 
+/* Puts it first into the list. */
 static void remember(ompjit_context *ctx, struct ompjit__omp_block *m)
 {
     pthread_mutex_lock(&ctx->tgt->lock);

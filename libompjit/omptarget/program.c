@@ -274,6 +274,8 @@ static void end_process(const ompjit_error *err)
     _exit(EXIT_FAILURE);
 }
 
+/* The hook is called by the thread whose construct has failed; it may jump out
+ * of here, so nothing is held. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
 {
     ompjit__log(tgt->ctx, "error: %s", err->text);
@@ -387,6 +389,7 @@ int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
     return meets_requirements(tgt) ? (int)ctx->ndevices : 0;
 }
 
+/* `count` is the number of devices, and with it that of the host. */
 static enum ompjit__where place(struct ompjit__tgt *tgt, int64_t number,
                                 int64_t count, ompjit_device **dev)
 {

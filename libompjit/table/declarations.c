@@ -17,6 +17,8 @@ static bool is_for_programs(const char *name)
     return false;
 }
 
+/* C++'s name of a type's letter. A pointer of the table may be one to anything.
+ */
 static const char *type_name(char letter)
 {
     static const struct {

@@ -26,6 +26,7 @@ static attributes sets[] = {
 #include "ompjit_rtl.def"
 };
 
+/* Filled once, by `make`; read without a lock from then on. */
 static ompjit_rtl_declaration declarations[OMPJIT_RTL_COUNT];
 
 enum {

@@ -59,6 +59,7 @@ static const range untils[] = {
 #include "ompjit_rtl.def"
 };
 
+/* A type's letter, and what LLVM calls the type. */
 static const struct letter {
     char letter;
     const char *text;
@@ -67,6 +68,8 @@ static const struct letter {
     {'c', "i8"},   {'b', "i1"},  {'f', "float"}, {'d', "double"}, {'.', "..."},
 };
 
+/* The places that provide a function: a row's letter in the words of `ompjit
+ * table`. */
 static const struct where {
     char letter;
     const char *text;
@@ -109,6 +112,7 @@ static const struct size {
 
 /* --------------------------------------------------------------- look-up */
 
+/* The ranges are disjoint; NULL: the row is in none. */
 static const range *range_of(const range *ranges, size_t n, unsigned index)
 {
     for (size_t i = 0; i < n; i++)
@@ -263,6 +267,7 @@ static void note_text(ompjit__buf *out, unsigned index)
     }
 }
 
+/* The public row of a checked index, up to the caller's size of it. */
 static ompjit_status fill(unsigned index, ompjit_rtl_row *out,
                           ompjit_error *err)
 {

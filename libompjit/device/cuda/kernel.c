@@ -45,9 +45,10 @@ static void add_log(char *log, ompjit__buf *text)
         ompjit__buf_printf(text, ": %s%s", log, end);
 }
 
-/* Gives the driver one form of an image. PTX has lines where somebody asked for
- * them, of which the driver's compiler has to be told. A failure adds its words
- * to `text`, those of the compiler too. */
+/* Gives the driver one form of an image. Without memory for its log it goes
+ * without one. PTX has lines where somebody asked for them, of which the
+ * driver's compiler has to be told. A failure adds its words to `text`, those
+ * of the compiler too. */
 static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
                          cu_module *module, ompjit__buf *text)
 {
@@ -349,6 +350,7 @@ static const char *keep_name(ompjit__gpu *gpu, const char *name)
     return n ? n->name : NULL;
 }
 
+/* Between enter and leave, under loaded->lock. */
 static ompjit_status new_function(ompjit__gpu *gpu, cu_module module,
                                   const char *symbol, ompjit__function **out,
                                   ompjit_error *err)
@@ -376,6 +378,7 @@ static ompjit_status new_function(ompjit__gpu *gpu, cu_module module,
     return status;
 }
 
+/* Under loaded->lock; NULL: nobody has asked for it yet. */
 static ompjit__function *known(ompjit__loaded *loaded, const char *symbol)
 {
     ompjit__function *f = loaded->functions;

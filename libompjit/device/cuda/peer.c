@@ -22,6 +22,9 @@ static void open_pool(ompjit__gpu *gpu, ompjit__gpu *other)
                         "reading another GPU's pool");
 }
 
+/* One thread tries for each pair; another that copies meanwhile goes through
+ * the host, as cuMemcpyPeerAsync does without access. The 65th GPU and later
+ * ones are not tried. */
 void ompjit__gpu_open_peer(ompjit__gpu *gpu, ompjit__gpu *other)
 {
     const ompjit__cuda *cu = gpu->cu;

@@ -227,6 +227,7 @@ static ompjit__event *take_event(ompjit__gpu *gpu, bool timed)
     return event;
 }
 
+/* Between enter and leave, as make_event. */
 static ompjit_status new_event(ompjit__gpu *gpu, bool timed,
                                ompjit__event **out, ompjit_error *err)
 {
@@ -341,6 +342,7 @@ void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event)
     pthread_mutex_unlock(&gpu->lock);
 }
 
+/* Blocks the thread, without a lock. */
 ompjit_status ompjit__gpu_event_wait(ompjit_device *dev, ompjit__event *event,
                                      ompjit_error *err)
 {

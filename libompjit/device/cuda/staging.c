@@ -84,6 +84,7 @@ static ompjit__gpu_pipe *take_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
     return NULL;
 }
 
+/* Copies may still be on their way through it: its events tell the next user. */
 static void give_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -134,6 +135,7 @@ static bool note_use(const through *t, int i)
     return !t->call->code;
 }
 
+/* One piece by half i; false: call->code says why. So `ask` and `take`. */
 static bool send(const through *t, int i, uintptr_t dst, const char *src,
                  size_t size)
 {

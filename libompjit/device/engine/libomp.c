@@ -88,6 +88,8 @@ static bool fill(void *handle, const char *path, ompjit__buf *causes)
     return true;
 }
 
+/* A second libomp in a process aborts it: one that is there is taken, however it
+ * came there. */
 static bool load(ompjit__buf *causes)
 {
     const char *paths[] = {getenv("OMPJIT_LIBOMP"), OMPJIT_CONFIG_LIBOMP,

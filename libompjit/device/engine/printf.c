@@ -15,8 +15,8 @@
 #include "runtime-bc/host_abi.h"
 
 struct packed {
-    const char *data;
-    size_t at;
+    const char *data; /* clang's buffer, as vprintf on a GPU gets it */
+    size_t at;        /* bytes that were taken                       */
 };
 
 static const void *take(struct packed *p, size_t size)
@@ -35,6 +35,7 @@ struct conversion {
     int nstars, star[2];
 };
 
+/* %n, in the size that the conversion names. */
 static void store_count(const char *spec, void *to, size_t n)
 {
     if (strpbrk(spec, "lzjt"))
@@ -131,6 +132,7 @@ static bool is_too_wide(const struct conversion *c)
     return false;
 }
 
+/* The number of characters, or -1. */
 int32_t ompjit_host_vprintf(const char *format, const void *data)
 {
     struct packed args = {data, 0};

@@ -36,13 +36,16 @@ void ompjit__host_signal(team *t)
     pthread_mutex_unlock(&t->lock);
 }
 
+/* All members leave their fibers as soon as they look: a kernel that computes
+ * does not, and is stopped by stop.c. */
 static void stop(team *t)
 {
     atomic_store(&t->stop, true);
     ompjit__host_signal(t);
 }
 
-/* Under the lock, where nobody falls asleep or wakes. */
+/* Do all members that are there sleep, each after it has seen the last event?
+ * Under the lock, where nobody falls asleep or wakes. */
 static bool all_asleep(const team *t)
 {
     for (uint32_t i = 0; i < t->nmembers; i++)
@@ -324,6 +327,7 @@ static void carrier_main(void *arg)
     __builtin_unreachable(); /* prepared anew before it is used again */
 }
 
+/* On the OS thread's stack, which starts fibers until one of them waits. */
 static void run_fibers(void **arg)
 {
     struct member *m = (struct member *)arg;

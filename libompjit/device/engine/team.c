@@ -32,10 +32,11 @@ typedef struct ompjit__host_team team;
 /* Bytes of a carrier's stack, committed as they are touched. */
 enum { STACK = 4 << 20 };
 
+/* A device's. Teams of several threads, with their stacks, that nobody uses. */
 struct ompjit__host_pool {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of idle                              */
     team *idle;
-    uint32_t processors;
+    uint32_t processors;  /* when the device was opened           */
 };
 
 #define current ompjit__host_current
@@ -71,6 +72,7 @@ static void lock_init(pthread_mutex_t *lock)
     pthread_mutexattr_destroy(&attributes);
 }
 
+/* Without fibers, members and shared memory: `prepare` makes room for those. */
 static team *team_new(void)
 {
     team *t = lines_new(1, sizeof *t);
@@ -256,6 +258,8 @@ static ompjit_status prepare(team *t, const ompjit__host_launch *launch,
     return no_room(launch, OMPJIT_ERR_NO_MEMORY, err);
 }
 
+/* Makes a team that has room the team of that number. Nobody else knows it yet,
+ * so that the atomics are plain stores. */
 static void start(team *t, uint32_t number)
 {
     t->number = number;
@@ -300,6 +304,8 @@ static void divide(team *t, uint32_t members)
 
 /* -------------------------------------------------------------- carriers */
 
+/* NULL: out of memory. Colors let stacks begin at different lines of a page, or
+ * frames of the same depth would share few sets of the cache. */
 static struct carrier *carrier_new(uint32_t color)
 {
     struct carrier *c = calloc(1, sizeof *c);
@@ -588,6 +594,8 @@ ompjit__host_single ompjit__host_single_of(const ompjit__host_launch *launch)
     };
 }
 
+/* On the OS thread's own team of one, unless that runs a kernel from which this
+ * launch was made: then on one that is made for it. */
 ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
                                       uint32_t first, uint32_t last,
                                       ompjit__host_watch *watch,

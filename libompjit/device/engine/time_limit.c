@@ -14,9 +14,11 @@
 #include "base/base.h"
 #include "device/engine/time_limit.h"
 
+/* `first` lists launches that are limited, each in its launching thread's
+ * frame. */
 struct ompjit__host_limits {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_mutex_t lock;   /* of all that follows             */
+    pthread_cond_t changed; /* an earlier deadline, or the end */
     pthread_t thread;
     pid_t process;    /* in which the thread runs; 0: there is none */
     bool ends;
