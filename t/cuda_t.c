@@ -896,6 +896,8 @@ static const struct scenario scenarios[] = {
     {"peers before", peers_before, {"PTXI_DEVICES=2"}, CLEAN, EMULATED},
     {"trimmed pool", trimmed, {0}, CLEAN, EMULATED},
     {"no pools", no_pools, {"PTXI_HIDE=cuMemPoolCreate"}, CLEAN, EMULATED},
+    {"a driver that knows no pools", no_pools,
+     {"PTXI_FAIL=cuDeviceGetAttribute:15:1"}, CLEAN, EMULATED},
     {"no cuMemPoolDestroy", no_pools, {"PTXI_HIDE=cuMemPoolDestroy"}, CLEAN,
      EMULATED},
     {"no cuMemPoolSetAttribute", no_pools, {"PTXI_HIDE=cuMemPoolSetAttribute"},

@@ -33,13 +33,20 @@ static ompjit_status start(const ompjit__cuda **cu, ompjit_error *err)
     return r ? refused(*cu, "cuInit", r, err) : OMPJIT_OK;
 }
 
+/* Drivers of CUDA 11.0 and 11.1 do not know the attributes that came later
+ * (LATER): what these tell of is not there, 0. */
 static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
 {
 #define FACT(field, name) \
-    {offsetof(ompjit__gpu_facts, field), OMPJIT__CU_DEVICE_ATTRIBUTE_##name}
+    {offsetof(ompjit__gpu_facts, field), OMPJIT__CU_DEVICE_ATTRIBUTE_##name, \
+     false}
+#define LATER(field, name) \
+    {offsetof(ompjit__gpu_facts, field), OMPJIT__CU_DEVICE_ATTRIBUTE_##name, \
+     true}
     static const struct {
         size_t offset;
         unsigned attribute;
+        bool later;
     } table[] = {
         FACT(major, COMPUTE_CAPABILITY_MAJOR),
         FACT(minor, COMPUTE_CAPABILITY_MINOR),
@@ -55,18 +62,21 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
         FACT(shared, MAX_SHARED_MEMORY_PER_BLOCK),
         FACT(shared_optin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
         FACT(cooperative, COOPERATIVE_LAUNCH),
-        FACT(pools, MEMORY_POOLS_SUPPORTED),
+        LATER(pools, MEMORY_POOLS_SUPPORTED), /* CUDA 11.2 */
         FACT(pageable, PAGEABLE_MEMORY_ACCESS),
         FACT(host_tables, PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
         FACT(integrated, INTEGRATED),
     };
 #undef FACT
+#undef LATER
     for (size_t i = 0; i < OMPJIT__COUNT(table); i++) {
         int *value = (int *)((char *)&gpu->facts + table[i].offset);
         ompjit__gpu_call call = {OMPJIT_STAGE_API, "cuDeviceGetAttribute",
                                  gpu->cu->cuDeviceGetAttribute(
                                      value, table[i].attribute, gpu->device)};
-        if (call.code)
+        if (table[i].later && call.code == OMPJIT__CUDA_INVALID_VALUE)
+            *value = 0;
+        else if (call.code)
             return ompjit__gpu_fail(gpu, call, err, "reading attribute %u",
                                     table[i].attribute);
     }
