@@ -29,7 +29,7 @@ void ompjit__prepare_wide(LLVMModuleRef m);
  * used. LINK error that names them where there is no libdevice.
  * passes/gpu/math.c */
 ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
-                                ompjit_error *err);
+                                ompjit_error *err); /* the context's messages */
 /* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.
  * malloc'd path. */
 char *ompjit__libdevice_path(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * NVIDIA's library of mathematical functions as bitcode, where a CUDA toolkit
- * brings it.
+ * NVIDIA's library of mathematical functions as bitcode (libdevice.10.bc),
+ * where a CUDA toolkit brings it: core/cuda_files.def has the places.
  */
 #include <unistd.h>
 

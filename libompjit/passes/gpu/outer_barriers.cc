@@ -30,6 +30,7 @@ static bool is_barrier(const llvm::Instruction &i)
            is_barrier(*call->getCalledFunction());
 }
 
+/* Barriers up to the first instruction that has to do with memory. */
 template <typename Range> static void drop(Range instructions)
 {
     for (llvm::Instruction &i :
@@ -63,6 +64,8 @@ static void drop_at_ends(llvm::Function &kernel)
         drop(llvm::reverse(*end));
 }
 
+/* Is a barrier left, or a function that is not defined and may be the
+ * runtime's? Then openmp-opt is asked. */
 static bool is_of_interest(const llvm::Function &f)
 {
     return f.isDeclaration() && !f.use_empty() &&

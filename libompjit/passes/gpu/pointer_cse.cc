@@ -17,6 +17,7 @@
 #include "passes/gpu/loop_passes.h"
 
 enum { REACH = 1 << 23 /* bytes: offsets of machine instructions */ };
+/* Pointers with one base that are computed, and from which others may be. */
 using Anchors = llvm::SmallVector<llvm::GetElementPtrInst *, 8>;
 
 static bool to_number(const llvm::SCEV *s, int64_t *out)
@@ -82,6 +83,7 @@ static bool distance(llvm::ScalarEvolution &evolution,
     return *out < REACH && *out > -REACH;
 }
 
+/* The code generator folds these into the access already. */
 static bool has_constant_offset(const llvm::GetElementPtrInst *p)
 {
     return p->hasAllConstantIndices() &&

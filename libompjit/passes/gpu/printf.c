@@ -50,6 +50,9 @@ static bool is_plain(const char *f)
     return true;
 }
 
+/* Does nobody ask for the number of characters, and does the driver know all of
+ * the format? Its vprintf returns the number of arguments, and prints 32 of
+ * them at most (CUDA C++ Programming Guide, "Formatted Output"). */
 static bool driver_prints(LLVMValueRef call)
 {
     LLVMValueRef format = LLVMGetOperand(call, 0);

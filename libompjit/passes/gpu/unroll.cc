@@ -20,7 +20,7 @@
  * all bodies may have together. LONG: what a division or a root is. */
 enum { FEW = 8, SOME = 4, MOST = 16, ROOM = 256, LONG = 16 };
 
-/* Did the program, or a pass, say something of unrolling? */
+/* Did the program (#pragma unroll), or a pass, say something of unrolling? */
 static bool is_settled(const llvm::Loop &loop)
 {
     const llvm::MDNode *id = loop.getLoopID();

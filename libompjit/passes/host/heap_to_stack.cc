@@ -35,7 +35,8 @@ struct Variable {
     SmallVector<CallInst *, 4> frees;
 };
 
-/* Looks at instructions up to the block's end. */
+/* How a way through a block ends: the variable is freed, is not yet, or may
+ * live on where the function returns or allocates it once more. */
 enum class End { FREED, OPEN, ESCAPED };
 
 End look_through(const Variable &v, BasicBlock::iterator from, BasicBlock *block)
@@ -92,6 +93,8 @@ bool find_variable(CallInst *alloc, Variable &v)
     return is_freed_in_time(v);
 }
 
+/* One slot in the function's frame serves all rounds of a loop, since each
+ * frees the variable before the next allocates it. */
 void move_to_stack(Variable &v)
 {
     BasicBlock &entry = v.alloc->getFunction()->getEntryBlock();
@@ -120,6 +123,7 @@ void forbid_tail_calls(Function &f)
                 call->setTailCallKind(CallInst::TCK_None);
 }
 
+/* Such a call has to stay one, and its caller's frame is gone when it runs. */
 bool has_must_tail(Function &f)
 {
     return any_of(instructions(f), [](Instruction &i) {

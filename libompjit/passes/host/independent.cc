@@ -4,7 +4,13 @@
 // each other, or are told from each other by the engine: their teams need no
 // fibers. The object has a symbol KERNEL.independent for each.
 //
-// Requires host IR that nothing changes any more but the code generator.
+// Threads that run one after another give the same result as fibers that take
+// turns if none of them waits for a later one. A thread waits in the engine's
+// functions only: barriers, shuffles, locks, and ompjit_host_wait, which
+// wait_loops.cc has put into every loop that waits by memory.
+//
+// Requires host IR that nothing changes any more but the code generator, and
+// wait_loops.cc before it.
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/StringSwitch.h>
@@ -40,6 +46,8 @@ bool is_harmless(StringRef name)
         .Default(false);
 }
 
+// Is all that the module declares harmless? Then any function of it is that a
+// pointer may call.
 bool is_independent(const Module &m)
 {
     return all_of(m, [](const Function &f) {
@@ -48,6 +56,7 @@ bool is_independent(const Module &m)
     });
 }
 
+// The functions that a kernel reaches.
 class Kernel {
   public:
     explicit Kernel(bool all) : all(all) {}

@@ -199,7 +199,9 @@ static uint64_t size_of(struct instrument *s, LLVMTypeRef type)
     return LLVMStoreSizeOfType(s->layout, type);
 }
 
-/* Others may see what the thread did before, and it what they did. */
+/* Others may see what the thread did before, and it what they did: to the race
+ * detector an atomic access of any ordering is a release and an acquire of its
+ * address, so that nothing is reported which a program may rely on. */
 static void check_atomic(struct instrument *s, LLVMValueRef i, unsigned k,
                          uint64_t size, unsigned flags)
 {
@@ -421,7 +423,7 @@ static bool is_entry(const char *name)
 }
 
 /* The entry calls the kernel and nothing else: its frame is where the thread's
- * part of the stack begins. */
+ * part of the stack begins, in which it may access what it likes. */
 static void wrap_entry(struct instrument *s, LLVMValueRef f)
 {
     unsigned id = LLVMLookupIntrinsicID("llvm.frameaddress", 17);

@@ -72,6 +72,7 @@ bool is_constant(const Value *address)
            argument->getParent()->getName().ends_with(entry_suffix);
 }
 
+// Can no thread tell when the instruction runs?
 bool is_quiet(const Instruction &i)
 {
     if (!i.mayReadOrWriteMemory() && !i.mayHaveSideEffects())
@@ -82,6 +83,8 @@ bool is_quiet(const Instruction &i)
     return load && load->isSimple() && is_constant(load->getPointerOperand());
 }
 
+// Along the way that all threads go from the beginning, up to a branch or a
+// loop.
 void drop_first(Function &f)
 {
     for (BasicBlock *block = &f.getEntryBlock(); block;) {
@@ -97,6 +100,8 @@ void drop_first(Function &f)
     }
 }
 
+// Backwards from a return. A block before it that leads elsewhere as well ends
+// the search, as threads that go there may meet others.
 void drop_last(BasicBlock &block)
 {
     for (Instruction &i : make_early_inc_range(reverse(block))) {

@@ -24,6 +24,8 @@ bool ompjit_team::is_barrier(const Instruction &i)
     return is_call_of(i, barrier_name);
 }
 
+// On the stack of the OS thread that runs the team, in the entry block, where n
+// is known. own_bytes bounds the sum (keep_values).
 AllocaInst *Body::make_array(Type *type, Align align)
 {
     IRBuilder<> b(f.getEntryBlock().getTerminator());
@@ -35,6 +37,8 @@ AllocaInst *Body::make_array(Type *type, Align align)
 
 namespace {
 
+// Can the block be part of a loop over threads? Exceptions and jumps to
+// addresses would leave it.
 bool is_simple(const BasicBlock &block)
 {
     return isa<BranchInst, SwitchInst, ReturnInst, UnreachableInst>(
@@ -42,6 +46,8 @@ bool is_simple(const BasicBlock &block)
            !block.isEHPad();
 }
 
+// The call that team_form.cc has put at the beginning; its argument is the
+// number of threads.
 CallInst *find_count(BasicBlock &entry)
 {
     for (Instruction &i : entry)
@@ -111,6 +117,9 @@ BasicBlock::iterator first_behind_variables(BasicBlock &entry)
     return i;
 }
 
+// The entry keeps the variables and the number of threads, is run once, and is
+// the first cut. The engine has no more than OMPJIT_HOST_MAX_THREADS in a team,
+// and no team without threads: LLVM is told.
 bool split_entry(Body &body)
 {
     BasicBlock &entry = body.f.getEntryBlock();
@@ -136,6 +145,7 @@ bool split_entry(Body &body)
     return true;
 }
 
+// The function's end is a cut: all threads have come to it before it returns.
 void join_returns(Body &body)
 {
     LLVMContext &c = body.f.getContext();

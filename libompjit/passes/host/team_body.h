@@ -51,6 +51,8 @@ struct Region {
     llvm::DenseMap<llvm::Value *, llvm::Value *> values;
 };
 
+// A function that all threads run, while it becomes one that is called once for
+// them. The steps fill the fields from above to below.
 struct Body {
     explicit Body(llvm::Function &f) : f(f), layout(f.getDataLayout()) {}
 
@@ -89,10 +91,12 @@ struct Body {
     Numbers numbers;
     // Loads of which each thread may find another value. team_uniform.cc
     llvm::SmallPtrSet<const llvm::Value *, 16> late;
-    llvm::DominatorTree tree;
+    llvm::DominatorTree tree; // recalculated by cut()
     llvm::FunctionAnalysisManager analyses;
+    // Of the function as find_own_values() has seen it: values that are made
+    // later are not known.
     llvm::UniformityInfo *uniformity = nullptr;
-    llvm::SetVector<llvm::BasicBlock *> cuts;
+    llvm::SetVector<llvm::BasicBlock *> cuts; // blocks where threads meet
     std::vector<Region> regions;
     llvm::DenseMap<const llvm::BasicBlock *, unsigned> region_of;
 };

@@ -35,6 +35,9 @@ bool is_whole_barrier(const Instruction &i)
            });
 }
 
+// Cuts and regions depend on one another: a cut begins regions, and a region
+// that leads to two cuts, or meets another, needs one more. So both are found
+// again after each new cut.
 class Cuts {
   public:
     explicit Cuts(Body &body)
@@ -144,9 +147,9 @@ class Cuts {
         cuts.insert(&block);
     }
 
-    // A value that comes into a join straight from another cut, and is another
-    // value in each thread, is stored in a region between the two. False:
-    // nothing does.
+    // The phis of a cut belong to no region. A value that comes into a join
+    // straight from another cut, and is another value in each thread, is stored
+    // in a region between the two. False: nothing does.
     bool part_cuts()
     {
         SmallVector<std::pair<BasicBlock *, BasicBlock *>, 4> edges;

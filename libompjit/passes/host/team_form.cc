@@ -101,7 +101,9 @@ class Form {
     }
 
   private:
-    // The function and what it reaches; false: a parallel region is not known.
+    // The function and what it reaches, into `to`, and what regions reach, into
+    // `inside`: a function may be in both, and then has two clones. False: a
+    // parallel region is not known.
     // The workers' function of a region has no use in this form.
     bool collect(Function &from, Clones &to)
     {
@@ -154,6 +156,7 @@ class Form {
         clones.map[ask] = f;
     }
 
+    // All are declared before one is cloned, since they call each other.
     void make_clones(Clones &clones)
     {
         map_constant(clones, fold_name, 1);
@@ -277,6 +280,7 @@ class Form {
         b.CreateCall(tell, count(b));
     }
 
+    // Functions in which threads meet have to be part of the one that is cut.
     static void inline_always(Function &f)
     {
         f.removeFnAttr(Attribute::NoInline);

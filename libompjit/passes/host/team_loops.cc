@@ -7,8 +7,11 @@
 // team_body.h has the steps.
 //
 // Between two barriers no thread may depend on another, other than by atomics:
-// where there are none, the loops' accesses are marked as parallel, which lets
-// LLVM vectorize them.
+// that would be a data race (OpenMP 5.2, 1.4.1: the result is unspecified).
+// Where there are no atomics, the loops' accesses are marked as parallel, which lets
+// LLVM vectorize them: llvm.loop.parallel_accesses promises that no round
+// depends on another by these accesses (LangRef). Accesses to what the loops
+// themselves share between rounds are left out.
 //
 // Requires simplified IR with the runtime inlined, before loops are vectorized
 // or unrolled.
@@ -49,6 +52,9 @@ bool is_calling(const Instruction &i)
            !is_call_of(i, self_name);
 }
 
+// Makes one region's loop: the cut leads to `before`, the region's blocks to
+// `end` in place of the next cut, and `after` to that. Phis on both sides
+// follow.
 class Wiring {
   public:
     Wiring(Body &body, Region &r) : body(body), r(r) {}
@@ -81,6 +87,8 @@ class Wiring {
         return i.isAtomic() || i.isVolatile() || is_calling(i);
     }
 
+    // Has the instruction one value in all threads, made of values that are
+    // there before the loop?
     bool is_movable(const Instruction &i) const
     {
         return !isa<PHINode, AllocaInst>(i) && !body.is_own(&i) &&

@@ -21,6 +21,8 @@ void meet(IRBuilder<> &b)
                  {b.getInt32(0), b.getInt32(0)});
 }
 
+// A shuffle in 64-bit words, as the engine has them (ompjit_host_shuffle: mask,
+// value, lane). The second barrier keeps the array until all have read it.
 class Exchange {
   public:
     explicit Exchange(Body &body)

@@ -96,6 +96,8 @@ class Values {
     }
 
   private:
+    // A variable serves all threads one after the other, or becomes an array of
+    // bytes, of which each has an element; its lifetime is then the function's.
     bool place_variables()
     {
         for (AllocaInst *v : body.variables) {
@@ -140,6 +142,8 @@ class Values {
                 use.set(PoisonValue::get(phi->getType()));
     }
 
+    // Can the value be computed again from values that all regions have, in so
+    // few steps, without memory and without a fault?
     bool is_cheap(Value *v, int &steps)
     {
         auto *i = dyn_cast<Instruction>(v);

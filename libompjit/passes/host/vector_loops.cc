@@ -41,6 +41,7 @@ ompjit::StoreForwarding::run(llvm::Function &f,
 
 enum { FEW = 8 };
 
+/* A loop of FEW rounds or less disappears when it is unrolled. */
 static bool rounds_are_many(unsigned rounds) /* 0: unknown */
 {
     return !rounds || rounds > FEW;

@@ -44,6 +44,8 @@ bool is_engine(const Instruction &i)
            callee->getName().starts_with(engine_prefix);
 }
 
+// An access that reads memory anew each time: LLVM may take the value of a
+// plain load from the round before, so a loop cannot wait by one.
 bool is_reading_again(const Instruction &i)
 {
     if (const auto *load = dyn_cast<LoadInst>(&i))
@@ -198,6 +200,8 @@ class WaitLoop {
     Loop &loop;
 };
 
+// On the edges back to the header, which each round takes; the loops are not
+// used any more when the edges are split.
 void yield_in(Function &f, FunctionCallee yield)
 {
     DominatorTree tree(f);
