@@ -23,6 +23,7 @@ static const char before[] =
     "static double sum(double *p, int n) {\n"
     "  return n ? *p + sum(p + 1, n - 1) : 0; }\n"
     "void elsewhere(double *p);\n"
+    "static void touch(void) { global[1] = 2; }\n"
     "#pragma omp end declare target\n";
 
 #define FOR "for (int i = 0; i < n; i++) "
@@ -94,6 +95,8 @@ static const struct {
      OMP("target teams distribute parallel for map(l[:n], m[:n])") FOR
      "{ long x = l[i]; m[i] = 2 * x + k; m[x & 1] = x; }"},
     {"by_global", "b!", OMP("target " MAP) "{ b[0] = a[0]; global[1] = 2; }"},
+    {"by_hook", "b!", OMP("target " MAP) "{ void (*f)(void) = touch;"
+     "b[0] = a[0]; f(); }"},
     {"to_global", "a!", OMP("target " MAP) "{ global = a; (void)b[0]; }"},
     {"of_table", "b", OMP("target " MAP) "{ table[1] = a[1]; b[0] = table[2]; }"},
     {"task", "ab!", OMP("target " MAP) OMP("task") "a[0] = b[0];"},

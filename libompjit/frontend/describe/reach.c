@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The functions that a kernel reaches: those that it calls, and those that it
- * hands to a call, which the runtime may call then.
+ * hands to a call, which the runtime may call then; if it calls through a
+ * pointer, also all of which somebody has the address.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include <llvm-c/Core.h>
 
+#include "frontend/describe/describe.h"
 #include "frontend/describe/reach.h"
 
 bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f)
@@ -32,30 +35,87 @@ void ompjit__reached_add(ompjit__reached *r, LLVMValueRef f)
     r->functions[r->n++] = f;
 }
 
-static void add_operands(ompjit__reached *r, LLVMValueRef i)
+static bool is_call(LLVMValueRef v)
 {
-    if (!LLVMIsACallInst(i) && !LLVMIsAInvokeInst(i))
-        return;
+    return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
+}
+
+/* Is the use of a function one that makes no pointer of it: a call, or the
+ * runtime's, which whoever makes the call reaches the function by? */
+static bool is_named(LLVMValueRef user, LLVMValueRef f)
+{
+    LLVMValueRef callee = is_call(user) ? LLVMGetCalledValue(user) : NULL;
+    size_t n;
+    if (!callee || !LLVMIsAFunction(callee))
+        return false;
+    if (!strncmp(LLVMGetValueName2(callee, &n), "__kmpc_", 7))
+        return true;
+    for (unsigned k = 0; k < LLVMGetNumArgOperands(user); k++)
+        if (LLVMGetOperand(user, k) == f)
+            return false;
+    return true;
+}
+
+static bool is_taken(LLVMValueRef f)
+{
+    LLVMUseRef u = LLVMGetFirstUse(f);
+    while (u && is_named(LLVMGetUser(u), f))
+        u = LLVMGetNextUse(u);
+    return u;
+}
+
+/* A call through a pointer may be of any function whose address somebody
+ * has. */
+static void add_taken(ompjit__reached *r, LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (!ompjit__is_kernel(f) && is_taken(f))
+            ompjit__reached_add(r, f);
+}
+
+/* True: the instruction calls through a pointer. */
+static bool add_operands(ompjit__reached *r, LLVMValueRef i)
+{
+    if (!is_call(i))
+        return false;
     for (int k = 0; k < LLVMGetNumOperands(i); k++)
         if (LLVMIsAFunction(LLVMGetOperand(i, (unsigned)k)))
             ompjit__reached_add(r, LLVMGetOperand(i, (unsigned)k));
+    return !LLVMIsAConstant(LLVMGetCalledValue(i)) &&
+           !LLVMIsAInlineAsm(LLVMGetCalledValue(i));
 }
 
-static void add_from(ompjit__reached *r, LLVMValueRef f)
+static bool add_from(ompjit__reached *r, LLVMValueRef f)
 {
+    bool by_pointer = false;
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
     for (; block; block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
              i = LLVMGetNextInstruction(i))
-            add_operands(r, i);
+            by_pointer |= add_operands(r, i);
+    return by_pointer;
 }
 
-ompjit__reached ompjit__reached_by(LLVMValueRef function)
+ompjit__reached ompjit__named_by(LLVMValueRef function)
 {
     ompjit__reached r = {0};
     ompjit__reached_add(&r, function);
     for (size_t i = 0; i < r.n && !r.failed; i++)
         add_from(&r, r.functions[i]);
+    return r;
+}
+
+ompjit__reached ompjit__reached_by(LLVMValueRef function)
+{
+    ompjit__reached r = {0};
+    bool by_pointer = false;
+    ompjit__reached_add(&r, function);
+    for (size_t i = 0; i < r.n && !r.failed; i++)
+        if (add_from(&r, r.functions[i]) && !by_pointer) {
+            by_pointer = true;
+            add_taken(&r, LLVMGetGlobalParent(function));
+        }
     return r;
 }
 

@@ -10,15 +10,21 @@
 
 #include <llvm-c/Types.h>
 
-/* Itself first, and declarations too. */
+/* A list of values without repetition, in the order in which they were found.
+ * Of reached functions: the function itself first, and declarations too. */
 typedef struct ompjit__reached {
     LLVMValueRef *functions; /* malloc'd; freed by whoever asked */
     size_t n, capacity;
     bool failed; /* no memory */
 } ompjit__reached;
 
+/* All functions that may run when the function does. If one of them calls
+ * through a pointer, these are all whose address is taken. */
 ompjit__reached ompjit__reached_by(LLVMValueRef function);
-/* Unless it is there. Other values than functions can be collected so too. */
+/* Those only that calls name, as what they call or hand over. */
+ompjit__reached ompjit__named_by(LLVMValueRef function);
+/* Adds a value, unless it is there; `failed` where memory runs out. Other
+ * values than functions can be collected so too. */
 void ompjit__reached_add(ompjit__reached *r, LLVMValueRef f);
 bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f);
 /* Does it reach a function with such a name? */

@@ -125,10 +125,11 @@ static char *place_of(LLVMValueRef f)
                           first.column);
 }
 
-/* The places of all lambdas that a region calls, sorted; "" for none. */
+/* The places of all lambdas that a region calls by name, sorted; "" for none.
+ * Functions whose address is taken are others in each half. */
 static char *places_of(LLVMValueRef region)
 {
-    ompjit__reached r = ompjit__reached_by(region);
+    ompjit__reached r = ompjit__named_by(region);
     char **places = calloc(r.n + 1, sizeof *places);
     ompjit__buf text = {.failed = !places || r.failed};
     size_t n = 0, length;
@@ -228,7 +229,11 @@ static bool same_lines(const char *a, const char *b)
 }
 
 /* How sure it is that two regions are one. */
-enum likeness { UNLIKE, LIKE_LINES, LIKE };
+enum likeness {
+    UNLIKE,     /* another name, or lambdas on other lines          */
+    LIKE_LINES, /* lambdas on the same lines, with other first code */
+    LIKE        /* the same lambdas                                 */
+};
 
 static enum likeness likeness(const ompjit__lambda_region *a,
                               const ompjit__lambda_region *b)
@@ -313,7 +318,8 @@ bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
 enum { MOST_ROWS = 8192 };
 #define INFO "omp_offload.info"
 
-/* The rows of the host half's list (clang's CGOpenMPRuntime), with more. */
+/* The rows of the host half's list, which clang writes as the named metadata
+ * "omp_offload.info" (OffloadEntriesInfoManager), with more. */
 struct list {
     LLVMModuleRef m;
     char **keys;          /* of all rows; clang ends where one is there twice */
