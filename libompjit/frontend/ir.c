@@ -30,8 +30,9 @@ struct ompjit__early {
     ompjit_error err;
 };
 
+/* Arguments of the guarded part of ompjit__unit_read. */
 struct reading {
-    const ompjit__buf *device, *host;
+    const ompjit__buf *device, *host; /* host: of size 0, where there is none */
     const char *name;
     ompjit__unit *unit;
     bool cuda;
@@ -53,6 +54,8 @@ static ompjit_status verify(LLVMModuleRef m, const char *name,
     return status;
 }
 
+/* clang compiled for the CPU or architecture that it was told. The builds say
+ * which it is really for. */
 static void strip_target(LLVMModuleRef m)
 {
     static const char *const names[] = {"target-cpu", "tune-cpu",

@@ -7,18 +7,24 @@
 
 #include "door/door.h"
 
-/* session.c; door.h says more */
+/* session.c; door.h says more. One thread at a time calls a session. NULL: no
+ * memory. */
 ompjit__session *ompjit__session_new(void);
 /* Its process is a worker: it takes over the environment of its requests. */
 void ompjit__session_own_process(ompjit__session *session);
 /* Nothing is asked for: makes ready for the next build, as OMPJIT__OP_PREPARE
  * does. */
 void ompjit__session_rest(ompjit__session *session);
-void ompjit__session_free(ompjit__session *session);
+void ompjit__session_free(ompjit__session *session); /* accepts NULL */
+/* Carries out one request, whose bytes are believed in nothing: one that ends
+ * too early is an error. Calls `tell` with frames of the log and of stages, and
+ * in the end with the reply, or that the unit is needed. */
 void ompjit__serve(ompjit__session *session, const void *request, size_t size,
                    ompjit__tell_fn *tell, void *data);
 
-/* worker.c; door.h says more */
+/* A worker's whole life; does not return. `socket`: where requests come from;
+ * `life`: the end of a pipe whose other end closes when the application ends.
+ * worker.c; door.h says more */
 void ompjit__work(int socket, int life);
 
 /* --------------------------------------------------- kept units: kept.c */
@@ -27,7 +33,7 @@ void ompjit__work(int socket, int life);
  * made of it. */
 enum { OMPJIT__KEPT_UNITS = 8 };
 typedef struct ompjit__kept {
-    uint8_t identity[OMPJIT__DIGEST];
+    uint8_t identity[OMPJIT__DIGEST]; /* ompjit__unit_identity */
     ompjit__unit unit;
 } ompjit__kept;
 typedef struct ompjit__kept_units {
@@ -36,7 +42,8 @@ typedef struct ompjit__kept_units {
 
 /* Takes over the unit. False: no memory, and the unit is freed. */
 bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit);
-/* NULL: it is not there. */
+/* The unit, which stays the list's until eight others have been asked for;
+ * NULL: it is not there. */
 ompjit__unit *ompjit__kept_find(ompjit__kept_units *kept,
                                 const uint8_t *identity);
 void ompjit__kept_free(ompjit__kept_units *kept);

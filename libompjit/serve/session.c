@@ -34,10 +34,11 @@ struct ompjit__session {
 /* One request, and the reply as it grows. */
 struct job {
     ompjit__session *session;
-    ompjit__compiler *compiler;
-    ompjit__reader arguments;
-    ompjit__buf results;
-    bool needs_unit;
+    ompjit__compiler *compiler; /* the session's                          */
+    ompjit__reader arguments;   /* the rest of the request                */
+    ompjit__buf results;        /* behind the error, if there is none     */
+    bool needs_unit;            /* the application is to send it, and the
+                                   request again                          */
 };
 
 /* ----------------------------------------------------------------- reports */
@@ -58,6 +59,8 @@ static void stage_done(void *session, ompjit_stage stage, uint64_t start,
 
 /* ---------------------------------------------------------------- settings */
 
+/* Sets or removes a variable of the environment as the application has it; in
+ * the application itself it is read and left alone. */
 static void take_variable(struct job *job, const char *name)
 {
     bool set = ompjit__read_number(&job->arguments);
@@ -166,8 +169,11 @@ static ompjit__unit *read_unit(struct job *job)
 
 /* ---------------------------------------------------------------- requests */
 
+/* Reads its arguments from job->arguments, and packs its results in the order
+ * in which door/calls.c reads them. */
 typedef ompjit_status request_fn(struct job *job, ompjit_error *err);
 
+/* Has no reply, as nobody waits for it. */
 static ompjit_status prepare(struct job *job, ompjit_error *err)
 {
     ompjit__llvm_init();
@@ -369,6 +375,8 @@ static ompjit_status cuda_header(struct job *job, ompjit_error *err)
 
 /* ------------------------------------------------------------------ builds */
 
+/* The answer to OMPJIT__FRAME_NEED_UNIT: a worker that is new, or has forgotten
+ * the unit, gets it as the application has it. */
 static ompjit_status unit_keep(struct job *job, ompjit_error *err)
 {
     ompjit__reader *r = &job->arguments;

@@ -85,6 +85,7 @@ static void die(const char *cause)
     _exit(1);
 }
 
+/* SA_RESETHAND: a second fault, in here, has its default effect. */
 static void on_death(int number)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(deaths); i++)
@@ -93,6 +94,8 @@ static void on_death(int number)
     _exit(1);
 }
 
+/* Code of LLVM's or of a library that calls exit must not look like an orderly
+ * end. The worker itself leaves by _exit. */
 static void on_exit_call(void)
 {
     die("it called exit");
@@ -134,6 +137,7 @@ static void bind_lives(int life)
 
 /* -------------------------------------------------------------------- work */
 
+/* The kernel lets the main thread's stack grow up to the limit at the time. */
 static void raise_stack(void)
 {
     struct rlimit limit;

@@ -107,7 +107,9 @@ static ompjit_status describe_param(LLVMValueRef param, const char *kernel,
     return out->name ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_READ);
 }
 
-/* Parameters stand for those of the host's arguments that say so. */
+/* Parameters stand, in order, for those of the host's arguments whose map type
+ * has OMP_MAP_TARGET_PARAM; the others are parts of structures and attached
+ * pointers. */
 static ompjit_status add_host_args(LLVMModuleRef host, LLVMValueRef fn,
                                    ompjit__kernel_desc *k, ompjit_error *err)
 {
@@ -200,7 +202,9 @@ static LLVMValueRef function_of(LLVMValueRef instruction)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
 }
 
-/* How many threads a call that begins a region asks for; 0: none. */
+/* How many threads a call that begins a region asks for; 0: none, which clang
+ * passes as -1. __kmpc_parallel_spmd has fewer operands than
+ * __kmpc_parallel_51 and 60. */
 static uint32_t asked_threads(LLVMValueRef call)
 {
     enum { NUM_THREADS = 3, OF_SPMD = 1, SPMD_ARGUMENTS = 5 };
@@ -391,6 +395,7 @@ static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
 
 /* --------------------------------------------------------------- variables */
 
+/* Has the module variables that all of its images have to share? */
 static bool has_variables(LLVMModuleRef m)
 {
     LLVMValueRef g = LLVMGetFirstGlobal(m);
@@ -399,6 +404,7 @@ static bool has_variables(LLVMModuleRef m)
     return g != NULL;
 }
 
+/* A `declare target indirect` function: the host has its address. */
 static bool has_indirect(const ompjit__unit *unit)
 {
     for (unsigned i = 0; i < unit->nglobals; i++)
@@ -407,6 +413,8 @@ static bool has_indirect(const ompjit__unit *unit)
     return false;
 }
 
+/* Is a function's address in the constant? Other variables that it names have
+ * constants of their own. */
 static bool has_function(LLVMValueRef constant)
 {
     if (LLVMIsAFunction(constant))

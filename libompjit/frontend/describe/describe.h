@@ -10,7 +10,10 @@
 
 #include "core/core.h"
 
-/* Fills kernels and globals. `host` may be NULL. describe.c */
+/* Fills kernels and globals. `host` may be NULL: then kernels have no map
+ * types, and no launch says their teams. Changes neither half. IR error for a
+ * parameter that no launch can pass, NO_MEMORY; the caller frees the unit, also
+ * then. describe.c */
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err);
 /* Can a kernel of that mode (ompjit_mode) get other results from teams of
@@ -24,15 +27,17 @@ void ompjit__find_writes(LLVMValueRef kernel, const struct ompjit__reached *r,
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
 LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
-uint8_t ompjit__environment_mode(LLVMValueRef env); /* ompjit_mode */
+/* The ompjit_mode of a kernel's environment. */
+uint8_t ompjit__environment_mode(LLVMValueRef env);
+/* Is it a definition with the calling convention ptx_kernel? */
 bool ompjit__is_kernel(LLVMValueRef fn);
 
 /* One offload entry of a host half, whichever layout it has. host_entries.c */
 typedef struct ompjit__entry {
-    LLVMValueRef address, name; /* globals, or NULL */
-    uint64_t size;
-    uint32_t flags;
-    uint64_t data;
+    LLVMValueRef address, name; /* globals, or NULL; the name is a text */
+    uint64_t size;  /* bytes of a variable; 0: a region or a function   */
+    uint32_t flags; /* OMPTargetGlobalVarEntryKind and its kin          */
+    uint64_t data;  /* of the requires entry: its clauses               */
     bool old; /* 32 bytes, as clang 18 and 19 write them */
 } ompjit__entry;
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);

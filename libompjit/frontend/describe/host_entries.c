@@ -104,8 +104,9 @@ int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args)
     return offset_from(LLVMGetOperand(store, 1), args);
 }
 
-/* The value that the launch's function stores into its argument block at an
- * offset. */
+/* The value that the launch's function stores into its argument block
+ * (KernelArgsTy, abi/offload.h) at an offset; NULL: none. clang has a block for
+ * each launch, and stores each field once. */
 static LLVMValueRef stored(LLVMValueRef args, int64_t offset)
 {
     LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInstructionParent(args));

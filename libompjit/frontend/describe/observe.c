@@ -255,7 +255,7 @@ static bool is_only_compared(LLVMValueRef v, unsigned depth)
 
 /* ---------------------------------------------------------------- guards */
 
-/* A branch on whether a value is 0: who goes where. */
+/* A branch on whether a value is 0, and the threads that go each way. */
 struct guard {
     unsigned char zero, other; /* how threads go on; 0: as they came */
 };
@@ -408,6 +408,8 @@ static unsigned flow_on(struct body *b, const struct block *from, unsigned top)
     return top;
 }
 
+/* A forward analysis to a fixed point: a block's state is the union of those
+ * that its predecessors hand on, so it only grows. */
 static void flow(struct body *b)
 {
     static const unsigned char first[] = {[MAIN] = ALONE,
@@ -651,6 +653,9 @@ static bool observes_by_call(struct body *b, LLVMValueRef call,
     return state & EACH && foreign_has_effect(b, call, f);
 }
 
+/* Does an instruction that threads come to so have an effect that depends on
+ * how many they are? Plain loads have none: what they read, another instruction
+ * has stored. */
 static bool observes_by(struct body *b, LLVMValueRef i, unsigned char state)
 {
     switch (LLVMGetInstructionOpcode(i)) {
@@ -900,6 +905,9 @@ static bool note_visit(struct scan *scan, const struct visited *v)
     return true;
 }
 
+/* Each function is looked at once for each place and each set of parameters
+ * that are special. One that is being looked at counts as not observing: its
+ * own look will tell. True as well: that goes too deep. */
 static bool visit(struct scan *scan, const struct visited *v)
 {
     enum { DEEP = 100 };

@@ -41,6 +41,7 @@ struct search {
     bool written, writes_loaded;
 };
 
+/* Beyond these the parameter counts as written. */
 enum { MOST_TRACES = 20000, MOST_LOADS = 4, UNKNOWN = -1 };
 
 static void give_up(struct search *s)
@@ -117,6 +118,8 @@ static bool has_name(LLVMValueRef f, const char *const *names)
     return false;
 }
 
+/* A variable of the kernel's own: whoever else has its address was given it by
+ * code that is traced. */
 static bool is_local(LLVMValueRef v)
 {
     static const char *const allocators[] = {"__kmpc_alloc_shared", NULL};
@@ -218,6 +221,8 @@ static bool is_number(LLVMTypeRef type)
            LLVMGetIntTypeWidth(type) >= POINTER_BITS;
 }
 
+/* From a local variable comes the pointer itself, from the parameter's storage
+ * one that leads elsewhere. Smaller numbers are no pointers. */
 static void load(struct search *s, const struct trace *t, LLVMValueRef value)
 {
     enum { POINTER = 8 };
@@ -272,6 +277,8 @@ static bool begins_region(LLVMValueRef call, LLVMValueRef *region,
     return LLVMIsAFunction(*region) && !LLVMIsDeclaration(*region);
 }
 
+/* The region gets the array's elements as its parameters behind the first two,
+ * which are its thread's numbers. */
 static void enter_region(struct search *s, const struct trace *t,
                          LLVMValueRef region)
 {
@@ -385,9 +392,9 @@ static void use(struct search *s, const struct trace *t, LLVMValueRef user)
 
 /* A number from a variable in which the pointer may stand, or, if it is
  * `loaded`, from the parameter's storage. The former leads to the parameter
- * whatever is added to it. The latter is one of many numbers, of which a pointer
- * is made by a copy to a local variable, or visibly (makes_pointer); whoever
- * loads a pointer from other storage has traced that. */
+ * whatever is added to it. The latter is one of many numbers, of which a
+ * pointer is made by a copy to a local variable, or visibly (makes_pointer);
+ * whoever loads a pointer from other storage has traced that. */
 static void use_number(struct search *s, const struct trace *t,
                        LLVMValueRef user)
 {

@@ -9,7 +9,10 @@
 
 #include "core/core.h"
 
-/* To LLVM 22's dialect. IR errors for what cannot be. upgrade.c */
+/* Checks a device half, and brings it to LLVM 22's dialect. Requires verified
+ * IR. On an error, of all faults at once, nothing has been changed where a
+ * check found them. Any thread, one for each LLVM context, as all of this room.
+ * upgrade.c */
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err);
 /* Adds what is wrong with a device half's kernels: their environments, their
@@ -31,11 +34,14 @@ bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
  * shared_locals.c */
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
-/* Corrects clang's mistakes in the functions of reductions. reduction.c */
+/* Corrects clang's mistakes in the functions of reductions. NO_MEMORY.
+ * reduction.c */
 ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);
+/* Likewise of clang's IR of a CUDA source. upgrade.c */
 ompjit_status ompjit__upgrade_cuda(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
-/* upgrade.c calls it for the function that starts a kernel. */
+/* Likewise of a host half, which has to be for this CPU: versions of kernel
+ * arguments, and offload entries in clang 22's layout. upgrade.c */
 ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 

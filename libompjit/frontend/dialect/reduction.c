@@ -29,10 +29,11 @@ static const struct {
     {"__kmpc_nvptx_teams_reduce_nowait_v2", 5, 6, 7, 9, 11},
 };
 
+/* The variables of one reduction, in the order of its list of pointers. */
 struct elements {
     LLVMTargetDataRef layout;
     LLVMBuilderRef builder;
-    LLVMTypeRef *types; /* NULL: not known */
+    LLVMTypeRef *types; /* of the variables; an element NULL: not known */
     unsigned n;
 };
 
@@ -98,6 +99,7 @@ static bool find_types(struct elements *e, LLVMValueRef shuffle)
     return true;
 }
 
+/* An access claims no more alignment than its variable's type has. */
 static void lower(const struct elements *e, LLVMValueRef access,
                   LLVMTypeRef type)
 {

@@ -76,6 +76,8 @@ static void call_region(const struct builder *w, LLVMValueRef region,
     LLVMBuildRetVoid(w->b);
 }
 
+/* The attributes of clang's own wrappers that say what the code does; those
+ * that say for which machine it is are taken off every function (ir.c). */
 static void copy_attributes(LLVMValueRef from, LLVMValueRef to)
 {
     static const char *const names[] = {"convergent", "nounwind", "norecurse"};

@@ -24,6 +24,7 @@
 
 enum { LIST = 7 };
 
+/* A closure: each of the lists grows while it is gone through. */
 struct search {
     ompjit__reached main;   /* functions that the main thread runs */
     ompjit__reached seen;   /* pointers to what is shared          */

@@ -105,6 +105,7 @@ static const struct {
 
 enum { MAX_PARAMS = 16 };
 
+/* Attributes stay with their arguments, whose places do not change. */
 static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to,
                                  unsigned nargs)
 {
@@ -147,7 +148,8 @@ static bool calls(LLVMValueRef user, LLVMValueRef fn, LLVMTypeRef type)
            LLVMGetCalledFunctionType(user) == type;
 }
 
-/* Takes the name of `old` and all its calls, which check_longer has seen. */
+/* The longer function takes the name of `old`, or `now`, and all its calls,
+ * which check_longer has seen. */
 static ompjit_status lengthen(LLVMModuleRef m, LLVMValueRef old,
                               const char *now, unsigned bits,
                               ompjit_error *err)
@@ -484,6 +486,8 @@ static void renew_entry(LLVMModuleRef m, LLVMValueRef old,
     free(name);
 }
 
+/* Entries of clang 18 and 19 become clang 22's, so that one layout is all that
+ * registration knows (omptarget/). */
 static void renew_entries(LLVMModuleRef m)
 {
     LLVMValueRef next, g = LLVMGetFirstGlobal(m);
