@@ -91,6 +91,14 @@ static const struct {
     {"loaded_as_number", "!", "either *e = (either *)a, *f = (either *)b;"
      OMP("target map(e[:n], f[:1])")
      "{ either u; u.number = e[n - 1].number; u.p[0] = f[0].number; }"},
+    {"bytes", "a!", OMP("target " MAP) "{ either u, v; u.p = a;"
+     "for (int i = 0; i < 8; i++) ((char *)&v)[i] = ((char *)&u)[i];"
+     "v.p[0] = b[0]; }"},
+    {"characters", "d", "char *s = (char *)a, *d = (char *)b;"
+     OMP("target teams distribute parallel for map(s[:n], d[:n])")
+     FOR "{ char c = s[i]; d[i] = c; }"},
+    {"counted", "b!", OMP("target " MAP)
+     "printf(\"%g%n\\n\", a[1], (int *)b);"},
     {"numbers", "m", "long *l = (long *)a, *m = (long *)b, k = n;"
      OMP("target teams distribute parallel for map(l[:n], m[:n])") FOR
      "{ long x = l[i]; m[i] = 2 * x + k; m[x & 1] = x; }"},

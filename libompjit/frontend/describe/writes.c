@@ -11,7 +11,7 @@
  *
  * Code may copy a pointer as a number of its size: a union's other member, and
  * what the optimizer makes of a small memcpy. Such numbers are followed where
- * they are copied. Copies byte by byte are not.
+ * they are copied. A copy byte by byte of a local variable counts as a write.
  *
  * Requires the inner dialect, optimized or not.
  */
@@ -221,6 +221,17 @@ static bool is_number(LLVMTypeRef type)
            LLVMGetIntTypeWidth(type) >= POINTER_BITS;
 }
 
+/* May the load from a local variable read a part of the pointer there? Where
+ * that stands is not always known: then bytes are taken for parts, as a loop
+ * copies them, and longer numbers for other members. */
+static bool is_part(const struct trace *t, LLVMTypeRef type)
+{
+    enum { POINTER = 8, BYTE = 8 };
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+        return false;
+    return t->at < 0 ? LLVMGetIntTypeWidth(type) == BYTE : t->at < POINTER;
+}
+
 /* From a local variable comes the pointer itself, from the parameter's storage
  * one that leads elsewhere. Smaller numbers are no pointers. */
 static void load(struct search *s, const struct trace *t, LLVMValueRef value)
@@ -228,8 +239,11 @@ static void load(struct search *s, const struct trace *t, LLVMValueRef value)
     enum { POINTER = 8 };
     LLVMTypeRef type = LLVMTypeOf(value);
     bool one = LLVMGetTypeKind(type) == LLVMPointerTypeKind || is_number(type);
-    if (!may_be_pointer(type) && !is_number(type))
+    if (!may_be_pointer(type) && !is_number(type)) {
+        if (t->loads && is_part(t, type))
+            give_up(s);
         return;
+    }
     if (t->loads && t->at >= POINTER && one)
         return; /* another one */
     if (!one)
@@ -299,10 +313,36 @@ static void enter_region(struct search *s, const struct trace *t,
 static bool is_harmless(LLVMValueRef f)
 {
     static const char *const names[] = {
-        "llvm.lifetime.",  "llvm.dbg.",    "llvm.assume",
-        "llvm.prefetch",   "printf",       "vprintf",
-        "__kmpc_free_shared", NULL};
+        "llvm.lifetime.", "llvm.dbg.",          "llvm.assume",
+        "llvm.prefetch",  "__kmpc_free_shared", NULL};
     return has_name(f, names);
+}
+
+/* Has the format no %n, by which printf would write? */
+static bool only_reads(LLVMValueRef format)
+{
+    LLVMValueRef text = LLVMIsAGlobalVariable(format) &&
+                                LLVMIsGlobalConstant(format)
+                            ? LLVMGetInitializer(format)
+                            : NULL;
+    size_t n;
+    if (!text || !LLVMIsConstantString(text))
+        return false;
+    const char *f = LLVMGetAsString(text, &n), *end = f + n;
+    while ((f = memchr(f, '%', (size_t)(end - f))) && ++f < end) {
+        f += strspn(f, "-+ #'0123456789.*$hljztLq");
+        if (f < end && *f == 'n')
+            return false;
+        f += f < end && *f == '%';
+    }
+    return true;
+}
+
+static bool is_harmless_call(LLVMValueRef call, LLVMValueRef f)
+{
+    static const char *const names[] = {"printf", "vprintf", NULL};
+    return is_harmless(f) ||
+           (has_name(f, names) && only_reads(LLVMGetOperand(call, 0)));
 }
 
 /* Variables of a loop, which the runtime fills with numbers. */
@@ -327,7 +367,7 @@ static void pass(struct search *s, const struct trace *t, LLVMValueRef call)
         return;
     }
     if (LLVMIsDeclaration(f)) {
-        if (!is_harmless(f) && !(t->loads && fills_numbers(f)))
+        if (!is_harmless_call(call, f) && !(t->loads && fills_numbers(f)))
             give_up(s);
         return;
     }
