@@ -98,7 +98,8 @@ static void note_root(ompjit__walk *w, const ompjit__place *p)
         note_seen(w, &w->stored, p->root);
 }
 
-/* Accesses by type put no pointer where numbers are, nor the other way. */
+/* Accesses by type put no pointer where numbers are, nor the other way: C 6.5,
+ * "effective type", which clang says by !tbaa. */
 void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a)
 {
     if (!w->learns)
@@ -138,7 +139,9 @@ static bool are_stored(const ompjit__walk *w, const ompjit__stores *s,
     return false;
 }
 
-/* Is nothing stored where the place's first pointers are loaded from? */
+/* Is nothing stored where the place's first pointers are loaded from? The
+ * stores that the walk has met count, wherever they stand: it goes round until
+ * it learns of no more (ompjit__walk_knowledge). */
 static bool is_path_kept(ompjit__walk *w, const ompjit__place *p)
 {
     ompjit__place q = *p;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+/* The classes of host_calls.def, from the least effect to the most. */
 typedef enum ompjit__call_class {
     OMPJIT__CALL_NOTHING,
     OMPJIT__CALL_READS,
@@ -24,6 +25,7 @@ typedef struct ompjit__call {
     bool keeps; /* and keeps what it is given */
 } ompjit__call;
 
+/* By the first row of host_calls.def that fits; ANYTHING without one. */
 ompjit__call ompjit__call_of(const char *name);
 
 /* A function that calls another: operands of the call. */

@@ -11,7 +11,8 @@
 
 struct ompjit__live_function {
     LLVMValueRef f;
-    bool is_live, is_read; /* is_read: functions that it names are live */
+    bool is_live; /* it may be called                */
+    bool is_read; /* functions that it names are live */
 };
 
 /* All functions of the module, by address. */

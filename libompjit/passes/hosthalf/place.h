@@ -44,6 +44,8 @@ typedef struct ompjit__frame {
     const void *data;
 } ompjit__frame;
 
+/* The place that a pointer of the frame's function leads to. Parameters are
+ * replaced by the frame's arguments. */
 ompjit__place ompjit__place_of(const ompjit__frame *frame,
                                LLVMValueRef pointer);
 /* Is what the variable of the outermost function is computed from the same at
@@ -69,6 +71,7 @@ bool ompjit__is_of_runtime(LLVMValueRef call);
 /* Has the function the parameters for what an indirect call passes? */
 bool ompjit__may_call(LLVMValueRef call, LLVMValueRef f);
 
+/* The number of the metadata "tbaa". */
 unsigned ompjit__tbaa_kind(LLVMModuleRef m);
 /* The type that a load or store has by the language's rules; NULL: any. */
 LLVMTypeRef ompjit__access_type(unsigned tbaa, LLVMValueRef access);

@@ -7,8 +7,8 @@
  * that allocate; LITERALS, all constants without pointers; VARIADIC, all that
  * is passed to the module's variadic functions; NOWHERE, to which null pointers
  * lead; and LIBRARY, all that functions outside of the module have: their own
- * memory, and the objects that have escaped to them. The objects of a
- * set that becomes large join the CROWD: one of them stands for all.
+ * memory, and the objects that have escaped to them. The objects of a set that
+ * becomes large join the CROWD: one of them stands for all.
  *
  * An object escapes if its address is passed to a function that is not known or
  * that keeps it, or stored where such functions can read it. They may store

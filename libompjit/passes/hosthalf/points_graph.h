@@ -32,14 +32,18 @@ struct ompjit__cell {
     ompjit__set holds;
 };
 
+/* Storage that pointers may lead to: a variable, a function, or what a call
+ * allocates. */
 struct ompjit__object {
     LLVMValueRef site, call; /* call: of the allocator with the site in it */
     struct ompjit__cell *cells;
     unsigned ncells;
     ompjit__set any; /* stored where it is not known; all reads find it */
-    bool escaped, crowded;
+    bool escaped; /* functions outside of the module may reach it      */
+    bool crowded; /* it has joined the CROWD, which stands for it      */
 };
 
+/* The locations that a value may lead to, so far. */
 struct ompjit__value {
     const void *key; /* LLVMValueRef, or of a function's result &name of it */
     ompjit__set *holds;
@@ -65,9 +69,12 @@ struct ompjit__points {
     bool all_escaped;
     bool crowd_escaped; /* some of the crowd */
     bool given; /* functions of the module have escaped */
-    bool whole, changed, failed;
+    bool whole;   /* nothing outside calls more than main          */
+    bool changed; /* a set has grown since the pass over all began */
+    bool failed;  /* no memory, or too much work                   */
 };
 
+/* A location, and its parts. */
 uint64_t ompjit__location(unsigned object, unsigned offset);
 unsigned ompjit__object_of(uint64_t at);
 unsigned ompjit__offset_of(uint64_t at);

@@ -42,13 +42,14 @@ typedef struct ompjit__host_maps {
     unsigned n;
 } ompjit__host_maps;
 
+/* An entry of the data region whose sharing is to be proved. */
 typedef struct ompjit__mapped_at {
     ompjit__place begin;
-    ompjit__place outer; /* the same as callers can know it */
-    ompjit__targets targets;
-    ompjit__number size;
-    LLVMTypeRef element; /* of scalars; NULL: not known */
-    uint64_t type;
+    ompjit__place outer; /* the same as callers can know it                  */
+    ompjit__targets targets; /* the objects that the begin may lie in        */
+    ompjit__number size;     /* bytes                                        */
+    LLVMTypeRef element; /* of scalars; NULL: not known                      */
+    uint64_t type;       /* its map type (OMPJIT__MAP_...)                   */
 } ompjit__mapped_at;
 
 /* Locations that were stored to. */
@@ -64,21 +65,24 @@ typedef struct ompjit__seen {
     LLVMValueRef slot[OMPJIT__WALK_SEEN];
 } ompjit__seen;
 
+/* The walk from one call that begins a data region, with what is known of the
+ * module. */
 typedef struct ompjit__walk {
     const ompjit__unit *unit;
     ompjit__points *points; /* NULL: not known */
     LLVMTargetDataRef layout;
     unsigned tbaa; /* the kind of metadata */
-    LLVMValueRef begin, device;
+    LLVMValueRef begin;  /* the call */
+    LLVMValueRef device; /* its device number */
     LLVMValueRef top; /* the outermost function */
     bool structured; /* its end has the same arrays */
     bool whole;      /* nothing outside of the module calls more than main */
-    ompjit__host_maps maps;
+    ompjit__host_maps maps; /* of the call */
     ompjit__mapped_at entries[OMPJIT__WALK_ENTRIES];
     unsigned n;
-    uint32_t spoilt; /* a bit for each entry */
-    const char *why[OMPJIT__WALK_ENTRIES];
-    LLVMValueRef where[OMPJIT__WALK_ENTRIES];
+    uint32_t spoilt; /* a bit for each entry: it is not shared ... */
+    const char *why[OMPJIT__WALK_ENTRIES]; /* ... for this reason, ... */
+    LLVMValueRef where[OMPJIT__WALK_ENTRIES]; /* ... which stands there */
     LLVMValueRef now; /* the instruction that the walk is at */
     bool learns; /* something new of the rest: then it walks again */
     ompjit__seen stored; /* roots that are stored to */
@@ -105,24 +109,34 @@ typedef struct ompjit__access {
     bool found;           /* the targets are known  */
 } ompjit__access;
 
+/* The entry is copied, for a reason, which is borrowed, at the instruction that
+ * the walk is at. The first reason is kept. */
 void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why);
 void ompjit__walk_spoil_all(ompjit__walk *w, const char *why);
 
 /* The findings of the walk so far: more of it each time it is asked, until it
  * knows all. */
 unsigned ompjit__walk_knowledge(const ompjit__walk *w);
+/* Has the walk met a store to the variable? `walk`: an ompjit__walk. */
 bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root);
+/* Notes what later comparisons of places and numbers depend on. */
 void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a);
 void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call);
 
 ompjit__access ompjit__walk_access(const ompjit__frame *frame,
                                    LLVMValueRef pointer);
+/* Do both lead to the same storage, for certain, all the time that the walk
+ * watches? */
 bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
                              const ompjit__place *q);
+/* May the access be in the entry's object? It may, unless something shows that
+ * it cannot. */
 bool ompjit__walk_may_be_in(ompjit__walk *w,
                             const ompjit__mapped_at *entry,
                             ompjit__access *a);
 
+/* A number by the expression that computes it, and whether two are the same for
+ * certain. */
 void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
                          ompjit__number *out);
 bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
@@ -134,7 +148,10 @@ ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
 void ompjit__walk_outer_number(const ompjit__frame *caller, LLVMValueRef call,
                                ompjit__number *number);
 
+/* A call or an invoke. */
 bool ompjit__is_host_call(LLVMValueRef v);
+/* The arrays that a mapping call, a launch, gets; false: they are not
+ * understood. maps.c */
 bool ompjit__read_maps(LLVMValueRef call, ompjit__host_maps *m);
 bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
                               ompjit__host_maps *m);

@@ -57,6 +57,7 @@ static struct block *find_block(struct block *blocks, unsigned n,
     return NULL;
 }
 
+/* A forward analysis to a fixed point over one function. */
 struct flow {
     struct block *blocks;
     unsigned n;
@@ -228,7 +229,8 @@ static bool is_main(LLVMValueRef f)
     return !strcmp(LLVMGetValueName2(f, &n), "main");
 }
 
-/* The entries as the caller has them. */
+/* The entries as the caller has them: places by its arguments, and sizes by its
+ * numbers. One that it cannot know has no place, and may be anywhere. */
 static void translate(ompjit__walk *w, const ompjit__frame *caller,
                       LLVMValueRef call)
 {

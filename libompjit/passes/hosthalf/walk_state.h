@@ -9,17 +9,20 @@
 #include "passes/hosthalf/call.h"
 #include "passes/hosthalf/walk.h"
 
+/* How the host's storage and a device's copy of it would differ; share.c says
+ * it in full. Bits of a set, of what is possible. */
 enum {
-    OMPJIT__SAME = 1,
-    OMPJIT__DEVICE = 2,
-    OMPJIT__HOST = 4,
-    OMPJIT__ENDED = 8,
-    OMPJIT__STALE = 16,
-    OMPJIT__PENDING = 32
+    OMPJIT__SAME = 1,    /* they have the same values                         */
+    OMPJIT__DEVICE = 2,  /* a kernel has written: the host must not read      */
+    OMPJIT__HOST = 4,    /* the host has written: no kernel may run           */
+    OMPJIT__ENDED = 8,   /* nothing is mapped any more                        */
+    OMPJIT__STALE = 16,  /* nor here, but the host's values would be older    */
+    OMPJIT__PENDING = 32 /* beside another: a deferred kernel may run         */
 };
 enum { OMPJIT__LIVE = OMPJIT__SAME | OMPJIT__DEVICE | OMPJIT__HOST };
 
-/* For each entry a set. */
+/* The state of the walk at an instruction: for each entry a set. No bit: the
+ * walk has not come there. */
 typedef struct ompjit__state {
     unsigned char of[OMPJIT__WALK_ENTRIES];
 } ompjit__state;
@@ -36,7 +39,10 @@ extern const char ompjit__begins_data[];
 extern const char ompjit__ends_data[];
 extern const char ompjit__reads_stale[];
 
+/* Does a map of that type map storage, and not a literal or a pointer's
+ * attachment? */
 bool ompjit__has_storage(uint64_t type);
+/* A bit for each entry. */
 uint32_t ompjit__walk_all(const ompjit__walk *w);
 /* Those of the entries that may be in one of the states. */
 uint32_t ompjit__walk_those(const ompjit__walk *w, const ompjit__state *s,
@@ -58,31 +64,42 @@ uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a);
 /* Is it that one entry for certain? */
 bool ompjit__walk_is_one(ompjit__walk *w, const ompjit__access *a,
                          uint32_t all);
+/* Is the k-th map the whole of entry i: the same begin and size? Only then do
+ * its copies bring all of the entry up to date. */
 bool ompjit__walk_is_whole(ompjit__walk *w, const ompjit__frame *frame,
                            const ompjit__host_maps *m, unsigned k,
                            const ompjit__access *a, unsigned i);
+/* The k-th map attaches a pointer: spoils the entries in which that may lie. */
 void ompjit__walk_attach(ompjit__walk *w, const ompjit__frame *frame,
                          const ompjit__host_maps *m, unsigned k);
+/* The effect of __tgt_target_data_update*, and of a kernel's launch. */
 void ompjit__walk_updates(ompjit__walk *w, const ompjit__frame *frame,
                           ompjit__state *s, LLVMValueRef call);
 void ompjit__walk_launch(ompjit__walk *w, const ompjit__frame *frame,
                          ompjit__state *s, LLVMValueRef call);
 /* The only call of that name in the function that has the same arrays. */
 LLVMValueRef ompjit__map_partner(LLVMValueRef call, const char *name);
+/* The effect of another data region's begin or end. */
 void ompjit__walk_other_region(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call, bool ends);
 /* False: nothing is left to be watched. */
 bool ompjit__walk_end_region(ompjit__walk *w, ompjit__state *s);
+/* The effect of a function outside of the module, by its class. */
 void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call,
                                ompjit__call known);
 /* Room for what functions do that were walked through; false: no memory. The
  * caller frees w->memos. */
 bool ompjit__walk_make_memos(ompjit__walk *w);
+/* Forgets them: the entries have changed. */
 void ompjit__walk_forget(ompjit__walk *w);
+/* The union, where two ways come together. True: it has grown. */
 bool ompjit__state_merge(ompjit__state *into, const ompjit__state *s,
                          unsigned n);
+/* The same place, anywhere in its object. */
 ompjit__place ompjit__walk_widened(ompjit__place p);
+/* Walks through a function of the module, or takes what is remembered of it.
+ * False: it does not return. */
 bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
                               ompjit__state *s);
 /* `call` NULL: its operands are not the function's arguments. */
