@@ -35,7 +35,7 @@ void ompjit__build_keep_apart(struct build *b)
     }
 }
 
-/* What is said of aliases holds if each access in a section goes by its own
+/* A promise about aliases holds if each access in a section goes by its own
  * parameter. A pointer from memory may lead into another parameter's section,
  * so a kernel that follows one is told nothing. Contents are folded only where
  * nobody waits for a change of them.

@@ -45,6 +45,8 @@ static void set_target(LLVMModuleRef m, LLVMTargetMachineRef tm)
     LLVMDisposeMessage(triple);
 }
 
+/* An intrinsic without a row of nvvm.def has no meaning on a CPU: an error
+ * here, rather than LLVM's when code is generated. */
 static ompjit_status lower_intrinsic(LLVMModuleRef m, LLVMValueRef f,
                                      const char *name, ompjit_error *err)
 {
@@ -120,12 +122,12 @@ static void forbid_tail_calls(LLVMValueRef f)
                 LLVMSetTailCallKind(i, LLVMTailCallKindNone);
 }
 
-/* Frames larger than a page are touched page by page, so that a stack that
- * ends is met at its end (device/engine/fault.c), and not passed by. No function
- * is jumped to in place of a call: where memset faults, the place that it
- * returns to tells whose fault it is. LLVM decides before it spills whether a
- * frame can be aligned, and spilled vectors lie across cache lines otherwise,
- * by the chance of where the stack begins. */
+/* Frames larger than a page are touched page by page, so that a stack that ends
+ * is met at its end (device/engine/fault.c), and not passed by. No function is
+ * jumped to in place of a call: where memset faults, the place that it returns
+ * to tells whose fault it is. LLVM decides before it spills whether a frame can
+ * be aligned, and spilled vectors lie across cache lines otherwise, by the
+ * chance of where the stack begins. */
 static void prepare_frames(LLVMModuleRef m)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
@@ -207,14 +209,14 @@ struct shared {
     LLVMContextRef c;
     LLVMTargetDataRef layout;
     LLVMTypeRef self_type;
-    LLVMValueRef self;
+    LLVMValueRef self; /* ompjit_host_self                                */
     struct place {
         LLVMValueRef global;
         uint64_t offset;
-        bool dynamic;
+        bool dynamic; /* a declaration: the launch's dynamic memory       */
     } *places;
     size_t n;
-    uint64_t size;
+    uint64_t size; /* of the block, bytes                                 */
     LLVMBuilderRef b;
     LLVMValueRef block, dynamic; /* of the function at hand; NULL: not yet */
     LLVMValueRef function;
@@ -367,6 +369,8 @@ static void position(struct shared *s, LLVMValueRef user, unsigned operand)
         LLVMPositionBuilderBefore(s->b, user);
 }
 
+/* Operands that are constants with a variable's address in them are built by
+ * instructions, since the address is another for each team. */
 static void lower_function(struct shared *s, LLVMValueRef f)
 {
     s->function = f;
@@ -392,6 +396,8 @@ static void lower_function(struct shared *s, LLVMValueRef f)
         }
 }
 
+/* An initializer of another variable cannot have a team's address in it, as a
+ * GPU's could not either. */
 static ompjit_status remove_globals(struct shared *s, ompjit_error *err)
 {
     for (size_t i = 0; i < s->n; i++) {

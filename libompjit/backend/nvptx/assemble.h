@@ -8,6 +8,7 @@
 #include "core/arch.h"
 #include "core/core.h"
 
+/* One piece of work of an assembler. */
 typedef struct ompjit__assembly {
     ompjit__compiler *compiler; /* whose log has what an error cannot; NULL: none */
     const ompjit__arch *arch;

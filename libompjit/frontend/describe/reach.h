@@ -11,7 +11,8 @@
 #include <llvm-c/Types.h>
 
 /* A list of values without repetition, in the order in which they were found.
- * Of reached functions: the function itself first, and declarations too. */
+ * A list of reached functions begins with the function itself, and has
+ * declarations, too. */
 typedef struct ompjit__reached {
     LLVMValueRef *functions; /* malloc'd; freed by whoever asked */
     size_t n, capacity;

@@ -93,8 +93,8 @@ struct Body {
     llvm::SmallPtrSet<const llvm::Value *, 16> late;
     llvm::DominatorTree tree; // recalculated by cut()
     llvm::FunctionAnalysisManager analyses;
-    // Of the function as find_own_values() has seen it: values that are made
-    // later are not known.
+    // It knows the function as find_own_values() has seen it, and no value that
+    // is made later.
     llvm::UniformityInfo *uniformity = nullptr;
     llvm::SetVector<llvm::BasicBlock *> cuts; // blocks where threads meet
     std::vector<Region> regions;

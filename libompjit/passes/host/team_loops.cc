@@ -8,7 +8,7 @@
 //
 // Between two barriers no thread may depend on another, other than by atomics:
 // that would be a data race (OpenMP 5.2, 1.4.1: the result is unspecified).
-// Where there are no atomics, the loops' accesses are marked as parallel, which lets
+// If a region has no atomics, the loops' accesses are marked as parallel, which lets
 // LLVM vectorize them: llvm.loop.parallel_accesses promises that no round
 // depends on another by these accesses (LangRef). Accesses to what the loops
 // themselves share between rounds are left out.
