@@ -363,9 +363,11 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
                                  : ompjit__item_absent(c, it, err);
     if (st)
         return st;
-    if (it->entry && counts)
-        it->taken = count_down(it->entry, it,
-                               it->type & OMPJIT__MAP_DELETE);
+    /* clang says `delete` of a structure's member, not of its combined entry,
+     * which takes one count: the member takes the others. */
+    bool all = it->type & OMPJIT__MAP_DELETE;
+    if (it->entry && (counts || (all && !entered)))
+        it->taken = count_down(it->entry, it, all);
     if (pointer_counts &&
         ompjit__present_find(c->table, it->pointer_at, OMPJIT__POINTER_SIZE,
                              &it->pointer) == OMPJIT__CONTAINED)
