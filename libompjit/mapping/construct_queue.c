@@ -61,6 +61,5 @@ void ompjit__construct_waited(ompjit__construct *c)
 
 void ompjit__construct_close(ompjit__construct *c)
 {
-    if (c->queue)
-        c->dev->ops->queues->destroy(c->dev, c->queue);
+    c->dev->ops->queues->destroy(c->dev, c->queue);
 }

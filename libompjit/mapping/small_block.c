@@ -133,9 +133,9 @@ ompjit_status ompjit__small_block_place(ompjit__construct *c, ompjit_error *err)
 
 ompjit_status ompjit__small_block_end(ompjit__construct *c, ompjit_error *err)
 {
-    ompjit__small_block_forget(c);
     if (!c->small.block)
         return OMPJIT_OK;
+    ompjit__small_block_forget(c);
     ompjit__present_lock(c->table);
     void *memory = ompjit__block_drop(c->small.block);
     ompjit__present_unlock(c->table);

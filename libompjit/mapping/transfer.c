@@ -134,6 +134,8 @@ static ompjit_status send_deferred(ompjit__construct *c, ompjit_error *err)
 ompjit_status ompjit__transfer_send(ompjit__construct *c, ompjit_status st,
                                     ompjit_error *err)
 {
+    if (!c->queue) /* all is done */
+        return st;
     if (!st)
         st = ompjit__small_block_send(c, err);
     if (!st)
@@ -185,6 +187,8 @@ void ompjit__transfer_abandon(ompjit__construct *c)
 void ompjit__transfer_close(ompjit__construct *c)
 {
     ompjit__small_block_end(c, NULL);
+    if (!c->queue) /* there is nothing else */
+        return;
     ompjit__pieces_forget(c);
     ompjit__deferred_forget(c);
     ompjit__arrival_close(c);

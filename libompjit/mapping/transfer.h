@@ -45,7 +45,7 @@ ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
  * there is nothing any more. */
 void ompjit__construct_expect(ompjit__construct *c);
 void ompjit__construct_waited(ompjit__construct *c);
-/* Gives the queue back. */
+/* Gives the queue, which there is, back. */
 void ompjit__construct_close(ompjit__construct *c);
 
 /* ----------------------------------------- the order of constructs: arrival.c
