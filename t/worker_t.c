@@ -57,8 +57,9 @@ static bool file_has(const char *pid, const char *name, const char *words)
     return n && memmem(text, n, words, strlen(words));
 }
 
-/* The first worker that has the mark; 0: none. Zombies have no environment. */
-static pid_t find_worker(void)
+/* The first process of ours that has the mark; 0: none. Front ends are of the same
+ * program. Zombies have no environment. */
+static pid_t find_process(bool front_ends)
 {
     DIR *all = opendir("/proc");
     struct dirent *e;
@@ -66,19 +67,25 @@ static pid_t find_worker(void)
     while (all && !found && (e = readdir(all)))
         if (isdigit((unsigned char)*e->d_name) &&
             file_has(e->d_name, "comm", "ompjitc") &&
-            file_has(e->d_name, "environ", mark))
+            file_has(e->d_name, "environ", mark) &&
+            (front_ends || !file_has(e->d_name, "cmdline", "-cc1")))
             found = atoi(e->d_name);
     if (all)
         closedir(all);
     return found;
 }
 
+static pid_t find_worker(void)
+{
+    return find_process(false);
+}
+
 static bool gone_within(double limit)
 {
     double end = seconds() + limit;
-    while (find_worker() && seconds() < end)
+    while (find_process(true) && seconds() < end)
         pause_ms(5);
-    return !find_worker();
+    return !find_process(true);
 }
 
 /* -------------------------------------------------------------- compiles */
