@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Compiles while all workers are busy: they wait for one, not for nothing, and
- * can be cancelled. A compile goes on in the child of a fork, too.
+ * can be cancelled. So can one between its steps. A compile goes on in the child
+ * of a fork, too.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -146,6 +147,29 @@ static void is_cancelled(void)
     ompjit_context_destroy(busy);
 }
 
+/* A warning is told when clang has ended and no worker has begun. */
+static void cancel_at_once(void *data, const char *message)
+{
+    if (strstr(message, "warning"))
+        ompjit_context_cancel(*(ompjit_context **)data, NULL);
+}
+
+static void is_cancelled_between(void)
+{
+    ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit_context *ctx;
+    ompjit_module *mod;
+    o.devices = "host";
+    o.log = cancel_at_once;
+    o.log_data = &ctx;
+    ompjit_context_create(&o, &ctx, &err);
+    ok(ompjit_module_from_c(ctx, "int f(void) { }", NULL, &mod, &err) ==
+           OMPJIT_ERR_ABORTED,
+       "cancelled between clang and a worker: %s", err.text);
+    ok(!compile(ctx, &err), "the next one works: %s", err.text);
+    ompjit_context_destroy(ctx);
+}
+
 /* ------------------------------------------------------------------- forks */
 
 static pid_t child = -1;
@@ -210,5 +234,6 @@ int main(void)
     in_callback();
     waits_for_one();
     is_cancelled();
+    is_cancelled_between();
     return done_testing();
 }

@@ -293,6 +293,7 @@ struct run {
     ompjit__buf all_numbers; /* ompjit__lambda_info, where it is needed */
     const ompjit__snippet *snippet;
     ompjit__recall *recall;
+    unsigned cancels; /* of the context, when the compile began */
 };
 
 /* While both halves are compiled, the runtime is read for the build that will
@@ -399,6 +400,16 @@ static void run_free(struct run *run)
     ompjit__buf_free(&run->info);
 }
 
+/* An exchange and a request see that they are cancelled themselves: this is for
+ * the time between them. */
+static ompjit_status check_cancelled(const struct run *run, ompjit_error *err)
+{
+    return run->cancels == atomic_load(&run->ctx->compiler.cancels)
+               ? OMPJIT_OK
+               : ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_FRONTEND,
+                              "the compile was cancelled");
+}
+
 /* A wrong clang fails in many ways; its version explains all of them. */
 static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
 {
@@ -450,8 +461,10 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
                            .at_first = at_first,
                            .meanwhile = meanwhile,
                            .data = run};
-    ompjit_status status = ompjit__exchange(
-        &order, run->cuda ? NULL : &run->host, &run->device, err);
+    ompjit_status status = check_cancelled(run, err);
+    if (!status)
+        status = ompjit__exchange(&order, run->cuda ? NULL : &run->host,
+                                  &run->device, err);
     ompjit__take_deps(&run->host.diag, &run->deps);
     ompjit__take_deps(&run->device.diag, &run->deps);
     if (status || !(run->cuda || run->host.complete) ||
@@ -541,6 +554,9 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
         return status;
     collect_warnings(run, &run->recall->warnings);
     log_warnings(ctx, &run->recall->warnings);
+    status = check_cancelled(run, err);
+    if (status)
+        return status;
     start = ompjit__now();
     unsigned opt_level = run->snippet->options->opt_level;
     ompjit__compiler *compiler = &ctx->compiler;
@@ -560,6 +576,7 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
                                  ompjit__command *command, ompjit__unit *out,
                                  ompjit_error *err)
 {
+    run->cancels = atomic_load(&ctx->compiler.cancels);
     run->key = pair_key(command);
     run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
     struct next unused = take_pending(run->f);
