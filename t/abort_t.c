@@ -211,7 +211,7 @@ static void by_thread(const char *name, enum way way)
 
 /* ---------------------------------------------------- by a signal handler */
 
-enum { LONGEST = 300 }; /* seconds that the test may take */
+enum { LONGEST = 600 }; /* seconds that the test may take */
 
 static ompjit_kernel *volatile to_abort;
 static volatile int aborts;
@@ -403,7 +403,7 @@ static void failures(void)
  * when the process's own handlers would take it: the test would end here. */
 static void ending(void)
 {
-    enum { LAUNCHES = 10, CONTEXTS = 100 };
+    enum { LAUNCHES = 10, CONTEXTS = 40 };
     unsigned failed = 0;
     static const struct timespec later = {.tv_nsec = 10000000};
     for (int round = 0; round < CONTEXTS && start(); round++) {
