@@ -47,11 +47,20 @@ for threads in 1 64; do
         "$srcdir/t/runtime_check.c"
     is "$out" right "  is right"
 done
-# LLVM 22's Attributor takes the fields of such an argument for undefined.
+# LLVM 22's Attributor takes the fields of such an argument for undefined. The C
+# library's functions of complex numbers have them, and are inlined before.
 "$LLVM_BINDIR/llvm-dis" "$builddir/runtime-bc/ompjit_rt_nvptx64.bc" \
     -o "$tmp/runtime.ll"
-is "$(grep -c byval "$tmp/runtime.ll")" 0 \
-    "the runtime passes no structure by value"
+passes_by_value() {
+    awk 'NR == FNR { if (/^attributes .* alwaysinline/) inlined[$2] = 1; next }
+        /byval/ {
+            gone = 0
+            for (i = 1; /^define/ && i <= NF; i++) gone = gone || $i in inlined
+            if (!gone) print
+        }' "$1" "$1"
+}
+is "$(passes_by_value "$tmp/runtime.ll")" "" \
+    "the runtime passes no structure by value to what is not inlined"
 # And what a team's variable is loaded from that no plain store has set: atomic
 # additions are none to it.
 awk '/^@[^ ]* = .*addrspace\(3\)/ { variable[$1] }
