@@ -8,9 +8,9 @@
  * fuzz` goes on until it is stopped.
  */
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "program.h"
 
 static const char source[] =
@@ -116,13 +116,6 @@ enum { LIMIT = 10, CALLS = 5 }; /* seconds of a stage; stages of an input */
 static unsigned taken, refused, silent, late;
 static void *whole_device;
 static size_t whole_size;
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void link_host_half(const void *ir, size_t size)
 {

@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ompjit.h"
 #include "tap.h"
 
@@ -29,19 +29,6 @@ static const char endless[] =
 enum { WORKERS = 2 };
 
 static ompjit_error err;
-
-static void pause_ms(unsigned ms)
-{
-    const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static ompjit_context *open_context(unsigned limit_ms)
 {

@@ -191,7 +191,8 @@ static void nameless(ompjit__buf *object)
         s->st_name = UINT32_MAX;
 }
 
-/* What no byte turned alone makes of an object: refused, or of no use. */
+/* Damage that no single changed byte does: the object is refused, or its
+ * function is not found. */
 static void test_abuse(void)
 {
     static const struct {

@@ -25,21 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ chance */
-
-static uint64_t state;
-
-static uint32_t below(uint32_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    uint64_t x = state ^ state >> 29;
-    return (uint32_t)((x * 0x9e3779b97f4a7c15u >> 32) % n);
-}
-
-static bool chance(uint32_t percent)
-{
-    return below(100) < percent;
-}
+#include "chance.h"
 
 /* ------------------------------------------------------------------- texts */
 

@@ -14,9 +14,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ompjit.h"
 #include "tap.h"
 
@@ -27,19 +27,6 @@ static const char source[] =
     "}\n";
 
 static ompjit_error err;
-
-static void pause_ms(unsigned ms)
-{
-    const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------------------------------------------------------- whose workers? */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The plain linker. One mapping holds the object's sections by what may be done
- * with them: what nobody writes (code and stubs, constants and slots for
- * addresses, which for most kernels fit in one page together), and variables.
+ * The plain linker. One mapping holds the object's sections by their
+ * protection: first the read-only ones (code and stubs, constants and slots for
+ * addresses, which for most kernels fit in one page together), then variables.
  * Starting ORC and linking with it costs a millisecond of a process's first
  * call, and half of one of each later call; this a few dozen microseconds.
  */

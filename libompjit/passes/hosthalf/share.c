@@ -17,10 +17,11 @@
  *
  *   PENDING  a deferred kernel may run: the host must not write
  *
- * What of these is possible is a set. An access that breaks a rule spoils the
- * entry, and so does code that the walk does not understand. Kernels are known
- * by frontend/describe/writes.c. Accesses are told apart by what they are
- * accesses to (place.h), and by their types as C has it (strict aliasing).
+ * An entry has a set of states: those that are possible. An access that breaks a
+ * rule spoils the entry, and so does code that the walk does not understand.
+ * Kernels are known by frontend/describe/writes.c. Accesses are told apart by
+ * the objects that they lead to (place.h), and by their types as C has it
+ * (strict aliasing).
  *
  * The walk is in walk_flow.c, walk_functions.c and walk_calls.c; walk_access.c
  * and walk_kernels.c have what changes the states.
