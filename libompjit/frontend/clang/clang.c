@@ -1,278 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * C to a unit, by two clang processes, one for each half. Starting a clang
- * takes longer than compiling a small kernel; so after each compile the next
- * pair with the same command lines is started ahead. It waits for its source,
- * having read no more than headers that it looks at again then, and ends by
- * itself when this process does: its pipes close. OMPJIT_WARM=0 switches that
- * off.
+ * C, C++ or CUDA to a unit, by two clang processes, one for each half; CUDA has
+ * no host half. The cache is asked first, and remembers the unit. front_end.c
+ * has the state that compiles share, warm_pairs.c the processes.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "frontend/clang/front_end.h"
 #include "frontend/clang/unit_cache.h"
-
-enum { MAX_WARM = 2, MAX_LEAVING = 8 };
-
-/* A pair of processes for the halves of one source; CUDA has no host half. */
-struct pair {
-    char *key; /* of a warm pair; NULL: no pair there */
-    ompjit__child host, device;
-};
-
-/* A pair to start next. */
-struct next {
-    ompjit__command command;
-    char *key; /* NULL: none */
-    char *like; /* a source that was compiled so */
-};
-
-struct ompjit__frontend {
-    pthread_mutex_t lock;
-    ompjit__clang clang;   /* set once                                      */
-    unsigned limit_ms;     /* of one run                                    */
-    pid_t owner;           /* the process whose children these are          */
-    bool checked;          /* clang's version is known to be right          */
-    struct next pending; /* of the last compile, until frontend_rest         */
-    struct pair warm[MAX_WARM]; /* oldest first; unused ones at the end     */
-    ompjit__child leaving[MAX_LEAVING]; /* done, not waited for; pid 0: none */
-    ompjit__guess guesses[OMPJIT__GUESSES];
-};
-
-/* ----------------------------------------------------------------- state */
-
-static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
-                                  ompjit_error *err)
-{
-    ompjit__frontend *f = calloc(1, sizeof *f);
-    if (!f)
-        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
-    f->limit_ms = ctx->clang_limit_ms;
-    ompjit_status status =
-        ompjit__clang_find(ctx->clang, f->limit_ms, &f->clang, err);
-    if (status) {
-        free(f);
-        return status;
-    }
-    ompjit__log(ctx, "clang is %s; its headers are in %s", f->clang.path,
-                f->clang.resource_dir);
-    f->owner = getpid();
-    pthread_mutex_init(&f->lock, NULL);
-    *out = f;
-    return OMPJIT_OK;
-}
-
-/* Made at the first compile that finds a clang. */
-static ompjit_status frontend_of(ompjit_context *ctx, ompjit__frontend **out,
-                                 ompjit_error *err)
-{
-    ompjit_status status = OMPJIT_OK;
-    pthread_mutex_lock(&ctx->lock);
-    if (!ctx->frontend)
-        status = frontend_new(ctx, &ctx->frontend, err);
-    if (!status && !ctx->clang)
-        ctx->clang = ompjit__strdup(ctx->frontend->clang.path);
-    *out = ctx->frontend;
-    pthread_mutex_unlock(&ctx->lock);
-    return status;
-}
-
-static void next_free(struct next *next)
-{
-    if (next->key)
-        ompjit__command_free(&next->command);
-    free(next->key);
-    free(next->like);
-}
-
-static void pair_kill(struct pair *pair)
-{
-    ompjit__child_kill(&pair->host);
-    ompjit__child_kill(&pair->device);
-    free(pair->key);
-    pair->key = NULL;
-}
-
-/* In a child of the process that started them they are somebody else's:
- * forgotten, without a signal. Under the lock. */
-static void forget_if_forked(ompjit__frontend *f)
-{
-    if (f->owner == getpid())
-        return;
-    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++) {
-        ompjit__child_forget(&f->warm[i].host);
-        ompjit__child_forget(&f->warm[i].device);
-        free(f->warm[i].key);
-        f->warm[i].key = NULL;
-    }
-    for (unsigned i = 0; i < MAX_LEAVING; i++)
-        if (f->leaving[i].pid)
-            ompjit__child_forget(&f->leaving[i]);
-    f->owner = getpid();
-}
-
-void ompjit__frontend_free(ompjit__frontend *f)
-{
-    if (!f)
-        return;
-    forget_if_forked(f);
-    for (unsigned i = 0; i < MAX_WARM && f->warm[i].key; i++)
-        pair_kill(&f->warm[i]);
-    for (unsigned i = 0; i < MAX_LEAVING; i++)
-        if (f->leaving[i].pid)
-            ompjit__child_kill(&f->leaving[i]);
-    next_free(&f->pending);
-    ompjit__guesses_free(f->guesses);
-    ompjit__clang_free(&f->clang);
-    pthread_mutex_destroy(&f->lock);
-    free(f);
-}
-
-/* ---------------------------------------------------- children that leave */
-
-static bool warm_is_off(void)
-{
-    const char *warm = getenv("OMPJIT_WARM");
-    return warm && !strcmp(warm, "0");
-}
-
-/* Two processes that end take a processor for 2 ms, which the build that follows
- * needs. So a child whose work is done stays until frontend_rest dismisses it.
- * A dismissed child is killed, and waited for when somebody comes by, at the
- * latest when the context ends. */
-static void leave(ompjit__frontend *f, ompjit__child *child)
-{
-    if (!child->pid)
-        return;
-    if (warm_is_off())
-        ompjit__child_hang_up(child);
-    pthread_mutex_lock(&f->lock);
-    unsigned place = 0;
-    for (unsigned i = 0; i < MAX_LEAVING; i++)
-        if (!f->leaving[i].pid)
-            place = i;
-    ompjit__child old = f->leaving[place];
-    f->leaving[place] = *child;
-    pthread_mutex_unlock(&f->lock);
-    if (old.pid)
-        ompjit__child_kill(&old);
-    *child = (ompjit__child)OMPJIT__NO_CHILD;
-}
-
-static void dismiss(ompjit__frontend *f)
-{
-    pthread_mutex_lock(&f->lock);
-    forget_if_forked(f);
-    for (unsigned i = 0; i < MAX_LEAVING; i++)
-        if (f->leaving[i].pid) {
-            ompjit__child_hang_up(&f->leaving[i]);
-            ompjit__child_wait(&f->leaving[i], 0);
-        }
-    pthread_mutex_unlock(&f->lock);
-}
-
-/* ------------------------------------------------------------ warm pairs */
-
-static void key_add(ompjit__buf *key, const ompjit__args *args)
-{
-    for (size_t i = 0; i < args->n; i++)
-        ompjit__buf_printf(key, "%s\n", args->v[i]);
-}
-
-/* The identity of a pair: command lines and working directory. NULL when memory
- * runs out. */
-static char *pair_key(const ompjit__command *command)
-{
-    ompjit__buf key = {0};
-    struct stat here = {0};
-    if (stat(".", &here))
-        here.st_ino = 0;
-    ompjit__buf_printf(&key, "%ju %ju\n", (uintmax_t)here.st_dev,
-                       (uintmax_t)here.st_ino);
-    key_add(&key, &command->host);
-    key_add(&key, &command->device);
-    if (!key.failed)
-        return key.data;
-    ompjit__buf_free(&key);
-    return NULL;
-}
-
-static ompjit_status pair_start(const ompjit__command *command,
-                                unsigned limit_ms, const char *like,
-                                struct pair *out, ompjit_error *err)
-{
-    struct pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
-    ompjit_status status = OMPJIT_OK;
-    if (command->host.n)
-        status = ompjit__child_start(command->host.v, limit_ms, like,
-                                     &pair.host, err);
-    if (!status)
-        status = ompjit__child_start(command->device.v, limit_ms, like,
-                                     &pair.device, err);
-    if (status)
-        pair_kill(&pair);
-    else
-        *out = pair;
-    return status;
-}
-
-static struct pair take_at(ompjit__frontend *f, unsigned i)
-{
-    struct pair taken = f->warm[i];
-    for (; i + 1 < MAX_WARM; i++)
-        f->warm[i] = f->warm[i + 1];
-    f->warm[MAX_WARM - 1] = (struct pair){0};
-    return taken;
-}
-
-static int warm_at(const ompjit__frontend *f, const char *key)
-{
-    for (int i = 0; i < MAX_WARM && f->warm[i].key; i++)
-        if (!strcmp(f->warm[i].key, key))
-            return i;
-    return -1;
-}
-
-static bool take_warm(ompjit__frontend *f, const char *key, struct pair *out)
-{
-    pthread_mutex_lock(&f->lock);
-    forget_if_forked(f);
-    int i = key ? warm_at(f, key) : -1;
-    if (i >= 0)
-        *out = take_at(f, (unsigned)i);
-    pthread_mutex_unlock(&f->lock);
-    return i >= 0;
-}
-
-/* Starts the next pair with this key, unless there is one. */
-static void warm_up(ompjit__frontend *f, const ompjit__command *command,
-                    const char *key, const char *like)
-{
-    struct pair next, old = {0};
-    if (!key || !like || warm_is_off())
-        return;
-    pthread_mutex_lock(&f->lock);
-    if (warm_at(f, key) < 0 &&
-        !pair_start(command, f->limit_ms, like, &next, NULL)) {
-        next.key = ompjit__strdup(key);
-        if (f->warm[MAX_WARM - 1].key)
-            old = take_at(f, 0);
-        unsigned n = 0;
-        while (f->warm[n].key)
-            n++;
-        if (next.key)
-            f->warm[n] = next;
-        else
-            old = next;
-    }
-    pthread_mutex_unlock(&f->lock);
-    if (old.device.pid)
-        pair_kill(&old);
-}
-
-/* --------------------------------------------------------------- compile */
 
 /* One compile in a pair. */
 struct run {
@@ -312,8 +48,8 @@ static void meanwhile(void *data)
 {
     struct run *run = data;
     if (run->eager) {
-        warm_up(run->f, run->command, run->key, run->source);
-        dismiss(run->f);
+        ompjit__warm_up(run->f, run->command, run->key, run->source);
+        ompjit__dismiss(run->f);
     }
     if (run->cuda)
         return;
@@ -356,38 +92,6 @@ static bool settle_guess(struct run *run)
     return true;
 }
 
-static struct next take_pending(ompjit__frontend *f)
-{
-    pthread_mutex_lock(&f->lock);
-    struct next taken = f->pending;
-    f->pending = (struct next){.key = NULL};
-    pthread_mutex_unlock(&f->lock);
-    return taken;
-}
-
-/* Keeps what a run was made with, which is the frontend's from now on. */
-static void set_pending(ompjit__frontend *f, struct next next)
-{
-    pthread_mutex_lock(&f->lock);
-    struct next old = f->pending;
-    f->pending = next;
-    pthread_mutex_unlock(&f->lock);
-    next_free(&old);
-}
-
-void ompjit__frontend_rest(ompjit_context *ctx)
-{
-    pthread_mutex_lock(&ctx->lock);
-    ompjit__frontend *f = ctx->frontend;
-    pthread_mutex_unlock(&ctx->lock);
-    if (!f)
-        return;
-    struct next next = take_pending(f);
-    warm_up(f, &next.command, next.key, next.like);
-    next_free(&next);
-    dismiss(f);
-}
-
 static void run_free(struct run *run)
 {
     ompjit__buf_free(&run->host.out);
@@ -410,22 +114,6 @@ static ompjit_status check_cancelled(const struct run *run, ompjit_error *err)
                               "the compile was cancelled");
 }
 
-/* A wrong clang fails in many ways; its version explains all of them. */
-static ompjit_status check_version(ompjit__frontend *f, ompjit_error *err)
-{
-    pthread_mutex_lock(&f->lock);
-    bool checked = f->checked;
-    pthread_mutex_unlock(&f->lock);
-    if (checked)
-        return OMPJIT_OK;
-    ompjit_status status =
-        ompjit__clang_check(&f->clang, f->limit_ms, err);
-    pthread_mutex_lock(&f->lock);
-    f->checked |= status == OMPJIT_OK;
-    pthread_mutex_unlock(&f->lock);
-    return status;
-}
-
 /* At least one half has ended without bitcode. The host half goes first: what
  * is wrong with the source, it says, and the device half fails without it. */
 static ompjit_status verdict(struct run *run, ompjit_error *err)
@@ -441,11 +129,11 @@ static ompjit_status verdict(struct run *run, ompjit_error *err)
     else
         status = ompjit__diagnose(log, run->name, "device", device,
                                   host->complete ? &host->diag : NULL, err);
-    ompjit_status version = check_version(run->f, err);
+    ompjit_status version = ompjit__frontend_check(run->f, err);
     return version ? version : status;
 }
 
-static ompjit_status run_in(struct run *run, struct pair *pair,
+static ompjit_status run_in(struct run *run, struct ompjit__pair *pair,
                             ompjit_error *err)
 {
     run_free(run);
@@ -469,25 +157,25 @@ static ompjit_status run_in(struct run *run, struct pair *pair,
     ompjit__take_deps(&run->device.diag, &run->deps);
     if (status || !(run->cuda || run->host.complete) ||
         !run->device.complete) {
-        pair_kill(pair);
+        ompjit__pair_kill(pair);
         return status ? status : verdict(run, err);
     }
     if (!settle_guess(run)) {
-        pair_kill(pair);
+        ompjit__pair_kill(pair);
         return OMPJIT_ERR_SOURCE; /* for compile() alone */
     }
-    leave(run->f, &pair->host);
-    leave(run->f, &pair->device);
+    ompjit__child_leave(run->f, &pair->host);
+    ompjit__child_leave(run->f, &pair->device);
     free(pair->key);
     return OMPJIT_OK;
 }
 
 static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
 {
-    struct pair pair;
+    struct ompjit__pair pair;
     run->last = true;
     ompjit_status status =
-        pair_start(run->command, run->f->limit_ms, NULL, &pair, err);
+        ompjit__pair_start(run->command, run->f->limit_ms, NULL, &pair, err);
     return status ? status : run_in(run, &pair, err);
 }
 
@@ -495,9 +183,9 @@ static ompjit_status compile_in_new(struct run *run, ompjit_error *err)
  * that are different today: only a new one's word is an error. */
 static ompjit_status compile(struct run *run, ompjit_error *err)
 {
-    struct pair pair;
+    struct ompjit__pair pair;
     ompjit_error failure;
-    if (take_warm(run->f, run->key, &pair)) {
+    if (ompjit__warm_take(run->f, run->key, &pair)) {
         guess(run);
         ompjit_status status = run_in(run, &pair, &failure);
         bool final = status == OMPJIT_ERR_TIMEOUT ||
@@ -577,11 +265,11 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
                                  ompjit_error *err)
 {
     run->cancels = atomic_load(&ctx->compiler.cancels);
-    run->key = pair_key(command);
+    run->key = ompjit__pair_key(command);
     run->marks = run->cuda ? NULL : ompjit__source_marks(run->source);
-    struct next unused = take_pending(run->f);
+    struct ompjit__next unused = ompjit__pending_take(run->f);
     run->eager = unused.key != NULL;
-    next_free(&unused);
+    ompjit__next_free(&unused);
     ompjit_status status = compile_and_read(ctx, run, out, err);
     if (!status)
         ompjit__remember_c(ctx, run->snippet, run->deps.data, out,
@@ -591,7 +279,7 @@ static ompjit_status compile_new(ompjit_context *ctx, struct run *run,
     ompjit__buf_free(&run->all_numbers);
     free(run->marks);
     if (run->key)
-        set_pending(run->f, (struct next){*command, run->key,
+        ompjit__pending_set(run->f, (struct ompjit__next){*command, run->key,
                                           ompjit__strdup(run->source)});
     else
         ompjit__command_free(command);
@@ -645,7 +333,7 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     ompjit__frontend *f;
     ompjit__command command;
     ompjit__snippet snippet = {.source = source, .options = options};
-    ompjit_status status = frontend_of(ctx, &f, err);
+    ompjit_status status = ompjit__frontend_of(ctx, &f, err);
     if (!status)
         status = ompjit__command_make(&f->clang, options, &command, err);
     return status ? status
@@ -659,7 +347,7 @@ ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
     ompjit__frontend *f;
     ompjit__command command;
     ompjit__snippet snippet = {.source = source, .options = options};
-    ompjit_status status = frontend_of(ctx, &f, err);
+    ompjit_status status = ompjit__frontend_of(ctx, &f, err);
     if (!status)
         status = ompjit__command_make_cuda(&f->clang, options, &command, err);
     return status ? status

@@ -6,7 +6,8 @@
  *   find_clang.c     which clang, its headers
  *   command.c        the two command lines (flags.c: the user's flags in them)
  *   unit_cache.c     units that the cache has (deps.c: the files they came of)
- *   clang.c          a pair of processes, new or kept warm (process.c)
+ *   clang.c          one compile, in a pair of processes
+ *   warm_pairs.c     those pairs, new or started ahead (process.c)
  *   clang_io.c       source in; bitcode and diagnostics out
  *   region_guess.c   the host half's part of the device half, ahead of it
  *   diagnose.c       diagnostics for the application

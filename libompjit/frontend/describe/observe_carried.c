@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Private variables that show how the iterations of a shared loop were dealt
+ * out: those that bring a value from one iteration to another, or out of the
+ * loop.
+ */
+#include "frontend/describe/observe.h"
+
+/* How threads are that store to a variable, and that load from it. */
+struct use {
+    unsigned char stored, loaded;
+    unsigned fills;    /* stores by each thread, of anything but ... */
+    unsigned initials; /* ... a constant                             */
+    bool of_loop;      /* the runtime's, to divide a loop            */
+    bool reduced;      /* values that the runtime combines           */
+};
+
+/* Is it a store of a variable's address for the runtime, which combines the
+ * values of all threads? The array of addresses is an argument of its function.
+ */
+static bool is_for_reduction(LLVMValueRef store)
+{
+    LLVMValueRef list = ompjit__address_base(LLVMGetOperand(store, 1));
+    for (LLVMUseRef u = LLVMGetFirstUse(list); u; u = LLVMGetNextUse(u)) {
+        enum ompjit__call kind = ompjit__call_kind(LLVMGetUser(u));
+        if (kind == OMPJIT__CALL_CHOOSE || kind == OMPJIT__CALL_ELECT)
+            return true;
+    }
+    return false;
+}
+
+static bool is_for_lifetime(LLVMValueRef call)
+{
+    static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", NULL};
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    size_t n;
+    return LLVMIsAFunction(f) &&
+           ompjit__begins_with_any(LLVMGetValueName2(f, &n), names);
+}
+
+static void note_store(LLVMValueRef store, unsigned char state, struct use *use)
+{
+    bool constant = LLVMIsConstant(LLVMGetOperand(store, 0));
+    use->stored |= state;
+    use->initials += state & OMPJIT__BY_EACH && constant;
+    use->fills += state & OMPJIT__BY_EACH && !constant;
+}
+
+/* One use of a variable, or of a place in it. Whoever gets the address may
+ * store and load; where it stands in memory, iterations may. */
+static void note_use(LLVMValueRef user, LLVMValueRef v, unsigned char state,
+                     struct use *use)
+{
+    enum ompjit__call kind = ompjit__call_kind(user);
+    if (kind == OMPJIT__CALL_BEGIN || kind == OMPJIT__CALL_NEXT) {
+        use->of_loop = true;
+    } else if (LLVMIsALoadInst(user)) {
+        use->loaded |= state;
+    } else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == v) {
+        note_store(user, state, use);
+    } else if (LLVMIsAStoreInst(user) && is_for_reduction(user)) {
+        use->reduced = true;
+    } else if (LLVMIsAMemIntrinsic(user) && LLVMGetOperand(user, 0) != v) {
+        use->loaded |= state;
+    } else if (LLVMIsAStoreInst(user) || !ompjit__is_call(user)) {
+        use->stored |= state | OMPJIT__BY_LOOP;
+        use->loaded |= OMPJIT__BY_LOOP;
+        use->fills++;
+    } else if (!is_for_lifetime(user)) {
+        use->stored |= state;
+        use->loaded |= LLVMIsAMemIntrinsic(user) ? 0 : state;
+        use->fills += state & OMPJIT__BY_EACH;
+    }
+}
+
+static void note_uses(const struct ompjit__threads_body *b, LLVMValueRef v,
+                      struct use *use)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (ompjit__address_base(user) != user) {
+            note_uses(b, user, use);
+            continue;
+        }
+        const struct ompjit__threads_block *at =
+            ompjit__body_block(b, LLVMGetInstructionParent(user));
+        note_use(user, v, ompjit__threads_at(b, at, user), use);
+    }
+}
+
+/* Does a thread's variable bring a value into an iteration, or out of a
+ * thread's share of a loop? It shows then who runs which iterations. A value
+ * that is combined of all threads begins with one constant in each, and gets
+ * the rest from iterations. */
+static bool is_carried(const struct ompjit__threads_body *b,
+                       LLVMValueRef variable)
+{
+    struct use use = {0};
+    note_uses(b, variable, &use);
+    if (use.of_loop)
+        return false;
+    if (use.reduced)
+        return use.fills || use.initials > 1;
+    if (use.stored & OMPJIT__BY_LOOP &&
+        use.loaded & (OMPJIT__BY_EACH | OMPJIT__BY_PICKED))
+        return true;
+    if (use.stored & OMPJIT__BY_PICKED &&
+        use.loaded & (OMPJIT__BY_EACH | OMPJIT__BY_LOOP))
+        return true;
+    return use.stored & OMPJIT__BY_EACH && use.stored & OMPJIT__BY_LOOP &&
+           use.loaded & OMPJIT__BY_LOOP;
+}
+
+/* Is it made of what the runtime has put into a loop's variables? */
+static bool comes_from_loop(LLVMValueRef v, unsigned depth)
+{
+    if (LLVMIsALoadInst(v))
+        return ompjit__is_loop_variable(
+            ompjit__address_base(LLVMGetOperand(v, 0)));
+    if (!depth || !LLVMIsAInstruction(v) || LLVMIsAPHINode(v))
+        return false;
+    for (int i = 0; i < LLVMGetNumOperands(v); i++)
+        if (comes_from_loop(LLVMGetOperand(v, (unsigned)i), depth - 1))
+            return true;
+    return false;
+}
+
+/* A value that optimized code hands from iteration to iteration is a phi where
+ * the loop is entered. The loop's own counter begins with what the runtime
+ * says. */
+static bool is_carried_phi(struct ompjit__threads_body *b, LLVMValueRef phi)
+{
+    enum { DEEP = 4 };
+    bool is_cycle = false, carries = false;
+    ompjit__mark_reachable(
+        b, ompjit__body_block(b, LLVMGetInstructionParent(phi)));
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef v = LLVMGetIncomingValue(phi, i);
+        if (ompjit__body_block(b, LLVMGetIncomingBlock(phi, i))->reached)
+            is_cycle = true;
+        else if (!LLVMIsUndef(v) && !comes_from_loop(v, DEEP))
+            carries = true;
+    }
+    return is_cycle && carries;
+}
+
+bool ompjit__carries_values(struct ompjit__threads_body *b)
+{
+    for (unsigned k = 0; k < b->n; k++) {
+        const struct ompjit__threads_block *block = &b->blocks[k];
+        LLVMValueRef i = LLVMGetFirstInstruction(block->block);
+        for (; i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsAAllocaInst(i)
+                    ? is_carried(b, i)
+                    : LLVMIsAPHINode(i) && block->state & OMPJIT__BY_LOOP &&
+                          is_carried_phi(b, i))
+                return true;
+    }
+    return false;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The class of a call: what observe.def says of the runtime function that it
+ * names.
+ */
+#include <string.h>
+
+#include "core/core.h"
+#include "frontend/describe/observe.h"
+
+static bool fits(const char *name, const char *pattern)
+{
+    size_t n = strlen(pattern) - 1;
+    return pattern[n] == '*' ? !strncmp(name, pattern, n)
+                             : !strcmp(name, pattern);
+}
+
+bool ompjit__begins_with_any(const char *name, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (!strncmp(name, *prefixes, strlen(*prefixes)))
+            return true;
+    return false;
+}
+
+static enum ompjit__call class_of(const char *name)
+{
+    static const char *const runtime[] = {"omp_",    "ompx_",       "__kmpc_",
+                                          "kmp_",    "__tgt_",      "llvm_omp_",
+                                          "ompjit_", "__llvm_omp_", NULL};
+    static const struct {
+        const char *pattern;
+        enum ompjit__call kind;
+    } rows[] = {
+#define OBSERVE(pattern, kind) {pattern, OMPJIT__CALL_##kind},
+#include "frontend/describe/observe.def"
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (fits(name, rows[i].pattern))
+            return rows[i].kind;
+    return ompjit__begins_with_any(name, runtime) ? OMPJIT__CALL_OBSERVES
+                                                  : OMPJIT__CALL_FOREIGN;
+}
+
+bool ompjit__is_call(LLVMValueRef v)
+{
+    return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
+}
+
+enum ompjit__call ompjit__call_kind(LLVMValueRef v)
+{
+    size_t n;
+    LLVMValueRef f = ompjit__is_call(v) ? LLVMGetCalledValue(v) : NULL;
+    return f && LLVMIsAFunction(f) && LLVMIsDeclaration(f)
+               ? class_of(LLVMGetValueName2(f, &n))
+               : OMPJIT__CALL_FOREIGN;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Values as the analysis of threads sees them: the object that an address lies
+ * in, whether each thread has that for itself, and the value that a load gets
+ * from a variable that is stored once.
+ */
+#include <string.h>
+
+#include "core/core.h"
+#include "frontend/describe/observe.h"
+
+bool ompjit__is_constant(LLVMValueRef v, int64_t number)
+{
+    return v && LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == number;
+}
+
+static bool is_opcode(LLVMValueRef v, LLVMOpcode code)
+{
+    return LLVMIsAInstruction(v)    ? LLVMGetInstructionOpcode(v) == code
+           : LLVMIsAConstantExpr(v) ? LLVMGetConstOpcode(v) == code
+                                    : false;
+}
+
+/* The object that the pointer is an address in. */
+LLVMValueRef ompjit__address_base(LLVMValueRef pointer)
+{
+    while (is_opcode(pointer, LLVMGetElementPtr) ||
+           is_opcode(pointer, LLVMBitCast) ||
+           is_opcode(pointer, LLVMAddrSpaceCast))
+        pointer = LLVMGetOperand(pointer, 0);
+    return pointer;
+}
+
+/* The value that a variable always holds, where it is stored once, and loaded,
+ * and has no other use; else NULL. Unoptimized code has such a variable for
+ * each parameter. */
+static LLVMValueRef held_by(LLVMValueRef variable)
+{
+    LLVMValueRef held = NULL;
+    for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsALoadInst(user) || LLVMIsAIntrinsicInst(user))
+            continue;
+        if (held || !LLVMIsAStoreInst(user) ||
+            LLVMGetOperand(user, 1) != variable)
+            return NULL;
+        held = LLVMGetOperand(user, 0);
+    }
+    return held;
+}
+
+/* The value that a load gets from such a variable; else v. */
+LLVMValueRef ompjit__held_value(LLVMValueRef v)
+{
+    enum { MOST_STEPS = 8 };
+    for (int i = 0; i < MOST_STEPS && LLVMIsALoadInst(v); i++) {
+        LLVMValueRef from = ompjit__address_base(LLVMGetOperand(v, 0));
+        LLVMValueRef held = LLVMIsAAllocaInst(from) ? held_by(from) : NULL;
+        if (!held)
+            break;
+        v = held;
+    }
+    return v;
+}
+
+static bool allocates(LLVMValueRef call)
+{
+    static const char *const names[] = {"__kmpc_alloc_shared", "malloc"};
+    LLVMValueRef f = ompjit__is_call(call) ? LLVMGetCalledValue(call) : NULL;
+    size_t n;
+    for (size_t i = 0; f && i < OMPJIT__COUNT(names); i++)
+        if (LLVMIsAFunction(f) && !strcmp(LLVMGetValueName2(f, &n), names[i]))
+            return true;
+    return false;
+}
+
+/* The parameter's number; -1: v is none of f's, or one beyond the 64th. */
+int ompjit__param_number(LLVMValueRef f, LLVMValueRef v)
+{
+    unsigned n = LLVMIsAArgument(v) ? LLVMCountParams(f) : 0;
+    for (unsigned i = 0; i < n && i < 64; i++)
+        if (LLVMGetParam(f, i) == v)
+            return (int)i;
+    return -1;
+}
+
+/* Is the pointer one into memory that each thread has for itself? */
+bool ompjit__is_thread_own(const struct ompjit__threads_body *b,
+                           LLVMValueRef pointer)
+{
+    LLVMValueRef base =
+        ompjit__address_base(ompjit__held_value(ompjit__address_base(pointer)));
+    int param = ompjit__param_number(b->of.f, base);
+    return LLVMIsAAllocaInst(base) || allocates(base) ||
+           (param >= 0 && b->of.own >> param & 1);
+}
+
+static bool is_comparison_for_branches(LLVMValueRef compare, LLVMValueRef v)
+{
+    if (!LLVMIsAICmpInst(compare) || LLVMGetOperand(compare, 0) != v ||
+        !ompjit__is_constant(LLVMGetOperand(compare, 1), 0))
+        return false;
+    LLVMIntPredicate predicate = LLVMGetICmpPredicate(compare);
+    for (LLVMUseRef u = LLVMGetFirstUse(compare); u; u = LLVMGetNextUse(u))
+        if (!LLVMIsABranchInst(LLVMGetUser(u)))
+            return false;
+    return predicate == LLVMIntEQ || predicate == LLVMIntNE;
+}
+
+static bool loads_are_only_compared(LLVMValueRef variable, unsigned depth)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u))
+        if (LLVMIsALoadInst(LLVMGetUser(u)) &&
+            !ompjit__is_only_compared(LLVMGetUser(u), depth))
+            return false;
+    return true;
+}
+
+bool ompjit__is_only_compared(LLVMValueRef v, unsigned depth)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (is_comparison_for_branches(user, v))
+            continue;
+        LLVMValueRef to = LLVMIsAStoreInst(user) ? LLVMGetOperand(user, 1) : v;
+        if (!depth || !LLVMIsAAllocaInst(to) || held_by(to) != v ||
+            !loads_are_only_compared(to, depth - 1))
+            return false;
+    }
+    return true;
+}
