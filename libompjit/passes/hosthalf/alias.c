@@ -180,6 +180,15 @@ bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
            is_stable(w, p);
 }
 
+bool ompjit__walk_is_at(ompjit__walk *w, const ompjit__mapped_at *entry,
+                        const ompjit__access *a)
+{
+    return ompjit__walk_same_place(w, &entry->begin, &a->place) ||
+           (entry->one && entry->one ==
+                              ompjit__points_one(w->points, a->pointer,
+                                                 &a->place));
+}
+
 static bool is_variable(const ompjit__place *p)
 {
     return p->root && !p->loads &&

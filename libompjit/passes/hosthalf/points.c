@@ -16,8 +16,9 @@
  *
  * Numbers are followed like pointers, since clang passes small structs as such.
  *
- * points_graph.h has the sets and objects, points_calls.c what calls do, and
- * points_allocators.c finds functions that allocate.
+ * points_graph.h has the sets and objects, points_calls.c what calls do,
+ * points_allocators.c finds functions that allocate, and points_once.c code that
+ * runs once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -312,7 +313,7 @@ static void forget(ompjit__points *p)
     free(p->values);
     p->objects = NULL;
     p->values = NULL;
-    p->nobjects = 0;
+    p->nobjects = p->ncontents = 0;
     p->nvalues = p->capacity = 0;
     p->wild = (ompjit__set){0};
     p->all_escaped = p->crowd_escaped = p->given = false;
@@ -416,8 +417,8 @@ static ompjit__targets both(const ompjit__points *p, const ompjit__targets *a,
     return t;
 }
 
-static ompjit__targets targets_of_place(ompjit__points *p,
-                                        const ompjit__place *place)
+ompjit__set ompjit__points_by_place(ompjit__points *p,
+                                    const ompjit__place *place)
 {
     const ompjit__set anything = {.anything = true};
     ompjit__set s =
@@ -426,17 +427,17 @@ static ompjit__targets targets_of_place(ompjit__points *p,
         s = ompjit__set_moved(p, &s, true, place->at[i]);
         s = ompjit__points_load(p, &s);
     }
-    s = ompjit__set_moved(p, &s, place->exact, place->at[place->loads]);
-    return targets_of(&s);
+    return ompjit__set_moved(p, &s, place->exact, place->at[place->loads]);
 }
 
 ompjit__targets ompjit__points_of(ompjit__points *p, LLVMValueRef pointer,
                                   const ompjit__place *place)
 {
-    ompjit__targets by_place = targets_of_place(p, place);
+    ompjit__set s = ompjit__points_by_place(p, place);
+    ompjit__targets by_place = targets_of(&s);
     if (!pointer)
         return by_place;
-    ompjit__set s = ompjit__points_value(p, pointer, DEEP);
+    s = ompjit__points_value(p, pointer, DEEP);
     ompjit__targets by_value = targets_of(&s);
     if (by_place.anything)
         return by_value;

@@ -40,6 +40,20 @@ ompjit__targets ompjit__points_of(ompjit__points *points,
  * leads. */
 ompjit__targets ompjit__points_held(ompjit__points *points,
                                     LLVMValueRef pointer, int64_t offset);
+/* The one place where the pointer leads for certain, whenever it is computed,
+ * and no other one; 0: it is not known. By a value (NULL: it is not known) or a
+ * place (no root: neither). points_once.c */
+uint64_t ompjit__points_one(ompjit__points *points, LLVMValueRef pointer,
+                            const ompjit__place *place);
+/* Does the program run the instruction once at most? */
+bool ompjit__points_runs_once(const ompjit__points *points, LLVMValueRef i);
+/* The argument of the function's only call; NULL: not known. `once`: the
+ * parameter has one value in the whole program. */
+LLVMValueRef ompjit__points_only_argument(const ompjit__points *points,
+                                          LLVMValueRef param, bool *once);
+/* The only store of what is loaded, in the whole program; NULL: not known. */
+LLVMValueRef ompjit__points_only_store(ompjit__points *points,
+                                       LLVMValueRef load);
 /* Have they an object in common? */
 bool ompjit__targets_meet(const ompjit__points *points,
                           const ompjit__targets *a, const ompjit__targets *b);

@@ -8,7 +8,7 @@
 #include "passes/hosthalf/live.h"
 #include "passes/hosthalf/points.h"
 
-enum { OMPJIT__ANY = 0xffff, OMPJIT__NEAR = 1024 };
+enum { OMPJIT__ANY = 0xffff, OMPJIT__NEAR = 1024, OMPJIT__CONTENTS = 64 };
 /* OMPJIT__OBJECTS: the first of the others */
 enum {
     OMPJIT__LIBRARY,
@@ -41,6 +41,13 @@ struct ompjit__object {
     ompjit__set any; /* stored where it is not known; all reads find it */
     bool escaped; /* functions outside of the module may reach it      */
     bool crowded; /* it has joined the CROWD, which stands for it      */
+    unsigned char once; /* 2: allocated once at most; 1: not; 0: not known */
+};
+
+/* The only store to that location, or NULL, as points_once.c has found. */
+struct ompjit__content {
+    uint64_t at, size;
+    LLVMValueRef store;
 };
 
 /* The locations that a value may lead to, so far. */
@@ -65,6 +72,8 @@ struct ompjit__points {
     struct ompjit__allocator *allocators;
     unsigned nallocators;
     struct ompjit__live live;
+    struct ompjit__content contents[OMPJIT__CONTENTS];
+    unsigned ncontents;
     ompjit__set wild; /* stored through pointers that lead anywhere */
     bool all_escaped;
     bool crowd_escaped; /* some of the crowd */
@@ -121,6 +130,8 @@ ompjit__set ompjit__points_operand(ompjit__points *p, LLVMValueRef i,
                                    unsigned k);
 /* Functions outside of the module have these from now on. */
 void ompjit__points_escape(ompjit__points *p, const ompjit__set *pointers);
+ompjit__set ompjit__points_by_place(ompjit__points *p,
+                                    const ompjit__place *place);
 /* points_allocators.c */
 bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
                                  const struct ompjit__object *o);

@@ -69,10 +69,13 @@ static void read_entry(ompjit__walk *w, const ompjit__frame *frame, unsigned i)
                              .outer =
                                  ompjit__walk_access(&resolving, begin).place,
                              .type = ompjit__map_type_at(&w->maps, i)};
-    ompjit__walk_number(frame, ompjit__map_size_at(w->layout, &w->maps, i),
-                        &e->size);
-    if (w->points)
+    LLVMValueRef size = ompjit__map_size_at(w->layout, &w->maps, i);
+    ompjit__walk_number(frame, size, &e->size);
+    ompjit__walk_fixed_number(w, size, &e->fixed);
+    if (w->points) {
         e->targets = ompjit__points_of(w->points, begin, &a.place);
+        e->one = w->jumps ? 0 : ompjit__points_one(w->points, begin, &a.place);
+    }
     e->element = begin ? element_of(begin) : NULL;
     if (!begin || !e->begin.root || !is_candidate(e->type))
         ompjit__walk_spoil(w, i, "a part of a structure, or not understood");

@@ -47,7 +47,9 @@ typedef struct ompjit__mapped_at {
     ompjit__place begin;
     ompjit__place outer; /* the same as callers can know it                  */
     ompjit__targets targets; /* the objects that the begin may lie in        */
+    uint64_t one; /* the place of points.h that it is for certain, or 0     */
     ompjit__number size;     /* bytes                                        */
+    ompjit__number fixed;    /* the same by what is one in the whole program */
     LLVMTypeRef element; /* of scalars; NULL: not known                      */
     uint64_t type;       /* its map type (OMPJIT__MAP_...)                   */
 } ompjit__mapped_at;
@@ -129,6 +131,9 @@ ompjit__access ompjit__walk_access(const ompjit__frame *frame,
  * watches? */
 bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
                              const ompjit__place *q);
+/* Does the pointer lead to the entry's begin, for certain? */
+bool ompjit__walk_is_at(ompjit__walk *w, const ompjit__mapped_at *entry,
+                        const ompjit__access *a);
 /* May the access be in the entry's object? It may, unless something shows that
  * it cannot. */
 bool ompjit__walk_may_be_in(ompjit__walk *w,
@@ -141,6 +146,12 @@ void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
                          ompjit__number *out);
 bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
                               const ompjit__number *b);
+/* A number by constants, parameters and results of calls that the program has
+ * once: the expression stands for one number wherever it is found (fixed.c).
+ * out->n 0: not known. */
+void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
+                               ompjit__number *out);
+bool ompjit__walk_same_fixed(const ompjit__number *a, const ompjit__number *b);
 /* As the caller has them, which has called the outermost function. */
 ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
                                        LLVMValueRef call,

@@ -146,7 +146,7 @@ uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a)
     for (unsigned i = 0; i < w->n; i++) {
         if (!ompjit__has_storage(w->entries[i].type))
             continue;
-        if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+        if (ompjit__walk_is_at(w, &w->entries[i], a))
             return UINT32_C(1) << i;
         all |= (uint32_t)ompjit__walk_may_be_in(w, &w->entries[i], a) << i;
     }
@@ -156,22 +156,26 @@ uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a)
 /* Is it that one entry for certain? */
 bool ompjit__walk_is_one(ompjit__walk *w, const ompjit__access *a, uint32_t all)
 {
-    return all && ompjit__walk_same_place(
-                      w, &w->entries[__builtin_ctz(all)].begin, &a->place);
+    return all && ompjit__walk_is_at(w, &w->entries[__builtin_ctz(all)], a);
 }
 
 bool ompjit__walk_is_whole(ompjit__walk *w, const ompjit__frame *frame,
                            const ompjit__host_maps *m, unsigned k,
                            const ompjit__access *a, unsigned i)
 {
-    ompjit__number size;
+    const ompjit__mapped_at *e = &w->entries[i];
+    LLVMValueRef bytes = ompjit__map_size_at(w->layout, m, k);
+    ompjit__number size, fixed;
     if (ompjit__map_type_at(m, k) & OMPJIT__MAP_NON_CONTIG ||
-        !ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+        !ompjit__walk_is_at(w, e, a))
         return false;
-    ompjit__walk_number(frame, ompjit__map_size_at(w->layout, m, k), &size);
+    ompjit__walk_number(frame, bytes, &size);
     if (size.reach < w->reach)
         w->reach = size.reach;
-    return ompjit__walk_same_number(w, &w->entries[i].size, &size);
+    if (ompjit__walk_same_number(w, &e->size, &size))
+        return true;
+    ompjit__walk_fixed_number(w, bytes, &fixed);
+    return ompjit__walk_same_fixed(&e->fixed, &fixed);
 }
 
 /* A pointer that may lie in an entry's storage is attached: device addresses

@@ -20,7 +20,7 @@ static void free_storage(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
     for (unsigned i = 0; i < w->n; i++)
         if (!ompjit__has_storage(w->entries[i].type))
             continue;
-        else if (ompjit__walk_same_place(w, &w->entries[i].begin, &a->place))
+        else if (ompjit__walk_is_at(w, &w->entries[i], a))
             s->of[i] = s->of[i] & OMPJIT__LIVE ? s->of[i] : OMPJIT__ENDED;
     for (unsigned i = 0; i < w->n; i++)
         if (!(s->of[i] & OMPJIT__LIVE) ||
