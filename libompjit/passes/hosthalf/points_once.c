@@ -2,12 +2,12 @@
  *
  * Must-alias and known contents, by code that runs at most once in the whole
  * program. A set with one location means that location for certain, if its
- * object stands for one piece of storage: null pointers have a location of their
- * own (NOWHERE), and a variable that has not been stored to may not be read. An
- * object is one if it is a global variable, or if what allocates it runs at most
- * once: it is in no loop, and its function has one call, which runs at most
- * once. In programs that use setjmp nothing of this holds; the callers see to
- * that.
+ * object stands for one piece of storage: null pointers have a location of
+ * their own (NOWHERE), and a variable that has not been stored to may not be
+ * read. An object is one if it is a global variable, or if what allocates it
+ * runs at most once: it is in no loop, and its function has one call, which
+ * runs at most once. In programs that use setjmp nothing of this holds; the
+ * callers see to that.
  */
 #include <stdlib.h>
 #include <string.h>
