@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect: 4 1003 57 12 999 host
+// expect: 4 1003 57 12 999 host 15
 // In a program that requires unified shared memory, functions of device code
 // have the host's variables, declared target or not.
 #include <cstdio>
@@ -20,12 +20,17 @@ int *base::pointer = &numbers[2];
 
 static int count(int by) { return counter += by; }
 static int element(int i) { return i ? numbers[1] * 2 : *base::pointer + 50; }
+// Two functions with one variable, and several uses in one of them.
+static int weight = 3;
+static int once() { return weight; }
+static int again() { return weight; }
+static int thrice() { return weight * weight + weight - once(); }
 static void say(const char *s) { word = s; }
 
 int main()
 {
     const char *host = "host";
-    int r[4];
+    int r[5];
 #pragma omp target map(from: r) firstprivate(host)
     {
         r[0] = count(1);
@@ -34,6 +39,8 @@ int main()
         r[3] = element(1);
         base b;
         say(host);
+        r[4] = again() + thrice() + once();
     }
-    printf("%d %d %d %d %d %s\n", r[0], counter, r[2], r[3], base::last, word);
+    printf("%d %d %d %d %d %s %d\n", r[0], counter, r[2], r[3], base::last, word,
+           r[4]);
 }

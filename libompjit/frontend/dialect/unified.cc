@@ -6,7 +6,8 @@
 // host half an entry that fills it, as for `declare target link`.
 #include <string>
 #include <llvm-c/Core.h>
-#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -36,21 +37,32 @@ static llvm::GlobalVariable *new_pointer(llvm::Module &m,
     return p;
 }
 
-// In each function the pointer is read once, at its beginning.
+// In each function the pointer is read once, at its beginning:
+//
+//   %host = load ptr, ptr @g_decl_tgt_ref_ptr
+//   %n = load i32, ptr %host                    was: load i32, ptr @g
+//
+// The uses are listed first. replaceAllUses and its kin move a use into the
+// list of its new value, so that a walk through the variable's own list would
+// go on there and leave out the functions that come later.
 static void read_pointer(llvm::GlobalVariable &g, llvm::GlobalVariable *pointer)
 {
     llvm::convertUsersOfConstantsToInstructions({&g});
-    for (llvm::Use &use : llvm::make_early_inc_range(g.uses())) {
-        auto *user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
-        if (!user)
-            continue;
-        llvm::Function *f = user->getFunction();
-        llvm::IRBuilder<> builder(&*f->getEntryBlock().getFirstInsertionPt());
-        auto *address = builder.CreateLoad(g.getType(), pointer, "host");
-        g.replaceUsesWithIf(address, [f](llvm::Use &u) {
-            auto *i = llvm::dyn_cast<llvm::Instruction>(u.getUser());
-            return i && i->getFunction() == f;
-        });
+    llvm::SmallVector<llvm::Use *, 16> uses;
+    for (llvm::Use &use : g.uses())
+        if (llvm::isa<llvm::Instruction>(use.getUser()))
+            uses.push_back(&use);
+    llvm::DenseMap<llvm::Function *, llvm::Value *> addresses;
+    for (llvm::Use *use : uses) {
+        llvm::Function *f =
+            llvm::cast<llvm::Instruction>(use->getUser())->getFunction();
+        llvm::Value *&address = addresses[f];
+        if (!address) {
+            llvm::IRBuilder<> builder(
+                &*f->getEntryBlock().getFirstInsertionPt());
+            address = builder.CreateLoad(g.getType(), pointer, "host");
+        }
+        use->set(address);
     }
 }
 
