@@ -20,6 +20,13 @@ static const char before[] =
     "static void orphan(int n) {\n"
     "#pragma omp for\n"
     "  for (int i = 0; i < n; i++) a[i] = i; }\n"
+    "static void carry(int n) { int t = n; store(&t, 0);\n"
+    "#pragma omp for\n"
+    "  for (int i = 0; i < n; i++) { store(&t, 0); a[i] = t++; } }\n"
+    "static void keep(int n) { int t = n; store(&t, 0);\n"
+    "#pragma omp for\n"
+    "  for (int i = 0; i < n; i++) a[i] = t; }\n"
+    "void free_slot(int), malloc_count(void);\n"
     "static int twice(int n) { return n < 2 ? n : twice(n - 1) * 2; }\n"
     "int printf(const char *, ...);\n"
     "#pragma omp end declare target\n";
@@ -144,6 +151,13 @@ static const struct {
     {"region_nested", true, OMP("target parallel") "{" OMP("parallel for") FOR
      "a[i]++; }"},
     {"region_if", false, OMP("target parallel if(parallel: 0)") "a[0]++;"},
+    {"region_carries_shared", true, OMP("target parallel") "carry(n);"},
+    {"region_keeps_shared", false, OMP("target parallel") "keep(n);"},
+    {"region_changes_pointer", true, "int *q = a;" OMP("target parallel "
+     "firstprivate(q)") "{ int t; int *p = &t;"
+     "__builtin_memcpy(&p, &q, sizeof p); *p = 1; }"},
+    {"region_frees_slot", true, OMP("target parallel") "free_slot(n);"},
+    {"region_counts_malloc", true, OMP("target parallel") "malloc_count();"},
     {"region_strides", true, OMP("target parallel")
      "for (int i = omp_get_thread_num(); i < n; i += omp_get_num_threads()) "
      "a[i] = i;"},

@@ -65,21 +65,13 @@ static bool has_attribute_of_readers(LLVMValueRef f)
 static bool foreign_has_effect(const struct ompjit__threads_body *b,
                                LLVMValueRef call, LLVMValueRef f)
 {
-    static const char *const harmless[] = {"llvm.assume",
-                                           "llvm.dbg.",
-                                           "llvm.experimental.noalias",
-                                           "llvm.invariant.",
-                                           "llvm.launder.",
-                                           "llvm.lifetime.",
-                                           "llvm.pseudoprobe",
-                                           "llvm.sideeffect",
-                                           "llvm.stackrestore",
-                                           "llvm.stacksave",
-                                           "llvm.trap",
-                                           "llvm.var.annotation",
-                                           "free",
-                                           "malloc",
-                                           NULL};
+    static const char *const harmless[] = {
+        "llvm.assume",      "llvm.dbg.",        "llvm.experimental.noalias",
+        "llvm.invariant.",  "llvm.launder.",    "llvm.lifetime.",
+        "llvm.pseudoprobe", "llvm.sideeffect",  "llvm.stackrestore",
+        "llvm.stacksave",   "llvm.trap",        "llvm.var.annotation",
+        NULL};
+    static const char *const heap[] = {"free", "malloc", NULL};
     static const char *const fill[] = {"llvm.memcpy.", "llvm.memmove.",
                                        "llvm.memset.", NULL};
     size_t n;
@@ -87,7 +79,7 @@ static bool foreign_has_effect(const struct ompjit__threads_body *b,
     if (ompjit__begins_with_any(name, fill))
         return !ompjit__is_thread_own(b, LLVMGetOperand(call, 0));
     return !ompjit__begins_with_any(name, harmless) &&
-           !has_attribute_of_readers(f);
+           !ompjit__has_name(f, heap) && !has_attribute_of_readers(f);
 }
 
 /* ----------------------------------------------------------------- calls */

@@ -102,6 +102,13 @@ bool ompjit__is_call(LLVMValueRef v);
 
 /* -------------------------------------------------------- observe_values.c */
 
+/* Is it a function by exactly one of these names? The list ends with NULL. */
+bool ompjit__has_name(LLVMValueRef f, const char *const *names);
+/* Is it a call that leaves the contents of memory as they are: a marker of a
+ * lifetime, of debug information, or one that frees? */
+bool ompjit__is_for_lifetime(LLVMValueRef v);
+/* Is it a call that gives the calling thread memory that no other has yet? */
+bool ompjit__allocates(LLVMValueRef v);
 /* Is it this constant? `v` may be NULL. */
 bool ompjit__is_constant(LLVMValueRef v, int64_t number);
 /* The object that the pointer is an address in. */

@@ -29,15 +29,6 @@ static bool is_for_reduction(LLVMValueRef store)
     return false;
 }
 
-static bool is_for_lifetime(LLVMValueRef call)
-{
-    static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", NULL};
-    LLVMValueRef f = LLVMGetCalledValue(call);
-    size_t n;
-    return LLVMIsAFunction(f) &&
-           ompjit__begins_with_any(LLVMGetValueName2(f, &n), names);
-}
-
 static void note_store(LLVMValueRef store, unsigned char state, struct use *use)
 {
     bool constant = LLVMIsConstant(LLVMGetOperand(store, 0));
@@ -66,7 +57,7 @@ static void note_use(LLVMValueRef user, LLVMValueRef v, unsigned char state,
         use->stored |= state | OMPJIT__BY_LOOP;
         use->loaded |= OMPJIT__BY_LOOP;
         use->fills++;
-    } else if (!is_for_lifetime(user)) {
+    } else if (!ompjit__is_for_lifetime(user)) {
         use->stored |= state;
         use->loaded |= LLVMIsAMemIntrinsic(user) ? 0 : state;
         use->fills += state & OMPJIT__BY_EACH;
@@ -144,17 +135,24 @@ static bool is_carried_phi(struct ompjit__threads_body *b, LLVMValueRef phi)
     return is_cycle && carries;
 }
 
+/* A variable whose address is passed on has no alloca: clang takes it from
+ * __kmpc_alloc_shared. */
+static bool is_variable(LLVMValueRef i)
+{
+    return LLVMIsAAllocaInst(i) || ompjit__allocates(i);
+}
+
 bool ompjit__carries_values(struct ompjit__threads_body *b)
 {
     for (unsigned k = 0; k < b->n; k++) {
         const struct ompjit__threads_block *block = &b->blocks[k];
         LLVMValueRef i = LLVMGetFirstInstruction(block->block);
-        for (; i; i = LLVMGetNextInstruction(i))
-            if (LLVMIsAAllocaInst(i)
-                    ? is_carried(b, i)
-                    : LLVMIsAPHINode(i) && block->state & OMPJIT__BY_LOOP &&
-                          is_carried_phi(b, i))
+        for (; i; i = LLVMGetNextInstruction(i)) {
+            bool in_loop = block->state & OMPJIT__BY_LOOP;
+            if ((is_variable(i) && is_carried(b, i)) ||
+                (LLVMIsAPHINode(i) && in_loop && is_carried_phi(b, i)))
                 return true;
+        }
     }
     return false;
 }

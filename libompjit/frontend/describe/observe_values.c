@@ -31,15 +31,36 @@ LLVMValueRef ompjit__address_base(LLVMValueRef pointer)
     return pointer;
 }
 
+bool ompjit__has_name(LLVMValueRef f, const char *const *names)
+{
+    size_t n;
+    for (; *names && LLVMIsAFunction(f); names++)
+        if (!strcmp(LLVMGetValueName2(f, &n), *names))
+            return true;
+    return false;
+}
+
+bool ompjit__is_for_lifetime(LLVMValueRef v)
+{
+    static const char *const markers[] = {"llvm.lifetime.", "llvm.dbg.", NULL};
+    static const char *const frees[] = {"__kmpc_free_shared", "free", NULL};
+    LLVMValueRef f = ompjit__is_call(v) ? LLVMGetCalledValue(v) : NULL;
+    size_t n;
+    return f && LLVMIsAFunction(f) &&
+           (ompjit__begins_with_any(LLVMGetValueName2(f, &n), markers) ||
+            ompjit__has_name(f, frees));
+}
+
 /* The value that a variable always holds, where it is stored once, and loaded,
  * and has no other use; else NULL. Unoptimized code has such a variable for
- * each parameter. */
+ * each parameter. Other intrinsics than markers count as uses: memcpy may write
+ * another value. */
 static LLVMValueRef held_by(LLVMValueRef variable)
 {
     LLVMValueRef held = NULL;
     for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (LLVMIsALoadInst(user) || LLVMIsAIntrinsicInst(user))
+        if (LLVMIsALoadInst(user) || ompjit__is_for_lifetime(user))
             continue;
         if (held || !LLVMIsAStoreInst(user) ||
             LLVMGetOperand(user, 1) != variable)
@@ -63,18 +84,13 @@ LLVMValueRef ompjit__held_value(LLVMValueRef v)
     return v;
 }
 
-static bool allocates(LLVMValueRef call)
+bool ompjit__allocates(LLVMValueRef v)
 {
-    static const char *const names[] = {"__kmpc_alloc_shared", "malloc"};
-    LLVMValueRef f = ompjit__is_call(call) ? LLVMGetCalledValue(call) : NULL;
-    size_t n;
-    for (size_t i = 0; f && i < OMPJIT__COUNT(names); i++)
-        if (LLVMIsAFunction(f) && !strcmp(LLVMGetValueName2(f, &n), names[i]))
-            return true;
-    return false;
+    static const char *const names[] = {"__kmpc_alloc_shared", "malloc", NULL};
+    return ompjit__is_call(v) &&
+           ompjit__has_name(LLVMGetCalledValue(v), names);
 }
 
-/* The parameter's number; -1: v is none of f's, or one beyond the 64th. */
 int ompjit__param_number(LLVMValueRef f, LLVMValueRef v)
 {
     unsigned n = LLVMIsAArgument(v) ? LLVMCountParams(f) : 0;
@@ -91,7 +107,7 @@ bool ompjit__is_thread_own(const struct ompjit__threads_body *b,
     LLVMValueRef base =
         ompjit__address_base(ompjit__held_value(ompjit__address_base(pointer)));
     int param = ompjit__param_number(b->of.f, base);
-    return LLVMIsAAllocaInst(base) || allocates(base) ||
+    return LLVMIsAAllocaInst(base) || ompjit__allocates(base) ||
            (param >= 0 && b->of.own >> param & 1);
 }
 
