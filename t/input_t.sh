@@ -39,6 +39,10 @@ sed 's/call align 16 ptr @__kmpc_alloc_shared(i64 \([0-9]*\))/alloca [\1 x i8]/
 is "$(grep -c 'alloc_shared(i64 [0-9]' "$tmp/locals.ll") \
 $(grep -c 'alloc_shared(i64 [0-9]' "$tmp/plain.ll")" "4 0" \
     "shared locals become plain allocas"
+"$ompjit" compile "$tmp/plain.ll" -o "$tmp/mended.ll"
+is "$(grep -c 'call align 16 ptr @__kmpc_alloc_shared' "$tmp/mended.ll") \
+$(grep -c 'call ptr @__kmpc_alloc_shared' "$tmp/mended.ll")" "4 0" \
+    "they come from shared memory with its alignment"
 runs "shared locals as plain allocas" "$tmp/plain.ll" "$tmp/locals-host.ll"
 sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
     >"$tmp/long.ll"

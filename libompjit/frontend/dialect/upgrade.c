@@ -299,8 +299,11 @@ static void check_flags(LLVMModuleRef m, ompjit__findings *findings)
                             flags[i]);
 }
 
-/* openmp-opt reads the alignment of each such call, also where there is none
- * because the source calls the function itself. */
+/* openmp-opt reads the alignment of each such call without asking whether there
+ * is one (AAHeapToSharedFunction), and gives the variable that it makes of
+ * the call a random one where there is none. clang writes it; calls by the
+ * source itself and those of ompjit__share_locals get it here. 16 is what the
+ * runtime gives (runtime-bc). */
 static void align_shared(LLVMModuleRef m)
 {
     enum { RUNTIMES = 16 };
@@ -361,12 +364,12 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     if (status)
         return status;
     ompjit__inline_debug_kernels(m);
-    align_shared(m);
     status = lengthen_all(m, err);
     if (!status)
         status = ompjit__wrap_regions(m, err);
     if (!status)
         status = ompjit__share_locals(m, name, err);
+    align_shared(m);
     return status ? status : ompjit__mend_reductions(m, err);
 }
 
