@@ -29,6 +29,13 @@ like "$(cat "$tmp/unwrapped.ll")" 'kmpc_parallel_60.*omp_outlined, ptr null,' \
     "a region of a generic kernel without the workers' function"
 runs "region without a wrapper" "$tmp/unwrapped.ll" "$tmp/host.ll"
 
+# ---------------------------------------------- addresses in the host half
+sed 's/^\( *\)store ptr \(@.offload_maptypes\), \(.*\)/\1%types = getelementptr [9 x i64], ptr \2, i64 0, i64 0\n\1store ptr %types, \3/' \
+    "$tmp/host.ll" >"$tmp/types.ll"
+like "$(cat "$tmp/types.ll")" '%types = getelementptr' \
+    "a host half takes the address of a global array in an instruction"
+runs "such a host half" "$tmp/device.ll" "$tmp/types.ll"
+
 # ------------------------------------------------------- locals that are shared
 right='7 8 9 10 11 12 13 14 99 27 6'
 "$ompjit" compile "$srcdir/t/programs/shared_locals.c" -o "$tmp/locals.ll" &&

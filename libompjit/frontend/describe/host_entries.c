@@ -65,6 +65,17 @@ bool ompjit__requires_unified(LLVMModuleRef host)
 
 /* ------------------------------------------------------------- addresses */
 
+/* The module of an instruction, a parameter, a function or a variable. A base
+ * may be any of them: front ends differ in what they make the arrays. */
+static LLVMModuleRef module_of(LLVMValueRef v)
+{
+    if (LLVMIsAInstruction(v))
+        v = LLVMGetBasicBlockParent(LLVMGetInstructionParent(v));
+    else if (LLVMIsAArgument(v))
+        v = LLVMGetParamParent(v);
+    return LLVMIsAGlobalValue(v) ? LLVMGetGlobalParent(v) : NULL;
+}
+
 /* Byte offset of p from base through constant GEPs; -1 if p is not that. */
 static int64_t offset_from(LLVMValueRef p, LLVMValueRef base)
 {
@@ -75,10 +86,10 @@ static int64_t offset_from(LLVMValueRef p, LLVMValueRef base)
                 LLVMGetConstOpcode(p) == LLVMGetElementPtr);
     if (!gep || LLVMGetOperand(p, 0) != base)
         return -1;
-    LLVMValueRef at =
-        LLVMGetBasicBlockParent(LLVMGetInstructionParent(base));
-    LLVMTargetDataRef layout =
-        LLVMGetModuleDataLayout(LLVMGetGlobalParent(at));
+    LLVMModuleRef m = module_of(base);
+    if (!m)
+        return -1;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(m);
     LLVMTypeRef type = LLVMGetGEPSourceElementType(p);
     int64_t offset = 0;
     for (int i = 1; i < LLVMGetNumOperands(p); i++) {
