@@ -46,6 +46,21 @@ thread 1 of 2: -3 0.001 8" "  and negative numbers"
 fails_with "assertion failed: .*say.cu:5: say: .p" "assert, with its place" \
     $run "$tmp/say.cu" say 1 1 0 0 i64:1
 
+printf '__global__ void one(int *p) { p[0] = __LINE__; }\n' \
+    >"$tmp/we\"ird\\.cu"
+succeeds "a source with a quote in its name" $run "$tmp/we\"ird\\.cu" one 1 1 i32:1
+is "$out" "p: 1, sum 1" "  begins with line 1"
+
+cat >"$tmp/circle.cu" <<'EOF'
+extern "C" int omp_get_num_teams(void);
+struct node { node *next; int (*f)(void); };
+__device__ node first = {&first, omp_get_num_teams};
+__global__ void circle(int *p) { p[blockIdx.x] = first.next->f(); }
+EOF
+succeeds "a variable with its own address and a runtime function's" \
+    $run "$tmp/circle.cu" circle 2 1 i32:2
+is "$out" "p: 2 2, sum 4" "  calls it"
+
 # On a GPU by each compiler.
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     for compiler in nvrtc clang; do

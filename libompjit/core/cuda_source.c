@@ -119,6 +119,17 @@ void ompjit__cuda_free(ompjit__cuda *cuda)
     free(cuda);
 }
 
+void ompjit__cuda_add_name(ompjit__buf *text, const char *name)
+{
+    ompjit__buf_add(text, "\"", 1);
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\')
+            ompjit__buf_add(text, "\\", 1);
+        ompjit__buf_add(text, name, 1);
+    }
+    ompjit__buf_add(text, "\"", 1);
+}
+
 void ompjit__cuda_pack(const ompjit__cuda *cuda, ompjit__buf *out)
 {
     ompjit__pack_string(out, cuda->source);

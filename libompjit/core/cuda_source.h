@@ -38,6 +38,10 @@ void ompjit__cuda_pack(const ompjit__cuda *cuda, ompjit__buf *out);
 /* NULL: the bytes or memory do not suffice. */
 ompjit__cuda *ompjit__cuda_unpack(ompjit__reader *r);
 
+/* Appends a source's name as a directive of its text has it: in quotes, with a
+ * backslash before each quote and backslash of its own. */
+void ompjit__cuda_add_name(ompjit__buf *text, const char *name);
+
 /* The error of whoever needs the IR of a unit that has none. */
 ompjit_status ompjit__cuda_no_ir(const ompjit__cuda *cuda, ompjit_error *err);
 

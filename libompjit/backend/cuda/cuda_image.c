@@ -21,7 +21,9 @@ static ompjit_status compile(ompjit__compiler *compiler,
 {
     ompjit__buf text = {0};
     ompjit__table_header(&text);
-    ompjit__buf_printf(&text, "#line 1 \"%s\"\n%s", cuda->name, cuda->source);
+    ompjit__buf_printf(&text, "#line 1 ");
+    ompjit__cuda_add_name(&text, cuda->name);
+    ompjit__buf_printf(&text, "\n%s", cuda->source);
     ompjit_status status =
         text.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
                     : ompjit__nvrtc_compile(compiler, text.data, cuda->name,

@@ -22,7 +22,9 @@ static ompjit_status text_for_clang(ompjit_context *ctx, const char *source,
     ompjit_status status =
         ompjit__door_cuda_header(&ctx->compiler, text, err);
     ompjit__table_header(text);
-    ompjit__buf_printf(text, "# 1 \"%s\" 2\n", name);
+    ompjit__buf_printf(text, "# 1 ");
+    ompjit__cuda_add_name(text, name);
+    ompjit__buf_printf(text, " 2\n");
     ompjit__buf_add(text, source, strlen(source));
     return status || !text->failed
                ? status

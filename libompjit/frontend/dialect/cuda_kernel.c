@@ -7,6 +7,7 @@
 
 #include <llvm-c/Core.h>
 
+#include "frontend/describe/reach.h"
 #include "frontend/dialect/dialect.h"
 #include "table/rows.h"
 
@@ -48,47 +49,37 @@ static ompjit_status check_params(LLVMValueRef fn,
 
 /* ------------------------------------------------- callers of the runtime */
 
-/* Functions that the runtime can be called from. */
+/* Functions that the runtime can be called from, and constants that have the
+ * address of such a function or of the runtime's in them. */
 struct callers {
-    LLVMValueRef *fns;
-    size_t n, capacity;
-    bool failed;
+    ompjit__reached fns, constants;
 };
 
-static bool is_caller(const struct callers *c, LLVMValueRef fn)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->fns[i] == fn)
-            return true;
-    return false;
-}
-
-static void add_caller(struct callers *c, LLVMValueRef fn)
-{
-    if (c->failed || is_caller(c, fn))
-        return;
-    if (c->n == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 16;
-        LLVMValueRef *fns = realloc(c->fns, capacity * sizeof *fns);
-        c->failed = !fns;
-        if (!fns)
-            return;
-        c->fns = fns;
-        c->capacity = capacity;
-    }
-    c->fns[c->n++] = fn;
-}
-
-/* Whoever mentions it; constants may stand between. */
+/* Whoever mentions the value. Constants may stand between, and variables which
+ * they initialize: a pointer in a table calls what the table names. A constant
+ * can lead back to itself (`node n = {&n, omp_get_team_num}`), so each counts
+ * once. */
 static void add_users(struct callers *c, LLVMValueRef value)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(value); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         if (LLVMIsAInstruction(user))
-            add_caller(c, LLVMGetBasicBlockParent(
-                              LLVMGetInstructionParent(user)));
+            ompjit__reached_add(&c->fns, LLVMGetBasicBlockParent(
+                                             LLVMGetInstructionParent(user)));
         else if (LLVMIsAConstant(user))
-            add_users(c, user);
+            ompjit__reached_add(&c->constants, user);
+    }
+}
+
+/* Both lists grow while they are gone through. */
+static void add_all_users(struct callers *c)
+{
+    size_t fns = 0, constants = 0;
+    while (fns < c->fns.n || constants < c->constants.n) {
+        while (fns < c->fns.n)
+            add_users(c, c->fns.functions[fns++]);
+        while (constants < c->constants.n)
+            add_users(c, c->constants.functions[constants++]);
     }
 }
 
@@ -102,9 +93,10 @@ static ompjit_status find_callers(LLVMModuleRef m, struct callers *c,
             ompjit__table_device_function(LLVMGetValueName2(f, &length)))
             add_users(c, f);
     }
-    for (size_t i = 0; i < c->n; i++)
-        add_users(c, c->fns[i]);
-    return c->failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ) : OMPJIT_OK;
+    add_all_users(c);
+    return c->fns.failed || c->constants.failed
+               ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
+               : OMPJIT_OK;
 }
 
 static void begin_with_runtime(LLVMModuleRef m, LLVMValueRef kernel)
@@ -161,11 +153,12 @@ ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
         k->cuda = true;
         k->teams = 0;
         k->max_threads = bound_of(fn);
-        k->openmp = is_caller(&callers, fn);
+        k->openmp = ompjit__is_reached(&callers.fns, fn);
         if (k->openmp)
             begin_with_runtime(m, fn);
         status = check_params(fn, k, err);
     }
-    free(callers.fns);
+    free(callers.fns.functions);
+    free(callers.constants.functions);
     return status ? status : describe_variables(m, unit, err);
 }
