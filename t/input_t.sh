@@ -36,6 +36,46 @@ like "$(cat "$tmp/types.ll")" '%types = getelementptr' \
     "a host half takes the address of a global array in an instruction"
 runs "such a host half" "$tmp/device.ll" "$tmp/types.ll"
 
+# ------------------------------------------------------- code that nothing runs
+# A value that is made of itself is valid there.
+circle() {
+    sed "/^define .*$1/,/^}/s/^}\$/dead:\n  %self = getelementptr i8, ptr %self, i64 8\n  store ptr $2, ptr %self\n  br label %dead\n}/" "$3"
+}
+circle ptx_kernel %a "$tmp/device.ll" >"$tmp/circle.ll"
+circle 'i32 @main' %a "$tmp/host.ll" >"$tmp/circle-host.ll"
+is "$(cat "$tmp/circle.ll" "$tmp/circle-host.ll" | grep -c 'ptr %self, i64')" 2 \
+    "blocks that nothing leads to, with circles"
+runs "such code" "$tmp/circle.ll" "$tmp/circle-host.ll"
+
+# ------------------------------------------------- regions of another module
+sed 's/\(@__kmpc_parallel_60.* ptr \)@[A-Za-z0-9_]*omp_outlined, ptr @[A-Za-z0-9_]*,/\1@elsewhere, ptr null,/
+    $a declare void @elsewhere(ptr, ptr, ptr, ptr, ptr, ptr)' \
+    "$tmp/device.ll" >"$tmp/elsewhere.ll"
+like "$(cat "$tmp/elsewhere.ll")" 'kmpc_parallel_60.*ptr @elsewhere, ptr null' \
+    "a region that another module defines"
+fails_with 'undefined.*elsewhere|elsewhere.*undefined' "  is said to be missing" \
+    "$ompjit" run --device=host --host-ir "$tmp/host.ll" "$tmp/elsewhere.ll"
+
+# ----------------------------------------- lambdas in code without source files
+{
+    sed '/^!llvm.dbg.cu/d' "$tmp/host.ll"
+    cat <<'EOF'
+@".__omp_offloading_1_2_each3$_0_l3.region_id" = weak constant i8 0
+define void @"__omp_offloading_1_2_each3$_0_l3"() {
+  call void @"_ZZ4mainENK3$_0clEd"()
+  ret void
+}
+define void @"_ZZ4mainENK3$_0clEd"() !dbg !99901 {
+  ret void
+}
+!llvm.dbg.cu = !{!99902}
+!99901 = distinct !DISubprogram(name: "x", unit: !99902, spFlags: DISPFlagDefinition)
+!99902 = distinct !DICompileUnit(language: DW_LANG_C11, file: !99903, emissionKind: LineTablesOnly)
+!99903 = !DIFile(filename: "a.c", directory: "/")
+EOF
+} >"$tmp/lambda.ll"
+runs "a lambda without a source file" "$tmp/device.ll" "$tmp/lambda.ll"
+
 # ------------------------------------------------------- locals that are shared
 right='7 8 9 10 11 12 13 14 99 27 6'
 "$ompjit" compile "$srcdir/t/programs/shared_locals.c" -o "$tmp/locals.ll" &&

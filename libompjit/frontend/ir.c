@@ -86,8 +86,10 @@ static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
         return status;
     if (!is_verified(m))
         status = verify(m, name, err);
-    if (!status)
+    if (!status) {
+        ompjit__drop_unreachable(m);
         status = upgrade(m, name, err);
+    }
     if (status) {
         LLVMDisposeModule(m);
         return status;

@@ -65,6 +65,10 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
 ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
                                ompjit__buf *text, ompjit_error *err);
 
+/* Removes the blocks that are never run. Requires verified IR. Afterwards a
+ * chain of operands ends, unless it goes through a phi. llvm/unreachable.cc */
+void ompjit__drop_unreachable(LLVMModuleRef m);
+
 /* Adds a finding about an instruction, with its place. llvm/ir_place.c */
 void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
                         LLVMValueRef at, const char *format, ...)

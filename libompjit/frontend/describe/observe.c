@@ -110,7 +110,7 @@ static bool visit_arguments(struct ompjit__threads_body *b, LLVMValueRef call,
 
 /* A region's first two parameters are its thread's own. A region that has one
  * thread, by its clauses, is run by the main thread, or by one of an SPMD
- * kernel's. */
+ * kernel's. One that another module defines may do anything. */
 static bool observes_in_region(struct ompjit__threads_body *b,
                                LLVMValueRef call, unsigned char state)
 {
@@ -128,7 +128,8 @@ static bool observes_in_region(struct ompjit__threads_body *b,
         (one && place == OMPJIT__IN_REGION))
         place = OMPJIT__IN_SHARED;
     const struct ompjit__visit region = {f, place, OWN, 0};
-    return !LLVMIsAFunction(f) || visit(b->scan, &region);
+    return !LLVMIsAFunction(f) || LLVMIsDeclaration(f) ||
+           visit(b->scan, &region);
 }
 
 /* The number of threads in a team, or their mask, passed to the runtime, or the

@@ -118,8 +118,8 @@ static char *place_of(LLVMValueRef f)
                 first = first_of(first, (struct place){
                                             LLVMGetDebugLocLine(i),
                                             LLVMGetDebugLocColumn(i)});
-    const char *file = LLVMDIFileGetFilename(
-        LLVMDIScopeGetFile(program), &n);
+    LLVMMetadataRef in = LLVMDIScopeGetFile(program); /* NULL: nobody said */
+    const char *file = in ? LLVMDIFileGetFilename(in, &n) : NULL;
     return ompjit__format("%.*s:%u %u:%u\n", (int)n, file ? file : "",
                           LLVMDISubprogramGetLine(program), first.line,
                           first.column);
