@@ -227,6 +227,35 @@ static void awkward_text(void)
     ompjit__unit_free(&unit);
 }
 
+/* Definitions as NVRTC writes them, and whether an image of its own for each
+ * variant would be wrong. */
+static void variables_of_text(void)
+{
+    static const struct {
+        const char *name, *text, *variable; /* NULL: it has none */
+    } rows[] = {
+        {"nothing", "", NULL},
+        {"a variable", "\n.global .align 4 .u32 counter;\n", "counter"},
+        {"one to be linked", "\n.visible .global .align 4 .b8 a[8];\n", "a"},
+        {"one with a value", "\n.global .align 4 .u32 n = 7;\n", "n"},
+        {"another module's", "\n.extern .global .align 4 .u32 x;\n", NULL},
+        {"a text", "\n.global .align 1 .b8 $str[2] = {65};\n", NULL},
+        {"a name", "\n.global .align 1 .b8 __unnamed_1[2] = {75};\n", NULL},
+        {"a constant", "\n.const .align 4 .u32 c = 1;\n", NULL},
+        {"a load", "\n\tld.global.u32 %r1, [%rd1];\n", NULL},
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
+        ompjit__unit unit = {0};
+        ok(!ompjit__ptx_describe(rows[i].text, &unit, &err) &&
+               unit.stays_generic == (rows[i].variable != NULL) &&
+               unit.nglobals == (rows[i].variable != NULL),
+           "%s in PTX", rows[i].name);
+        if (unit.nglobals)
+            ok_string(unit.globals[0].symbol, rows[i].variable, "  its name");
+        ompjit__unit_free(&unit);
+    }
+}
+
 /* ----------------------------------------------------- the runtime's table */
 
 static const struct {
@@ -616,6 +645,7 @@ int main(void)
     all_policies(&w, "host", OMPJIT_CUDA_COMPILER_AUTO);
     description();
     variables();
+    variables_of_text();
     cubins_by(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     folding(OMPJIT_CUDA_COMPILER_CLANG, "clang");
     code_of_box();

@@ -199,28 +199,56 @@ static ompjit_status describe_entry(const ompjit__ptx_entry *e,
     return describe_params(e->params, k, err);
 }
 
-/* Variables that a kernel may change. */
+/* The name of the variable whose definition begins at p: the last word before
+ * its dimension, its value or the end. */
+static ompjit__span variable_name(const char *p)
+{
+    const char *end = p + strcspn(p, "[;=");
+    while (end > p && isspace((unsigned char)end[-1]))
+        end--;
+    const char *name = end;
+    while (name > p && is_name(name[-1]))
+        name--;
+    return (ompjit__span){name, (size_t)(end - name)};
+}
+
+/* NVRTC names literals of the source $str, __unnamed_1 and so on. Nothing
+ * writes them. */
+static bool is_literal(ompjit__span name)
+{
+    return *name.at == '$' || !strncmp(name.at, "__unnamed_", 10);
+}
+
+/* Does a definition in global memory begin here, where a line does? NVRTC says
+ * .visible only of code that is to be linked with other code. */
+static bool defines_variable(const char *line)
+{
+    static const char visible[] = ".visible ", global[] = ".global ";
+    if (!strncmp(line, visible, sizeof visible - 1))
+        line += sizeof visible - 1;
+    return !strncmp(line, global, sizeof global - 1);
+}
+
+/* Variables that a kernel may change. A module with any stays one image on a
+ * GPU: each further image, as of a variant, would have variables of its own. */
 static ompjit_status describe_variables(const char *ptx, ompjit__unit *unit,
                                         ompjit_error *err)
 {
-    static const char word[] = "\n.visible .global ";
-    for (const char *p = ptx; (p = strstr(p, word)); p++) {
+    for (const char *p = ptx; *p; p = next_line(p)) {
+        ompjit__span name = variable_name(p);
+        if (!defines_variable(p) || is_literal(name))
+            continue;
         ompjit__global_desc *g = realloc(
             unit->globals, (unit->nglobals + 1) * sizeof *unit->globals);
         if (!g)
             return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
         unit->globals = g;
-        const char *end = p + 1 + strcspn(p + 1, "[;=");
-        while (end > p && isspace((unsigned char)end[-1]))
-            end--;
-        const char *name = end;
-        while (is_name(name[-1]))
-            name--;
         g[unit->nglobals] = (ompjit__global_desc){
-            .symbol = ompjit__format("%.*s", (int)(end - name), name)};
+            .symbol = ompjit__format("%.*s", (int)name.size, name.at)};
         if (!g[unit->nglobals++].symbol)
             return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }
+    unit->stays_generic = unit->nglobals != 0;
     return OMPJIT_OK;
 }
 
