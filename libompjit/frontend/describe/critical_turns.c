@@ -11,7 +11,9 @@
  *         __kmpc_syncwarp(mask);
  *     }
  *
- * Each thread gets one turn.
+ * Each thread gets one turn, in any number of threads: such a loop does not
+ * observe them (observe.c), and the host device needs none (passes/
+ * critical_turns.c).
  *
  * Only what clang writes before it is optimized is recognized.
  */

@@ -43,6 +43,8 @@ enum config_field {
     REDUCTION_LENGTH
 };
 
+/* The field's value; 0 where it is no constant. kernel_check.c has refused
+ * environments of another form by now. */
 static int32_t config(LLVMValueRef env, enum config_field field)
 {
     LLVMValueRef v = LLVMGetInitializer(env);
@@ -76,6 +78,8 @@ static void read_environment(LLVMValueRef env, ompjit__kernel_desc *k)
 
 /* ------------------------------------------------------------- parameters */
 
+/* Kind and bytes as the kernel takes them. A launch passes eight bytes at most
+ * for each parameter, so anything larger is an error. */
 static ompjit_status describe_param(LLVMValueRef param, const char *kernel,
                                     ompjit__param *out, ompjit_error *err)
 {
@@ -185,6 +189,7 @@ static bool asks_for_team(const char *name)
            !strcmp(name, "omp_get_num_teams");
 }
 
+/* __kmpc_parallel_51, _60 and _spmd, but not __kmpc_parallel_level. */
 static bool begins_region(const char *name)
 {
     static const char prefix[] = "__kmpc_parallel_";
@@ -217,6 +222,8 @@ static uint32_t asked_threads(LLVMValueRef call)
     return value > 0 ? (uint32_t)value : 0;
 }
 
+/* One region of the kernel. num_threads is the most that any asks for;
+ * free_region says that one leaves it to the device. */
 static void add_region(LLVMValueRef call, ompjit__kernel_desc *k)
 {
     uint32_t asked = asked_threads(call);
@@ -343,6 +350,7 @@ static ompjit_status describe_kernels(LLVMModuleRef device, LLVMModuleRef host,
     return OMPJIT_OK;
 }
 
+/* The text that an entry's name points to; NULL: it is none. */
 static const char *text_of(LLVMValueRef name)
 {
     size_t n;
@@ -369,6 +377,9 @@ static unsigned count_globals(LLVMModuleRef m)
     return n;
 }
 
+/* Entries whose names are kernels' are regions; all others are variables,
+ * functions or requirements. The data of a requirement takes the place of its
+ * size, which it does not have. */
 static ompjit_status describe_globals(LLVMModuleRef host, ompjit__unit *unit,
                                       ompjit_error *err)
 {
@@ -485,6 +496,9 @@ static bool holds_functions(LLVMModuleRef m)
     return false;
 }
 
+/* stays_generic: on a GPU, images cannot have functions in common. A pointer to
+ * a function that one image has stored into a variable would be another code's
+ * in the next. */
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err)
 {

@@ -27,12 +27,17 @@ void ompjit__find_writes(LLVMValueRef kernel, const struct ompjit__reached *r,
 
 /* A kernel's `<symbol>_kernel_environment`, or NULL. describe.c */
 LLVMValueRef ompjit__environment_variable(LLVMModuleRef m, LLVMValueRef fn);
-/* The ompjit_mode of a kernel's environment. */
+/* The ompjit_mode of a kernel's environment; 0 (bare) where the environment has
+ * no constant there. */
 uint8_t ompjit__environment_mode(LLVMValueRef env);
-/* Is it a definition with the calling convention ptx_kernel? */
+/* Is it a definition with the calling convention ptx_kernel? Kernels that
+ * nvvm.annotations name have it as well: LLVM's reader upgrades them. */
 bool ompjit__is_kernel(LLVMValueRef fn);
 
-/* One offload entry of a host half, whichever layout it has. host_entries.c */
+/* One offload entry of a host half, whichever layout it has: a constant that
+ * clang writes for each target region, each `declare target` variable and each
+ * `requires` directive, and that registration reads (omptarget/). The globals
+ * are the module's. host_entries.c */
 typedef struct ompjit__entry {
     LLVMValueRef address, name; /* globals, or NULL; the name is a text */
     uint64_t size;  /* bytes of a variable; 0: a region or a function   */
@@ -40,6 +45,7 @@ typedef struct ompjit__entry {
     uint64_t data;  /* of the requires entry: its clauses               */
     bool old; /* 32 bytes, as clang 18 and 19 write them */
 } ompjit__entry;
+/* False: the global is no entry, and `out` is not set. */
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
 
 /* Do the host half's entries say that the program requires unified shared
@@ -53,8 +59,9 @@ bool ompjit__is_storage(LLVMValueRef g);
 bool ompjit__is_shared_variable(LLVMValueRef g);
 
 /* Clang puts a loop round a critical section, in which each thread of a team
- * has its turn. The comparison that ends the loop, of the one by which a thread
- * knows its turn; NULL: `compare` is no such one. critical_turns.c */
+ * has its turn. Returns the comparison that ends the loop for the one by which
+ * a thread knows its turn; NULL: `compare` is not such a one.
+ * critical_turns.c */
 LLVMValueRef ompjit__turn_limit(LLVMValueRef compare);
 /* Is it the comparison that ends such a loop? */
 bool ompjit__limits_turns(LLVMValueRef compare);
@@ -71,12 +78,16 @@ typedef struct ompjit__host_args {
     uint64_t *types, *sizes;
     LLVMValueRef *passed; /* base pointers or literal values; NULL: not found */
 } ompjit__host_args;
+/* `out` is set in any case, empty where no launch is found, which is no error:
+ * a device half may come alone. NO_MEMORY. The caller frees it.
+ * host_entries.c */
 ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
                                      ompjit__host_args *out,
                                      ompjit_error *err);
 void ompjit__host_args_free(ompjit__host_args *args);
-/* Fills `kind` and `source_order` of the parameters of the kernel `fn`. passed:
- * what the host half passes for each, or NULL. param_types.c */
+/* Fills `kind` and `source_order` of the parameters of the kernel `fn`, which
+ * has its other facts already. passed: the value that the host half passes for
+ * each, or NULL where that is not known. NO_MEMORY. param_types.c */
 ompjit_status ompjit__param_types(LLVMValueRef fn, const LLVMValueRef *passed,
                                   ompjit__kernel_desc *k, ompjit_error *err);
 /* The field of a __tgt_kernel_arguments that a store writes, by byte offset;

@@ -15,6 +15,7 @@
 
 /* ---------------------------------------------------------------- entries */
 
+/* A constant's value; 0 for all else. */
 static uint64_t number(LLVMValueRef v)
 {
     return LLVMIsAConstantInt(v) ? LLVMConstIntGetZExtValue(v) : 0;
@@ -25,7 +26,13 @@ static LLVMValueRef object(LLVMValueRef v)
     return LLVMIsAGlobalValue(v) ? v : NULL;
 }
 
-/* The two layouts differ in section and in number of fields. */
+/* The two layouts differ in section and in number of fields:
+ *
+ *   clang 18, 19   { ptr address, ptr name, i64 size, i32 flags, i32 data }
+ *   clang 20 on    { i64, i16 version, i16 kind, i32 flags, ptr address,
+ *                    ptr name, i64 size, i64 data, ptr }
+ *
+ * The newer section is named llvm_offload_entries, or begins so. */
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out)
 {
     enum { OLD_FIELDS = 5, NEW_FIELDS = 9 };
@@ -133,6 +140,8 @@ static LLVMValueRef stored(LLVMValueRef args, int64_t offset)
 
 /* ---------------------------------------------------------------- arrays */
 
+/* The object that p is the first byte of, where p is a GEP of it. Arrays decay
+ * to `getelementptr [n x i64], ptr %array, i32 0, i32 0`. */
 static LLVMValueRef first_of(LLVMValueRef p)
 {
     if (p && LLVMIsAGetElementPtrInst(p) &&
@@ -154,7 +163,8 @@ static LLVMValueRef template_of(LLVMValueRef array)
     return NULL;
 }
 
-/* Element i of the array of i64 that p points to; 0 if it is not constant. */
+/* The constant array that p points to: a global's value, or the one that a
+ * local array begins with. NULL: it is not constant. */
 static LLVMValueRef array_of(LLVMValueRef p)
 {
     p = first_of(p);
@@ -166,6 +176,7 @@ static LLVMValueRef array_of(LLVMValueRef p)
     return v && LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMArrayTypeKind ? v : NULL;
 }
 
+/* Element i; 0 where it is not constant, or past the end. */
 static uint64_t element(LLVMValueRef array, unsigned i)
 {
     if (!array || i >= LLVMGetArrayLength2(LLVMTypeOf(array)))
@@ -176,7 +187,9 @@ static uint64_t element(LLVMValueRef array, unsigned i)
 
 /* ---------------------------------------------------------------- launch */
 
-/* The call of __tgt_target_kernel that has the region's id. */
+/* __tgt_target_kernel(loc, device, num_teams, thread_limit, region id,
+ * KernelArgsTy *args). The id is a global of its own for each region, which the
+ * launch alone uses. */
 enum { NUM_TEAMS = 2, THREAD_LIMIT, REGION_ID, KERNEL_ARGS = 5 };
 
 static LLVMValueRef find_launch(LLVMValueRef id)
@@ -193,6 +206,7 @@ static LLVMValueRef find_launch(LLVMValueRef id)
     return NULL;
 }
 
+/* clang's name of the id of a kernel's region; NULL: the half has none. */
 static LLVMValueRef region_id(LLVMModuleRef host, const char *symbol)
 {
     char *name = ompjit__format(".%s.region_id", symbol);
@@ -210,8 +224,9 @@ static unsigned element_at(LLVMValueRef address, LLVMValueRef array, unsigned n)
                                                        : (unsigned)offset / 8;
 }
 
-/* The value that the launch's function stores into the array of base
- * pointers. */
+/* The values that the launch's function stores into the array of base pointers,
+ * to passed[i]. The address of element 0 may be the array's own; those of the
+ * others are GEPs of it. */
 static void find_passed(LLVMValueRef array, ompjit__host_args *out)
 {
     if (!array || !LLVMIsAAllocaInst(array))
@@ -243,6 +258,7 @@ ompjit_status ompjit__host_args_find(LLVMModuleRef host, const char *symbol,
                                      ompjit__host_args *out,
                                      ompjit_error *err)
 {
+    /* Byte offsets in KernelArgsTy (abi/offload.h). */
     enum { NUM_ARGS = 4, BASE_POINTERS = 8, ARG_SIZES = 24, ARG_TYPES = 32 };
     *out = (ompjit__host_args){0};
     LLVMValueRef id = region_id(host, symbol);

@@ -21,6 +21,7 @@
 #include "frontend/describe/describe.h"
 #include "frontend/describe/observe.h"
 
+/* Does the function, run in that place, observe its threads? Below. */
 static bool visit(struct ompjit__scan *scan, const struct ompjit__visit *v);
 
 /* ---------------------------------------------------------------- memory */
@@ -49,6 +50,8 @@ static bool may_wait(const struct ompjit__threads_body *b, LLVMValueRef load)
     return !plain && !ompjit__is_thread_own(b, from) && !begins_update(load);
 }
 
+/* Does the function promise to write no memory? Then it makes no difference
+ * how often it is called. */
 static bool has_attribute_of_readers(LLVMValueRef f)
 {
     /* llvm::MemoryEffects: of each kind of memory a bit for reads and one for
@@ -84,7 +87,7 @@ static bool foreign_has_effect(const struct ompjit__threads_body *b,
 
 /* ----------------------------------------------------------------- calls */
 
-/* The state of code that is called, or handed on, from where threads come as
+/* The place of code that is called, or handed on, from where threads come as
  * `state` says. */
 static enum ompjit__place place_behind(const struct ompjit__threads_body *b,
                                        unsigned char state)
@@ -147,6 +150,9 @@ static bool is_only_width(LLVMValueRef v)
     return true;
 }
 
+/* Is the thread's number only compared with the turn of a critical section's
+ * loop (critical_turns.c)? Every thread gets its turn then, however many there
+ * are. */
 static bool is_only_for_turns(LLVMValueRef number)
 {
     LLVMUseRef u = LLVMGetFirstUse(number);
@@ -155,6 +161,9 @@ static bool is_only_for_turns(LLVMValueRef number)
     return !u;
 }
 
+/* omp_get_thread_num is 0 for whoever runs alone: outside of regions, and in a
+ * region inside another. There it tells nothing. In a region it may only say
+ * who is the first thread (ompjit__is_only_compared). */
 static bool observes_number(const struct ompjit__threads_body *b,
                             LLVMValueRef call, enum ompjit__call kind,
                             unsigned char state)
@@ -169,6 +178,9 @@ static bool observes_number(const struct ompjit__threads_body *b,
            !ompjit__is_only_compared(call, DEEP);
 }
 
+/* A function that the call hands over runs where the caller is, the body of a
+ * shared loop once for each iteration. A task that each thread makes is as many
+ * tasks as there are threads. */
 static bool observes_by_runtime(struct ompjit__threads_body *b,
                                 LLVMValueRef call, enum ompjit__call kind,
                                 unsigned char state)
@@ -210,6 +222,9 @@ static bool observes_in_callee(struct ompjit__threads_body *b,
     return visit_arguments(b, call, callee.place) || visit(b->scan, &callee);
 }
 
+/* A function's parameter may be called where each caller's argument was a
+ * function that visit_arguments has looked at. Every other pointer may lead
+ * anywhere. */
 static bool observes_by_pointer(const struct ompjit__threads_body *b,
                                 LLVMValueRef pointer)
 {
@@ -269,6 +284,8 @@ static bool is_left_open(const struct ompjit__threads_body *b, LLVMValueRef i,
            state & OMPJIT__BY_LOOP;
 }
 
+/* Blocks that nobody comes to, whose state is 0, do not count. Values that are
+ * carried are only looked for where a loop is shared. */
 static bool observes_anywhere(struct ompjit__threads_body *b)
 {
     bool shares = false;
@@ -286,6 +303,7 @@ static bool observes_anywhere(struct ompjit__threads_body *b)
            ompjit__carries_values(b);
 }
 
+/* Without memory the answer is yes. */
 static bool observes_in(struct ompjit__scan *scan,
                         const struct ompjit__visit *v)
 {
@@ -307,6 +325,7 @@ static bool is_known(const struct ompjit__scan *scan,
     return false;
 }
 
+/* False: no memory. */
 static bool note_visit(struct ompjit__scan *scan, const struct ompjit__visit *v)
 {
     if (scan->n == scan->capacity) {
@@ -337,6 +356,8 @@ static bool visit(struct ompjit__scan *scan, const struct ompjit__visit *v)
     return observes;
 }
 
+/* A bare kernel (ompx_bare) runs on whatever threads the launch has, without
+ * the runtime, and counts as observing. */
 bool ompjit__observes_threads(LLVMValueRef kernel, uint8_t mode)
 {
     struct ompjit__scan scan = {0};

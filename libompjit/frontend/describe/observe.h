@@ -19,8 +19,9 @@
 
 /* ------------------------------------------------------------------ facts */
 
-/* The class that observe.def states; OBSERVES: of the runtime, without a row;
- * FOREIGN: not of the runtime. */
+/* The class of a call, which observe.def explains. Two classes have no rows:
+ * OBSERVES is a function of the runtime that the table does not know, FOREIGN
+ * one that is not of the runtime. */
 enum ompjit__call {
     OMPJIT__CALL_FREE,
     OMPJIT__CALL_TEAM,
@@ -39,7 +40,10 @@ enum ompjit__call {
     OMPJIT__CALL_FOREIGN
 };
 
-/* The threads that run a function. */
+/* The threads that run a function. The same function is looked at once for each
+ * place that it is run in, since a store that is harmless in SHARED, where it
+ * happens once for each iteration, is not in REGION, where it happens once for
+ * each thread. */
 enum ompjit__place {
     OMPJIT__IN_MAIN,   /* one thread, outside of regions                   */
     OMPJIT__IN_SPMD,   /* each thread of an SPMD kernel, outside of regions */
@@ -50,7 +54,15 @@ enum ompjit__place {
                           share                                            */
 };
 
-/* The threads that come to an instruction, as a set: */
+/* The threads that come to an instruction, as a set. In
+ *
+ *     for (...)         shared by the region's threads
+ *         a[i] = i;     LOOP
+ *     b = 1;            EACH: one store becomes as many as there are threads
+ *     if (single())     PICKED in the block, PICKED and EACH behind it
+ *
+ * a block that several of these lead to has the bits of all. A store observes
+ * only where EACH is among them. */
 enum {
     OMPJIT__BY_EACH = 1,   /* each of them                                 */
     OMPJIT__BY_LOOP = 2,   /* one, for an iteration of a shared loop       */
@@ -70,21 +82,26 @@ struct ompjit__visit {
     uint64_t functions; /* are functions that have been looked at */
 };
 
-/* Functions that have been looked at, or are being; so many calls deep. */
+/* The functions that have been looked at, or are being: `visited` is malloc'd,
+ * `depth` the number of calls between the kernel and the function in hand. A
+ * function that is in the list has not observed so far, as the search ends with
+ * the first that does. */
 struct ompjit__scan {
     struct ompjit__visit *visited;
     size_t n, capacity;
     unsigned depth;
 };
 
+/* A basic block and what the flow analysis found of it. */
 struct ompjit__threads_block {
     LLVMBasicBlockRef block;
-    unsigned char state; /* how threads come to it                 */
+    unsigned char state; /* OMPJIT__BY_...; 0: nobody comes to it   */
     bool turns;          /* it has calls that change how they are  */
     bool reached;        /* the mark of a search                   */
 };
 
-/* A function's body in one place. */
+/* A function's body in one place. `blocks` and `stack` are malloc'd, of n
+ * elements each; ompjit__threads_free frees them. */
 struct ompjit__threads_body {
     struct ompjit__scan *scan;
     struct ompjit__visit of;
@@ -95,9 +112,11 @@ struct ompjit__threads_body {
 
 /* --------------------------------------------------------- observe_names.c */
 
+/* Does the name begin with one of these? The list ends with NULL. */
 bool ompjit__begins_with_any(const char *name, const char *const *prefixes);
 /* FOREIGN for all that is no call of a declared function. */
 enum ompjit__call ompjit__call_kind(LLVMValueRef v);
+/* Is it a call or an invoke? `v` is any value. */
 bool ompjit__is_call(LLVMValueRef v);
 
 /* -------------------------------------------------------- observe_values.c */
@@ -118,7 +137,10 @@ LLVMValueRef ompjit__address_base(LLVMValueRef pointer);
 LLVMValueRef ompjit__held_value(LLVMValueRef v);
 /* The parameter's number; -1: v is none of f's, or one beyond the 64th. */
 int ompjit__param_number(LLVMValueRef f, LLVMValueRef v);
-/* Is the pointer one into memory that each thread has for itself? */
+/* Is the pointer one into memory that each thread has for itself: a local
+ * variable, memory that the thread has allocated in this function, or what a
+ * parameter leads to that the caller knows to be so (of.own)? False where the
+ * IR does not show it, as for a pointer from memory or a phi. */
 bool ompjit__is_thread_own(const struct ompjit__threads_body *b,
                            LLVMValueRef pointer);
 /* Is nothing done with the value but to compare it with 0, for branches? Loads
@@ -131,6 +153,7 @@ bool ompjit__is_only_compared(LLVMValueRef v, unsigned depth);
  * the caller. False: no memory. Freed by ompjit__threads_free in any case. */
 bool ompjit__threads_find(struct ompjit__threads_body *b);
 void ompjit__threads_free(struct ompjit__threads_body *b);
+/* The entry of one of the function's blocks; never NULL. */
 struct ompjit__threads_block *
 ompjit__body_block(const struct ompjit__threads_body *b,
                    LLVMBasicBlockRef block);
@@ -149,8 +172,8 @@ bool ompjit__is_loop_variable(LLVMValueRef variable);
 
 /* ------------------------------------------------------- observe_carried.c */
 
-/* Does a private variable, or a phi, hand a value from iteration to iteration
- * of a shared loop, or out of one? */
+/* Does a thread's own variable, or a phi, hand a value from iteration to
+ * iteration of a shared loop, or out of one? */
 bool ompjit__carries_values(struct ompjit__threads_body *b);
 
 #endif

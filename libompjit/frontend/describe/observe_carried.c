@@ -6,7 +6,8 @@
  */
 #include "frontend/describe/observe.h"
 
-/* How threads are that store to a variable, and that load from it. */
+/* The threads that store to a variable and that load from it, as sets of
+ * OMPJIT__BY_... */
 struct use {
     unsigned char stored, loaded;
     unsigned fills;    /* stores by each thread, of anything but ... */
@@ -29,6 +30,8 @@ static bool is_for_reduction(LLVMValueRef store)
     return false;
 }
 
+/* A store by each thread before the loop is the variable's first value. One
+ * constant is the same in every thread; anything else may differ. */
 static void note_store(LLVMValueRef store, unsigned char state, struct use *use)
 {
     bool constant = LLVMIsConstant(LLVMGetOperand(store, 0));
@@ -64,6 +67,7 @@ static void note_use(LLVMValueRef user, LLVMValueRef v, unsigned char state,
     }
 }
 
+/* All uses of the variable, those of addresses within it included. */
 static void note_uses(const struct ompjit__threads_body *b, LLVMValueRef v,
                       struct use *use)
 {
@@ -79,7 +83,18 @@ static void note_uses(const struct ompjit__threads_body *b, LLVMValueRef v,
     }
 }
 
-/* Does a thread's variable bring a value into an iteration, or out of a
+/* The rows of is_carried, by an example of each:
+ *
+ *     int t = 0;                          stored by EACH
+ *     #pragma omp for
+ *     for (...) t += a[i];                stored and loaded by LOOP: carried
+ *     sum = t;                            loaded by EACH: carried
+ *
+ *     #pragma omp single
+ *     t = 1;                              stored by PICKED
+ *     b = t;                              loaded by EACH: carried
+ *
+ * Does a thread's variable bring a value into an iteration, or out of a
  * thread's share of a loop? It shows then who runs which iterations. A value
  * that is combined of all threads begins with one constant in each, and gets
  * the rest from iterations. */

@@ -50,6 +50,7 @@ static bool chooses_first(LLVMValueRef call)
            ompjit__is_constant(LLVMGetOperand(call, FILTER), 0);
 }
 
+/* A guard that only a region's code has. */
 static struct guard guard_in_region(LLVMValueRef v)
 {
     switch (ompjit__call_kind(v)) {
@@ -69,6 +70,7 @@ static struct guard guard_in_region(LLVMValueRef v)
     }
 }
 
+/* The guard that a branch on `v` is: 0 in both fields where it is none. */
 static struct guard guard_of(const struct ompjit__threads_body *b,
                              LLVMValueRef v)
 {
@@ -83,7 +85,15 @@ static struct guard guard_of(const struct ompjit__threads_body *b,
     }
 }
 
-/* How threads go on from a block to its successor i when they come to its end
+/* The branch is
+ *
+ *     %c = icmp eq i32 %v, 0        (or ne, or 1 in place of 0)
+ *     br i1 %c, label %0, label %1
+ *
+ * with %v from a call that guard_of knows. Any other condition lets threads go
+ * on as they came, which is the cautious answer.
+ *
+ * How threads go on from a block to its successor i when they come to its end
  * as `state` says. Comparisons with 1 are of what is 0 or 1. */
 static unsigned char state_behind(const struct ompjit__threads_body *b,
                                   LLVMValueRef branch, unsigned i,
@@ -108,6 +118,8 @@ static unsigned char state_behind(const struct ompjit__threads_body *b,
 
 /* ------------------------------------------------------------------ flow */
 
+/* Does the instruction begin or end a shared loop? Only a region's threads
+ * share loops; elsewhere the calls divide nothing. */
 static bool turns(const struct ompjit__threads_body *b, LLVMValueRef i)
 {
     enum ompjit__call kind = ompjit__call_kind(i);
@@ -139,6 +151,7 @@ unsigned char ompjit__threads_at(const struct ompjit__threads_body *b,
     return state;
 }
 
+/* By address, which is all that identifies a block. */
 static int compare_blocks(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const struct ompjit__threads_block *)a)->block;
@@ -219,6 +232,7 @@ void ompjit__mark_reachable(struct ompjit__threads_body *b,
     }
 }
 
+/* Fills `blocks` in the order that ompjit__body_block searches them by. */
 static void read_blocks(struct ompjit__threads_body *b)
 {
     struct ompjit__threads_block *to = b->blocks;

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "frontend/describe/observe.h"
 
+/* Is the name the pattern, or does it begin with the part before a final *? */
 static bool fits(const char *name, const char *pattern)
 {
     size_t n = strlen(pattern) - 1;
@@ -23,6 +24,8 @@ bool ompjit__begins_with_any(const char *name, const char *const *prefixes)
     return false;
 }
 
+/* The first row that fits decides, so that __kmpc_dispatch_next_ can stand
+ * before __kmpc_dispatch_*. */
 static enum ompjit__call class_of(const char *name)
 {
     static const char *const runtime[] = {"omp_",    "ompx_",       "__kmpc_",
@@ -47,6 +50,8 @@ bool ompjit__is_call(LLVMValueRef v)
     return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
 }
 
+/* A definition by one of the runtime's names is the program's own function, and
+ * is looked into as any other. */
 enum ompjit__call ompjit__call_kind(LLVMValueRef v)
 {
     size_t n;

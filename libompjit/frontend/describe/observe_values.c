@@ -14,6 +14,7 @@ bool ompjit__is_constant(LLVMValueRef v, int64_t number)
     return v && LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == number;
 }
 
+/* Has the instruction, or the constant expression, this opcode? */
 static bool is_opcode(LLVMValueRef v, LLVMOpcode code)
 {
     return LLVMIsAInstruction(v)    ? LLVMGetInstructionOpcode(v) == code
@@ -71,6 +72,8 @@ static LLVMValueRef held_by(LLVMValueRef variable)
 }
 
 /* The value that a load gets from such a variable; else v. */
+/* Through several variables where one is copied to the next, as for inlined
+ * parameters. A chain longer than that is left, which only costs precision. */
 LLVMValueRef ompjit__held_value(LLVMValueRef v)
 {
     enum { MOST_STEPS = 8 };
@@ -111,6 +114,8 @@ bool ompjit__is_thread_own(const struct ompjit__threads_body *b,
            (param >= 0 && b->of.own >> param & 1);
 }
 
+/* Is it `v == 0` or `v != 0` with branches as its only users? Then a thread
+ * shows by its number only whether it is the first. */
 static bool is_comparison_for_branches(LLVMValueRef compare, LLVMValueRef v)
 {
     if (!LLVMIsAICmpInst(compare) || LLVMGetOperand(compare, 0) != v ||
@@ -123,6 +128,7 @@ static bool is_comparison_for_branches(LLVMValueRef compare, LLVMValueRef v)
     return predicate == LLVMIntEQ || predicate == LLVMIntNE;
 }
 
+/* The same of every value that is loaded from the variable. */
 static bool loads_are_only_compared(LLVMValueRef variable, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u))
@@ -132,6 +138,8 @@ static bool loads_are_only_compared(LLVMValueRef variable, unsigned depth)
     return true;
 }
 
+/* Unoptimized code stores a value first and compares what it loads: such a
+ * variable is followed if it holds nothing else. */
 bool ompjit__is_only_compared(LLVMValueRef v, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {

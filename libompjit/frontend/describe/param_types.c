@@ -14,6 +14,7 @@
 
 /* ------------------------------------------------------------------ types */
 
+/* OMPJIT__PARAM_...; SCALAR: a type that tells nothing, as a pointer's. */
 static uint8_t kind_of(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -26,6 +27,7 @@ static uint8_t kind_of(LLVMTypeRef type)
     }
 }
 
+/* The size of a scalar type; 0: it is none that a parameter can have. */
 static uint64_t bytes_of(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -100,6 +102,9 @@ static LLVMTypeRef bits_become(LLVMValueRef bits)
     return low;
 }
 
+/* The type by which device code uses a parameter of 64 bits: what it makes of
+ * the bits at once, or else how it loads the slot that they are stored in.
+ * NULL: the IR does not tell. */
 static LLVMTypeRef device_type(LLVMValueRef param, uint32_t size)
 {
     LLVMTypeRef found = bits_become(param);
@@ -112,6 +117,7 @@ static LLVMTypeRef device_type(LLVMValueRef param, uint32_t size)
     return found;
 }
 
+/* The size is the host half's where that told it. */
 static void take_device_type(LLVMValueRef param, ompjit__param *p)
 {
     LLVMTypeRef type = device_type(param, p->size);
@@ -152,6 +158,8 @@ static uint8_t host_kind(LLVMValueRef passed, uint32_t size)
  * locals as they are declared, then variables of other places. */
 enum { FIRST_LOCAL = 1 << 20, ELSEWHERE = 1 << 30 };
 
+/* The number of the parameter that a value is, but for conversions; -1: it is
+ * none. `v` may be NULL. */
 static long argument_number(LLVMValueRef v)
 {
     while (v && !LLVMIsAArgument(v) &&
@@ -166,6 +174,9 @@ static long argument_number(LLVMValueRef v)
     return at;
 }
 
+/* The place of the variable that a passed value was loaded from. clang copies
+ * each parameter to a local, so a local that is stored a parameter counts as
+ * that. */
 static long place_of(LLVMValueRef passed)
 {
     LLVMValueRef v = narrow(passed);

@@ -56,6 +56,7 @@ static bool is_named(LLVMValueRef user, LLVMValueRef f)
     return true;
 }
 
+/* Has the function a use by which code can get its address as a value? */
 static bool is_taken(LLVMValueRef f)
 {
     LLVMUseRef u = LLVMGetFirstUse(f);
@@ -86,6 +87,7 @@ static bool add_operands(ompjit__reached *r, LLVMValueRef i)
            !LLVMIsAInlineAsm(LLVMGetCalledValue(i));
 }
 
+/* Adds what the function's instructions name. True: one calls a pointer. */
 static bool add_from(ompjit__reached *r, LLVMValueRef f)
 {
     bool by_pointer = false;
@@ -106,6 +108,8 @@ ompjit__reached ompjit__named_by(LLVMValueRef function)
     return r;
 }
 
+/* The list grows while it is gone through. Functions whose address is taken are
+ * added once, at the first call through a pointer. */
 ompjit__reached ompjit__reached_by(LLVMValueRef function)
 {
     ompjit__reached r = {0};

@@ -18,6 +18,8 @@ static bool is_kernels_own(LLVMValueRef g)
     return n > length && !strcmp(name + n - length, suffix);
 }
 
+/* Spaces: a team's shared memory is 3, constant memory 4, a thread's own 5
+ * (NVPTX). LLVM's own lists, as llvm.used, are no storage. */
 bool ompjit__is_storage(LLVMValueRef g)
 {
     size_t length;

@@ -33,6 +33,8 @@ struct trace {
     int64_t at;  /* -1: not known                                 */
 };
 
+/* The search for one parameter. `list` and `places` are malloc'd and freed by
+ * search(). */
 struct search {
     struct trace *list; /* all so far */
     size_t n, capacity;
@@ -51,6 +53,8 @@ static void give_up(struct search *s)
 
 /* ----------------------------------------------------------------- traces */
 
+/* The place in the table of a trace, or the free one where it would be put.
+ * There is one: the table has twice as many places as the list has room. */
 static size_t place_of(const struct search *s, const struct trace *t)
 {
     uint64_t h = (uintptr_t)t->v * UINT64_C(0x9E3779B97F4A7C15);
@@ -66,6 +70,7 @@ static size_t place_of(const struct search *s, const struct trace *t)
     }
 }
 
+/* Room for more, in the list and in the table, which is filled again. */
 static bool grow(struct search *s)
 {
     size_t capacity = s->capacity ? 2 * s->capacity : 64;
@@ -85,6 +90,7 @@ static bool grow(struct search *s)
     return true;
 }
 
+/* Adds a trace unless it is there. The list is the work that is left. */
 static void add(struct search *s, struct trace t)
 {
     if (t.loads > MOST_LOADS || s->n == MOST_TRACES ||
@@ -108,6 +114,7 @@ static void follow(struct search *s, const struct trace *t, LLVMValueRef v,
 
 /* ----------------------------------------------------------------- values */
 
+/* Does the function's name begin with one of these? */
 static bool has_name(LLVMValueRef f, const char *const *names)
 {
     size_t n;
@@ -190,6 +197,7 @@ static void store_value(struct search *s, const struct trace *t,
         add(s, (struct trace){variable, t->loads + 1, t->loaded, at});
 }
 
+/* A write through the traced pointer. */
 static void note_write(struct search *s, const struct trace *t)
 {
     if (t->loads)
@@ -200,6 +208,7 @@ static void note_write(struct search *s, const struct trace *t)
         s->written = true;
 }
 
+/* May a value of the type have a pointer in it? */
 static bool may_be_pointer(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -255,6 +264,8 @@ static void load(struct search *s, const struct trace *t, LLVMValueRef value)
         add(s, (struct trace){value, 0, true, 0});
 }
 
+/* memcpy and memmove. Into a local variable the pointer comes along, somewhere;
+ * from the parameter's own storage come pointers that lead elsewhere. */
 static void copy_memory(struct search *s, const struct trace *t,
                         LLVMValueRef call)
 {
@@ -355,6 +366,8 @@ static bool fills_numbers(LLVMValueRef f)
     return has_name(f, names);
 }
 
+/* The pointer is an argument. A function that the module defines is followed
+ * by its parameter, a call through a pointer is not. */
 static void pass(struct search *s, const struct trace *t, LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetCalledValue(call), region, arguments;
@@ -397,6 +410,7 @@ static void give_result(struct search *s, const struct trace *t,
     }
 }
 
+/* One use of a traced pointer. What is not listed gives up. */
 static void use(struct search *s, const struct trace *t, LLVMValueRef user)
 {
     if (has_opcode(user, LLVMGetElementPtr)) {
@@ -501,6 +515,7 @@ static bool loads_from_variable(LLVMValueRef i)
     return LLVMIsAGlobalVariable(address);
 }
 
+/* Of all functions that the kernel reaches. */
 static bool any_instruction(const ompjit__reached *r,
                             bool (*is)(LLVMValueRef i))
 {
@@ -514,6 +529,8 @@ static bool any_instruction(const ompjit__reached *r,
     return false;
 }
 
+/* written has a bit for each of the first 64 parameters; all others count as
+ * written. */
 void ompjit__find_writes(LLVMValueRef kernel, const ompjit__reached *r,
                          ompjit__kernel_desc *k)
 {

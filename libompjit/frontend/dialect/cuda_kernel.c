@@ -32,6 +32,8 @@ static int32_t bound_of(LLVMValueRef fn)
 
 /* ------------------------------------------------------------ parameters */
 
+/* clang passes a structure by a pointer with byval, of which a launch knows
+ * neither size nor place. */
 static ompjit_status check_params(LLVMValueRef fn,
                                   const ompjit__kernel_desc *k,
                                   ompjit_error *err)
@@ -83,6 +85,7 @@ static void add_all_users(struct callers *c)
     }
 }
 
+/* From the runtime's functions, which the table lists, back to the kernels. */
 static ompjit_status find_callers(LLVMModuleRef m, struct callers *c,
                                   ompjit_error *err)
 {
@@ -99,6 +102,8 @@ static ompjit_status find_callers(LLVMModuleRef m, struct callers *c,
                : OMPJIT_OK;
 }
 
+/* A call of ompjit_cuda_begin, first of all, which makes the block a parallel
+ * region. Kernels that do not reach the runtime do without it. */
 static void begin_with_runtime(LLVMModuleRef m, LLVMValueRef kernel)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);

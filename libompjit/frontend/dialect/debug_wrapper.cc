@@ -18,7 +18,12 @@ void ompjit__inline_debug_kernels(LLVMModuleRef m);
 
 using namespace llvm;
 
-/* The calls of bodies in kernels. */
+/* The calls of bodies in kernels:
+ *
+ *   define ptx_kernel void @NAME(ptr %dyn_ptr, i64 %n) {
+ *     call void @NAME_debug__(ptr %dyn_ptr, i64 %n)
+ *
+ * They are listed first, since inlining removes uses of __kmpc_target_init. */
 static SmallVector<CallInst *, 8> calls_of_bodies(Module &m)
 {
     SmallVector<CallInst *, 8> calls;

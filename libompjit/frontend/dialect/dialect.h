@@ -16,15 +16,16 @@
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err);
 /* Adds what is wrong with a device half's kernels: their environments, their
- * parameters, how they start. kernel_check.c */
+ * parameters, how they start. Changes nothing. kernel_check.c */
 void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
 /* The one call of a function that is a kernel's body under full debug
  * information; NULL: it is none. kernel_check.c */
 LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
-/* Makes such bodies part of their kernels. debug_wrapper.cc */
+/* Makes such bodies part of their kernels, which describe/ and the passes look
+ * into. A body that LLVM cannot inline stays. debug_wrapper.cc */
 void ompjit__inline_debug_kernels(LLVMModuleRef m);
 /* Gives the regions of generic kernels wrappers where calls have none. Requires
- * LLVM 22's dialect. region_wrapper.c */
+ * LLVM 22's dialect. NO_MEMORY. region_wrapper.c */
 ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);
 /* Does the kernel's main thread run what is in no parallel region?
  * region_wrapper.c */
@@ -53,13 +54,17 @@ ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
                                    ompjit_error *err);
 
 /* Adds an entry for a pointer of the host half, as `declare target link` has
- * it. upgrade.c */
+ * it: registration fills the device's pointer of that name with the address of
+ * what this one points to. upgrade.c */
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
-/* Such a program's variables, where device code refers to them, become the
- * host's. True: that changed both halves. unified.cc */
+/* In a program that requires unified shared memory, the variables that device
+ * code refers to become the host's. True: both halves may have changed, and the
+ * host half's bitcode is to be written again. unified.cc */
 bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
 
-/* As much of a host half as a device half reads, as bitcode. offload_info.c */
+/* Appends as much of a host half as a device half reads, as bitcode: what clang
+ * takes by -fopenmp-host-ir-file-path. out->failed where memory runs out.
+ * offload_info.c */
 void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out);
 
 /* ---------------------------------------------------- lambdas (lambda.c) */
@@ -78,10 +83,12 @@ typedef struct ompjit__lambda_regions {
     bool failed;      /* no memory          */
 } ompjit__lambda_regions;
 
-/* Those of a half, which has line information. */
+/* Fills `out`, which is zero, with those of a half, which has line information;
+ * `failed` where memory runs out. The caller frees the list in any case. */
 void ompjit__lambda_regions_find(LLVMModuleRef m, ompjit__lambda_regions *out);
 void ompjit__lambda_regions_free(ompjit__lambda_regions *all);
-/* Has the device half, bitcode, the same regions by the same names? */
+/* Has the device half, bitcode, the same regions by the same names? True as
+ * well where it cannot be read: reading it as a half will say why. */
 bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
                                   const ompjit__buf *device);
 /* As ompjit__offload_info, with all numbers that lambdas can have. False: those

@@ -24,6 +24,7 @@
 
 #define DEBUG_SUFFIX "_debug__"
 
+/* A kernel while it is checked, and where findings go. Nothing is owned. */
 struct kernel {
     ompjit__findings *findings;
     LLVMModuleRef m;
@@ -50,6 +51,7 @@ enum { USE_STATE_MACHINE, MAY_NEST, MODE, FIRST_LONG, REDUCTION_SIZE = 7,
        FIELDS = 9 };
 enum { MODE_SPMD_NO_LOOP = 6 };
 
+/* Other numbers are combinations of its bits that nothing launches. */
 static bool is_mode(int64_t mode)
 {
     return (mode >= OMPJIT_MODE_GENERIC && mode <= OMPJIT_MODE_GENERIC_SPMD) ||
@@ -62,6 +64,7 @@ static bool is_integer(LLVMTypeRef type, unsigned bits)
            LLVMGetIntTypeWidth(type) == bits;
 }
 
+/* Is it a struct of so many fields, and not packed, which has other offsets? */
 static bool is_struct(LLVMTypeRef type, unsigned fields)
 {
     return LLVMGetTypeKind(type) == LLVMStructTypeKind &&
@@ -147,6 +150,8 @@ static void add_right_one(ompjit__buf *b, const struct kernel *k)
     ompjit__buf_printf(b, " }");
 }
 
+/* One finding, which ends with a definition that would be right, since whoever
+ * writes a front end wants that next. */
 static void wrong_environment(const struct kernel *k, const char *why)
 {
     ompjit__buf right = {0};
@@ -218,6 +223,7 @@ static void wrong_type(const struct kernel *k, LLVMTypeRef type)
     ompjit__buf_free(&why);
 }
 
+/* The first thing that is wrong, if any: the later ones follow from it. */
 static void check_environment(const struct kernel *k)
 {
     LLVMValueRef value = LLVMGetInitializer(k->environment);
@@ -296,6 +302,7 @@ static bool is_launch_environment(LLVMValueRef f, LLVMValueRef v)
            (v == param || is_kept_in_variable(param, v));
 }
 
+/* Without it the runtime reads its settings from whatever parameter 0 is. */
 static void wrong_launch_environment(const struct kernel *k, LLVMValueRef call)
 {
     ompjit__finding_at(k->findings, OMPJIT_ERR_ABI, call,
@@ -347,6 +354,7 @@ static void check_started_with(const struct kernel *k, LLVMValueRef call)
         wrong_environment(k, "is missing");
 }
 
+/* The call that starts a kernel, in the kernel or in its body. */
 static void check_call(const struct kernel *k, LLVMValueRef call)
 {
     LLVMValueRef body = function_of(call);
@@ -359,6 +367,7 @@ static void check_call(const struct kernel *k, LLVMValueRef call)
 
 /* --------------------------------------------------------------------- all */
 
+/* By value, as a check needs it for a moment only. */
 static struct kernel kernel(LLVMModuleRef m, LLVMValueRef f,
                             ompjit__findings *findings)
 {
@@ -370,6 +379,8 @@ static struct kernel kernel(LLVMModuleRef m, LLVMValueRef f,
                            .environment = environment};
 }
 
+/* A kernel by itself. `started`: it calls __kmpc_target_init; one that does not
+ * (ompx_bare) needs no attribute. */
 static void check_kernel(LLVMModuleRef m, LLVMValueRef f, bool started,
                          ompjit__findings *findings)
 {
@@ -408,6 +419,7 @@ static unsigned count_starts(LLVMValueRef f, LLVMValueRef init)
     return n;
 }
 
+/* A call of __kmpc_target_init, which only kernels make. */
 static void check_start(LLVMModuleRef m, LLVMValueRef call,
                         ompjit__findings *findings)
 {
@@ -423,6 +435,8 @@ static void check_start(LLVMModuleRef m, LLVMValueRef call,
     check_call(&k, call);
 }
 
+/* First from the calls of __kmpc_target_init to the kernels, then from the
+ * kernels to their calls: each finds what the other cannot. */
 void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings)
 {
     LLVMValueRef init = LLVMGetNamedFunction(m, "__kmpc_target_init");

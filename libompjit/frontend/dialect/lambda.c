@@ -22,6 +22,8 @@
 #include "frontend/dialect/dialect.h"
 #include "frontend/describe/reach.h"
 
+/* How the name of every target region begins: REGION, then
+ * DEVICE_FILE_FUNCTION_lLINE, e.g. __omp_offloading_fe00_ae40_each3$_0_l12. */
 #define REGION "__omp_offloading_"
 
 /* ----------------------------------------------------------------- names */
@@ -34,6 +36,7 @@ static const char *find_number(const char *s)
     return s;
 }
 
+/* Behind the digits at `s`. */
 static const char *skip_digits(const char *s)
 {
     return s + strspn(s, "0123456789");
@@ -152,6 +155,7 @@ static char *places_of(LLVMValueRef region)
 
 /* --------------------------------------------------------------- regions */
 
+/* Adds the region `f` of that name; `failed` where memory runs out. */
 static void add_region(ompjit__lambda_regions *all, LLVMValueRef f,
                        const char *name)
 {
@@ -169,6 +173,7 @@ static void add_region(ompjit__lambda_regions *all, LLVMValueRef f,
                    !v[all->n - 1].places;
 }
 
+/* The host half has an id for each region, the device half a kernel. */
 static bool is_region(LLVMModuleRef m, LLVMValueRef f, const char *name)
 {
     if (strncmp(name, REGION, sizeof REGION - 1) || LLVMIsDeclaration(f))
@@ -282,6 +287,8 @@ struct comparison {
     bool agree;
 };
 
+/* In a guard, and in a context of its own: the half is read once more when the
+ * unit is made of it. */
 static ompjit_status compare(void *arg, ompjit_error *err)
 {
     struct comparison *c = arg;
@@ -346,6 +353,7 @@ static char *row_key(LLVMValueRef *fields, const char *function)
     return key.data;
 }
 
+/* Takes over a row's key. False: there is such a row, and the key is freed. */
 static bool take_key(struct list *list, char *key)
 {
     for (unsigned i = 0; key && i < list->rows; i++)
@@ -357,6 +365,7 @@ static bool take_key(struct list *list, char *key)
     return true;
 }
 
+/* Adds a row like list->fields for a region of that function. */
 static void add_row(struct list *list, const char *function)
 {
     LLVMContextRef c = LLVMGetModuleContext(list->m);
@@ -416,6 +425,7 @@ static char *row_function(LLVMValueRef row, LLVMValueRef fields[FIELDS])
                               : NULL;
 }
 
+/* First the keys of the rows that are there, so that none is added twice. */
 static void fill(struct list *list, const LLVMValueRef *rows, unsigned n)
 {
     LLVMValueRef fields[FIELDS];
@@ -431,6 +441,9 @@ static void fill(struct list *list, const LLVMValueRef *rows, unsigned n)
     }
 }
 
+/* For the row of each<$_0> and numbers below 2 the list gets each<$_0> and
+ * each<$_1>, in a copy of the module: the host half itself is compiled
+ * later. */
 bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
                          ompjit__buf *out)
 {
@@ -456,6 +469,7 @@ bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
 
 /* ---------------------------------------------------------------- renaming */
 
+/* How many regions have the pattern. */
 static size_t count(const ompjit__lambda_regions *all, const char *pattern)
 {
     size_t n = 0;
@@ -481,6 +495,7 @@ static ompjit__lambda_region *kernel_for(ompjit__lambda_regions *device,
     return found;
 }
 
+/* Renames the function or variable `old` + suffix, if the module has it. */
 static void rename_value(LLVMModuleRef m, const char *old, const char *new,
                          const char *suffix)
 {
@@ -495,6 +510,7 @@ static void rename_value(LLVMModuleRef m, const char *old, const char *new,
     free(to);
 }
 
+/* A kernel and the variables that are found by its name. */
 static void rename_kernel(LLVMModuleRef m, const char *old, const char *new)
 {
     static const char *const suffixes[] = {"", "_kernel_environment",
@@ -515,6 +531,7 @@ static ompjit_status unclear_kernel(const ompjit__lambda_region *region,
                         region->symbol);
 }
 
+/* Marks the kernels that got a name as taken. */
 static ompjit_status rename_all(LLVMModuleRef m, ompjit__lambda_regions *device,
                                 const ompjit__lambda_regions *host,
                                 ompjit_error *err)
@@ -533,7 +550,9 @@ static ompjit_status rename_all(LLVMModuleRef m, ompjit__lambda_regions *device,
     return OMPJIT_OK;
 }
 
-/* By way of names that nobody has, since two kernels may exchange theirs. */
+/* By way of names that nobody has, since two kernels may exchange theirs. The
+ * kernels that are left over were compiled for numbers that no lambda of the
+ * host half has, and go. */
 ompjit_status ompjit__lambda_regions_rename(LLVMModuleRef m,
                                             const ompjit__lambda_regions *host,
                                             ompjit_error *err)

@@ -10,6 +10,9 @@
 
 #include "frontend/dialect/dialect.h"
 
+/* A module of its own with that list alone, which is smaller by far than the
+ * host half, and which clang takes for a host half all the same: it reads the
+ * named metadata and looks at nothing else. */
 void ompjit__offload_info(LLVMModuleRef host, ompjit__buf *out)
 {
     static const char name[] = "omp_offload.info";

@@ -37,6 +37,8 @@ struct elements {
     unsigned n;
 };
 
+/* The instruction after `i`, in the function's order of blocks; for NULL the
+ * first. */
 static LLVMValueRef next_in(LLVMValueRef fn, LLVMValueRef i)
 {
     LLVMBasicBlockRef block = i ? LLVMGetInstructionParent(i) : NULL;
@@ -108,6 +110,7 @@ static void lower(const struct elements *e, LLVMValueRef access,
         LLVMSetAlignment(access, most);
 }
 
+/* Both pointers of a memcpy, whose alignment is an attribute of the call. */
 static void lower_copy(const struct elements *e, LLVMValueRef copy,
                        LLVMTypeRef type)
 {
@@ -122,6 +125,7 @@ static void lower_copy(const struct elements *e, LLVMValueRef copy,
     }
 }
 
+/* The function that an instruction calls by name; NULL: none. */
 static LLVMValueRef callee(LLVMValueRef i)
 {
     return LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
@@ -180,6 +184,7 @@ static void mend_piece(const struct elements *e, LLVMValueRef call)
     lower(e, store, narrow);
 }
 
+/* The function that exchanges elements between the lanes of a warp. */
 static void mend_shuffle(const struct elements *e, LLVMValueRef fn)
 {
     EACH(i, fn) {
@@ -217,6 +222,8 @@ static void mend_last(const struct elements *e, LLVMValueRef access,
                                  LLVMGetOperand(access, pointer), &by, 1, ""));
 }
 
+/* The function that collects an element of each warp. An address that has a GEP
+ * is advanced already, as of the pieces of 4. */
 static void mend_gather(const struct elements *e, LLVMValueRef fn)
 {
     EACH(i, fn) {
@@ -258,6 +265,7 @@ static void mend_record(const struct elements *e, LLVMValueRef fn)
 
 /* ------------------------------------------------------------------- all */
 
+/* The function that the call hands over as that operand; NULL: none. */
 static LLVMValueRef body(LLVMValueRef call, unsigned operand)
 {
     LLVMValueRef fn =
@@ -265,6 +273,7 @@ static LLVMValueRef body(LLVMValueRef call, unsigned operand)
     return fn && !LLVMIsDeclaration(fn) ? fn : NULL;
 }
 
+/* The helper functions of one reduction. */
 static ompjit_status mend(LLVMModuleRef m, LLVMValueRef call, size_t row,
                           ompjit_error *err)
 {

@@ -22,8 +22,11 @@
 #include "frontend/dialect/dialect.h"
 #include "frontend/describe/reach.h"
 
+/* Operands of __kmpc_parallel_60: (loc, thread, if, num_threads, proc_bind,
+ * region, wrapper, args, nargs, strict). */
 enum { REGION = 5, WRAPPER = 6 };
 
+/* The module, a builder in it, and the types that wrappers are made of. */
 struct builder {
     LLVMModuleRef m;
     LLVMContextRef c;
@@ -40,6 +43,7 @@ static LLVMValueRef load_argument(const struct builder *w, LLVMValueRef args,
         w->b, type, LLVMBuildGEP2(w->b, w->pointer, args, &index, 1, ""), "");
 }
 
+/* The runtime's function, declared if need be, and its type. */
 static LLVMValueRef shared_variables(const struct builder *w, LLVMTypeRef *type)
 {
     LLVMTypeRef pointer = w->pointer;
@@ -48,6 +52,7 @@ static LLVMValueRef shared_variables(const struct builder *w, LLVMTypeRef *type)
     return f ? f : LLVMAddFunction(w->m, "__kmpc_get_shared_variables", *type);
 }
 
+/* A local with that value, or without one for NULL. */
 static LLVMValueRef variable(const struct builder *w, LLVMTypeRef type,
                              LLVMValueRef value)
 {
@@ -57,6 +62,8 @@ static LLVMValueRef variable(const struct builder *w, LLVMTypeRef type,
     return v;
 }
 
+/* The body of a wrapper. table/llvm/callback.c has seen that the region has two
+ * pointers and then words of 64 bits as parameters. */
 static void call_region(const struct builder *w, LLVMValueRef region,
                         LLVMValueRef thread)
 {
@@ -90,6 +97,8 @@ static void copy_attributes(LLVMValueRef from, LLVMValueRef to)
     }
 }
 
+/* Makes the wrapper of a region. Its first parameter is the level of regions,
+ * which no region asks for. */
 static LLVMValueRef wrapper_of(const struct builder *w, LLVMValueRef region)
 {
     size_t n;
@@ -113,6 +122,8 @@ static bool lacks_wrapper(LLVMValueRef call, LLVMValueRef parallel)
            LLVMIsAFunction(LLVMGetOperand(call, REGION));
 }
 
+/* In the functions that one generic kernel reaches. A call that has a wrapper
+ * by now, since another kernel reaches it too, is left alone. */
 static void wrap_reached(const struct builder *w, LLVMValueRef parallel,
                          const ompjit__reached *r)
 {

@@ -22,7 +22,7 @@
 #include "llvm/llvm.h"
 #include "frontend/describe/reach.h"
 
-enum { LIST = 7 };
+enum { LIST = 7 }; /* the operand `args` of __kmpc_parallel_60 */
 
 /* A closure: each of the lists grows while it is gone through. */
 struct search {
@@ -44,6 +44,8 @@ static bool is_call(LLVMValueRef v)
 
 /* ------------------------------------------------------------ shared ones */
 
+/* The pointer is one to something shared: look behind it. Constants and globals
+ * every thread has in common anyway. */
 static void share(struct search *s, LLVMValueRef v)
 {
     if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind &&
@@ -80,6 +82,7 @@ static void share_arguments(struct search *s, LLVMValueRef parameter)
     }
 }
 
+/* Where a shared pointer comes from. */
 static void look_behind(struct search *s, LLVMValueRef v)
 {
     if (LLVMIsAArgument(v)) {
@@ -110,6 +113,8 @@ static void add_callees(ompjit__reached *main, LLVMValueRef f)
                 ompjit__reached_add(main, LLVMGetCalledValue(i));
 }
 
+/* Fills the three lists: the functions of main threads, then the pointers in
+ * the lists that these hand to regions, then whatever those come from. */
 static void find(LLVMModuleRef m, LLVMValueRef parallel, struct search *s)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
@@ -172,6 +177,7 @@ static bool is_lifetime(LLVMValueRef v)
                     "llvm.lifetime.", 14);
 }
 
+/* Markers are for allocas alone; on another pointer they do not verify. */
 static void drop_lifetimes(LLVMValueRef local)
 {
     LLVMUseRef next, u = LLVMGetFirstUse(local);
@@ -199,6 +205,7 @@ static LLVMValueRef end_in(LLVMBasicBlockRef block, bool kernel)
     return NULL;
 }
 
+/* Has the local one size, and is it made once in each call of its function? */
 static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(local);
@@ -207,6 +214,13 @@ static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
             block == LLVMGetEntryBasicBlock(function_of(local)));
 }
 
+/*   %x = alloca i32
+ *
+ * becomes, at the beginning of the main thread's code and before each end,
+ *
+ *   %x = call ptr @__kmpc_alloc_shared(i64 4)
+ *   call void @__kmpc_free_shared(ptr %x, i64 4)
+ */
 static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);

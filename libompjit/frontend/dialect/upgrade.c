@@ -41,6 +41,8 @@ static ompjit_status wrong(ompjit_error *err, const char *format, ...)
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s", text);
 }
 
+/* "clang version 20.1.8 (...)". A producer that is not clang is let pass: what
+ * it wrote is checked as such. */
 static ompjit_status check_ident(const char *ident, const char *name,
                                  ompjit_error *err)
 {
@@ -103,7 +105,7 @@ static const struct {
     {"__kmpc_distribute_for_static_loop_8u", NULL, 7, 8},
 };
 
-enum { MAX_PARAMS = 16 };
+enum { MAX_PARAMS = 16 }; /* more than the longest of them has */
 
 /* Attributes stay with their arguments, whose places do not change. */
 static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to,
@@ -142,6 +144,7 @@ static void replace_call(LLVMBuilderRef builder, LLVMValueRef call,
     LLVMInstructionEraseFromParent(call);
 }
 
+/* Is it a call of the function, as a function of that type? */
 static bool calls(LLVMValueRef user, LLVMValueRef fn, LLVMTypeRef type)
 {
     return LLVMIsACallInst(user) && LLVMGetCalledValue(user) == fn &&
@@ -188,6 +191,11 @@ static LLVMValueRef shorter(LLVMModuleRef m, size_t i)
     return is ? old : NULL;
 }
 
+/* What becomes of clang 18's calls:
+ *
+ *   call void @__kmpc_parallel_51(..., ptr %args, i64 1)
+ *   call void @__kmpc_parallel_60(..., ptr %args, i64 1, i32 0)
+ */
 static ompjit_status lengthen_all(LLVMModuleRef m, ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
@@ -199,6 +207,8 @@ static ompjit_status lengthen_all(LLVMModuleRef m, ompjit_error *err)
     return status;
 }
 
+/* A function whose address is passed on, or that is called as another type,
+ * cannot be given a parameter. */
 static void check_longer(LLVMModuleRef m, ompjit__findings *findings)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(longer); i++) {
@@ -276,6 +286,8 @@ static void check_all_calls(LLVMModuleRef m, ompjit__findings *findings)
     }
 }
 
+/* Does the module call the runtime at all? One that only has helper functions
+ * need not have OpenMP's flags. */
 static bool uses_openmp(LLVMModuleRef m)
 {
     LLVMValueRef f = LLVMGetFirstFunction(m);
@@ -357,6 +369,9 @@ static ompjit_status check_device(LLVMModuleRef m, const char *name,
     return status ? status : check_runtime(m, name, code, err);
 }
 
+/* The order matters: bodies are inlined first, since the later steps look for a
+ * kernel's calls in the kernel; wrappers and shared locals want calls of the
+ * longer form; alignments come after the step that makes such calls. */
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err)
 {
@@ -402,6 +417,8 @@ static void raise_version(LLVMValueRef args)
     }
 }
 
+/* In each function that launches a kernel, by the block of arguments that the
+ * launch is passed last. */
 static void raise_versions(LLVMModuleRef m)
 {
     LLVMValueRef launch = LLVMGetNamedFunction(m, "__tgt_target_kernel");
@@ -440,6 +457,7 @@ static LLVMValueRef new_entry(LLVMModuleRef m, const ompjit__entry *e)
     return LLVMConstStructInContext(c, fields, OMPJIT__COUNT(fields), false);
 }
 
+/* A new entry without a name, in the section that registration reads. */
 static LLVMValueRef add_entry(LLVMModuleRef m, const ompjit__entry *entry,
                               LLVMLinkage linkage)
 {
@@ -453,6 +471,8 @@ static LLVMValueRef add_entry(LLVMModuleRef m, const ompjit__entry *entry,
     return g;
 }
 
+/* Three globals, as clang writes them: the entry, its name's text, and the
+ * pointer, which is there. */
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer)
 {
     enum { LINK = 1, POINTER_SIZE = 8 };
@@ -476,6 +496,7 @@ void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer)
     free(entry_name);
 }
 
+/* The new entry takes the old one's name and uses. */
 static void renew_entry(LLVMModuleRef m, LLVMValueRef old,
                         const ompjit__entry *entry)
 {
@@ -502,6 +523,8 @@ static void renew_entries(LLVMModuleRef m)
     }
 }
 
+/* By the first part of the triple, the CPU: distributions spell the rest of it
+ * in several ways. */
 static ompjit_status check_host(LLVMModuleRef m, const char *name,
                                 ompjit_error *err)
 {
@@ -516,6 +539,8 @@ static ompjit_status check_host(LLVMModuleRef m, const char *name,
     return status;
 }
 
+/* All that is checked of a host half is how it uses the runtime: it is the
+ * program's own code, and nothing is folded into it. */
 ompjit_status ompjit__upgrade_host(LLVMModuleRef m, const char *name,
                                    ompjit_error *err)
 {
