@@ -241,6 +241,8 @@ static void variables_of_text(void)
         {"another module's", "\n.extern .global .align 4 .u32 x;\n", NULL},
         {"a text", "\n.global .align 1 .b8 $str[2] = {65};\n", NULL},
         {"a name", "\n.global .align 1 .b8 __unnamed_1[2] = {75};\n", NULL},
+        {"the runtime's", "\n.global .align 8 .b8 ompjit_rt_$_heap[8];\n",
+         NULL},
         {"a constant", "\n.const .align 4 .u32 c = 1;\n", NULL},
         {"a load", "\n\tld.global.u32 %r1, [%rd1];\n", NULL},
     };

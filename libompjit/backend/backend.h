@@ -35,15 +35,17 @@ typedef struct ompjit__machine {
 } ompjit__machine;
 
 /* One with the arch, ptx and opt_level of `like`, the caller's until it gives
- * it back. One that an error of LLVM's has interrupted is not given back. */
+ * it back. One that an error of LLVM's has interrupted is not given back. Any
+ * thread. TARGET or UNAVAILABLE error where there is no such machine. */
 ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err);
 void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m);
 /* Reads the runtime for the next build by the machine that was given back last,
- * if that needed it.
- * It takes a millisecond, which is for free while another process works. */
+ * if that needed it. It takes a millisecond, which is for free while another
+ * process works. A failure is left to the build to meet again. */
 void ompjit__machine_prepare(ompjit__compiler *compiler);
+/* Frees a whole list; no build may run. */
 void ompjit__machines_free(ompjit__machine *first);
 
 /* ------------------------------------------------------ stages (build.c) */

@@ -17,6 +17,7 @@
 #include "backend/nvptx/ptx_text.h"
 #include "core/instruction_count.h"
 
+/* SIMPLE is a VARIANT too: the walk changes the one to the other. */
 static bool is_variant(const struct build *b)
 {
     return b->route == OMPJIT__VARIANT || b->route == OMPJIT__SIMPLE;
@@ -51,6 +52,7 @@ static ompjit_status take_context(struct build *b, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* The machine and the context, or neither: end() looks at what there is. */
 static ompjit_status start(struct build *b, ompjit_error *err)
 {
     const ompjit__machine like = {.arch = b->arch,
@@ -64,6 +66,8 @@ static ompjit_status start(struct build *b, ompjit_error *err)
     return take_context(b, err);
 }
 
+/* A shared context in which a build has failed may hold anything, and is not
+ * used again. */
 static void leave_context(struct build *b, bool failed)
 {
     ompjit__machine *machine = b->machine;
@@ -78,6 +82,7 @@ static void leave_context(struct build *b, bool failed)
     }
 }
 
+/* The module belongs to the context and goes first. */
 static void end(struct build *b, bool failed)
 {
     if (b->m)
@@ -186,6 +191,8 @@ static bool from_cuda(struct build *b, ompjit_status *status,
     return true;
 }
 
+/* LLVM's part is guarded and limited in time; the assembler has limits of its
+ * own, and runs outside. */
 static ompjit_status make_image(struct build *b, ompjit_error *err)
 {
     ompjit_status status;

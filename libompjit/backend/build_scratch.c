@@ -61,6 +61,7 @@ ompjit__generator *ompjit__stock_generator(const ompjit__stock *s)
     return s->generator;
 }
 
+/* The others move one place on. */
 static void put_first(ompjit__stock *s, unsigned i)
 {
     struct kept first = s->kept[i];

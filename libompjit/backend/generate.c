@@ -80,6 +80,8 @@ static ompjit_status emit_ptx(struct build *b, ompjit__generator *generator,
     return status;
 }
 
+/* By the code generator of the stock for variants, which is set up once, and by
+ * one of its own for all others. */
 ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err)
 {
     ompjit__generator *generator =
@@ -108,6 +110,7 @@ ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* Nothing to do for other formats. The image keeps the PTX beside its cubin. */
 ompjit_status ompjit__build_assemble(struct build *b, ompjit_error *err)
 {
     if (b->format != OMPJIT_FORMAT_CUBIN)

@@ -13,6 +13,8 @@
 #include "backend/nvptx/nvptx.h"
 #include "llvm/runtime_bitcode.h"
 
+/* A new machine, without a context or a stock: the builds that need those make
+ * them. */
 static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
                           ompjit_error *err)
 {
@@ -34,6 +36,7 @@ static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
     return status;
 }
 
+/* Two limits on PTX are one where the architecture's version is below both. */
 static bool same(const ompjit__machine *a, const ompjit__machine *b)
 {
     return a->arch == b->arch && a->opt_level == b->opt_level &&
@@ -69,6 +72,7 @@ void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m)
 
 /* ------------------------------------------------- the runtime, ahead */
 
+/* In a guard: `arg` is the machine. */
 static ompjit_status load(void *arg, ompjit_error *err)
 {
     ompjit__machine *m = arg;
@@ -87,6 +91,7 @@ static ompjit_status load(void *arg, ompjit_error *err)
     return status;
 }
 
+/* Frees the runtime that no build has taken. */
 static void unload(ompjit__machine *m)
 {
     if (!m->context)

@@ -22,6 +22,7 @@ ompjit_status ompjit__build_passes(struct build *b, const char *passes,
     return ompjit__run_passes(b->m, b->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
 }
 
+/* A template keeps what its variants will fold or look for. */
 static bool is_template(const struct build *b)
 {
     return b->route == OMPJIT__TEMPLATE;
@@ -121,6 +122,8 @@ ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* Both helpers undo what openmp-opt would otherwise take for granted; they say
+ * what that is (passes/memory_effects.cc, passes/synchronization.cc). */
 ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err)
 {
     ompjit__widen_memory_effects(b->m);

@@ -95,6 +95,8 @@ static ompjit_status copy_module(struct build *b, const ompjit__template *t,
     return OMPJIT_OK;
 }
 
+/* The key has what a template is made for. Other facts of the spec are folded
+ * into the copy by the passes that follow. */
 ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,

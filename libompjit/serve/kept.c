@@ -8,6 +8,7 @@
 #include "core/template.h"
 #include "serve/serve.h"
 
+/* Accepts NULL, as the list's unused places are. */
 static void release(ompjit__kept *k)
 {
     if (k)
@@ -22,6 +23,8 @@ static void put_first(ompjit__kept_units *kept, size_t place, ompjit__kept *k)
     kept->units[0] = k;
 }
 
+/* The identity is taken here, of the bytes that were sent: what a request names
+ * cannot be another unit, whoever sent it. */
 bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit)
 {
     enum { LAST = OMPJIT__KEPT_UNITS - 1 };

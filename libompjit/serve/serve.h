@@ -7,13 +7,14 @@
 
 #include "door/door.h"
 
-/* session.c; door.h says more. One thread at a time calls a session. NULL: no
- * memory. */
+/* A session: settings, kept units and target machines, for one request after
+ * the other. One thread at a time calls it. The caller frees it; NULL: no
+ * memory. session.c; door.h says more */
 ompjit__session *ompjit__session_new(void);
 /* Its process is a worker: it takes over the environment of its requests. */
 void ompjit__session_own_process(ompjit__session *session);
-/* Nothing is asked for: makes ready for the next build, as OMPJIT__OP_PREPARE
- * does. */
+/* Called while nothing is asked for: makes ready for the next build, as
+ * OMPJIT__OP_PREPARE does. */
 void ompjit__session_rest(ompjit__session *session);
 void ompjit__session_free(ompjit__session *session); /* accepts NULL */
 /* Carries out one request, whose bytes are believed in nothing: one that ends
@@ -36,6 +37,7 @@ typedef struct ompjit__kept {
     uint8_t identity[OMPJIT__DIGEST]; /* ompjit__unit_identity */
     ompjit__unit unit;
 } ompjit__kept;
+/* Zero is an empty list. It owns its units. */
 typedef struct ompjit__kept_units {
     ompjit__kept *units[OMPJIT__KEPT_UNITS]; /* the last used first; NULLs */
 } ompjit__kept_units;
@@ -46,6 +48,7 @@ bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit);
  * NULL: it is not there. */
 ompjit__unit *ompjit__kept_find(ompjit__kept_units *kept,
                                 const uint8_t *identity);
+/* Frees all units, and leaves an empty list. */
 void ompjit__kept_free(ompjit__kept_units *kept);
 
 #endif

@@ -41,7 +41,9 @@ struct job {
                                    request again                          */
 };
 
-/* ----------------------------------------------------------------- reports */
+/* ----------------------------------------------------------------- reports
+ * Frames that go out while a request is carried out. The stages and the log
+ * call these by the pointers in ompjit__compiler, and know no session. */
 
 static void log_line(void *session, const char *text)
 {
@@ -104,6 +106,9 @@ static void limit_memory(uint64_t bytes)
     setrlimit(RLIMIT_DATA, &limit);
 }
 
+/* The settings that each request begins with, in the order in which
+ * door/calls.c packs them. A worker has none of its own: it may serve a request
+ * with other limits next. */
 static void take_settings(struct job *job)
 {
     ompjit__reader *r = &job->arguments;
@@ -133,6 +138,9 @@ static ompjit__buf read_view(struct job *job)
     return view;
 }
 
+/* The request was packed by our own other wing, of the same build (door.h).
+ * Only a mistake there, or a process that writes into our socket, brings this
+ * about. */
 static ompjit_status damaged(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
@@ -190,12 +198,15 @@ static ompjit_status give_unit(struct job *job, ompjit__unit *unit,
                                                    : no_memory_for_results(err);
 }
 
+/* There is one host half at most: that of the compile which is under way. */
 static void forget_early(ompjit__session *s)
 {
     ompjit__early_free(s->early);
     s->early = NULL;
 }
 
+/* While clang still compiles the device half. The reply says only whether there
+ * was memory: what is wrong with the half is told when the unit is read. */
 static ompjit_status early_read(struct job *job, ompjit_error *err)
 {
     ompjit__buf host = read_view(job);
@@ -212,12 +223,15 @@ static ompjit_status early_read(struct job *job, ompjit_error *err)
                                    : OMPJIT_OK;
 }
 
+/* For requests that make no sense without a half that was read early. */
 static ompjit_status no_early(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
                         "the compiler holds no host half");
 }
 
+/* Result: bitcode for the device half's clang; empty where the host half could
+ * not be read. */
 static ompjit_status early_info(struct job *job, ompjit_error *err)
 {
     ompjit__buf info = {0};
@@ -229,6 +243,7 @@ static ompjit_status early_info(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Result: whether both halves name their regions alike (dialect/lambda.c). */
 static ompjit_status early_agrees(struct job *job, ompjit_error *err)
 {
     ompjit__buf device = read_view(job);
@@ -241,6 +256,7 @@ static ompjit_status early_agrees(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Results: whether there are few enough numbers, and then the bitcode. */
 static ompjit_status early_numbers(struct job *job, ompjit_error *err)
 {
     ompjit__buf info = {0};
@@ -272,6 +288,8 @@ static void need_early(struct job *job, const ompjit__buf *host,
             ompjit__early_read(host, name, own_lines, all_numbers);
 }
 
+/* The host half comes with the request even where it was read early, since the
+ * worker that did so may have died since. */
 static ompjit_status unit_read(struct job *job, ompjit_error *err)
 {
     ompjit__reader *r = &job->arguments;
@@ -332,12 +350,16 @@ static ompjit__cuda *read_cuda(struct job *job)
     return last;
 }
 
+/* Takes it over. It may be the one that is kept: read_cuda has then taken that
+ * off the session. */
 static void keep_cuda(ompjit__session *s, ompjit__cuda *cuda)
 {
     ompjit__cuda_free(s->cuda);
     s->cuda = cuda;
 }
 
+/* Tells whether NVRTC takes a source that clang has taken. The PTX is kept for
+ * the build that follows. */
 static ompjit_status cuda_check(struct job *job, ompjit_error *err)
 {
     ompjit__cuda *cuda = read_cuda(job);
@@ -348,6 +370,8 @@ static ompjit_status cuda_check(struct job *job, ompjit_error *err)
     return status;
 }
 
+/* A unit without IR, described by NVRTC's PTX. It is not kept here: the
+ * application adds its CUDA source, and sends both when code is needed. */
 static ompjit_status cuda_kernels(struct job *job, ompjit_error *err)
 {
     ompjit__unit unit;
@@ -396,6 +420,8 @@ static ompjit_status unit_keep(struct job *job, ompjit_error *err)
                : no_memory_for_results(err);
 }
 
+/* Result: an image. Meanwhile a worker loads nvJitLink in a thread, which ends
+ * before the next request may change the environment. */
 static ompjit_status build(struct job *job, ompjit_error *err)
 {
     ompjit__image image;
@@ -425,6 +451,7 @@ static ompjit_status build(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Result: a program's host half, compiled. */
 static ompjit_status half(struct job *job, ompjit_error *err)
 {
     ompjit__host_half made;
@@ -442,6 +469,7 @@ static ompjit_status half(struct job *job, ompjit_error *err)
 
 /* ------------------------------------------------------------------- texts */
 
+/* The text is a result, and freed. */
 static void give_text(struct job *job, ompjit__buf *text)
 {
     ompjit__pack_bytes(&job->results, text->data, text->size);
@@ -449,6 +477,7 @@ static void give_text(struct job *job, ompjit__buf *text)
     ompjit__buf_free(text);
 }
 
+/* Result: " (FILE:LINE)" of an address, for messages of faults. */
 static ompjit_status object_line(struct job *job, ompjit_error *err)
 {
     ompjit__buf text = {0}, object = {0};
@@ -506,6 +535,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_PRINT_IR] = print_ir,
 };
 
+/* The reply is the error, whose status may be OK, and then the results. */
 static void reply(struct job *job, ompjit_status status, ompjit_error *err)
 {
     ompjit__session *s = job->session;
@@ -520,6 +550,8 @@ static void reply(struct job *job, ompjit_status status, ompjit_error *err)
     ompjit__buf_free(&whole);
 }
 
+/* Each request gets one final frame: the reply, or OMPJIT__FRAME_NEED_UNIT,
+ * after which the application sends the unit and the request once more. */
 void ompjit__serve(ompjit__session *session, const void *request, size_t size,
                    ompjit__tell_fn *tell, void *data)
 {

@@ -26,10 +26,12 @@ enum {
     MOST_KIB = 1 << 20  /* of memory that it has ever had, to go on         */
 };
 
+/* The socket. At file scope, since handlers of signals write to it. */
 static int channel = -1;
 
 /* ------------------------------------------------------------------ frames */
 
+/* False: the other end is closed. Called by handlers of signals, too. */
 static bool send_all(const void *data, size_t size)
 {
     const char *at = data;
@@ -45,6 +47,7 @@ static bool send_all(const void *data, size_t size)
     return true;
 }
 
+/* False: the other end is closed, perhaps in the middle. */
 static bool receive_all(void *data, size_t size)
 {
     char *at = data;
@@ -79,6 +82,8 @@ static const struct {
     {SIGSYS, "bad system call"},      {SIGXCPU, "its processor time is over"},
 };
 
+/* The application gets the cause as the text of the request's error, and starts
+ * another worker for the next. */
 static void die(const char *cause)
 {
     send_frame(OMPJIT__FRAME_DYING, cause, strlen(cause));
@@ -101,6 +106,8 @@ static void on_exit_call(void)
     die("it called exit");
 }
 
+/* The handlers run on a stack of their own, since LLVM may die of a stack that
+ * is full. They use nothing that locks: each writes one frame. */
 static void watch_deaths(void)
 {
     static char stack[64 << 10];
@@ -155,6 +162,8 @@ static bool is_worn(void)
            (!getrusage(RUSAGE_SELF, &usage) && usage.ru_maxrss > MOST_KIB);
 }
 
+/* A worker that is worn says with its reply that it is the last one: the
+ * application need not find out by a lost request. */
 static void tell(void *last, enum ompjit__frame kind, const void *bytes,
                  size_t size)
 {
@@ -166,6 +175,8 @@ static void tell(void *last, enum ompjit__frame kind, const void *bytes,
     send_frame(kind, bytes, size);
 }
 
+/* Waits for so many milliseconds. True as well where the application has closed
+ * the socket: reading then tells. */
 static bool has_request(int ms)
 {
     struct pollfd fd = {.fd = channel, .events = POLLIN};
@@ -203,6 +214,9 @@ static bool serve_one(ompjit__session *session)
     return !ends;
 }
 
+/* The order matters: bound to the application's life before anything can fail,
+ * with all of the stack before LLVM needs it, and greeted before LLVM's
+ * constructors run, so that the application sends its request meanwhile. */
 void ompjit__work(int socket, int life)
 {
     channel = socket;

@@ -21,6 +21,8 @@ static void take(void *to, const char *bytes, size_t size)
     ompjit__buf_add(to, bytes, size);
 }
 
+/* LLVM may report an error, as of an instruction that it cannot select, and go
+ * on: the messages since `mark` tell. */
 static ompjit_status run(ompjit__generator *g, LLVMModuleRef m,
                          ompjit__passes passes, ompjit__buf *out,
                          ompjit_error *err)

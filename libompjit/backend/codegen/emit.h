@@ -23,6 +23,7 @@ typedef enum ompjit__passes {
  * LLVM context, one after another: its passes keep types. One thread at a time.
  * The machine must outlive it. generator.cc */
 typedef struct ompjit__generator ompjit__generator;
+/* The caller's; its passes are set up at the first run of each kind. */
 ompjit__generator *ompjit__generator_new(LLVMTargetMachineRef tm,
                                          LLVMCodeGenFileType type);
 void ompjit__generator_free(ompjit__generator *g); /* accepts NULL */
@@ -34,8 +35,10 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,
                                         size_t size),
                            void *to);
 
-/* Module to object bytes, or to assembly text, by a code generator for such
- * files; NULL: by one for it alone. backend/codegen/emit.c */
+/* Module to object bytes, or to assembly text, appended, by a code generator
+ * for such files; NULL: by one for it alone. Changes the module, which is lowered
+ * on the way. COMPILE error with LLVM's text, NO_MEMORY.
+ * backend/codegen/emit.c */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__generator *g, ompjit__passes passes,
                                   ompjit__buf *object, ompjit_error *err);

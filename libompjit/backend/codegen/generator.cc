@@ -17,6 +17,8 @@ extern "C" {
 #include "backend/codegen/emit.h"
 }
 
+/* Has any function of the module a loop that strength reduction is for
+ * (passes/strength_reduction.cc)? */
 static bool is_reducible(llvm::Module &m, llvm::Triple::ArchType arch)
 {
     for (llvm::Function &f : m) {

@@ -14,6 +14,8 @@
 
 /* --------------------------------------------------------------- compiling */
 
+/* The source as NVRTC reads it: declarations of the runtime's functions, and
+ * then the source at the lines of its own file. */
 static ompjit_status compile(ompjit__compiler *compiler,
                              const ompjit__cuda *cuda,
                              const char *arch, ompjit__buf *ptx,
@@ -58,6 +60,8 @@ static void find_needed(ompjit__buf *names, bool *openmp, bool *asserts)
         ompjit__buf_printf(names, "%s\n", OUR_ASSERT);
 }
 
+/* Puts the runtime's functions that the text calls before it. A text that calls
+ * none stays as it is. */
 static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
                                   ompjit_error *err)
 {
@@ -84,6 +88,8 @@ static ompjit_status link_runtime(const char *arch, ompjit__buf *ptx,
     return status;
 }
 
+/* Compiles for one architecture, and adds that to the source's list. Under its
+ * lock: others who need the same wait. */
 static ompjit_status make(ompjit__compiler *compiler, ompjit__cuda *cuda,
                           const char *arch, struct ompjit__cuda_made **out,
                           ompjit_error *err)
@@ -153,6 +159,8 @@ ompjit_status ompjit__cuda_check(ompjit__compiler *compiler, ompjit__cuda *cuda,
     return get_newest(compiler, cuda, &ptx, err);
 }
 
+/* Nothing tells which kernel reaches the runtime: if one does, all begin by
+ * preparing it. */
 ompjit_status ompjit__cuda_kernels_of(ompjit__compiler *compiler,
                                       ompjit__cuda *cuda,
                                       const char *clang, ompjit__unit *out,

@@ -19,6 +19,8 @@
 #include "abi/offload.h"
 #include "runtime-bc/assertion.h"
 
+/* One compile of the runtime. `arch` and `names` are borrowed, `ptx` is the
+ * caller's; the rest lives as long as make(). */
 struct making {
     const char *arch, *names; /* each followed by a line break */
     ompjit__buf *ptx;
@@ -28,6 +30,8 @@ struct making {
     LLVMTargetMachineRef tm;
 };
 
+/* The whole runtime, read at once. ompjit__runtime_read leaves bodies to be read
+ * when they are linked, and nothing is linked here. */
 static ompjit_status read(struct making *k, ompjit_error *err)
 {
     size_t size;
@@ -68,12 +72,14 @@ static void choose(struct making *k, ompjit__buf *passes)
                        OMPJIT_ASSERTION_AT);
 }
 
+/* Does nobody outside of the module need it? */
 static bool is_inner(LLVMValueRef v)
 {
     return LLVMGetLinkage(v) == LLVMInternalLinkage ||
            LLVMGetLinkage(v) == LLVMPrivateLinkage;
 }
 
+/* Two modules' PTX are one text later, in which names are shared. */
 static void rename(LLVMValueRef v)
 {
     size_t length;
@@ -128,6 +134,7 @@ static ompjit_status compile(struct making *k, ompjit_error *err)
     return ompjit__nvptx_emit(k->m, k->tm, NULL, OMPJIT__PASSES_ALL, k->ptx, err);
 }
 
+/* In a guard: everything of LLVM's is made and freed here. */
 static ompjit_status make(void *arg, ompjit_error *err)
 {
     struct making *k = arg;

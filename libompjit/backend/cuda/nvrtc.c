@@ -10,7 +10,7 @@
 #include "core/cuda_files.h"
 #include "backend/cuda/nvrtc.h"
 
-typedef void *program;
+typedef void *program; /* nvrtcProgram */
 
 /* The functions return 0 for success. The log's size counts a final NUL. */
 struct api {
@@ -38,6 +38,7 @@ static const ompjit__symbol symbols[] = {
     {"nvrtcVersion", offsetof(struct api, version), true},
 };
 
+/* Loaded once in a process, when it is first needed. */
 static struct {
     pthread_once_t once;
     ompjit_status status;
@@ -46,6 +47,7 @@ static struct {
     unsigned version; /* in tenths */
 } library = {.once = PTHREAD_ONCE_INIT};
 
+/* The error is kept for all who ask. */
 static void load(void)
 {
     char **paths = ompjit__cuda_paths(OMPJIT__CUDA_NVRTC);
@@ -73,6 +75,7 @@ static char *log_of(program p)
     return log;
 }
 
+/* The error with NVRTC's own words; `log` may be NULL. */
 static ompjit_status failed(ompjit__compiler *compiler, const char *name,
                             int result,
                             const char *log, ompjit_error *err)

@@ -12,7 +12,8 @@
 #include "backend/host/host.h"
 #include "llvm/llvm.h"
 
-/* opt_level is 0 to 3 as in -O0 to -O3. */
+/* opt_level is 0 to 3 as in -O0 to -O3. PIC, since objects are loaded wherever
+ * there is room, and near each other (the small code model). */
 static ompjit_status machine_of(const char *triple, const char *cpu,
                                 const char *features, unsigned opt_level,
                                 LLVMTargetMachineRef *out, ompjit_error *err)

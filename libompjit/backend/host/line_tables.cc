@@ -29,6 +29,8 @@ using llvm::object::ObjectFile;
 using llvm::object::SectionRef;
 using llvm::object::SymbolRef;
 
+/* Has each compile unit line directives and nothing more? Then LLVM would emit
+ * no table. */
 static bool has_directives_only(const llvm::Module &m)
 {
     for (const llvm::DICompileUnit *unit : m.debug_compile_units())
@@ -38,6 +40,8 @@ static bool has_directives_only(const llvm::Module &m)
     return true;
 }
 
+/* The same unit, whose code gets a line table. How much a unit emits cannot be
+ * changed once it is made. */
 static llvm::DICompileUnit *with_tables(const llvm::DICompileUnit *u)
 {
     return llvm::DICompileUnit::getDistinct(
@@ -92,6 +96,7 @@ void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
         llvm::DILocation::get(own->getContext(), from->getLine(), 0, own));
 }
 
+/* NULL: the bytes are no object file. They are borrowed. */
 static std::unique_ptr<ObjectFile> read_object(const void *object, size_t size)
 {
     llvm::StringRef bytes(static_cast<const char *>(object), size);

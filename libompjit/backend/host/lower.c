@@ -35,6 +35,8 @@ static const struct {
 
 /* ------------------------------------------------------------- retarget */
 
+/* The module's triple and layout decide about sizes and alignments from here
+ * on: all passes behind this one work at host code. */
 static void set_target(LLVMModuleRef m, LLVMTargetMachineRef tm)
 {
     char *triple = LLVMGetTargetMachineTriple(tm);
@@ -84,6 +86,7 @@ static void no_main_warp(LLVMModuleRef m)
     }
 }
 
+/* A function attribute "key"="value". */
 static void add_string(LLVMValueRef f, const char *key, const char *value)
 {
     LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(f));

@@ -15,6 +15,7 @@
 #include "llvm/llvm.h"
 #include "backend/host/orc.h"
 
+/* One LLJIT with one library, to which all objects of a module belong. */
 struct ompjit__orc {
     char *name;
     ompjit__orc_find *find;
@@ -29,6 +30,7 @@ struct ompjit__orc {
 
 /* ---------------------------------------------------------------- errors */
 
+/* Consumes ORC's error. */
 static ompjit_status failure(ompjit__orc *orc, LLVMErrorRef error,
                              ompjit_error *err)
 {
@@ -73,6 +75,7 @@ static void add_names(ompjit__buf *out, const char *names, const char *end)
     }
 }
 
+/* The names are those between `names` and `end` in ORC's text. */
 static ompjit_status undefined_symbols(const ompjit__orc *orc,
                                        const char *names, const char *end,
                                        ompjit_error *err)
@@ -94,6 +97,8 @@ static ompjit_status undefined_symbols(const ompjit__orc *orc,
     return status;
 }
 
+/* The failure of a lookup, by what ORC has reported meanwhile. Consumes the
+ * error. */
 static ompjit_status link_failure(ompjit__orc *orc, LLVMErrorRef error,
                                   ompjit_error *err)
 {
@@ -113,6 +118,8 @@ static ompjit_status link_failure(ompjit__orc *orc, LLVMErrorRef error,
 
 /* --------------------------------------------------------------- symbols */
 
+/* Adds symbols with addresses to the library. ORC takes the names over, and on
+ * success the unit that they make. */
 static LLVMErrorRef define(LLVMOrcJITDylibRef library,
                            LLVMOrcCSymbolMapPair *pairs, size_t n)
 {
@@ -196,6 +203,7 @@ static LLVMOrcJITTargetMachineBuilderRef target(ompjit_error *err)
     return builder;
 }
 
+/* Makes the LLJIT. ompjit__orc_free frees what there is by then. */
 static ompjit_status start(ompjit__orc *orc, ompjit_error *err)
 {
     LLVMOrcJITTargetMachineBuilderRef machine = target(err);

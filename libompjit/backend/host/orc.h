@@ -12,10 +12,12 @@
 ompjit_status ompjit__orc_new(const char *name, ompjit__orc_find *find,
                               void *data, ompjit__orc **out, ompjit_error *err);
 void ompjit__orc_free(ompjit__orc *orc); /* accepts NULL */
-/* Definitions that win over `find`. */
+/* Definitions that win over `find`. LINK error for a name that is there
+ * already. */
 ompjit_status ompjit__orc_define(ompjit__orc *orc, const ompjit__absolute *defs,
                                  size_t n, ompjit_error *err);
-/* Takes a copy of the object. */
+/* Takes a copy of the object, which is linked when something of it is looked
+ * up. */
 ompjit_status ompjit__orc_add(ompjit__orc *orc, const void *object, size_t size,
                               ompjit_error *err);
 /* Links what `name` needs. NOT_FOUND where no object has it; LINK error that

@@ -51,6 +51,7 @@ static ompjit_status driver(ompjit__assembly *a, ompjit_error *err)
     return status;
 }
 
+/* By OMPJIT_ASSEMBLER_..., in the order in which they are tried. */
 static const struct assembler {
     const char *name;
     ompjit_status (*run)(ompjit__assembly *a, ompjit_error *err);
@@ -100,6 +101,7 @@ static void read_spills(const char *log, ompjit__usage *usage, unsigned n)
 
 /* -------------------------------------------------------------- the choice */
 
+/* On failure nothing is left of what the assembler had written. */
 static ompjit_status run_one(const struct assembler *by, ompjit__assembly *a,
                              ompjit_error *err)
 {
@@ -139,6 +141,8 @@ static ompjit_status run_first(const struct assembler **by,
     return status;
 }
 
+/* `by` is set to the assembler that did the work, also for the second run of
+ * make_room. */
 static ompjit_status choose(ompjit_assembler wanted,
                             const struct assembler **by, ompjit__assembly *a,
                             ompjit_error *err)

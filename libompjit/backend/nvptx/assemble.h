@@ -8,9 +8,10 @@
 #include "core/arch.h"
 #include "core/core.h"
 
-/* One piece of work of an assembler. */
+/* One piece of work of an assembler, which fills `cubin` and `log`. The rest is
+ * borrowed. */
 typedef struct ompjit__assembly {
-    ompjit__compiler *compiler; /* whose log has what an error cannot; NULL: none */
+    ompjit__compiler *compiler; /* its log has what an error cannot; or NULL */
     const ompjit__arch *arch;
     const ompjit__buf *ptx;
     ompjit__buf cubin; /* out; the caller frees, also on failure */

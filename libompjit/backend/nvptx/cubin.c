@@ -41,11 +41,13 @@ enum {
     ATTR_REGISTERS = 0x2f       /* symbol number, registers */
 };
 
+/* A part of the file, borrowed. Every access goes through slice or read_at. */
 struct bytes {
     const unsigned char *p;
     size_t n;
 };
 
+/* The file and what has been found of it so far. */
 struct cubin {
     struct bytes file;
     Elf64_Ehdr head;
@@ -60,6 +62,7 @@ struct cubin {
 
 /* ------------------------------------------------------------ safe reading */
 
+/* False: not all of these n bytes are in `from`. Neither sum can overflow. */
 static bool slice(struct bytes from, uint64_t at, uint64_t n,
                   struct bytes *out)
 {
@@ -69,6 +72,7 @@ static bool slice(struct bytes from, uint64_t at, uint64_t n,
     return true;
 }
 
+/* Copies, since nothing in the file need be aligned. */
 static bool read_at(struct bytes from, uint64_t at, void *out, size_t n)
 {
     struct bytes s;
@@ -78,6 +82,7 @@ static bool read_at(struct bytes from, uint64_t at, void *out, size_t n)
     return true;
 }
 
+/* The i-th 32 bits; 0 past the end. */
 static uint32_t word(struct bytes from, size_t i)
 {
     uint32_t w = 0;
@@ -93,6 +98,7 @@ static const char *string_at(struct bytes table, uint32_t at)
     return (const char *)table.p + at;
 }
 
+/* The i-th section's header; false past the last. */
 static bool section(const struct cubin *c, unsigned i, Elf64_Shdr *out)
 {
     return i < c->head.e_shnum &&
@@ -107,6 +113,8 @@ static const char *section_name(const struct cubin *c, const Elf64_Shdr *s)
 
 /* ------------------------------------------------------------- the outside */
 
+/* Returns what is wrong, or NULL, as all checks here. The architecture is in
+ * the low byte of e_flags in version 7, and in the second in version 8. */
 static const char *check_head(struct cubin *c)
 {
     const Elf64_Ehdr *h = &c->head;
@@ -135,6 +143,7 @@ static const char *check_head(struct cubin *c)
     return NULL;
 }
 
+/* Every section lies within the file, and there is a table of symbols. */
 static const char *check_sections(struct cubin *c)
 {
     Elf64_Shdr s;
@@ -161,6 +170,7 @@ static const char *check_sections(struct cubin *c)
 
 /* ----------------------------------------------------------------- kernels */
 
+/* Is the i-th symbol a kernel that the file defines? */
 static bool kernel_symbol(const struct cubin *c, size_t i, Elf64_Sym *symbol)
 {
     return read_at(c->symbols, i * sizeof *symbol, symbol, sizeof *symbol) &&
@@ -168,6 +178,7 @@ static bool kernel_symbol(const struct cubin *c, size_t i, Elf64_Sym *symbol)
            symbol->st_other & OTHER_ENTRY && symbol->st_shndx != SHN_UNDEF;
 }
 
+/* One usage for each, in the order of the symbols. */
 static ompjit_status find_kernels(struct cubin *c)
 {
     size_t count = c->symbols.n / sizeof(Elf64_Sym), n = 0;
@@ -212,6 +223,8 @@ static uint32_t clamp(uint64_t v)
     return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
+/* The facts that are sizes of sections. A kernel may have several constant
+ * banks, whose sizes add up. */
 static void sizes(struct cubin *c, const Elf64_Shdr *s, const char *name)
 {
     ompjit_resources *r;
@@ -231,6 +244,8 @@ static void sizes(struct cubin *c, const Elf64_Shdr *s, const char *name)
 
 /* -------------------------------------------------------------- attributes */
 
+/* An attribute of the kernel with that symbol number. Functions that are no
+ * kernels have such attributes too, and are passed over. */
 static void by_symbol(struct cubin *c, unsigned attr, struct bytes value)
 {
     uint32_t number = word(value, 0), v = word(value, 1);
@@ -245,6 +260,7 @@ static void by_symbol(struct cubin *c, unsigned attr, struct bytes value)
     }
 }
 
+/* `r` is the kernel whose info section it is, or NULL. */
 static void attribute(struct cubin *c, ompjit_resources *r, unsigned attr,
                       struct bytes value)
 {

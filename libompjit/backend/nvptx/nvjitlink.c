@@ -12,7 +12,7 @@
 #include "backend/nvptx/assemble.h"
 #include "core/cuda_files.h"
 
-typedef void *handle;
+typedef void *handle; /* nvJitLinkHandle */
 enum { INPUT_PTX = 2 };
 
 /* The functions all return 0 for success. Sizes of logs count a final NUL. */
@@ -62,6 +62,8 @@ static const ompjit__symbol plain[] = {
     VERSION_ROW,
 };
 
+/* The same symbols by the names that one version gives them:
+ * __nvJitLinkCreate_12_4. */
 static ompjit_status load_suffixed(const char *const *path, const char *suffix,
                                    struct api *api)
 {
@@ -76,6 +78,7 @@ static ompjit_status load_suffixed(const char *const *path, const char *suffix,
                                 OMPJIT__COUNT(symbols), api, NULL);
 }
 
+/* Loads the library at one path. The error is that of the plain names. */
 static ompjit_status load_one(const char *path, struct api *api,
                               ompjit_error *err)
 {
@@ -97,6 +100,7 @@ static struct {
     unsigned version; /* in tenths: 129 is 12.9 */
 } library = {.once = PTHREAD_ONCE_INIT};
 
+/* Tries all paths until one loads. The causes of the others make the error. */
 static void load(void)
 {
     char **paths = ompjit__cuda_paths(OMPJIT__CUDA_NVJITLINK);
@@ -122,6 +126,7 @@ static void load(void)
 
 /* -------------------------------------------------------------- assembling */
 
+/* Appends one of the two logs; nothing where the library has none. */
 static void add_log(ompjit__buf *log, handle h,
                     int (*size_of)(handle, size_t *),
                     int (*get)(handle, char *))
@@ -136,6 +141,7 @@ static void add_log(ompjit__buf *log, handle h,
     free(text);
 }
 
+/* Copies the cubin, which is the handle's. */
 static ompjit_status take_cubin(handle h, ompjit__assembly *a,
                                 ompjit_error *err)
 {
@@ -155,6 +161,7 @@ static ompjit_status take_cubin(handle h, ompjit__assembly *a,
     return status;
 }
 
+/* `h` is set as soon as there is one, for the caller to destroy. */
 static ompjit_status link(handle *h, ompjit__assembly *a, ompjit_error *err)
 {
     const struct api *api = &library.api;
@@ -180,6 +187,7 @@ static struct {
     bool begun, ended;
 } ahead = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* pthread_once has whoever needs the library meanwhile wait for the thread. */
 static void *load_ahead(void *unused)
 {
     pthread_once(&library.once, load);

@@ -15,6 +15,7 @@
 
 #define TRIPLE "nvptx64-nvidia-cuda"
 
+/* opt_level is 0 to 3 as in -O0 to -O3. */
 static LLVMCodeGenOptLevel level(unsigned opt_level)
 {
     static const LLVMCodeGenOptLevel levels[] = {

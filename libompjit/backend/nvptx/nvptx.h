@@ -17,7 +17,8 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
                                     unsigned opt_level,
                                     LLVMTargetMachineRef *out,
                                     ompjit_error *err);
-/* A linked and optimized module to PTX text; g as for ompjit__emit_assembly. */
+/* A linked and optimized module to PTX text, appended; g as for
+ * ompjit__emit_assembly. COMPILE error with LLVM's text, NO_MEMORY. */
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  ompjit__generator *g, ompjit__passes passes,
                                  ompjit__buf *ptx, ompjit_error *err);
@@ -34,6 +35,9 @@ ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
  * may change. backend/nvptx/assemble.c */
 void ompjit__assembler_begin(ompjit_assembler wanted);
 void ompjit__assembler_end(void);
+/* The resources of all kernels in a cubin: *n of them, malloc'd, each with a
+ * symbol of its own to be freed. Any bytes may be given. ASSEMBLE error for
+ * what is no cubin that we can read; NO_MEMORY. cubin.c */
 ompjit_status ompjit__cubin_usage(const void *cubin, size_t size,
                                   ompjit__usage **usage, unsigned *n,
                                   ompjit_error *err);

@@ -14,6 +14,7 @@
 
 /* ---------------------------------------------------------------- reading */
 
+/* PTX ISA, "Identifiers"; the point is of registers and directives. */
 static bool is_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
@@ -146,6 +147,7 @@ static ompjit_status describe_param(ompjit__span text, unsigned i,
                         k->name, i);
 }
 
+/* `all` is the list in parentheses, or empty. */
 static ompjit_status describe_params(ompjit__span all, ompjit__kernel_desc *k,
                                      ompjit_error *err)
 {
@@ -180,6 +182,7 @@ static int32_t bound_of(ompjit__span directives)
     return (int32_t)(n[0] * n[1] * n[2]);
 }
 
+/* Adds a kernel to the unit, which owns it from then on. */
 static ompjit_status describe_entry(const ompjit__ptx_entry *e,
                                     ompjit__unit *unit, ompjit_error *err)
 {
@@ -212,11 +215,16 @@ static ompjit__span variable_name(const char *p)
     return (ompjit__span){name, (size_t)(end - name)};
 }
 
-/* NVRTC names literals of the source $str, __unnamed_1 and so on. Nothing
- * writes them. */
-static bool is_literal(ompjit__span name)
+/* Is the variable the program's? NVRTC names literals $str, __unnamed_1 and so
+ * on; nothing writes them. The device runtime's own variables, which may have
+ * been linked (backend/cuda/cuda_runtime.c), are each image's. */
+static bool is_programs(ompjit__span name)
 {
-    return *name.at == '$' || !strncmp(name.at, "__unnamed_", 10);
+    static const char *const others[] = {"$", "__unnamed_", "ompjit_rt"};
+    for (size_t i = 0; i < OMPJIT__COUNT(others); i++)
+        if (!strncmp(name.at, others[i], strlen(others[i])))
+            return false;
+    return true;
 }
 
 /* Does a definition in global memory begin here, where a line does? NVRTC says
@@ -236,7 +244,7 @@ static ompjit_status describe_variables(const char *ptx, ompjit__unit *unit,
 {
     for (const char *p = ptx; *p; p = next_line(p)) {
         ompjit__span name = variable_name(p);
-        if (!defines_variable(p) || is_literal(name))
+        if (!defines_variable(p) || !is_programs(name))
             continue;
         ompjit__global_desc *g = realloc(
             unit->globals, (unit->nglobals + 1) * sizeof *unit->globals);
@@ -265,7 +273,8 @@ ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
 
 /* ------------------------------------------------------------ specializing */
 
-/* The values that are written into one kernel. */
+/* The values that are written into one kernel, or into the text between
+ * kernels. */
 struct writing {
     const ompjit__kernel_desc *kernel; /* NULL: a function's body */
     const ompjit__facts *facts;
@@ -299,7 +308,7 @@ static uint64_t extended(uint64_t value, ompjit__span type, unsigned bits)
     return bits < 64 ? value & ((UINT64_C(1) << bits) - 1) : value;
 }
 
-/* "NAME_param_I" is parameter I. */
+/* "NAME_param_I" is parameter I; false for another name. */
 static bool param_number(ompjit__span name, const char *symbol, unsigned *i)
 {
     static const char middle[] = "_param_";
@@ -312,7 +321,9 @@ static bool param_number(ompjit__span name, const char *symbol, unsigned *i)
     return end == name.at + name.size;
 }
 
-/* "ld.param.u32 %r1, [NAME_param_0];" becomes "mov.b32 %r1, 0x2a;" */
+/* "ld.param.u32 %r1, [NAME_param_0];" becomes "mov.b32 %r1, 0x2a;". False, and
+ * nothing is written, for any other line: an address with an offset, a vector,
+ * a parameter that is not folded. */
 static bool write_literal(const struct writing *w, const char *p,
                           ompjit__buf *out)
 {
@@ -338,7 +349,8 @@ static bool write_literal(const struct writing *w, const char *p,
     return true;
 }
 
-/* The number that a register of the machine is known to have. */
+/* The number that a register of the machine is known to have: with one thread
+ * in a direction the thread's number there is 0. */
 static bool known_register(const struct writing *w, ompjit__span r,
                            uint32_t *value)
 {
@@ -377,7 +389,7 @@ static bool write_register(const struct writing *w, const char *p,
     return true;
 }
 
-/* Line by line. */
+/* Line by line, each with its indentation and its line break. */
 static void write_lines(const struct writing *w, ompjit__span text,
                         ompjit__buf *out)
 {
@@ -395,7 +407,8 @@ static void write_lines(const struct writing *w, ompjit__span text,
     }
 }
 
-/* The end of the declarations of a body. */
+/* The end of the declarations of a body, which come first in PTX: ".reg" and its
+ * kin, comments, empty lines. A call may stand behind them. */
 static size_t declarations(ompjit__span body)
 {
     const char *p = body.at;
@@ -433,6 +446,7 @@ static void write_directives(const struct writing *w, ompjit__span text,
     }
 }
 
+/* One kernel, with the values where w->kernel is set. */
 static void write_entry(struct writing *w, const ompjit__ptx_entry *e,
                         ompjit__buf *out)
 {
@@ -449,6 +463,7 @@ static void write_entry(struct writing *w, const ompjit__ptx_entry *e,
     ompjit__buf_add(out, "}", 1);
 }
 
+/* NULL: the unit does not have it. */
 static const ompjit__kernel_desc *kernel_of(const ompjit__unit *unit,
                                             ompjit__span name)
 {
@@ -458,6 +473,8 @@ static const ompjit__kernel_desc *kernel_of(const ompjit__unit *unit,
     return NULL;
 }
 
+/* Functions between the kernels get the geometry only: they may be called by
+ * any of them. */
 void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
                             const ompjit__spec *spec, ompjit__buf *out)
 {
@@ -543,6 +560,12 @@ static void add_without(const char *library, const char *p, ompjit__buf *out)
     ompjit__buf_add(out, p, strlen(p));
 }
 
+/*     header                     the newer one
+ *     library, without its own   definitions first
+ *     program, without its own   and without declarations of those
+ *
+ * PTX wants a function to be declared or defined before it is called, and not
+ * to be declared as external where it is defined. */
 ompjit_status ompjit__ptx_join(const char *library, const char *program,
                                ompjit__buf *out, ompjit_error *err)
 {

@@ -8,7 +8,7 @@
 
 #include "core/core.h"
 
-/* A piece of the text. */
+/* A piece of the text, which it is borrowed from. It does not end in a NUL. */
 typedef struct ompjit__span {
     const char *at;
     size_t size;
@@ -24,8 +24,9 @@ typedef struct ompjit__ptx_entry {
 /* The first kernel at or after `from`; false: there is none. */
 bool ompjit__ptx_next(const char *from, ompjit__ptx_entry *out);
 
-/* Describes the kernels of the text as a unit's. SOURCE error for parameters
- * that no launch can pass; IR error where it does not read. */
+/* Describes the kernels and variables of the text as a unit's. The unit is the
+ * caller's to free, also on failure. SOURCE error for parameters that no launch
+ * can pass, NO_MEMORY. */
 ompjit_status ompjit__ptx_describe(const char *ptx, ompjit__unit *unit,
                                    ompjit_error *err);
 
@@ -42,7 +43,8 @@ void ompjit__ptx_externs(const char *ptx, ompjit__buf *names);
 void ompjit__ptx_specialize(const char *ptx, const ompjit__unit *unit,
                             const ompjit__spec *spec, ompjit__buf *out);
 
-/* Appends the text with another name for one of its functions. */
+/* Appends the text with another name for one of its functions, where it stands
+ * as a whole name. */
 void ompjit__ptx_rename(const char *ptx, const char *from, const char *to,
                         ompjit__buf *out);
 

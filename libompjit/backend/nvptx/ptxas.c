@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * PTX to cubin by the program ptxas. Its files lie in memory and have names below
- * /proc/self/fd, so that nothing is left when this process is killed; without
- * /proc they lie in a private folder under TMPDIR that is gone afterwards.
+ * PTX to cubin by the program ptxas. Its files lie in memory and have names
+ * below /proc/self/fd, so that nothing is left when this process is killed;
+ * without /proc they lie in a private folder under TMPDIR that is gone afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,12 +29,14 @@ static const char *const names[FILES] = {"kernels.ptx", "kernels.cubin",
 /* Descriptors of the files in the child, and above which they lie here. */
 enum { FIRST = 3, LOWEST = FIRST + FILES };
 
+/* The files of one run. Descriptors are ours, -1 when there is none. */
 struct workplace {
     char *folder; /* NULL: the files lie in memory */
     int fds[FILES];
     char *files[FILES]; /* as ptxas finds them */
 };
 
+/* Closes and removes all that there is. */
 static void leave(struct workplace *w)
 {
     for (int i = 0; i < FILES; i++) {
@@ -49,6 +51,7 @@ static void leave(struct workplace *w)
     free(w->folder);
 }
 
+/* A private folder (mode 0700), whose name the workplace owns. */
 static ompjit_status make_folder(struct workplace *w, ompjit_error *err)
 {
     const char *tmp = getenv("TMPDIR");
@@ -66,6 +69,8 @@ static ompjit_status make_folder(struct workplace *w, ompjit_error *err)
     return OMPJIT_ERR_IO;
 }
 
+/* Above the numbers that the child's descriptors get, so that putting one in
+ * place never overwrites another. -1 with errno on failure; `fd` is closed. */
 static int lift(int fd)
 {
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
@@ -93,6 +98,7 @@ static ompjit_status make_file(struct workplace *w, int i, ompjit_error *err)
                               strerror(errno));
 }
 
+/* Makes the files. leave() is due in any case. */
 static ompjit_status enter(struct workplace *w, ompjit_error *err)
 {
     bool in_memory = !access("/proc/self/fd", X_OK);
@@ -102,6 +108,8 @@ static ompjit_status enter(struct workplace *w, ompjit_error *err)
     return status;
 }
 
+/* Without the NUL that may count as the text's last byte. SIGXFSZ is held: a
+ * limit on file sizes is an error of this call, not the application's end. */
 static ompjit_status write_ptx(const struct workplace *w,
                                const ompjit__buf *ptx, ompjit_error *err)
 {
@@ -123,6 +131,8 @@ static ompjit_status write_ptx(const struct workplace *w,
                                 strerror(cause));
 }
 
+/* From the file's beginning: ptxas has moved the place that a descriptor and
+ * its copy in the child have in common. */
 static ompjit_status read_back(const struct workplace *w, int i,
                                ompjit__buf *out, ompjit_error *err)
 {
@@ -188,8 +198,9 @@ static pid_t wait_for(pid_t pid, unsigned limit, int *how, bool *late)
     return got;
 }
 
-/* Has it ended well? If the application ignores SIGCHLD nobody can tell, and
- * the cubin's being there must do. */
+/* Has it ended well? A signal that ended it is told in the log. If the
+ * application ignores SIGCHLD nobody can tell, and the cubin's being there must
+ * do. */
 static bool ended_well(pid_t pid, unsigned limit, bool *late, ompjit__buf *log)
 {
     int how = 0;
@@ -201,6 +212,8 @@ static bool ended_well(pid_t pid, unsigned limit, bool *late, ompjit__buf *log)
     return WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 
+/* One run in a workplace that is ready. The log has what ptxas said in any
+ * case, as -v has it tell registers and spills. */
 static ompjit_status run(const char *program, const struct workplace *w,
                          ompjit__assembly *a, ompjit_error *err)
 {
@@ -225,6 +238,7 @@ static ompjit_status run(const char *program, const struct workplace *w,
     return status;
 }
 
+/* The error lists where it was looked for. */
 static ompjit_status not_found(ompjit_error *err)
 {
     char **paths = ompjit__cuda_paths(OMPJIT__CUDA_PTXAS);

@@ -26,6 +26,7 @@ uint32_t ompjit__roomier_teams(const char *arch, const ompjit_resources *use)
     return use->spill_stores ? teams_of(arch, use) / 2 : 0;
 }
 
+/* Is the word in the text, at any place? */
 static bool has(ompjit__span text, const char *word)
 {
     return memmem(text.at, text.size, word, strlen(word)) != NULL;
@@ -46,6 +47,11 @@ static bool any(const uint32_t *teams, unsigned n)
     return i < n;
 }
 
+/*     .visible .entry k(...)
+ *     .minnctapersm 4              added, where teams[i] of k is 4
+ *     .maxntid 128
+ *     { ... }
+ */
 bool ompjit__roomier(const char *ptx, ompjit__usage *usage,
                      const uint32_t *teams, unsigned n, ompjit__buf *out)
 {
