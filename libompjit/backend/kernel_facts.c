@@ -45,7 +45,8 @@ void ompjit__build_keep_apart(struct build *b)
 static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
 {
     const ompjit__spec *spec = b->spec;
-    if (b->route != OMPJIT__VARIANT || !(spec->facts.noalias || spec->facts.contents.n) ||
+    bool known = spec->facts.noalias || spec->facts.contents.n;
+    if (b->route != OMPJIT__VARIANT || !known ||
         ompjit__follows_pointers(b->m, k))
         return;
     for (unsigned form = 0; form < 2; form++) {

@@ -16,9 +16,10 @@
 /* A host half that is read while the device half is still being compiled. */
 typedef struct ompjit__early ompjit__early;
 
-/* own_lines: nobody asked for its line information; all_numbers: the device half is
- * compiled by ompjit__early_numbers. NULL without memory; the caller frees
- * it. ir.c */
+/* Reads and upgrades a host half. own_lines: nobody asked for its line
+ * information, and it is dropped; all_numbers: the device half is compiled by
+ * ompjit__early_numbers. What is wrong with the half is told when the unit is
+ * read. NULL without memory; the caller frees it. ir.c */
 ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
                                   bool own_lines, bool all_numbers);
 /* Appends what a device half reads of its host half, as bitcode; nothing where
@@ -33,7 +34,9 @@ bool ompjit__early_numbers(const ompjit__early *early, ompjit__buf *info);
 void ompjit__early_free(ompjit__early *early); /* accepts NULL */
 
 /* Reads, upgrades, checks and describes both halves. `early` may be NULL: the
- * host half has not been read. ir.c */
+ * host half has not been read. opt_level is the enum's: 0 is the default, 1 is
+ * -O0. `out` is the caller's, and set on success only. IR and ABI errors for
+ * what is wrong with the IR, NO_MEMORY. Any thread. ir.c */
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
                                 unsigned opt_level, ompjit__early *early,

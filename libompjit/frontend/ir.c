@@ -19,6 +19,7 @@
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
 
+/* A host half that has been read, or the reason why not. */
 struct ompjit__early {
     LLVMContextRef context; /* both halves' */
     LLVMModuleRef host;     /* NULL: there is none, or it is not valid */
@@ -74,6 +75,7 @@ static bool is_verified(LLVMModuleRef m)
     return LLVMGetModuleDebugMetadataVersion(m) == LLVMDebugMetadataVersion();
 }
 
+/* Bytes to a module of LLVM 22's dialect, without a CPU or an architecture. */
 static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
                                const char *name, upgrade_fn *upgrade,
                                LLVMModuleRef *out, ompjit_error *err)
@@ -99,6 +101,7 @@ static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
     return OMPJIT_OK;
 }
 
+/* Appends the module's bitcode. */
 static ompjit_status write_half(LLVMModuleRef m, ompjit__buf *out,
                                 ompjit_error *err)
 {
@@ -113,6 +116,7 @@ static ompjit_status write_half(LLVMModuleRef m, ompjit__buf *out,
 
 /* ------------------------------------------------------- the host half */
 
+/* Arguments of the guarded part of ompjit__early_read. */
 struct host_half {
     ompjit__early *early;
     const ompjit__buf *bytes;
@@ -183,6 +187,8 @@ void ompjit__early_free(ompjit__early *e)
 
 /* -------------------------------------------------------------- the unit */
 
+/* What was wrong with the host half is told here, behind what is wrong with the
+ * device half. */
 static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
 {
     if (e->status && err)
@@ -201,6 +207,8 @@ static ompjit_status unify_variables(LLVMModuleRef device, ompjit__early *e,
     return write_half(e->host, &e->host_bc, err);
 }
 
+/* The steps of a unit, in order. Each may rely on what those before have
+ * checked. */
 static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
                                  ompjit_error *err)
 {
@@ -240,6 +248,7 @@ static ompjit_status read_guarded(void *arg, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Makes the unit, or frees what there is of it. */
 static ompjit_status unit_read(struct reading *r, unsigned opt_level,
                                ompjit__unit *out, ompjit_error *err)
 {

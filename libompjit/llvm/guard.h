@@ -18,8 +18,8 @@ void ompjit__guard_attach(const ompjit__services *services);
  * at; false where it is none. Does not return where LLVM is to be left. */
 bool ompjit__guard_limit(const siginfo_t *info, uintptr_t pc);
 
-/* Was LLVM left in the middle of its work? Then memory is lost, and what it keeps
- * may be damaged. */
+/* Was LLVM left in the middle of its work? Then memory is lost, and what it
+ * keeps may be damaged. */
 bool ompjit__guard_was_left(void);
 
 #endif

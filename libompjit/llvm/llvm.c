@@ -81,6 +81,8 @@ static struct {
     uintptr_t begin, end;
 } code;
 
+/* For dl_iterate_phdr: the segment that one of LLVM's functions is in, whether
+ * LLVM is linked into this library or is one of its own. */
 static int find_code(struct dl_phdr_info *info, size_t size, void *data)
 {
     uintptr_t llvm = (uintptr_t)LLVMContextCreate;
@@ -188,6 +190,7 @@ struct order {
 
 static ompjit_status guard(const struct order *o);
 
+/* The thread of guard_apart; `arg` is the order. */
 static void *guard_here(void *arg)
 {
     struct order *o = arg;
@@ -214,6 +217,7 @@ static ompjit_status guard_apart(const struct order *o)
     return apart.status;
 }
 
+/* Is little left of this thread's stack? If nobody knows, there is enough. */
 static bool is_cramped(void)
 {
     enum { ENOUGH = 1 << 20 };
@@ -229,6 +233,7 @@ bool ompjit__guard_was_left(void)
     return atomic_load(&was_left);
 }
 
+/* The error of a guard that was left. */
 static ompjit_status failed(const struct guard *g, const struct order *o)
 {
     atomic_store(&was_left, true);
@@ -243,6 +248,8 @@ static ompjit_status failed(const struct guard *g, const struct order *o)
                         g->reason ? g->reason : "(out of memory)");
 }
 
+/* Without services, as in a worker, there is no limit here: the application
+ * kills a worker that takes too long. */
 static void begin_limit(struct guard *g, unsigned limit_ms)
 {
     if (!limit_ms || !process)
@@ -259,6 +266,7 @@ static void end_limit(struct guard *g, unsigned limit_ms)
     process->fault_drop();
 }
 
+/* The error of a fault, which only guards with services survive. */
 static ompjit_status crashed(const struct order *o, const char *cause)
 {
     ompjit_status status = o->stage == OMPJIT_STAGE_READ ? OMPJIT_ERR_IR
@@ -267,6 +275,7 @@ static ompjit_status crashed(const struct order *o, const char *cause)
                         "LLVM fails with this module: %s", cause);
 }
 
+/* `arg` is the guard. Leaving it jumps back to here. */
 static void run_order(void *arg)
 {
     struct guard *g = arg;
@@ -425,6 +434,8 @@ ompjit_status ompjit__run_passes(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* --------------------------------------------------------------- reading */
 
+/* By its first bytes: bitcode itself, or the wrapper that Apple's tools put
+ * around it. */
 static bool is_bitcode(const void *data, size_t size)
 {
     static const unsigned char raw[] = {'B', 'C', 0xC0, 0xDE};

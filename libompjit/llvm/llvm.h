@@ -14,7 +14,8 @@
 /* Initialises LLVM's targets once; every entry into LLVM comes after it. */
 void ompjit__llvm_init(void);
 
-/* A context whose diagnostics are collected into `messages`. */
+/* A context whose diagnostics are collected into `messages`, which must live as
+ * long; NULL: they are dropped. The caller disposes. */
 LLVMContextRef ompjit__llvm_context(ompjit__buf *messages);
 /* Another buffer for them. */
 void ompjit__llvm_collect(LLVMContextRef context, ompjit__buf *messages);
@@ -61,7 +62,8 @@ ompjit_status ompjit__parse_ir(LLVMContextRef context, const void *data,
                                ompjit__buf *messages, LLVMModuleRef *out,
                                ompjit_error *err);
 
-/* Bitcode as text, appended. llvm/print.c */
+/* Bitcode as text, appended. IR error where it does not read. Guarded.
+ * llvm/print.c */
 ompjit_status ompjit__print_ir(const ompjit__buf *bc, const char *name,
                                ompjit__buf *text, ompjit_error *err);
 
@@ -78,6 +80,7 @@ void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
  * code: removes them, adds them again. llvm/module_flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 void ompjit__add_openmp_flags(LLVMModuleRef m);
+/* The instructions of all functions. llvm/module_flags.cc */
 unsigned ompjit__instruction_count(LLVMModuleRef m);
 
 #endif

@@ -9,10 +9,11 @@
 
 #include "base/base.h"
 
-/* The device runtime's bitcode for a triple that there is a machine for. */
+/* The device runtime's bitcode for a triple that there is a machine for, which
+ * lives as long as the library; NULL for any other. */
 const void *ompjit__runtime_bc(const char *triple, size_t *size);
 /* The runtime as a module whose function bodies are read when they are linked.
- * `messages` are the context's. */
+ * `messages` are the context's. The module is the caller's. INTERNAL error. */
 ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
                                    const ompjit__buf *messages,
                                    LLVMModuleRef *out, ompjit_error *err);

@@ -36,8 +36,8 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,
                            void *to);
 
 /* Module to object bytes, or to assembly text, appended, by a code generator
- * for such files; NULL: by one for it alone. Changes the module, which is lowered
- * on the way. COMPILE error with LLVM's text, NO_MEMORY.
+ * for such files; NULL: by one for it alone. Changes the module, which is
+ * lowered on the way. COMPILE error with LLVM's text, NO_MEMORY.
  * backend/codegen/emit.c */
 ompjit_status ompjit__emit_object(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit__generator *g, ompjit__passes passes,

@@ -41,8 +41,9 @@ static ompjit_status compile(ompjit__compiler *compiler,
 #define DRIVERS_ASSERT "__assertfail"
 #define OUR_ASSERT "ompjit_assertfail"
 
-/* Are there functions of the OpenMP runtime, or the driver's assertion, among the
- * undefined names? Adds the names of ours that the code will call instead. */
+/* Are there functions of the OpenMP runtime, or the driver's assertion, among
+ * the undefined names? Adds the names of ours that the code will call instead.
+ * */
 static void find_needed(ompjit__buf *names, bool *openmp, bool *asserts)
 {
     *openmp = *asserts = false;

@@ -30,8 +30,8 @@ struct making {
     LLVMTargetMachineRef tm;
 };
 
-/* The whole runtime, read at once. ompjit__runtime_read leaves bodies to be read
- * when they are linked, and nothing is linked here. */
+/* The whole runtime, read at once. ompjit__runtime_read leaves bodies to be
+ * read when they are linked, and nothing is linked here. */
 static ompjit_status read(struct making *k, ompjit_error *err)
 {
     size_t size;
@@ -131,7 +131,8 @@ static ompjit_status compile(struct making *k, ompjit_error *err)
     if (status)
         return status;
     rename_inner(k->m);
-    return ompjit__nvptx_emit(k->m, k->tm, NULL, OMPJIT__PASSES_ALL, k->ptx, err);
+    return ompjit__nvptx_emit(k->m, k->tm, NULL, OMPJIT__PASSES_ALL, k->ptx,
+                              err);
 }
 
 /* In a guard: everything of LLVM's is made and freed here. */

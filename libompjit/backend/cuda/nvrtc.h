@@ -9,8 +9,8 @@
 
 /* Compiles `source` for sm_NN; `name` is the file's in diagnostics. The options
  * are NVRTC's, without the architecture. Appends text to `ptx`. SOURCE error
- * with what NVRTC wrote (all of it in compiler's log, which may be NULL, where it is
- * long), UNAVAILABLE where there is no NVRTC or none new enough for the
+ * with what NVRTC wrote (all of it in compiler's log, which may be NULL, where
+ * it is long), UNAVAILABLE where there is no NVRTC or none new enough for the
  * architecture. Any thread may call it. */
 ompjit_status ompjit__nvrtc_compile(ompjit__compiler *compiler,
                                     const char *source,

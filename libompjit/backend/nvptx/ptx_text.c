@@ -407,8 +407,8 @@ static void write_lines(const struct writing *w, ompjit__span text,
     }
 }
 
-/* The end of the declarations of a body, which come first in PTX: ".reg" and its
- * kin, comments, empty lines. A call may stand behind them. */
+/* The end of the declarations of a body, which come first in PTX: ".reg" and
+ * its kin, comments, empty lines. A call may stand behind them. */
 static size_t declarations(ompjit__span body)
 {
     const char *p = body.at;

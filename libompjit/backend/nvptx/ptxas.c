@@ -2,7 +2,8 @@
  *
  * PTX to cubin by the program ptxas. Its files lie in memory and have names
  * below /proc/self/fd, so that nothing is left when this process is killed;
- * without /proc they lie in a private folder under TMPDIR that is gone afterwards.
+ * without /proc they lie in a private folder under TMPDIR that is gone
+ * afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>

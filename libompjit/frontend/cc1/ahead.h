@@ -13,9 +13,9 @@
 
 namespace ompjit_cc1 {
 
-/* Sets up a compiler by a command line, `ompjitc -cc1 ARGUMENTS`. Diagnostics go
- * to the listener, which it takes over, or (null) to standard error. False: the
- * command line is wrong. */
+/* Sets up a compiler by a command line, `ompjitc -cc1 ARGUMENTS`. Diagnostics
+ * go to the listener, which it takes over, or (null) to standard error. False:
+ * the command line is wrong. */
 bool prepare(clang::CompilerInstance &compiler, int argc,
              const char *const *argv,
              clang::DiagnosticConsumer *listener = nullptr);

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* A process's whole work: `ompjitc -cc1 ARGUMENTS` makes bitcode as `clang -cc1
- * -emit-llvm-bc ARGUMENTS` does. Ends the process. Weak: ompjitc was built where
- * clang's static libraries are missing. */
+ * -emit-llvm-bc ARGUMENTS` does. Ends the process. Weak: ompjitc was built
+ * where clang's static libraries are missing. */
 int ompjit__cc1(int argc, const char *const *argv) __attribute__((weak));
 
 #ifdef __cplusplus

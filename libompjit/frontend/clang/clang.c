@@ -10,7 +10,16 @@
 #include "frontend/clang/front_end.h"
 #include "frontend/clang/unit_cache.h"
 
-/* One compile in a pair. */
+/* One compile, in one pair after another:
+ *
+ *   compile_snippet     the cache's unit, or
+ *   compile_new         a new one, which is remembered
+ *     compile_both      both halves, again where lambdas have other numbers
+ *       compile         in a pair that was started ahead, then in a new one
+ *         run_in        one exchange with one pair
+ *
+ * What it owns is freed by compile_new; `recall`, `snippet` and `command` are
+ * its caller's. */
 struct run {
     ompjit_context *ctx;
     ompjit__frontend *f;
@@ -72,6 +81,7 @@ static void guess(struct run *run)
         ompjit__buf_free(&run->guess);
 }
 
+/* The same bytes? */
 static bool same(const ompjit__buf *a, const ompjit__buf *b)
 {
     return a->size == b->size && !memcmp(a->data, b->data, a->size);
@@ -92,6 +102,7 @@ static bool settle_guess(struct run *run)
     return true;
 }
 
+/* What one exchange has left, before the next and in the end. */
 static void run_free(struct run *run)
 {
     ompjit__buf_free(&run->host.out);
@@ -133,6 +144,8 @@ static ompjit_status verdict(struct run *run, ompjit_error *err)
     return version ? version : status;
 }
 
+/* The pair's processes leave on success, and are killed otherwise; `pair` is
+ * nobody's afterwards. SOURCE without a text where the guess was wrong. */
 static ompjit_status run_in(struct run *run, struct ompjit__pair *pair,
                             ompjit_error *err)
 {
@@ -218,6 +231,7 @@ static ompjit_status compile_both(struct run *run, ompjit_error *err)
     return compile_in_new(run, err);
 }
 
+/* The warnings of both halves, each once. */
 static void collect_warnings(const struct run *run, ompjit__buf *text)
 {
     ompjit__diagnostics_add(text, &run->host.diag, NULL);
@@ -232,6 +246,7 @@ static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
         ompjit__log(ctx, "%s", text->data);
 }
 
+/* Both halves by clang, and the unit by the compiler wing. */
 static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
                                       ompjit__unit *out, ompjit_error *err)
 {
@@ -337,7 +352,8 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
     if (!status)
         status = ompjit__command_make(&f->clang, options, &command, err);
     return status ? status
-                  : compile_snippet(ctx, f, &snippet, &command, false, out, err);
+                  : compile_snippet(ctx, f, &snippet, &command, false, out,
+                                    err);
 }
 
 ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,

@@ -24,18 +24,24 @@
 
 /* --------------------------------------------------- the front ends' calls */
 
-/* C or C++ to a unit, by clang in its own process. frontend/clang/clang.c */
+/* C or C++ to a unit, by clang in its own process, or by the cache. options may
+ * be NULL; source and options are borrowed. The unit is the caller's, on
+ * success. Any thread, several at a time. SOURCE error with clang's
+ * diagnostics, INVALID for flags, UNAVAILABLE without clang, TIMEOUT, ABORTED.
+ * frontend/clang/clang.c */
 ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
                                  ompjit__unit *out, ompjit_error *err);
-/* CUDA C++ to a unit. frontend/clang/cuda.c */
+/* CUDA C++ to a unit, by clang and, for GPUs, NVRTC. options are not NULL; all
+ * else as above. frontend/clang/cuda.c */
 ompjit_status ompjit__frontend_cuda(ompjit_context *ctx, const char *source,
                                     const ompjit_module_options *options,
                                     ompjit__unit *out, ompjit_error *err);
 /* Tells the front end that what it made last has been compiled further: it may
  * use the processors now, to start the next processes ahead of time. */
 void ompjit__frontend_rest(ompjit_context *ctx);
-/* IR text or bitcode to a unit. host may be NULL. unit_cache.c */
+/* IR text or bitcode to a unit. host may be NULL, of size 0. Errors are those
+ * of ompjit__unit_read (frontend/frontend.h). unit_cache.c */
 ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   size_t device_size, const void *host,
                                   size_t host_size,
@@ -52,6 +58,7 @@ typedef struct ompjit__args {
     bool failed;
 } ompjit__args;
 
+/* Adds a copy. */
 void ompjit__args_add(ompjit__args *args, const char *arg);
 void ompjit__args_free(ompjit__args *args);
 
@@ -69,7 +76,8 @@ typedef struct ompjit__clang {
 
 /* Finds clang: `wanted` (the context's option, or NULL), OMPJIT_CLANG, ompjitc
  * where clang is a part of it, the one configure found, PATH. UNAVAILABLE error
- * that lists what was tried. */
+ * that lists what was tried, NO_MEMORY. `out` is the caller's to free, and set
+ * on success only. */
 ompjit_status ompjit__clang_find(const char *wanted, unsigned limit_ms,
                                  ompjit__clang *out, ompjit_error *err);
 void ompjit__clang_free(ompjit__clang *clang);
@@ -90,7 +98,9 @@ typedef struct ompjit__command {
 
 /* Do the flags ask for line tables? */
 bool ompjit__lines_wanted(const ompjit_module_options *options);
-/* The cc1 command lines of both halves. options are not NULL. */
+/* The cc1 command lines of both halves, which the caller frees. options are not
+ * NULL. INVALID error for flags, names and versions that cannot work;
+ * NO_MEMORY. */
 ompjit_status ompjit__command_make(const ompjit__clang *clang,
                                    const ompjit_module_options *options,
                                    ompjit__command *out, ompjit_error *err);
@@ -105,6 +115,7 @@ void ompjit__command_free(ompjit__command *command);
 ompjit_status ompjit__flags_add(const ompjit_module_options *options,
                                 const char *dir, ompjit__command *command,
                                 ompjit_error *err);
+/* The name that the application gives the source, or "snippet.c". */
 const char *ompjit__source_name(const ompjit_module_options *options);
 
 /* -------------------------------------------------- processes (process.c) */
@@ -123,7 +134,9 @@ typedef struct ompjit__child {
 
 /* The child ends with this process, whatever ends that, and the kernel ends it
  * after so much CPU time and a few seconds more. `like`: its work will come
- * later, so it may take its time to start, and be a source like this one. */
+ * later, so it may take its time to start, and be a source like this one; NULL:
+ * its work comes at once. UNAVAILABLE error that names the program; nothing is
+ * left then. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
                                   const char *like, ompjit__child *out,
                                   ompjit_error *err);
@@ -133,7 +146,7 @@ void ompjit__child_hang_up(ompjit__child *child);
 /* Hangs up, and the child is no longer waited for: it is another process's
  * child. */
 void ompjit__child_forget(ompjit__child *child);
-/* Kills the process group and waits for the child. */
+/* Kills the process group and waits for the child, if there is one. */
 void ompjit__child_kill(ompjit__child *child);
 
 enum ompjit__end {
@@ -187,7 +200,8 @@ typedef struct ompjit__order {
  * NULL: there is only the device half. */
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
-/* Runs a command and collects its standard output. */
+/* Runs a command to its end and collects its standard output, which the caller
+ * frees; `how` tells how it ended. Set on success only. */
 ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
                                ompjit__buf *out, ompjit__exit *how,
                                ompjit_error *err);
@@ -211,6 +225,8 @@ void ompjit__guesses_free(ompjit__guess *all);
  * is NULL. */
 void ompjit__guess_take(ompjit__guess *all, const char *key, const char *marks,
                         ompjit__buf *info);
+/* Keeps a copy, in place of the oldest. Nothing without memory. The caller
+ * holds the front end's lock for both. */
 void ompjit__guess_put(ompjit__guess *all, const char *key, const char *marks,
                        const ompjit__buf *info);
 

@@ -71,6 +71,7 @@ static void pull(int *fd, ompjit__buf *into)
 
 /* ------------------------------------------------------------------ loop */
 
+/* One conversation. talks[0] is the host half's where there are two. */
 struct exchange {
     const ompjit__order *order;
     ompjit__buf source; /* the order's, borrowed */
@@ -79,11 +80,14 @@ struct exchange {
     bool want_bitcode;
 };
 
+/* Is there nothing more to come from the child, or nothing that is wanted? */
 static bool ended(const ompjit__talk *t)
 {
     return t->complete || (t->child->out < 0 && t->child->diag < 0);
 }
 
+/* Is there something to wait for? A half that has ended without its bitcode
+ * makes the other one useless. */
 static bool running(const struct exchange *x)
 {
     bool some = false;
@@ -120,6 +124,8 @@ static void want(const struct exchange *x, struct pollfd *fds)
     }
 }
 
+/* Moves what is ready, in each talk: source in, bitcode and diagnostics out,
+ * and the host half's bitcode on to the device half as it grows. */
 static void serve(const struct exchange *x, const struct pollfd *fds)
 {
     for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {
@@ -156,6 +162,7 @@ static void finish(const struct exchange *x, uint64_t deadline)
     }
 }
 
+/* The error of a time limit, with all children killed. */
 static ompjit_status too_late(const struct exchange *x, const char *what,
                               ompjit_error *err)
 {
@@ -166,11 +173,13 @@ static ompjit_status too_late(const struct exchange *x, const char *what,
                         ompjit__limit(x->order->limit_ms).text);
 }
 
+/* The count of cancelled compiles, 0 for a tool's run. */
 static unsigned cancels_of(const struct exchange *x)
 {
     return x->order->cancels ? atomic_load(x->order->cancels) : 0;
 }
 
+/* The error of a compile that was cancelled, with all children killed. */
 static ompjit_status cancelled(const struct exchange *x, const char *what,
                                ompjit_error *err)
 {
@@ -198,12 +207,14 @@ static ompjit_status check_size(const struct exchange *x, const char *what,
                         MOST >> 20);
 }
 
+/* Is there nothing to do until the device half is compiled? */
 static bool idle(const struct exchange *x)
 {
     return x->order->meanwhile && x->talks[0]->whole &&
            x->talks[x->n - 1]->child->host_ir < 0;
 }
 
+/* To all children, while there is something to do then. */
 static bool source_is_sent(const struct exchange *x)
 {
     for (unsigned i = 0; i < x->n; i++)
@@ -215,6 +226,7 @@ static bool source_is_sent(const struct exchange *x)
 /* Milliseconds after which it is looked whether the compile is cancelled. */
 enum { SLICE = 50 };
 
+/* The poll loop. `what` names the program in errors. */
 static ompjit_status converse(const struct exchange *x, const char *what,
                               ompjit_error *err)
 {

@@ -53,6 +53,7 @@ void ompjit__command_free(ompjit__command *command)
     ompjit__args_free(&command->device);
 }
 
+/* A list that ends with NULL. */
 static void add_all(ompjit__args *args, const char *const *list)
 {
     for (; *list; list++)
@@ -65,6 +66,7 @@ static void add_both(ompjit__command *command, const char *arg)
     ompjit__args_add(&command->device, arg);
 }
 
+/* Each folder behind the option, in both command lines. */
 static void add_dirs(ompjit__command *command, const char *option,
                      const ompjit__args *dirs)
 {
@@ -107,6 +109,9 @@ static const char *const device_args[] = {
     NULL,
 };
 
+/* No pass and no verifier of LLVM runs in clang, since ours come later; nothing
+ * is freed, since the process ends; dependencies come with the diagnostics
+ * (/dev/fd/2), of system headers too, as the cache asks for all of them. */
 static const char *const both_args[] = {
     "-emit-llvm-bc",
     "-disable-llvm-passes",
@@ -157,6 +162,7 @@ const char *ompjit__source_name(const ompjit_module_options *options)
     return options->name ? options->name : "snippet.c";
 }
 
+/* By the name's ending, as clang's driver decides. */
 static bool is_cxx(const char *name)
 {
     static const char *const endings[] = {".cc",  ".cpp", ".cxx", ".C",
@@ -184,6 +190,7 @@ static ompjit_status check_name(const char *name, ompjit_error *err)
                         "the source's name `%s` %s", name, wrong);
 }
 
+/* Versions as clang's -fopenmp-version has them: 51 is 5.1. */
 static ompjit_status check_numbers(const ompjit_module_options *options,
                                    ompjit_error *err)
 {
@@ -241,6 +248,9 @@ static void add_cpu(const char *triple, ompjit__command *command)
     }
 }
 
+/* The first part of both command lines: the program, for which machine, and
+ * what is always so. The device half knows the host's triple for the sizes of
+ * its types. */
 static void add_start(const ompjit__clang *clang, ompjit__command *command)
 {
     add_both(command, clang->path);
@@ -271,6 +281,8 @@ static void add_start_cuda(const ompjit__clang *clang, ompjit__args *device)
     add_all(device, both_args);
 }
 
+/* By the enum opt_level, whose 0 is the default; -O decides here only about
+ * attributes and markers, which LLVM needs later. */
 static void add_settings(const ompjit_module_options *options,
                          ompjit__command *command)
 {
@@ -301,6 +313,8 @@ bool ompjit__lines_wanted(const ompjit_module_options *options)
            has_flag(options, "-gline-tables-only");
 }
 
+/* C++ alone: exceptions unless the user has none, and its own headers before
+ * those of C. */
 static void add_cxx(const ompjit__clang *clang,
                     const ompjit_module_options *options,
                     ompjit__command *command)
@@ -313,6 +327,7 @@ static void add_cxx(const ompjit__clang *clang,
     add_dirs(command, "-internal-isystem", &clang->cxx_dirs);
 }
 
+/* clang's own headers come before the system's. */
 static void add_headers(const ompjit__clang *clang, ompjit__command *command)
 {
     char *own = ompjit__format("%s/include", clang->resource_dir);

@@ -31,6 +31,7 @@ static ompjit_status text_for_clang(ompjit_context *ctx, const char *source,
                : ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
 }
 
+/* The header and the source in one text, by clang. */
 static ompjit_status by_clang(ompjit_context *ctx, const char *source,
                               const ompjit_module_options *options,
                               ompjit__unit *out, ompjit_error *err)
@@ -78,6 +79,8 @@ static ompjit_status by_nvrtc(ompjit_context *ctx, ompjit__cuda *cuda,
                                clang->text);
 }
 
+/* By clang first. Its unit is kept even where NVRTC makes the code for GPUs:
+ * the host device runs it, and it tells of parameters and variables. */
 static ompjit_status compile(ompjit_context *ctx, ompjit__cuda *cuda,
                              const ompjit_module_options *options,
                              ompjit__unit *out, ompjit_error *err)

@@ -51,12 +51,14 @@ static char *next_file(const char **at)
 
 /* ----------------------------------------------------------------- files */
 
+/* A file as it was, in a payload as these bytes. */
 struct file {
     uint64_t size;
     int64_t seconds, nanoseconds; /* of the last change */
     uint8_t digest[OMPJIT__DIGEST];
 };
 
+/* Size and time alone; false: it is no regular file, or is not there. */
 static bool look(const char *path, struct file *out)
 {
     struct stat s;
@@ -80,6 +82,8 @@ static bool read_digest(const char *path, struct file *out, bool *tells_time)
     return good;
 }
 
+/* A file that was changed since the compile began may not be the one that was
+ * read. Times are coarse, so the same time counts as changed. */
 static bool older(const struct file *file, const struct timespec *than)
 {
     return file->seconds < than->tv_sec ||
@@ -87,6 +91,7 @@ static bool older(const struct file *file, const struct timespec *than)
             file->nanoseconds < than->tv_nsec);
 }
 
+/* False: the file cannot be relied on, and the unit is not remembered. */
 static bool pack_file(const char *path, const struct timespec *began,
                       ompjit__buf *out)
 {
@@ -140,6 +145,8 @@ bool ompjit__deps_pack(const char *rules, const char *source,
     return good;
 }
 
+/* Another time with the same text is no change: a file may have been checked
+ * out again. */
 static bool unchanged(const char *path, const struct file *was)
 {
     struct file now;

@@ -46,6 +46,7 @@ void ompjit__take_deps(ompjit__buf *text, ompjit__buf *rules)
 
 /* ---------------------------------------------------------------- blocks */
 
+/* A part of the text, borrowed. */
 typedef struct span {
     const char *data;
     size_t size;
@@ -62,6 +63,7 @@ static span first_line(span s)
     return (span){s.data, end ? (size_t)(end - s.data) + 1 : s.size};
 }
 
+/* Is the line a diagnostic's first: FILE:LINE:COLUMN: error: ...? */
 static bool is_head(span line)
 {
     return has(line, " warning: ") || has(line, " error: ") ||
@@ -137,6 +139,7 @@ static bool is_dump(span line)
            (has(line, " 0x") && memchr(line.data, '#', 3 < line.size ? 3 : 0));
 }
 
+/* The text without the dump of the stack. */
 static void add_last_words(ompjit__buf *out, const ompjit__buf *diag)
 {
     span rest = {diag->data, diag->size};
@@ -168,6 +171,8 @@ static ompjit_status crashed(const char *name, const char *half,
     return status;
 }
 
+/* A mistake in the source has an exit code and an error among the diagnostics.
+ * Anything else is clang's own failure. */
 ompjit_status ompjit__diagnose(ompjit_context *ctx, const char *name,
                                const char *half, const ompjit__talk *talk,
                                const ompjit__buf *known, ompjit_error *err)

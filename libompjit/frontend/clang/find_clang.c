@@ -18,6 +18,7 @@
 
 /* --------------------------------------------------------------- clang */
 
+/* A regular file that this process may run. */
 static bool is_executable(const char *path)
 {
     struct stat s;
@@ -72,6 +73,8 @@ static char *own_clang(void)
     return NULL;
 }
 
+/* In the order that clang.h tells. What somebody asked for by name is the only
+ * one that is tried. */
 static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
                                ompjit_error *err)
 {
@@ -106,6 +109,7 @@ static bool is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
+/* Without white space at its end, in place. */
 static void trim(char *s)
 {
     size_t n = strlen(s);
@@ -113,6 +117,7 @@ static void trim(char *s)
         s[--n] = 0;
 }
 
+/* By a process, for a clang that is installed in another way. */
 static ompjit_status ask_resource_dir(ompjit__clang *clang,
                                       unsigned limit_ms, ompjit_error *err)
 {
@@ -180,6 +185,7 @@ static char *multiarch(const char *triple)
     return ompjit__format("%.*s-linux-gnu", (int)strcspn(triple, "-"), triple);
 }
 
+/* Adds the folder if it is there; frees `path`, which may be NULL. */
 static void add_folder(ompjit__args *dirs, char *path)
 {
     if (path && is_folder(path))
@@ -203,6 +209,8 @@ static unsigned newest_libstdcxx(void)
     return newest;
 }
 
+/* libstdc++'s folders as GCC installs them, and those of C, in the order of
+ * clang's driver. Folders that are not there are left out. */
 static void find_folders(ompjit__clang *clang)
 {
     char *arch = multiarch(clang->triple);
@@ -257,6 +265,7 @@ void ompjit__clang_free(ompjit__clang *clang)
 
 /* ------------------------------------------------------------- version */
 
+/* Asked only when a compile has failed: it costs a process. */
 ompjit_status ompjit__clang_check(const ompjit__clang *clang,
                                   unsigned limit_ms, ompjit_error *err)
 {

@@ -11,6 +11,7 @@
 
 enum kind { PAIRED, TRANSLATED, REFUSED };
 
+/* A row of flags.def. */
 struct row {
     const char *flag;
     enum kind kind;
@@ -41,6 +42,7 @@ static bool starts(const char *s, const char *with)
     return !strncmp(s, with, strlen(with));
 }
 
+/* A translated flag is matched as a whole, the others by how they begin. */
 static bool matches(const struct row *row, const char *flag)
 {
     return row->kind == TRANSLATED ? !strcmp(flag, row->flag)
@@ -74,6 +76,7 @@ static ompjit_status refuse(const char *flag, const char *why,
                         why);
 }
 
+/* Words that blanks separate, each as an argument. */
 static void add_words(ompjit__args *args, const char *words)
 {
     while (*words) {
@@ -111,6 +114,7 @@ static void add_pair(ompjit__command *command, const char *option,
     free(beside);
 }
 
+/* The flag at *i, and its value if that is the next string; *i moves on. */
 static ompjit_status add_flag(const ompjit_module_options *options,
                               unsigned *i, const char *dir,
                               ompjit__command *command, ompjit_error *err)

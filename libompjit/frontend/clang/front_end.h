@@ -12,6 +12,7 @@ enum { OMPJIT__MAX_WARM = 2, OMPJIT__MAX_LEAVING = 8 };
 
 /* A pair of processes for the halves of one source; CUDA has no host half. */
 struct ompjit__pair {
+    /* While it is warm, the list owns it; then whoever has taken it. */
     char *key; /* of a warm pair; NULL: no pair there */
     ompjit__child host, device;
 };

@@ -98,6 +98,9 @@ static char **leisurely_environment(char *head)
 
 /* ------------------------------------------------------------------ start */
 
+/* Signals that the application blocks or ignores are the child's as usual:
+ * clang is to end by them. It leads a group of its own, which a terminal's
+ * signals do not reach. Returns errno's number, or 0. */
 static int spawn(char *const *argv, char **environment, const int *theirs,
                  pid_t *pid)
 {
@@ -138,6 +141,8 @@ static void bind_lives(int theirs, pid_t group)
         fcntl(theirs, F_SETFL, O_ASYNC);
 }
 
+/* The last resort, in CPU seconds: whoever waits for the child has a limit in
+ * real time. */
 static void limit_cpu(pid_t pid, unsigned limit_ms)
 {
     unsigned seconds = limit_ms / 1000 + (limit_ms % 1000 != 0);

@@ -46,6 +46,7 @@ char *ompjit__source_marks(const char *source)
 
 /* ---------------------------------------------------------------- the list */
 
+/* Leaves an unused place. */
 static void guess_free(ompjit__guess *guess)
 {
     free(guess->key);
@@ -60,6 +61,7 @@ void ompjit__guesses_free(ompjit__guess *all)
         guess_free(&all[i]);
 }
 
+/* NULL: there is none for these command lines and marks. */
 static ompjit__guess *find(ompjit__guess *all, const char *key,
                            const char *marks)
 {

@@ -41,6 +41,7 @@ static bool needs_folder(const char *source,
     return *name != '/' && !includes_by_brackets(source);
 }
 
+/* One half's command line, a line each. */
 static void add_args(ompjit__key *key, const char *half,
                      const ompjit__args *args)
 {
@@ -48,6 +49,8 @@ static void add_args(ompjit__key *key, const char *half,
         ompjit__buf_printf(&key->text, "%s %s\n", half, args->v[i]);
 }
 
+/* False: the source is not to be remembered, since its meaning changes with the
+ * time, or its folder is unknown. */
 static bool c_key(const ompjit__snippet *s, ompjit__key *key)
 {
     uint8_t digest[OMPJIT__DIGEST];
@@ -123,6 +126,7 @@ void ompjit__recall_end(ompjit__recall *r)
 
 /* -------------------------------------------------------------------- IR */
 
+/* The IR itself, by its digests, and what else its unit depends on. */
 static bool ir_key(const ompjit__buf *device, const ompjit__buf *host,
                    const char *name, unsigned opt_level, ompjit__key *key)
 {

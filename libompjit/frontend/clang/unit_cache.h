@@ -26,13 +26,18 @@ typedef struct ompjit__recall {
     ompjit__buf warnings;  /* of a hit, or to be remembered       */
 } ompjit__recall;
 
-/* True: a hit. Else compile, and remember what came out of it. */
+/* True: a hit, whose unit and warnings are in `recall`. Else compile, and
+ * remember what came out of it: other processes that want the same wait for the
+ * claim. */
 bool ompjit__recall_c(ompjit_context *ctx, const ompjit__snippet *snippet,
                       ompjit__recall *recall);
-/* `rules`: what clang wrote of the files it read; NULL: not known. */
+/* Puts the unit into the cache. `rules`: the make rules of the files that clang
+ * read; NULL: not known, and nothing is remembered. Failures go unnoticed: the
+ * next compile is a miss then. */
 void ompjit__remember_c(ompjit_context *ctx, const ompjit__snippet *snippet,
                         const char *rules, const ompjit__unit *unit,
                         ompjit__recall *recall);
+/* Ends the claim. The unit of a hit is the caller's by now. */
 void ompjit__recall_end(ompjit__recall *recall);
 
 #endif

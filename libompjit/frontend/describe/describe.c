@@ -313,7 +313,8 @@ static ompjit_status describe_kernel(LLVMModuleRef device, LLVMModuleRef host,
     if (!status)
         status = host ? add_host_args(host, fn, k, err)
                       : ompjit__param_types(fn, NULL, k, err);
-    k->parallel = k->teams == 1 && !shares && ompjit__reaches(&r, begins_region);
+    k->parallel =
+        k->teams == 1 && !shares && ompjit__reaches(&r, begins_region);
     describe_regions(&r, k);
     k->observes_threads = ompjit__observes_threads(fn, k->mode);
     ompjit__find_writes(fn, &r, k);
