@@ -39,6 +39,12 @@ void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
  * linked. passes/host/heap_to_stack.cc */
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
+/* For the host device, before it is retargeted: variadic functions of the module
+ * get their further arguments in memory, as clang's code for NVPTX reads them.
+ * False: LLVM cannot expand a call (a tail call that must be one), and nothing
+ * has changed. passes/host/variadics.cc */
+bool ompjit__expand_variadics(LLVMModuleRef m);
+
 /* For the host device: loops that wait for another thread of the team give way
  * to it in each round. Requires optimized code. passes/host/wait_loops.cc */
 void ompjit__yield_in_wait_loops(LLVMModuleRef m);
