@@ -83,18 +83,25 @@ int main(void)
     enum { N = 64 };
     int sums = 0, mixes = 0, twos = 0, picks = 0, texts = 0, larges = 0;
 #pragma omp target teams distribute parallel for num_teams(2) \
-    reduction(+ : sums, mixes, twos, picks, texts, larges)
+    reduction(+ : sums, mixes, twos)
     for (int i = 0; i < N; i++) {
-        char text[32];
-        long l = 100 * i;
-        triple t = {.a = i, .b = 2, .c = {0, 0, 0, 0, 0, 0, 3}};
         sums += sum(3, i, 2, 3) == i + 5;
         mixes += mixed(2, 1, i + .5, 2, 2.5) == i + 6;
         twos += twice(2, 1, i + .5, 2, 2.5) == -(i + 6);
+    }
+#pragma omp target teams distribute parallel for num_teams(2) \
+    reduction(+ : picks, larges)
+    for (int i = 0; i < N; i++) {
+        long l = 100 * i;
+        triple t = {.a = i, .b = 2, .c = {0, 0, 0, 0, 0, 0, 3}};
         picks += pick(i % 2, i, 7) == i + i % 2 * 7;
-        snprintf(text, sizeof text, "%d %.1f", i, 2.5);
-        texts += text[strlen(text) - 1] == '5';
         larges += larger(2, t, &l, t, &l) == 2 * (i + 5 + l);
+    }
+#pragma omp target map(tofrom : texts)
+    for (int i = 0; i < N; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%d", i);
+        texts += (int)strlen(text) == (i < 10 ? 1 : 2);
     }
     printf("sums %d, mixed %d, twice %d, by pointer %d, text %d, larger %d\n",
            sums, mixes, twos, picks, texts, larges);
