@@ -26,8 +26,8 @@ void ompjit__prepare_math(LLVMModuleRef m);
 void ompjit__prepare_wide(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
- * used. LINK error that names them where there is no libdevice.
- * passes/gpu/math.c */
+ * used. LINK error that names them where there is no libdevice. Before LLVM's
+ * pipeline, which inlines them. passes/gpu/math.c */
 ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
                                 ompjit_error *err); /* the context's messages */
 /* libdevice's bitcode where a CUDA toolkit or its wheel is found, else NULL.

@@ -13,7 +13,11 @@
 #include "passes/gpu/loop_passes.h"
 #include "passes/strength_reduction.h"
 
-/* How a loop ends: at the end of a round it goes on while `counter` is so
+/*   %i = phi [0, ...], [%sum, latch]
+ *   %sum = add %i, 1
+ *   br (%i < 99), header, exit         becomes   br (%sum < 100), header, exit
+ *
+ * How a loop ends: at the end of a round it goes on while `counter` is so
  * to `last`, and then adds the step. */
 struct End {
     llvm::ICmpInst *test;

@@ -49,6 +49,7 @@ static bool is_intrinsic(const char *name, const char *base, bool single)
     return false;
 }
 
+/* llvm.sincos.f64 and llvm.modf.f64 return a struct of two numbers. */
 void ompjit__prepare_math(LLVMModuleRef m)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(pairs); i++)
@@ -106,6 +107,8 @@ static void call_libdevice(LLVMModuleRef m, ompjit__buf *needed)
     }
 }
 
+/* The whole library. Functions that are not called are dropped later, with
+ * everything else that nobody needs. */
 static ompjit_status link_libdevice(LLVMModuleRef m, const char *path,
                                     ompjit__buf *messages, ompjit_error *err)
 {

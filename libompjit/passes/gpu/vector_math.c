@@ -95,6 +95,10 @@ static LLVMValueRef element(const struct call *c, LLVMValueRef v, unsigned i)
                : v;
 }
 
+/*   %r = call <2 x float> @llvm.sin.v2f32(<2 x float> %x)
+ *
+ * becomes, for each element, an extractelement, a call of llvm.sin.f32, and an
+ * insertelement. */
 static LLVMValueRef call_elements(const struct call *c, LLVMTypeRef type)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(c->m));
@@ -109,6 +113,7 @@ static LLVMValueRef call_elements(const struct call *c, LLVMTypeRef type)
     return all;
 }
 
+/* The call is gone afterwards. */
 static void replace(const struct call *c)
 {
     LLVMTypeRef type = LLVMTypeOf(c->call);

@@ -10,6 +10,7 @@
 
 /* ------------------------------------------------------------ variables */
 
+/* A variable in global or constant memory that the program can name. */
 static bool is_variable(LLVMValueRef g)
 {
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
@@ -20,6 +21,7 @@ static bool is_variable(LLVMValueRef g)
            !starts_with(name, "ompjit.check.") && !starts_with(name, "__omp_");
 }
 
+/* {address, bytes, name}: ompjit__check_variable (abi/check.h). */
 static LLVMValueRef variable_row(struct instrument *s, LLVMTypeRef row,
                                  LLVMValueRef g)
 {
@@ -35,6 +37,7 @@ static LLVMValueRef variable_row(struct instrument *s, LLVMTypeRef row,
     return LLVMConstNamedStruct(row, members, OMPJIT__COUNT(members));
 }
 
+/* The loader finds it by its name. */
 static void export_constant(struct instrument *s, const char *name,
                             LLVMValueRef value)
 {
@@ -66,6 +69,7 @@ static ompjit_status list_variables(struct instrument *s, ompjit_error *err)
 
 /* -------------------------------------------------------------- callees */
 
+/* Is the user a call of the function, which does not pass it on as well? */
 static bool is_called_by(LLVMValueRef f, LLVMValueRef user)
 {
     if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != f)

@@ -29,6 +29,7 @@ namespace {
  * no more than this; the time of a larger variable is that of its use. */
 enum : uint64_t { FRAME_BYTES = 64 << 10, ALIGNMENT = 16 };
 
+/* A call of __kmpc_alloc_shared, and the calls that free what it gives. */
 struct Variable {
     CallInst *alloc;
     uint64_t size;
@@ -39,7 +40,9 @@ struct Variable {
  * live on where the function returns or allocates it once more. */
 enum class End { FREED, OPEN, ESCAPED };
 
-End look_through(const Variable &v, BasicBlock::iterator from, BasicBlock *block)
+/* Through one block, from an instruction to its end. */
+End look_through(const Variable &v, BasicBlock::iterator from,
+                 BasicBlock *block)
 {
     for (Instruction &i : make_range(from, block->end())) {
         if (is_contained(v.frees, &i))
@@ -132,6 +135,7 @@ bool has_must_tail(Function &f)
     });
 }
 
+/* As many of its variables as there is room for, the first ones first. */
 void change_function(Function &f)
 {
     uint64_t room = FRAME_BYTES;

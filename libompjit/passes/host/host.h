@@ -22,12 +22,13 @@ void ompjit__tell_independent(LLVMModuleRef m);
 /* Adds KERNEL.team, a form of the kernel that is called once for a team, where
  * all parallel regions are known: a kernel of a flat module, for the host, once
  * the runtime is linked. passes/host/team_form.cc */
+/* False: the module has no such kernel, or a region is not known. */
 bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
                            ompjit_mode mode);
 
-/* Are there such forms? Has them loop over their threads, or drops those in which
- * threads do not meet in the same places. When they are simplified, before
- * loops are vectorized. passes/host/team_loops.cc */
+/* Are there such forms? The second function has them loop over their threads,
+ * or drops those in which threads do not meet in the same places. When they are
+ * simplified, before loops are vectorized. passes/host/team_loops.cc */
 bool ompjit__has_team_forms(LLVMModuleRef m);
 void ompjit__loop_teams(LLVMModuleRef m);
 /* Drops those in which threads wait for each other all the same, when nothing
@@ -50,7 +51,8 @@ bool ompjit__expand_variadics(LLVMModuleRef m);
 void ompjit__yield_in_wait_loops(LLVMModuleRef m);
 
 /* Inserts the checker's calls into the module's code. After retargeting to the
- * host and sroa, before the runtime is linked. passes/host/instrument.c */
+ * host and sroa, before the runtime is linked. NO_MEMORY.
+ * passes/host/instrument.c */
 ompjit_status ompjit__instrument(LLVMModuleRef m, ompjit_error *err);
 
 #endif

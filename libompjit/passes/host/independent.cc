@@ -84,6 +84,7 @@ class Kernel {
 
 } // namespace
 
+// A pointer that is called may lead to any function: then the answer is no.
 bool ompjit_team::needs_no_fibers(const Function &f)
 {
     return Kernel(false).is_independent(f);

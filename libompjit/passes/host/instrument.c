@@ -39,6 +39,7 @@ static LLVMValueRef call(struct instrument *s, const char *name,
     return made;
 }
 
+/* The pointer in the address space of the checker's parameters. */
 static LLVMValueRef flat(struct instrument *s, LLVMValueRef p)
 {
     if (!LLVMGetPointerAddressSpace(LLVMTypeOf(p)))
@@ -49,12 +50,14 @@ static LLVMValueRef flat(struct instrument *s, LLVMValueRef p)
     return cast;
 }
 
+/* A call of void name(ptr). */
 static void call_with(struct instrument *s, const char *name, LLVMValueRef p)
 {
     p = flat(s, p);
     call(s, name, s->nothing, &p, 1);
 }
 
+/* The next calls stand before the instruction, and have its line. */
 static void before(struct instrument *s, LLVMValueRef i)
 {
     LLVMPositionBuilderBefore(s->b, i);
@@ -174,7 +177,13 @@ static void drop_promises(struct instrument *s, LLVMValueRef i)
 }
 
 /* Operand `k` of the instruction, an address where `bytes` (NULL: `size`) are
- * accessed. */
+ * accessed:
+ *
+ *     %to = call ptr @ompjit_check_access(ptr %p, ptr @site)
+ *     %v = load i32, ptr %to                  was: load i32, ptr %p
+ *
+ * The checker answers with another address where the access would be wrong, so
+ * that the kernel can go on. */
 static void check(struct instrument *s, LLVMValueRef i, unsigned k,
                   uint64_t size, LLVMValueRef bytes, unsigned flags)
 {
@@ -194,6 +203,7 @@ static void check(struct instrument *s, LLVMValueRef i, unsigned k,
     LLVMSetOperand(i, k, to);
 }
 
+/* The bytes that an access of the type reads or writes. */
 static uint64_t size_of(struct instrument *s, LLVMTypeRef type)
 {
     return LLVMStoreSizeOfType(s->layout, type);
@@ -215,6 +225,8 @@ static void check_atomic(struct instrument *s, LLVMValueRef i, unsigned k,
     call_with(s, "ompjit_check_acquire", p);
 }
 
+/* A load or a store. A volatile one counts as atomic: it is how programs wait
+ * for each other without OpenMP's means. */
 static void check_plain(struct instrument *s, LLVMValueRef i, unsigned k,
                         LLVMTypeRef type, unsigned flags)
 {
@@ -266,6 +278,7 @@ static const struct {
     {"__kmpc_alloc_shared", ALLOCATES, 0},
 };
 
+/* A fence releases and acquires no address in particular. */
 static void check_fence(struct instrument *s, LLVMValueRef i)
 {
     before(s, i);
@@ -274,12 +287,15 @@ static void check_fence(struct instrument *s, LLVMValueRef i)
     call_with(s, "ompjit_check_acquire", LLVMConstNull(s->pointer));
 }
 
+/* Does the module make tasks whose end somebody else decides? Only then does
+ * waiting for tasks order threads: all others are over when they are made. */
 static bool has_events(LLVMValueRef call)
 {
     LLVMModuleRef m = LLVMGetGlobalParent(LLVMGetCalledValue(call));
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
+/* A call of a function of the table. */
 static void check_known(struct instrument *s, LLVMValueRef i, const char *name)
 {
     size_t k = 0;
@@ -403,6 +419,7 @@ static bool is_generated(const char *name)
     return starts_with(name, "_omp_reduction_");
 }
 
+/* Calls that are added before or behind an instruction are not looked at. */
 static void check_function(struct instrument *s, LLVMValueRef f)
 {
     s->f = f;
@@ -416,6 +433,7 @@ static void check_function(struct instrument *s, LLVMValueRef f)
 
 /* -------------------------------------------------------------- kernels */
 
+/* Is it the name of an entry that retargeting has added? */
 static bool is_entry(const char *name)
 {
     size_t n = strlen(name);
@@ -442,6 +460,7 @@ static void wrap_entry(struct instrument *s, LLVMValueRef f)
 
 /* --------------------------------------------------------------- module */
 
+/* The builder is the caller's to dispose. */
 static void open(struct instrument *s, LLVMModuleRef m)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);

@@ -25,6 +25,7 @@ constexpr StringLiteral barrier_name = "ompjit_host_barrier";
 constexpr StringLiteral self_name = "ompjit_host_self";
 constexpr StringLiteral entry_suffix = ".entry";
 
+// The function that a call names; NULL: it is none, or calls a pointer.
 const Function *callee_of(const Value *v)
 {
     const auto *call = dyn_cast<CallBase>(v);
@@ -51,6 +52,7 @@ bool is_barrier(const Instruction &i)
            is_barrier(f->front().front());
 }
 
+// The pointer that an address is computed from.
 const Value *base_of(const Value *v)
 {
     while (const auto *gep = dyn_cast<GetElementPtrInst>(v))
@@ -135,6 +137,7 @@ Function *kernel_of(Function &entry)
     return kernel ? kernel : &entry;
 }
 
+// Functions that did no more than such a barrier, and that nobody calls now.
 void drop_unused(Module &m)
 {
     for (Function &f : make_early_inc_range(m))

@@ -96,6 +96,8 @@ void replace_size(Body &body)
     }
 }
 
+// All variables into the entry, which is run once. False: one has a size that
+// is only known when it runs.
 bool move_variables(Body &body)
 {
     BasicBlock &entry = body.f.getEntryBlock();
@@ -109,6 +111,7 @@ bool move_variables(Body &body)
     return true;
 }
 
+// An entry has something behind its variables: at least its terminator.
 BasicBlock::iterator first_behind_variables(BasicBlock &entry)
 {
     BasicBlock::iterator i = entry.begin();

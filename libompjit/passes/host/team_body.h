@@ -19,7 +19,9 @@ namespace ompjit_team {
 
 enum { WARP = OMPJIT_HOST_WARP };
 
+// Is it a call of a function by its name?
 bool is_call_of(const llvm::Value &v, llvm::StringRef name);
+// Is it a call of the engine's barrier, of all threads or of some?
 bool is_barrier(const llvm::Instruction &i);
 
 // The loads by which a function finds its thread's number, in what the engine

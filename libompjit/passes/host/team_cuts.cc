@@ -46,6 +46,7 @@ class Cuts {
     {
     }
 
+    // False: the function needs fibers.
     bool find()
     {
         if (!cut_barriers())
@@ -66,6 +67,9 @@ class Cuts {
     }
 
   private:
+    // Each barrier becomes a block of its own, and is erased: the end of one
+    // loop and the beginning of the next take its place. False: a barrier is of
+    // some threads only, or there are too many.
     bool cut_barriers()
     {
         SmallVector<Instruction *, 8> barriers;
@@ -125,6 +129,8 @@ class Cuts {
 
     static constexpr unsigned NONE = ~0u;
 
+    // The region of whatever comes to `block` from `before`: a new one behind a
+    // cut; NONE where `before` is not of one yet.
     unsigned region_behind(BasicBlock *before, BasicBlock *block)
     {
         if (!cuts.contains(before)) {
@@ -141,6 +147,7 @@ class Cuts {
         return (unsigned)regions.size() - 1;
     }
 
+    // The block's phis, and a branch, become a cut.
     void make_join(BasicBlock &block)
     {
         SplitBlock(&block, block.getFirstNonPHIIt());
@@ -169,6 +176,7 @@ class Cuts {
     using Exits = SmallPtrSet<BasicBlock *, 2>;
     using AllExits = MapVector<BasicBlock *, Exits>;
 
+    // A cut is its own exit.
     Exits exits_behind(AllExits &all, BasicBlock *block)
     {
         if (!cuts.contains(block))
@@ -178,6 +186,7 @@ class Cuts {
         return exits;
     }
 
+    // Of each block, to a fixed point: the sets only grow.
     AllExits find_exits(const Region &r)
     {
         AllExits all;

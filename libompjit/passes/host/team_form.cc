@@ -57,6 +57,7 @@ struct Clones {
     ValueToValueMapTy map;
 };
 
+// Does the function begin a parallel region?
 bool is_fork(const Function &f)
 {
     return f.getName().starts_with("__kmpc_parallel_") &&
@@ -73,6 +74,7 @@ bool is_plain_fork(const CallBase &call)
     return region && !region->isDeclaration();
 }
 
+// The form of one kernel while it is made.
 class Form {
   public:
     Form(Module &m, Function &kernel, Function &entry, ompjit_mode mode)
@@ -171,6 +173,8 @@ class Form {
         }
     }
 
+    // The clone, still without a body. The entry's is KERNEL.team, which the
+    // engine looks for; the kernel's own is KERNEL.team.body.
     void declare(Function &f, Clones &clones)
     {
         bool is_entry = &f == &entry;
@@ -188,6 +192,7 @@ class Form {
         clones.map[&f] = to;
     }
 
+    // The calls that begin regions, in what runs outside of them.
     SmallVector<CallInst *, 4> forks()
     {
         SmallVector<CallInst *, 4> found;
@@ -212,6 +217,11 @@ class Form {
         call.setArgOperand(WRAPPER, Constant::getNullValue(f.getType()));
     }
 
+    // REGION.threads(args, n), which runs the region for all n threads once
+    // team_loops.cc has made loops of it:
+    //
+    //   call void @ompjit_host_team_threads(i32 %n)
+    //   call void @region(ptr %number, ptr %zero, args[0], ...)
     Function *for_threads(Function &region)
     {
         LLVMContext &c = m.getContext();
@@ -264,6 +274,8 @@ class Form {
         return b.CreateSelect(b.CreateIsNull(folded), n, folded);
     }
 
+    // Makes of it a function that all threads run; `count` builds their number.
+    // It is not inlined, so that there is one function to cut.
     template <typename Count> void mark_threads(Function &f, Count count)
     {
         f.removeFnAttr(Attribute::AlwaysInline);
@@ -314,6 +326,8 @@ class Form {
         return f.getName().starts_with("__kmpc_get_hardware_");
     }
 
+    // Functions that lead to where threads meet, and those by which a thread
+    // asks for its number, become part of the function that is cut.
     void inline_meetings(Clones &clones)
     {
         for (Function *f : clones.functions) {

@@ -46,6 +46,7 @@ bool needs_no_fibers(const llvm::Function &f);
 // passes/host/team_form.cc
 void set_convergent(llvm::Module &m, bool convergent);
 
+// Does a thread that calls the function wait for others of its team?
 inline bool is_meeting(llvm::StringRef name)
 {
     return name == barrier_name || name == shuffle_name ||

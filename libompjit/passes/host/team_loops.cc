@@ -8,8 +8,8 @@
 //
 // Between two barriers no thread may depend on another, other than by atomics:
 // that would be a data race (OpenMP 5.2, 1.4.1: the result is unspecified).
-// If a region has no atomics, the loops' accesses are marked as parallel, which lets
-// LLVM vectorize them: llvm.loop.parallel_accesses promises that no round
+// If a region has no atomics, the loops' accesses are marked as parallel, which
+// lets LLVM vectorize them: llvm.loop.parallel_accesses promises that no round
 // depends on another by these accesses (LangRef). Accesses to what the loops
 // themselves share between rounds are left out.
 //
@@ -39,6 +39,7 @@ namespace {
 constexpr StringLiteral suffix = OMPJIT__TEAM_SUFFIX;
 constexpr StringLiteral body_suffix = OMPJIT__TEAM_BODY;
 
+// Does any instruction of the region's blocks pass the test?
 template <typename Test> bool any_in(const Region &r, Test test)
 {
     return any_of(r.blocks,
@@ -52,7 +53,15 @@ bool is_calling(const Instruction &i)
            !is_call_of(i, self_name);
 }
 
-// Makes one region's loop: the cut leads to `before`, the region's blocks to
+// Makes one region's loop:
+//
+//   before:  store 0 to the engine's number       once, for all threads
+//   begin:   %tid = phi [0, before], [%next, end]
+//   blocks:  the region
+//   end:     %next = add %tid, 1; br (%next < %n), begin, after
+//   after:   br exit
+//
+// The cut leads to `before`, the region's blocks to
 // `end` in place of the next cut, and `after` to that. Phis on both sides
 // follow.
 class Wiring {
@@ -130,6 +139,9 @@ class Wiring {
         }
     }
 
+    // The values that come from the region's blocks meet in a phi at its end.
+    // The last round's goes on: phis that differ between threads are gone by
+    // now (team_values.cc).
     void replace_exit(PHINode &phi)
     {
         PHINode *merged = nullptr;
@@ -150,6 +162,7 @@ class Wiring {
             phi.addIncoming(merged, r.after);
     }
 
+    // Is there a loop within the region, run by each thread?
     bool has_loop() const
     {
         return any_of(r.blocks, [&](BasicBlock *block) {
@@ -188,6 +201,8 @@ class Wiring {
         });
     }
 
+    // `loop` is the branch back. Accesses keep the groups that they are in
+    // already, as those of a loop within.
     void mark_parallel(Instruction &loop)
     {
         LLVMContext &c = body.f.getContext();
@@ -229,6 +244,7 @@ bool loop(Function &f)
     return true;
 }
 
+// Is it a kernel's form for whole teams, and not one of its parts?
 bool is_team_form(const Function &f)
 {
     return !f.isDeclaration() && f.hasExternalLinkage() &&

@@ -19,10 +19,11 @@ using namespace ompjit_team;
 
 namespace {
 
-enum { MOST_STEPS = 12 };
+enum { MOST_STEPS = 12 }; // of a value that is computed again
 
 // ------------------------------------------------------------------ variables
 
+// Does a way lead from one block to the other, perhaps without a step?
 bool reaches(BasicBlock *from, BasicBlock *to)
 {
     SmallPtrSet<BasicBlock *, 16> seen;
@@ -82,6 +83,10 @@ bool is_of_a_round(Body &body, AllocaInst &v)
            });
 }
 
+//   first:   %x = call ...          another in each thread
+//            store %x, %slot[%tid]   added
+//   barrier
+//   second:  %y = load %slot[%tid]   in place of %x
 class Values {
   public:
     explicit Values(Body &body) : body(body) {}
@@ -218,6 +223,7 @@ class Values {
             block && !body.cuts.contains(block) ? block : user->getParent());
     }
 
+    // The values that are another in each thread.
     SmallVector<Instruction *, 32> find_own()
     {
         SmallVector<Instruction *, 32> own;
@@ -265,11 +271,13 @@ class Values {
     SmallVector<PHINode *, 8> joins;
 };
 
+// An empty block before `next`.
 BasicBlock *new_block(Body &body, BasicBlock *next)
 {
     return BasicBlock::Create(body.f.getContext(), "", &body.f, next);
 }
 
+// The blocks of a region's loop, which team_loops.cc connects.
 void make_blocks(Body &body, Region &r)
 {
     r.before = new_block(body, r.entry);

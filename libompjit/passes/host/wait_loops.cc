@@ -36,6 +36,8 @@ constexpr StringLiteral yield_name = "ompjit_host_yield";
 constexpr StringLiteral wait_name = "ompjit_host_wait";
 constexpr StringLiteral engine_prefix = "ompjit_";
 
+// Is it a call of one of the engine's functions, which the module does not
+// define?
 bool is_engine(const Instruction &i)
 {
     const auto *call = dyn_cast<CallBase>(&i);
@@ -53,11 +55,13 @@ bool is_reading_again(const Instruction &i)
     return isa<AtomicRMWInst, AtomicCmpXchgInst>(i);
 }
 
+// A function without such an access has no loop that waits.
 bool may_wait(const Function &f)
 {
     return any_of(instructions(f), is_reading_again);
 }
 
+// Does the instruction give way already?
 bool is_yield(const Instruction &i)
 {
     if (!is_engine(i))
@@ -93,6 +97,9 @@ bool only_looks(const Function &f, int calls)
     });
 }
 
+//   while (!atomic_load(&flag)) ;             waits: reads the same place again
+//   while (!cas(&x, old, old + 1)) old = x;   does not: its next round succeeds
+//   for (...) a[i] = atomic_load(&b[i]);      does not: stores, to other places
 class WaitLoop {
   public:
     explicit WaitLoop(Loop &l) : loop(l) {}
@@ -122,6 +129,7 @@ class WaitLoop {
         return store && is_invariant(store->getPointerOperand(), MOST_STEPS);
     }
 
+    // A compare-and-exchange with a value that this round has found.
     bool is_update(const Instruction &i) const
     {
         const auto *cas = dyn_cast<AtomicCmpXchgInst>(&i);
