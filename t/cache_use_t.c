@@ -232,6 +232,47 @@ static void test_folder(void)
     remove_tree(dir[1]);
 }
 
+/* So is <n.h> by a folder that a flag names relatively: here only the second
+ * process's folder has one, and the first finds the other header. */
+static void test_relative_flags(void)
+{
+    static const char text[] = "#include <n.h>\n"
+                               "long sum(long a) { return N; }\n";
+    char here[PATH_MAX], dir[2][PATH_MAX + 8], common[PATH_MAX + 16];
+    char header[PATH_MAX + 32];
+    const char *flags[] = {"-isystemown", "-isystem", common};
+    ompjit_cache_stats stats = OMPJIT_CACHE_STATS_INIT;
+    ompjit_module_options o = OMPJIT_MODULE_OPTIONS_INIT;
+    o.flags = flags;
+    o.nflags = OMPJIT__COUNT(flags);
+    if (!getcwd(here, sizeof here))
+        return;
+    long got[2] = {0};
+    snprintf(common, sizeof common, "%s.common", folder);
+    mkdir(common, 0700);
+    snprintf(header, sizeof header, "%.4000s/n.h", common);
+    write_text(header, "#define N 30\n");
+    for (int i = 0; i < 2; i++) {
+        snprintf(dir[i], sizeof dir[i], "%s.%d", folder, i);
+        mkdir(dir[i], 0700);
+        snprintf(header, sizeof header, "%.4000s/own", dir[i]);
+        mkdir(header, 0700);
+        snprintf(header, sizeof header, "%.4000s/own/n.h", dir[i]);
+        if (i)
+            write_text(header, "#define N 31\n");
+        if (!chdir(dir[i]))
+            got[i] = run_fresh(text, &o, &stats);
+    }
+    ok(got[0] == 30 && got[1] == 31,
+       "a flag's relative folder is another in each folder: %ld, %ld", got[0],
+       got[1]);
+    if (chdir(here))
+        printf("# cannot return to %s\n", here);
+    remove_tree(common);
+    remove_tree(dir[0]);
+    remove_tree(dir[1]);
+}
+
 /* ---------------------------------------------------------------- damage */
 
 static int spoil(const char *path, const struct stat *s, int type,
@@ -529,6 +570,7 @@ int main(void)
     test_warnings();
     test_headers();
     test_folder();
+    test_relative_flags();
     test_damage();
     test_ir();
     test_gpu();

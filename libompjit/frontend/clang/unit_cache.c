@@ -27,15 +27,28 @@ static bool includes_by_brackets(const char *source)
     return !strstr(source, "embed");
 }
 
-/* The working directory counts where a relative name may be looked up. */
+/* The path that a flag names in the same string, as "-isystemDIR"; "": none. */
+static const char *joined_path(const char *flag)
+{
+    static const char *const names[] = {"-I",       "-include", "-imacros",
+                                        "-isystem", "-iquote",  "-idirafter"};
+    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
+        if (!strncmp(flag, names[i], strlen(names[i])))
+            return flag + strlen(names[i]);
+    return "";
+}
+
+/* The working directory counts where a relative name may be looked up: the
+ * files that were found are checked (deps.c), but not those that another
+ * directory has and this one had not. */
 static bool needs_folder(const char *source,
                          const ompjit_module_options *options)
 {
     const char *name = ompjit__source_name(options);
     for (unsigned i = 0; i < options->nflags; i++) {
         const char *flag = options->flags[i];
-        if (*flag != '-' ? *flag != '/' : !strncmp(flag, "-I", 2) &&
-                                              flag[2] && flag[2] != '/')
+        const char *path = *flag == '-' ? joined_path(flag) : flag;
+        if (*path && *path != '/')
             return true;
     }
     return *name != '/' && !includes_by_brackets(source);
