@@ -62,9 +62,40 @@ static void check(const struct row *row)
     free(ir);
 }
 
+/* Variables whose bytes do not fit into the number that tells them. */
+static void too_large(void)
+{
+    static const struct {
+        const char *first, *second; /* numbers of bytes */
+        bool fits;
+    } sizes[] = {{"4294967280", "0", true},
+                 {"4294967296", "0", false},
+                 {"4294967281", "0", false},
+                 {"4294967280", "1", false},
+                 {"9223372036854775807", "9223372036854775807", false}};
+    for (size_t i = 0; i < OMPJIT__COUNT(sizes); i++) {
+        struct ir_text t;
+        char *ir = ompjit__format(
+            "@s = internal addrspace(3) global [%s x i8] undef\n"
+            "@u = internal addrspace(3) global [%s x i8] undef\n"
+            "define void @f() {\n  ret void\n}\n",
+            sizes[i].first, sizes[i].second);
+        ompjit_status status = ir_text_open(&t, ir, &err);
+        if (!status)
+            status = ompjit__host_finish(t.m, &err);
+        ok(status == (sizes[i].fits ? OMPJIT_OK : OMPJIT_ERR_COMPILE),
+           "%s and %s bytes", sizes[i].first, sizes[i].second);
+        if (!sizes[i].fits)
+            ok_contains(err.text, "team-shared variable", "  is an error");
+        ir_text_close(&t);
+        free(ir);
+    }
+}
+
 int main(void)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
         check(&rows[i]);
+    too_large();
     return done_testing();
 }

@@ -24,7 +24,10 @@
 #include "passes/passes.h"
 
 enum { SHARED_SPACE = 3, SHARED_ALIGN = 16 };
+/* Bytes of a team's variables: rounded up they still are 32 bits. */
+static const uint64_t MOST_SHARED = UINT32_MAX - (SHARED_ALIGN - 1);
 
+/* Intrinsics, and the functions of the host runtime that do their work. */
 static const struct {
     const char *intrinsic, *function;
 } nvvm_host[] = {
@@ -225,6 +228,20 @@ struct shared {
     LLVMValueRef function;
 };
 
+/* The engine is told the block's size as 32 bits. */
+static ompjit_status too_large(LLVMValueRef g, uint64_t bytes,
+                               ompjit_error *err)
+{
+    size_t length;
+    return ompjit__fail(err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_CODEGEN,
+                        "the team-shared variable %s has %llu bytes; all of a "
+                        "kernel's may have 4 GiB less 16 bytes",
+                        LLVMGetValueName2(g, &length),
+                        (unsigned long long)bytes);
+}
+
+/* Fills `places` and `size`. Each variable's offset is a multiple of its
+ * alignment, and the block's size one of the alignment that blocks have. */
 static ompjit_status place_globals(struct shared *s, ompjit_error *err)
 {
     size_t capacity = 0;
@@ -247,14 +264,17 @@ static ompjit_status place_globals(struct shared *s, ompjit_error *err)
         uint64_t align = LLVMGetAlignment(g);
         if (align < LLVMABIAlignmentOfType(s->layout, type))
             align = LLVMABIAlignmentOfType(s->layout, type);
-        s->size = (s->size + align - 1) / align * align;
-        place->offset = s->size;
-        s->size += LLVMABISizeOfType(s->layout, type);
+        uint64_t bytes = LLVMABISizeOfType(s->layout, type);
+        place->offset = (s->size + align - 1) / align * align;
+        if (place->offset > MOST_SHARED || bytes > MOST_SHARED - place->offset)
+            return too_large(g, bytes, err);
+        s->size = place->offset + bytes;
     }
     s->size = (s->size + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
     return OMPJIT_OK;
 }
 
+/* NULL: the value is no team-shared variable. */
 static struct place *find_place(struct shared *s, LLVMValueRef v)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -301,6 +321,12 @@ static LLVMValueRef team_pointer(struct shared *s, uint64_t member,
     return *cache;
 }
 
+/* The variable's address in the team's block, at the builder's place:
+ *
+ *   %self = call ptr @ompjit_host_self()            once in the function
+ *   %block = load ptr, ptr (%self + SHARED_OFFSET)  once
+ *   %s = getelementptr i8, ptr %block, i64 OFFSET   was: @s
+ */
 static LLVMValueRef build_place(struct shared *s, const struct place *place)
 {
     if (place->dynamic)
@@ -420,6 +446,7 @@ static ompjit_status remove_globals(struct shared *s, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* The constant by which the engine knows how large a team's block is. */
 static void add_size(struct shared *s)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(s->c);
