@@ -58,6 +58,8 @@ static void say_of_sections(struct build *b, const ompjit__kernel_desc *k)
     }
 }
 
+/* Without a kernel in the spec, as for a whole unit, only what holds for every
+ * launch is said. */
 void ompjit__build_annotate(struct build *b)
 {
     const ompjit__kernel_desc *k = b->unit->kernels;

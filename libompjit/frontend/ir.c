@@ -123,6 +123,8 @@ struct host_half {
     const char *name;
 };
 
+/* In a guard. The bitcode is written here, as what follows only reads the half,
+ * but for unify_variables. */
 static ompjit_status read_host(void *arg, ompjit_error *err)
 {
     struct host_half *h = arg;
@@ -234,6 +236,7 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
     return status;
 }
 
+/* The device half's module is disposed in the guard it was made in. */
 static ompjit_status read_guarded(void *arg, ompjit_error *err)
 {
     struct reading *r = arg;

@@ -21,6 +21,8 @@
 #include "passes/hosthalf/hosthalf.h"
 #include "serve/serve.h"
 
+/* All that outlives a request. It owns what its pointers lead to, but for
+ * tell_data. */
 struct ompjit__session {
     ompjit__compiler compiler; /* settings of the request; machines stay */
     ompjit__kept_units kept;
@@ -147,6 +149,7 @@ static ompjit_status damaged(ompjit_error *err)
                         "a request to the compiler ends too early");
 }
 
+/* The work was done, and its results have no room. */
 static ompjit_status no_memory_for_results(ompjit_error *err)
 {
     return ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -391,6 +394,7 @@ static ompjit_status cuda_kernels(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Result: the text that clang reads before a CUDA source. */
 static ompjit_status cuda_header(struct job *job, ompjit_error *err)
 {
     ompjit__pack_string(&job->results, ompjit__cuda_header());
@@ -492,6 +496,8 @@ static ompjit_status object_line(struct job *job, ompjit_error *err)
     return job->arguments.bad ? damaged(err) : OMPJIT_OK;
 }
 
+/* Result: the name of this machine's CPU, for what the host device tells of
+ * itself. */
 static ompjit_status host_cpu(struct job *job, ompjit_error *err)
 {
     char name[64];
@@ -500,6 +506,7 @@ static ompjit_status host_cpu(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Result: a unit's bitcode as text. */
 static ompjit_status print_ir(struct job *job, ompjit_error *err)
 {
     ompjit__buf text = {0};
@@ -515,6 +522,7 @@ static ompjit_status print_ir(struct job *job, ompjit_error *err)
 
 /* ------------------------------------------------------------------- serve */
 
+/* By enum ompjit__op (door/door.h); one row for each. */
 static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_PREPARE] = prepare,
     [OMPJIT__OP_UNIT_READ] = unit_read,

@@ -116,7 +116,8 @@ static ompjit_status make(ompjit__compiler *compiler, ompjit__cuda *cuda,
     return OMPJIT_OK;
 }
 
-/* The PTX for `arch`, which lives as long as the unit. */
+/* The PTX for `arch`, which lives as long as the unit's source. Threads that
+ * want the same wait for the one that compiles. */
 static ompjit_status get(ompjit__compiler *compiler, ompjit__cuda *cuda,
                          const char *arch, const char **ptx,
                          ompjit_error *err)
@@ -188,6 +189,8 @@ ompjit_status ompjit__cuda_kernels_of(ompjit__compiler *compiler,
 
 /* ----------------------------------------------------------- for the build */
 
+/* NVRTC's time counts as the front end's, writing the values in as that of
+ * specializing. */
 ompjit_status ompjit__cuda_ptx(ompjit__compiler *compiler,
                                const ompjit__unit *unit,
                                const char *arch, const ompjit__spec *spec,

@@ -89,6 +89,7 @@ static void rename(LLVMValueRef v)
     free(name);
 }
 
+/* After all passes, so that nothing is renamed that is not there in the end. */
 static void rename_inner(LLVMModuleRef m)
 {
     LLVMValueRef v;
@@ -112,6 +113,8 @@ static void drop_unread(LLVMModuleRef m)
     }
 }
 
+/* By LLVM's own pipeline and not by pipeline.def: these are functions that
+ * kernels call, and no kernels. */
 static ompjit_status compile(struct making *k, ompjit_error *err)
 {
     ompjit__buf passes = {0};

@@ -163,6 +163,7 @@ static ompjit_status compile_somehow(ompjit__compiler *compiler,
     return status;
 }
 
+/* compute_NN, not sm_NN: the result is PTX, and no cubin. */
 ompjit_status ompjit__nvrtc_compile(ompjit__compiler *compiler,
                                     const char *source,
                                     const char *name, const char *arch,

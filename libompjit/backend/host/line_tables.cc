@@ -81,7 +81,8 @@ void ompjit__line_tables(LLVMModuleRef m)
         llvm::stripNonLineTableDebugInfo(*llvm::unwrap(m));
 }
 
-/* Code that is inlined where no subprogram is loses its lines. */
+/* Code that is inlined where no subprogram is loses its lines. So the entry,
+ * into which the kernel is inlined, gets a copy of the kernel's subprogram. */
 void ompjit__entry_lines(LLVMValueRef kernel, LLVMValueRef entry,
                          LLVMValueRef call)
 {

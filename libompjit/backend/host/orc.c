@@ -266,6 +266,8 @@ ompjit_status ompjit__orc_add(ompjit__orc *orc, const void *object, size_t size,
     return error ? failure(orc, error, err) : OMPJIT_OK;
 }
 
+/* `asked` tells generate() which of the names it is asked for is the lookup's
+ * own: if that one is missing, the error is another. */
 ompjit_status ompjit__orc_lookup(ompjit__orc *orc, const char *name,
                                  void **address, ompjit_error *err)
 {

@@ -106,6 +106,7 @@ static bool section(const struct cubin *c, unsigned i, Elf64_Shdr *out)
                    sizeof *out);
 }
 
+/* "" for a section without one. */
 static const char *section_name(const struct cubin *c, const Elf64_Shdr *s)
 {
     return string_at(c->section_names, s->sh_name);
@@ -218,6 +219,7 @@ static ompjit_resources *owner(const struct cubin *c, const char *name,
     return NULL;
 }
 
+/* A file may claim any size; a resource that is too large stays so. */
 static uint32_t clamp(uint64_t v)
 {
     return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
@@ -324,6 +326,7 @@ static const char *read_sections(struct cubin *c)
 
 /* ------------------------------------------------------------------- whole */
 
+/* From the outside to the inside. c->bad tells what is wrong. */
 static ompjit_status read_cubin(struct cubin *c)
 {
     c->bad = check_head(c);

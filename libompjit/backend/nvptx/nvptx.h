@@ -22,7 +22,12 @@ ompjit_status ompjit__nvptx_machine(const char *arch, unsigned ptx,
 ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                  ompjit__generator *g, ompjit__passes passes,
                                  ompjit__buf *ptx, ompjit_error *err);
-/* PTX to cubin by the compiler's assembler (nothing else of it is read), and
+/* The way of a kernel's PTX:
+ *
+ *   nvJitLink, ptxas    cubin, usage and the PTX, where one of them is there
+ *   the driver          the PTX alone: it is compiled when it is loaded
+ *
+ * PTX to cubin by the compiler's assembler (nothing else of it is read), and
  * what its kernels use. The driver as assembler gives an image of kind PTX with
  * the text in `bytes`, no `ptx` and no `usage`. UNAVAILABLE where the assembler
  * is not there or too old. `image` is set on success only.

@@ -20,11 +20,13 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
 }
 
+/* Past white space, line breaks included. */
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t\n");
 }
 
+/* Behind the name at p; p where there is none. */
 static const char *name_end(const char *p)
 {
     while (is_name(*p))
@@ -32,6 +34,7 @@ static const char *name_end(const char *p)
     return p;
 }
 
+/* Is the piece this word? */
 static bool is(ompjit__span s, const char *word)
 {
     return strlen(word) == s.size && !memcmp(s.at, word, s.size);
@@ -66,6 +69,12 @@ static const char *next_line(const char *p)
     return *p ? p + 1 : p;
 }
 
+/*   .visible .entry _Z1kPi(          whole, from ".visible"; name
+ *       .param .u64 _Z1kPi_param_0   params, in parentheses
+ *   )
+ *   .maxntid 128                     directives
+ *   { ... }                          body, without the braces
+ */
 bool ompjit__ptx_next(const char *from, ompjit__ptx_entry *out)
 {
     static const char word[] = ".entry ";

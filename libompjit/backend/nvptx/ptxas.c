@@ -154,6 +154,8 @@ static ompjit_status read_back(const struct workplace *w, int i,
                              strerror(errno));
 }
 
+/* Descriptor 0 is empty, 1 and 2 are the log, and those from FIRST on are the
+ * files in memory, by whose numbers ptxas opens them. errno's number, or 0. */
 static int add_actions(posix_spawn_file_actions_t *actions,
                        const struct workplace *w)
 {

@@ -87,7 +87,8 @@ static bool same(const ompjit__buf *a, const ompjit__buf *b)
     return a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
-/* A guess was right, or there is one for the next time. */
+/* A guess was right, or there is one for the next time. False: it was wrong,
+ * and the device half is to be compiled again. */
 static bool settle_guess(struct run *run)
 {
     if (run->all_numbers.size)
@@ -240,6 +241,7 @@ static void collect_warnings(const struct run *run, ompjit__buf *text)
         text->data[--text->size] = 0;
 }
 
+/* Where the application has asked for a log. */
 static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
 {
     if (text->size && !text->failed)
@@ -356,6 +358,7 @@ ompjit_status ompjit__frontend_c(ompjit_context *ctx, const char *source,
                                     err);
 }
 
+/* Without a host half: CUDA's host code is the application's own business. */
 ompjit_status ompjit__clang_cuda(ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
                                  ompjit__unit *out, ompjit_error *err)

@@ -299,6 +299,7 @@ static void add_version(const ompjit_module_options *options,
     add_both(command, version);
 }
 
+/* Has the user given exactly this flag? */
 static bool has_flag(const ompjit_module_options *options, const char *flag)
 {
     for (unsigned i = 0; i < options->nflags; i++)
@@ -360,6 +361,7 @@ static ompjit_status add_end(const ompjit__clang *clang,
     return status;
 }
 
+/* The options that are no flags of clang's. */
 static ompjit_status check_options(const ompjit_module_options *options,
                                    ompjit_error *err)
 {

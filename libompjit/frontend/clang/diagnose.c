@@ -52,11 +52,13 @@ typedef struct span {
     size_t size;
 } span;
 
+/* Is the word in the text, at any place? */
 static bool has(span s, const char *word)
 {
     return memmem(s.data, s.size, word, strlen(word)) != NULL;
 }
 
+/* With its line break, if it has one. */
 static span first_line(span s)
 {
     const char *end = memchr(s.data, '\n', s.size);

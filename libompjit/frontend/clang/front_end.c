@@ -7,6 +7,7 @@
 
 #include "frontend/clang/front_end.h"
 
+/* Under the context's lock. The clang that it finds stays for all compiles. */
 static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
                                   ompjit_error *err)
 {
@@ -42,6 +43,7 @@ ompjit_status ompjit__frontend_of(ompjit_context *ctx, ompjit__frontend **out,
     return status;
 }
 
+/* No compile runs any more. */
 void ompjit__frontend_free(ompjit__frontend *f)
 {
     if (!f)

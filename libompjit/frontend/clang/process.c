@@ -69,6 +69,8 @@ static const char *const at_leisure[] = {
  * so as to precompile the headers there (cc1/ahead.cc). */
 enum { HEAD = 16000 };
 
+/* Has our environment a variable of the setting's name? Then the application's
+ * value stays. */
 static bool is_set(const char *setting)
 {
     size_t n = strcspn(setting, "=") + 1;

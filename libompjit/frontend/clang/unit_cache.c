@@ -153,12 +153,14 @@ static bool ir_key(const ompjit__buf *device, const ompjit__buf *host,
     return ompjit__key_end(key);
 }
 
+/* The cache's callback: `data` is the unit. False: the entry is damaged. */
 static bool take_ir(void *data, const void *payload, size_t size)
 {
     ompjit__reader reader = {payload, size, false};
     return ompjit__unit_unpack(&reader, data);
 }
 
+/* By the compiler wing, with its time told. */
 static ompjit_status read_ir(ompjit_context *ctx, const ompjit__buf *device,
                              const ompjit__buf *host, const char *name,
                              unsigned opt_level, ompjit__unit *out,

@@ -47,6 +47,7 @@ void ompjit__pairs_forget_if_forked(ompjit__frontend *f)
 
 /* ---------------------------------------------------- children that leave */
 
+/* Asked each time, as the application may change its environment. */
 static bool warm_is_off(void)
 {
     const char *warm = getenv("OMPJIT_WARM");
@@ -131,6 +132,7 @@ ompjit_status ompjit__pair_start(const ompjit__command *command,
     return status;
 }
 
+/* Takes the i-th off the list. Under the lock. */
 static struct ompjit__pair take_at(ompjit__frontend *f, unsigned i)
 {
     struct ompjit__pair taken = f->warm[i];
@@ -140,6 +142,7 @@ static struct ompjit__pair take_at(ompjit__frontend *f, unsigned i)
     return taken;
 }
 
+/* The place of the pair with this key; -1: none. Under the lock. */
 static int warm_at(const ompjit__frontend *f, const char *key)
 {
     for (int i = 0; i < OMPJIT__MAX_WARM && f->warm[i].key; i++)
@@ -206,6 +209,8 @@ void ompjit__pending_set(ompjit__frontend *f, struct ompjit__next next)
     ompjit__next_free(&old);
 }
 
+/* Called when a build is done: the processors are free, and the children of its
+ * compile may end. */
 void ompjit__frontend_rest(ompjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);

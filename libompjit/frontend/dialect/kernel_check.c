@@ -58,6 +58,7 @@ static bool is_mode(int64_t mode)
            mode == MODE_SPMD_NO_LOOP;
 }
 
+/* Is it an integer type of so many bits? */
 static bool is_integer(LLVMTypeRef type, unsigned bits)
 {
     return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
@@ -214,6 +215,8 @@ static void add_type(ompjit__buf *b, LLVMTypeRef type, unsigned depth)
     ompjit__buf_printf(b, " }");
 }
 
+/* The type that it has is told with its fields, by which one sees the
+ * difference. */
 static void wrong_type(const struct kernel *k, LLVMTypeRef type)
 {
     ompjit__buf why = {0};
@@ -294,6 +297,8 @@ static bool is_kept_in_variable(LLVMValueRef param, LLVMValueRef v)
     return false;
 }
 
+/* Is the value parameter 0 of the function, as it came or by way of the slot
+ * that unoptimized code keeps it in? */
 static bool is_launch_environment(LLVMValueRef f, LLVMValueRef v)
 {
     LLVMValueRef param = LLVMCountParams(f) ? LLVMGetParam(f, 0) : NULL;
@@ -327,6 +332,7 @@ static LLVMValueRef kernel_of(LLVMValueRef f)
     return function_of(call);
 }
 
+/* By name and use: NAME_debug__ that a kernel NAME alone calls, once. */
 LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f)
 {
     LLVMUseRef use = LLVMGetFirstUse(f);
@@ -403,6 +409,7 @@ static bool is_call(LLVMValueRef v, LLVMValueRef of)
     return LLVMIsACallInst(v) && LLVMGetCalledValue(v) == of;
 }
 
+/* A call with the right number of arguments; others the table has found. */
 static bool is_start(LLVMValueRef v, LLVMValueRef init)
 {
     return is_call(v, init) && LLVMGetNumArgOperands(v) == 2;

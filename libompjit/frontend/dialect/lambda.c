@@ -92,6 +92,7 @@ static bool is_of_source(LLVMValueRef i)
            LLVMIsABinaryOperator(i) || LLVMIsACmpInst(i);
 }
 
+/* Where code stands in its file; line 0: nobody knows. */
 struct place {
     unsigned line, column;
 };
@@ -240,6 +241,7 @@ enum likeness {
     LIKE        /* the same lambdas                                 */
 };
 
+/* Names decide first: only what differs in the numbers can be one. */
 static enum likeness likeness(const ompjit__lambda_region *a,
                               const ompjit__lambda_region *b)
 {
@@ -281,6 +283,7 @@ static bool has(const ompjit__lambda_regions *all,
     return named != UNLIKE && named == best;
 }
 
+/* Arguments and result of compare(). */
 struct comparison {
     const ompjit__lambda_regions *host;
     const ompjit__buf *device;

@@ -56,6 +56,12 @@ static LLVMValueRef next_in(LLVMValueRef fn, LLVMValueRef i)
 #define EACH(i, fn) \
     for (LLVMValueRef i = next_in(fn, NULL); i; i = next_in(fn, i))
 
+/* An array of pointers, by which clang's helper functions take all variables of
+ * a reduction:
+ *
+ *   %list = alloca [2 x ptr]        &sum, &product
+ *   %at = getelementptr [2 x ptr], ptr %list, i64 0, i64 1
+ */
 static bool is_list(LLVMTypeRef type)
 {
     return LLVMGetTypeKind(type) == LLVMArrayTypeKind &&
@@ -131,6 +137,7 @@ static LLVMValueRef callee(LLVMValueRef i)
     return LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
 }
 
+/* Does it call a function whose name begins so? */
 static bool calls_named(LLVMValueRef i, const char *with)
 {
     size_t n;

@@ -115,6 +115,7 @@ static LLVMValueRef wrapper_of(const struct builder *w, LLVMValueRef region)
     return f;
 }
 
+/* Is it a call that names its region, and has null as the wrapper? */
 static bool lacks_wrapper(LLVMValueRef call, LLVMValueRef parallel)
 {
     return LLVMIsACallInst(call) && LLVMGetCalledValue(call) == parallel &&

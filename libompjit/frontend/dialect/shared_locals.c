@@ -137,6 +137,7 @@ static void find(LLVMModuleRef m, LLVMValueRef parallel, struct search *s)
 
 /* ---------------------------------------------------------------- rewrite */
 
+/* Declared if need be. */
 static LLVMValueRef runtime_function(LLVMModuleRef m, const char *name,
                                      LLVMTypeRef type)
 {
@@ -169,6 +170,7 @@ static LLVMBasicBlockRef main_code(LLVMValueRef kernel)
     return LLVMGetSuccessor(branch, taken);
 }
 
+/* llvm.lifetime.start or its end. */
 static bool is_lifetime(LLVMValueRef v)
 {
     size_t n;

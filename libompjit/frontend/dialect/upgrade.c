@@ -226,6 +226,7 @@ static void check_longer(LLVMModuleRef m, ompjit__findings *findings)
 
 /* ----------------------------------------------------------------- checks */
 
+/* By the first part only: vendor and system of nvptx64 change nothing. */
 static ompjit_status check_triple(LLVMModuleRef m, const char *name,
                                   ompjit_error *err)
 {
@@ -276,6 +277,7 @@ static void check_calls(LLVMValueRef fn, ompjit__findings *findings)
     }
 }
 
+/* Of the runtime's functions, which the table has checked as declarations. */
 static void check_all_calls(LLVMModuleRef m, ompjit__findings *findings)
 {
     LLVMValueRef f = LLVMGetFirstFunction(m);
@@ -434,7 +436,9 @@ static void raise_versions(LLVMModuleRef m)
     }
 }
 
-/* { i64 0, i16 version, i16 kind, i32 flags, ptr, ptr, i64, i64, ptr } */
+/* { i64 0, i16 version, i16 kind, i32 flags, ptr address, ptr name, i64 size,
+ * i64 data, ptr }: llvm::offloading::EntryTy. The last is for other models than
+ * OpenMP. */
 static LLVMValueRef new_entry(LLVMModuleRef m, const ompjit__entry *e)
 {
     enum { LAYOUT = 1, KIND_OPENMP = 1 };
