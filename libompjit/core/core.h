@@ -344,7 +344,7 @@ void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
 void ompjit__stage_done(ompjit_context *ctx, ompjit_stage stage,
                         uint64_t start);
 /* Ends clang's processes that wait for a source, and frees; accepts NULL.
- * frontend/clang/clang.c */
+ * frontend/clang/front_end.c */
 void ompjit__frontend_free(ompjit__frontend *frontend);
 
 #endif

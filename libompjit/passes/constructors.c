@@ -41,6 +41,8 @@ static unsigned read_list(LLVMValueRef list, struct constructor *out)
     return n;
 }
 
+/* The kernel OMPJIT__CONSTRUCTORS, which calls them one after another. It takes
+ * no parameters, and has no environment. */
 static void add_kernel(LLVMModuleRef m, const struct constructor *all,
                        unsigned n)
 {

@@ -68,6 +68,7 @@ static struct way find_copies(LLVMValueRef is_last)
     return (struct way){0};
 }
 
+/* Does an instruction of the block use the value? */
 static bool is_used_in(LLVMValueRef v, LLVMBasicBlockRef block)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u))
@@ -77,6 +78,7 @@ static bool is_used_in(LLVMValueRef v, LLVMBasicBlockRef block)
     return false;
 }
 
+/* The calls of `callee` that take the value. callee may be NULL. */
 static void erase_calls(LLVMValueRef with, LLVMValueRef callee)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(with), next; u; u = next) {

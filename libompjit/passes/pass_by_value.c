@@ -44,6 +44,7 @@ static bool is_named(LLVMValueRef call, const char *name)
     return f && LLVMIsAFunction(f) && !strcmp(LLVMGetValueName2(f, &n), name);
 }
 
+/* Can a value of the type be handed over in place of an address, as 64 bits? */
 static bool fits_pointer(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -130,6 +131,7 @@ static bool belongs_to(LLVMValueRef region, struct handover *h)
     return true;
 }
 
+/* Does the region only read through its parameter, by one type? */
 static bool only_loads(struct handover *h, LLVMValueRef param)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(param); u; u = LLVMGetNextUse(u)) {
@@ -140,6 +142,9 @@ static bool only_loads(struct handover *h, LLVMValueRef param)
     return true;
 }
 
+/* The region that the stored address is handed to. The store stands in the
+ * block of the fork, so that the address is stored each time the region
+ * begins. */
 static bool find_region(struct handover *h, LLVMValueRef store)
 {
     unsigned index;
@@ -181,6 +186,8 @@ static bool find_handover(struct handover *h, LLVMValueRef variable)
 
 /* ---------------------------------------------------------------- change */
 
+/* The value's bits as a pointer, which is the type that all elements of the
+ * array have. */
 static LLVMValueRef to_pointer(LLVMBuilderRef b, LLVMValueRef v)
 {
     LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(v));
@@ -198,6 +205,7 @@ static LLVMValueRef to_pointer(LLVMBuilderRef b, LLVMValueRef v)
                              LLVMPointerTypeInContext(c, 0), "");
 }
 
+/* The value again, of what to_pointer has made. */
 static LLVMValueRef from_pointer(LLVMBuilderRef b, LLVMValueRef p,
                                  LLVMTypeRef type)
 {

@@ -5,10 +5,10 @@
  * argument points to, whatever the launch's map clauses say. Pointers that the
  * kernel itself has put somewhere come from its arguments.
  *
- * Memory of the kernel's own is trusted to have only such pointers. So what is
- * copied there from other memory counts as a pointer taken, and so does a number
- * of a pointer's size: instcombine makes a load and a store of an i64 of a
- * memcpy of 8 bytes.
+ * Memory of the kernel's own is trusted to have only such pointers. So a copy
+ * into it from other memory counts as a pointer taken, and so does a number of a
+ * pointer's size: instcombine makes a load and a store of an i64 of a memcpy of
+ * 8 bytes.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -35,6 +35,7 @@ static LLVMValueRef base_of(LLVMValueRef pointer)
     return pointer;
 }
 
+/* Is it the device runtime's, or one that our passes have made? */
 static bool is_ours(LLVMValueRef v)
 {
     size_t n;
@@ -86,6 +87,7 @@ static bool is_own(LLVMValueRef pointer, LLVMValueRef environment,
     return LLVMIsACallInst(base) && is_allocated(base);
 }
 
+/* May a value of the type have a pointer in it? */
 static bool has_pointers(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -100,6 +102,7 @@ static bool has_pointers(LLVMTypeRef type)
     }
 }
 
+/* May it have a number in it that is as wide as a pointer? */
 static bool has_numbers(LLVMTypeRef type)
 {
     enum { POINTER_BITS = 64 };

@@ -8,6 +8,8 @@
 
 #include "passes/passes.h"
 
+/* Operands of __kmpc_parallel_60, and the most arguments that a region may have
+ * here: a number of them is a bit of `set`, or MAX_ARGS itself. */
 enum { REGION = 5, NARGS = 8, MAX_ARGS = 64 };
 
 /* Bit n of `set`: a region with n arguments. False: a number is not known, or

@@ -30,6 +30,7 @@
  * that are not among its arguments. */
 enum { REGION = 5, ARGUMENTS = 7, THREAD_IDS = 2 };
 
+/* One scan: the instructions and blocks of the picture above. */
 struct scan {
     LLVMModuleRef m;
     LLVMValueRef log2, passes; /* log2(n), n' */
@@ -38,6 +39,7 @@ struct scan {
     bool of_region; /* the buffer is of the region's own function */
 };
 
+/* The one instruction that uses the value; NULL: none, or several. */
 static LLVMValueRef only_user(LLVMValueRef v)
 {
     LLVMUseRef u = LLVMGetFirstUse(v);
@@ -61,6 +63,8 @@ static LLVMValueRef branch_by(LLVMValueRef compare)
     return br && LLVMIsABranchInst(br) && LLVMIsConditional(br) ? br : NULL;
 }
 
+/* Fills the scan from its call of log2. False: the code around that is not what
+ * clang writes for a scan, as where the program itself asks for logarithms. */
 static bool find(struct scan *s, LLVMValueRef log2)
 {
     s->log2 = log2;
@@ -115,6 +119,7 @@ static void clamp_in(LLVMModuleRef m, LLVMValueRef v)
     clamp(m, v);
 }
 
+/* A call of a function of the runtime, declared if need be. */
 static LLVMValueRef call(LLVMBuilderRef b, LLVMModuleRef m, const char *name,
                          LLVMTypeRef type, LLVMValueRef args[], unsigned n)
 {
@@ -185,6 +190,7 @@ static bool is_last(LLVMValueRef element)
 /* The threads that run the code: one thread, a team's, or a region's. */
 enum who { ALONE, TEAM, REGION_THREADS };
 
+/* A value of i1: true in one of the threads that run the code. */
 static LLVMValueRef is_first(LLVMModuleRef m, LLVMBuilderRef b, enum who who)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
@@ -252,6 +258,8 @@ static LLVMValueRef slot_of(LLVMValueRef array)
     return store && LLVMIsAStoreInst(store) ? LLVMGetOperand(store, 1) : NULL;
 }
 
+/* Frees the buffer, by the function `name`, wherever the stack is restored to
+ * what it was before the array. */
 static void release(LLVMModuleRef m, LLVMValueRef slot, LLVMValueRef args[2],
                     const char *name)
 {
@@ -272,6 +280,7 @@ static void release(LLVMModuleRef m, LLVMValueRef slot, LLVMValueRef args[2],
     LLVMDisposeBuilder(b);
 }
 
+/* All places where the buffer's last element becomes the variable's value. */
 static void store_last(LLVMModuleRef m, LLVMValueRef buffer, enum who who)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(buffer); u; u = LLVMGetNextUse(u)) {
@@ -281,6 +290,9 @@ static void store_last(LLVMModuleRef m, LLVMValueRef buffer, enum who who)
     }
 }
 
+/*   %a = alloca T, i64 %n
+ *
+ * becomes a call of `allocate`, which gives all threads the same buffer. */
 static void share(LLVMModuleRef m, LLVMValueRef array, const char *allocate,
                   const char *free)
 {
@@ -359,6 +371,8 @@ static LLVMValueRef parameter_in(LLVMValueRef variable)
     return NULL;
 }
 
+/* The buffer that an element of the inner loop is in: an array of the region's
+ * own function, or one that the region was given. */
 static void share_element(struct scan *s, LLVMValueRef element)
 {
     LLVMValueRef f = LLVMGetBasicBlockParent(s->inner);
@@ -379,6 +393,8 @@ static void share_element(struct scan *s, LLVMValueRef element)
             share_argument(s, f, k);
 }
 
+/* The inner loop begins with the addresses of its elements, which lead to all
+ * buffers of the scan: there is one for each variable. */
 static void share_buffers(struct scan *s)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(s->inner);
@@ -387,6 +403,7 @@ static void share_buffers(struct scan *s)
             share_element(s, i);
 }
 
+/* The n of log2(n). */
 static void clamp_count(const struct scan *s)
 {
     LLVMValueRef n = LLVMGetOperand(s->log2, 0);

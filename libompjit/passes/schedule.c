@@ -39,6 +39,7 @@ static const char *const inits_distribute[KINDS] = INIT("distribute");
 
 /* -------------------------------------------------------------- patterns */
 
+/* Is the value loaded right from that variable? */
 static bool is_load(LLVMValueRef v, LLVMValueRef from)
 {
     return LLVMIsALoadInst(v) && LLVMGetOperand(v, 0) == from;
@@ -138,6 +139,7 @@ static void set_schedule(LLVMValueRef call, unsigned schedule)
     LLVMSetOperand(call, SCHEDULE, LLVMConstInt(type, schedule, 0));
 }
 
+/* The variable's value, loaded before the instruction `at`. */
 static LLVMValueRef load_before(LLVMValueRef at, LLVMValueRef variable)
 {
     LLVMBuilderRef b =
@@ -151,6 +153,7 @@ static LLVMValueRef load_before(LLVMValueRef at, LLVMValueRef variable)
 
 /* ---------------------------------------------------------------- blocks */
 
+/* Each team gets one block of iterations. */
 static void block_distribute(LLVMValueRef call)
 {
     set_schedule(call, DISTRIBUTE);

@@ -62,7 +62,7 @@ typedef struct ompjit__args {
 void ompjit__args_add(ompjit__args *args, const char *arg);
 void ompjit__args_free(ompjit__args *args);
 
-/* ------------------------------------------------------ clang (find.c) */
+/* ------------------------------------------------ clang (find_clang.c) */
 
 /* Everything that is known of the installed compiler. */
 typedef struct ompjit__clang {
