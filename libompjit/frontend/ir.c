@@ -189,8 +189,7 @@ void ompjit__early_free(ompjit__early *e)
 
 /* -------------------------------------------------------------- the unit */
 
-/* What was wrong with the host half is told here, behind what is wrong with the
- * device half. */
+/* The host half's faults are told here, behind those of the device half. */
 static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
 {
     if (e->status && err)

@@ -6,9 +6,9 @@
  * kernel itself has put somewhere come from its arguments.
  *
  * Memory of the kernel's own is trusted to have only such pointers. So a copy
- * into it from other memory counts as a pointer taken, and so does a number of a
- * pointer's size: instcombine makes a load and a store of an i64 of a memcpy of
- * 8 bytes.
+ * into it from other memory counts as a pointer taken, and so does a number of
+ * a pointer's size: instcombine makes a load and a store of an i64 of a memcpy
+ * of 8 bytes.
  */
 #include <llvm-c/Core.h>
 #include <string.h>

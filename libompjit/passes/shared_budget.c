@@ -22,6 +22,7 @@ enum {
     ALIGN = 16
 };
 
+/* A call of __kmpc_alloc_shared, and its bytes, rounded up. */
 struct variable {
     LLVMValueRef call;
     uint64_t size;
@@ -78,6 +79,8 @@ static size_t find_variables(LLVMValueRef alloc, const ompjit__reached *reached,
     return n;
 }
 
+/* Another name for the same function of the runtime. The variable is freed as
+ * before. */
 static void keep_from_openmp_opt(LLVMModuleRef m, LLVMValueRef alloc,
                                  LLVMValueRef call)
 {

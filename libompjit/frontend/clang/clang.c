@@ -18,7 +18,7 @@
  *       compile         in a pair that was started ahead, then in a new one
  *         run_in        one exchange with one pair
  *
- * What it owns is freed by compile_new; `recall`, `snippet` and `command` are
+ * compile_new frees what the struct owns; `recall`, `snippet` and `command` are
  * its caller's. */
 struct run {
     ompjit_context *ctx;
@@ -103,7 +103,7 @@ static bool settle_guess(struct run *run)
     return true;
 }
 
-/* What one exchange has left, before the next and in the end. */
+/* Frees the leftovers of one exchange, before the next and in the end. */
 static void run_free(struct run *run)
 {
     ompjit__buf_free(&run->host.out);
@@ -241,7 +241,7 @@ static void collect_warnings(const struct run *run, ompjit__buf *text)
         text->data[--text->size] = 0;
 }
 
-/* Where the application has asked for a log. */
+/* Nobody gets them where the application has asked for no log. */
 static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
 {
     if (text->size && !text->failed)

@@ -30,7 +30,7 @@ struct ompjit__frontend {
     unsigned limit_ms;    /* of one run                                   */
     pid_t owner;          /* the process whose children these are         */
     bool checked;         /* clang's version is known to be right         */
-    /* Of the last compile, until frontend_rest. */
+    /* The last compile's, until frontend_rest. */
     struct ompjit__next pending;
     /* Oldest first; unused ones at the end. */
     struct ompjit__pair warm[OMPJIT__MAX_WARM];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which threads come to each instruction of a function. Calls that begin and
- * end shared loops change that, and so do branches on what the runtime says of
- * a thread.
+ * Finds which threads come to each instruction of a function. Calls that begin
+ * and end shared loops change that, and so do branches on what the runtime says
+ * of a thread.
  */
 #include <stdlib.h>
 

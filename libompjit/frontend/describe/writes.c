@@ -515,7 +515,7 @@ static bool loads_from_variable(LLVMValueRef i)
     return LLVMIsAGlobalVariable(address);
 }
 
-/* Of all functions that the kernel reaches. */
+/* Tests the instructions of all functions that the kernel reaches. */
 static bool any_instruction(const ompjit__reached *r,
                             bool (*is)(LLVMValueRef i))
 {

@@ -92,7 +92,7 @@ static bool is_of_source(LLVMValueRef i)
            LLVMIsABinaryOperator(i) || LLVMIsACmpInst(i);
 }
 
-/* Where code stands in its file; line 0: nobody knows. */
+/* A place in a file; line 0: nobody knows it. */
 struct place {
     unsigned line, column;
 };

@@ -82,7 +82,7 @@ static void share_arguments(struct search *s, LLVMValueRef parameter)
     }
 }
 
-/* Where a shared pointer comes from. */
+/* Follows a shared pointer one step towards its origin. */
 static void look_behind(struct search *s, LLVMValueRef v)
 {
     if (LLVMIsAArgument(v)) {

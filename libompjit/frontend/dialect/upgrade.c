@@ -191,10 +191,10 @@ static LLVMValueRef shorter(LLVMModuleRef m, size_t i)
     return is ? old : NULL;
 }
 
-/* What becomes of clang 18's calls:
+/* clang 18's calls become:
  *
- *   call void @__kmpc_parallel_51(..., ptr %args, i64 1)
  *   call void @__kmpc_parallel_60(..., ptr %args, i64 1, i32 0)
+ *                         was: @__kmpc_parallel_51(..., ptr %args, i64 1)
  */
 static ompjit_status lengthen_all(LLVMModuleRef m, ompjit_error *err)
 {
@@ -277,7 +277,8 @@ static void check_calls(LLVMValueRef fn, ompjit__findings *findings)
     }
 }
 
-/* Of the runtime's functions, which the table has checked as declarations. */
+/* Calls of the runtime's functions, whose declarations the table has checked.
+ * */
 static void check_all_calls(LLVMModuleRef m, ompjit__findings *findings)
 {
     LLVMValueRef f = LLVMGetFirstFunction(m);

@@ -186,7 +186,7 @@ class Cuts {
         return exits;
     }
 
-    // Of each block, to a fixed point: the sets only grow.
+    // For each block, to a fixed point: the sets only grow.
     AllExits find_exits(const Region &r)
     {
         AllExits all;

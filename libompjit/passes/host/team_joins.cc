@@ -23,6 +23,7 @@ namespace {
 
 enum { MOST_JOINS = 32 };
 
+// The blocks of the picture above.
 struct Skip {
     BranchInst *branch; // D's
     BasicBlock *code, *end; // J, E
@@ -32,6 +33,8 @@ class Joins {
   public:
     explicit Joins(Function &f) : f(f) {}
 
+    // The first such place. Trees are made anew each time, since a join changes
+    // the blocks.
     std::optional<Skip> find()
     {
         DominatorTree tree(f);
@@ -51,6 +54,9 @@ class Joins {
         return std::nullopt;
     }
 
+    // Phis of J take their values in B. Phis of E get in B the value that they
+    // had from D. For threads that come to B another way it does not matter, as
+    // they go to J.
     void join(const Skip &skip)
     {
         BasicBlock *from = skip.branch->getParent(), *code = skip.code;
@@ -86,6 +92,7 @@ class Joins {
         return !code->getUniquePredecessor();
     }
 
+    // A loop's first block is come to from the loop itself.
     static bool is_header(const DominatorTree &tree, BasicBlock *code)
     {
         return any_of(predecessors(code), [&](BasicBlock *before) {

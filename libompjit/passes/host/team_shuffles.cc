@@ -13,6 +13,7 @@ using namespace ompjit_team;
 
 namespace {
 
+// A barrier of all threads, at the builder's place.
 void meet(IRBuilder<> &b)
 {
     Module &m = *b.GetInsertBlock()->getModule();
@@ -22,7 +23,12 @@ void meet(IRBuilder<> &b)
 }
 
 // A shuffle in 64-bit words, as the engine has them (ompjit_host_shuffle: mask,
-// value, lane). The second barrier keeps the array until all have read it.
+// value, lane):
+//
+//   store i64 %value, %array[%tid]
+//   barrier
+//   %found = load i64, %array[%source]
+//   barrier                             keeps the array until all have read it
 class Exchange {
   public:
     explicit Exchange(Body &body)
@@ -47,6 +53,7 @@ class Exchange {
     }
 
   private:
+    // A thread's element of the array.
     Value *element(IRBuilder<> &b, Value *thread)
     {
         return b.CreateInBoundsGEP(b.getInt64Ty(), array,

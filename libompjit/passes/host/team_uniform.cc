@@ -26,7 +26,7 @@ using namespace ompjit_team;
 
 namespace {
 
-constexpr int MOST_STEPS = 12;
+constexpr int MOST_STEPS = 12; // from a pointer to what it comes from
 
 // The pointer without constant offsets, and their sum.
 const Value *strip(const Value &v, const DataLayout &layout, APInt &offset)
@@ -76,6 +76,8 @@ bool Numbers::follow(Value &pointer)
     });
 }
 
+// A load of the number itself, or of something behind it. False: it may read a
+// part of the number, or the number and more.
 bool Numbers::note(LoadInst &load)
 {
     const DataLayout &layout = load.getModule()->getDataLayout();
@@ -94,6 +96,9 @@ namespace {
 
 // ----------------------------------------------------- loads behind acquires
 
+// May loads behind it find what another thread has stored since the last
+// barrier? Calls by which threads wait for each other leave the function to
+// fibers anyway (independent.cc).
 bool is_acquiring(const Instruction &i)
 {
     if (const auto *load = dyn_cast<LoadInst>(&i))
