@@ -91,6 +91,12 @@ is "$(grep -c 'call align 16 ptr @__kmpc_alloc_shared' "$tmp/mended.ll") \
 $(grep -c 'call ptr @__kmpc_alloc_shared' "$tmp/mended.ll")" "4 0" \
     "they come from shared memory with its alignment"
 runs "shared locals as plain allocas" "$tmp/plain.ll" "$tmp/locals-host.ll"
+sed 's/alloca \[\(.*\) x i8\]/&, align 64/' "$tmp/plain.ll" >"$tmp/wide.ll"
+"$ompjit" compile "$tmp/wide.ll" -o "$tmp/mended.ll"
+is "$(grep -c 'alloca .*, align 64' "$tmp/wide.ll") \
+$(grep -c ' = and i64 .*, 63' "$tmp/mended.ll")" "4 4" \
+    "locals of more alignment than shared memory has keep it"
+runs "shared locals of more alignment" "$tmp/wide.ll" "$tmp/locals-host.ll"
 sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
     >"$tmp/long.ll"
 fails_with 'counted: .*a parallel region refers to the local variable n of' \

@@ -23,6 +23,7 @@
 #include "frontend/describe/reach.h"
 
 enum { LIST = 7 }; /* the operand `args` of __kmpc_parallel_60 */
+enum { GIVEN_ALIGN = 16 }; /* of what __kmpc_alloc_shared gives */
 
 /* A closure: each of the lists grows while it is gone through. */
 struct search {
@@ -216,6 +217,18 @@ static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
             block == LLVMGetEntryBasicBlock(function_of(local)));
 }
 
+/* The first address at or behind p that is aligned so, a power of two: accesses
+ * claim the alignment that the local had. */
+static LLVMValueRef round_up(LLVMBuilderRef b, LLVMValueRef p, LLVMTypeRef i64,
+                             uint64_t align)
+{
+    LLVMTypeRef i8 = LLVMInt8TypeInContext(LLVMGetTypeContext(i64));
+    LLVMValueRef number = LLVMBuildPtrToInt(b, p, i64, "");
+    LLVMValueRef by = LLVMBuildAnd(b, LLVMBuildNeg(b, number, ""),
+                                   LLVMConstInt(i64, align - 1, false), "");
+    return LLVMBuildInBoundsGEP2(b, i8, p, &by, 1, "");
+}
+
 /*   %x = alloca i32
  *
  * becomes, at the beginning of the main thread's code and before each end,
@@ -234,9 +247,11 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
         LLVMFunctionType(LLVMVoidTypeInContext(c), freed, 2, false);
     LLVMValueRef f = function_of(local);
     bool kernel = ompjit__is_kernel(f);
+    uint64_t align = LLVMGetAlignment(local);
     uint64_t bytes = LLVMABISizeOfType(LLVMGetModuleDataLayout(m),
                                        LLVMGetAllocatedType(local)) *
-                     LLVMConstIntGetZExtValue(LLVMGetOperand(local, 0));
+                         LLVMConstIntGetZExtValue(LLVMGetOperand(local, 0)) +
+                     (align > GIVEN_ALIGN ? align - GIVEN_ALIGN : 0);
     LLVMValueRef size = LLVMConstInt(i64, bytes, false);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
     LLVMValueRef at = LLVMGetFirstInstruction(begin);
@@ -246,7 +261,9 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
     LLVMValueRef shared = LLVMBuildCall2(
         b, get, runtime_function(m, "__kmpc_alloc_shared", get), &size, 1, "");
     drop_lifetimes(local);
-    LLVMReplaceAllUsesWith(local, shared);
+    LLVMReplaceAllUsesWith(local, align > GIVEN_ALIGN
+                                      ? round_up(b, shared, i64, align)
+                                      : shared);
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
     for (; block; block = LLVMGetNextBasicBlock(block)) {
         LLVMValueRef end = end_in(block, kernel);
