@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * IR to image.
+ * IR to image. A build has a machine, a context and a route:
+ *
+ *   UNIT      all kernels of a unit, or one where there are no templates
+ *   TEMPLATE  one kernel with nothing folded, which variants begin with
+ *   VARIANT   a copy of a template, with a launch's values folded
  */
 #ifndef OMPJIT_BACKEND_H
 #define OMPJIT_BACKEND_H

@@ -5,6 +5,9 @@
  *   ir.c        reads, verifies and writes both halves
  *   dialect/    LLVM 22's dialect, and what it must be (upgrade.c)
  *   describe/   kernels, parameters and variables
+ *
+ * A host half of clang's is read while the device half is still being compiled
+ * (ompjit__early): the device half's clang needs a part of it.
  */
 #ifndef OMPJIT_FRONTEND_H
 #define OMPJIT_FRONTEND_H

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The compiler wing's side of the door.
+ * The compiler wing's side of the door. A request's way:
+ *
+ *   worker.c       reads it from the socket; an application that compiles in
+ *                  its own process calls the session by door_table.c
+ *   session.c      takes its settings over, and calls its operation's function
+ *   other rooms    do the work: frontend, backend, passes/hosthalf, llvm
+ *   session.c      tells frames of log and stages meanwhile, then the reply
  */
 #ifndef OMPJIT_SERVE_H
 #define OMPJIT_SERVE_H

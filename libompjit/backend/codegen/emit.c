@@ -16,6 +16,7 @@ static ompjit_status failure(LLVMModuleRef m, const char *cause,
                         cause);
 }
 
+/* The generator's callback: `to` is the buffer. */
 static void take(void *to, const char *bytes, size_t size)
 {
     ompjit__buf_add(to, bytes, size);

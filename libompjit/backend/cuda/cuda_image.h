@@ -6,6 +6,10 @@
  *     -> linked with the runtime's functions that it calls   cuda_runtime.c
  *     -> a launch's values written in                        ptx_text.c
  *     -> assembled as any PTX                                assemble.c
+ *
+ * NVRTC's PTX is kept with the source, by architecture, for all variants. A
+ * launch's values are written into a copy of the text: no compiler runs again,
+ * and the assembler folds them.
  */
 #ifndef OMPJIT_BACKEND_CUDA_IMAGE_H
 #define OMPJIT_BACKEND_CUDA_IMAGE_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Objects linked by LLVM's ORC. One thread at a time calls it.
+ * Objects linked by LLVM's ORC, in the application: a worker's code would be in
+ * another process. For objects that the loader does not take (loader/). One
+ * thread at a time calls it.
  */
 #ifndef OMPJIT_BACKEND_ORC_H
 #define OMPJIT_BACKEND_ORC_H

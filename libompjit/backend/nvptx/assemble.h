@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The assemblers that assemble.c chooses from.
+ * The assemblers that assemble.c chooses from, and the second run:
+ *
+ *   choose        nvJitLink, else ptxas, else the driver when it loads
+ *   fill          the cubin, its text, and what its kernels use (cubin.c)
+ *   make_room     kernels that spill, again with half of the teams
+ *                 (spill_retry.c); kept where they spill no more
  */
 #ifndef OMPJIT_BACKEND_ASSEMBLE_H
 #define OMPJIT_BACKEND_ASSEMBLE_H

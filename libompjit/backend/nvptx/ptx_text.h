@@ -2,6 +2,12 @@
  *
  * PTX as NVRTC writes it, read and changed as text: which kernels it has, a
  * launch's values written into one, and the device runtime put before it.
+ *
+ *   ld.param.u32 %r1, [k_param_0];    mov.b32 %r1, 0x2a;
+ *   mov.u32 %r2, %ntid.x;             mov.u32 %r2, 256;
+ *   .maxntid 256                      .reqntid 256, 1, 1
+ *
+ * The assembler folds the rest.
  */
 #ifndef OMPJIT_BACKEND_PTX_TEXT_H
 #define OMPJIT_BACKEND_PTX_TEXT_H

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A context's front end: the clang that it uses and clang's processes, which
- * compiles share.
+ * compiles share. A pair's life:
+ *
+ *   started    for a compile, or ahead of the next one, as a warm pair
+ *   taken      by a compile, which talks to it (clang_io.c)
+ *   leaving    when both halves have answered: a busy build need not wait
+ *   dismissed  when the build is done: killed, and waited for
+ *
+ * One that fails is killed at once.
  */
 #ifndef OMPJIT_FRONT_END_H
 #define OMPJIT_FRONT_END_H

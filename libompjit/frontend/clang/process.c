@@ -19,8 +19,14 @@
 
 extern char **environ;
 
-/* The child's descriptors: 0 source, 1 output, 2 diagnostics, 3 host half, 4
- * its end of a pipe that carries nothing, and is closed when we are gone. */
+/* The child's descriptors, each the end of a pipe:
+ *
+ *   0  source      from us
+ *   1  output      to us: bitcode
+ *   2  diagnostics to us, and the make rule of the files that were read
+ *   3  host half   from us, for a device half: -fopenmp-host-ir-file-path
+ *   4  life        carries nothing, and is closed when we are gone
+ */
 enum { FD_SOURCE, FD_OUT, FD_DIAG, FD_HOST_IR, FD_LIFE, NFDS };
 
 static void close_fd(int *fd)

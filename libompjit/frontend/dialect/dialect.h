@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * IR of clang 18 to 22 to LLVM 22's dialect, checked.
+ * IR of clang 18 to 22 to LLVM 22's dialect, checked. A device half's way:
+ *
+ *   checked            triple, producer, runtime calls, kernels      upgrade.c
+ *   debug bodies       inlined into their kernels            debug_wrapper.cc
+ *   old calls          lengthened                                   upgrade.c
+ *   regions            get functions for the workers         region_wrapper.c
+ *   locals             moved to where all threads see them    shared_locals.c
+ *   allocations        get an alignment                             upgrade.c
+ *   reductions         corrected                                  reduction.c
+ *
+ * and then, with the host half: lambda.c, unified.cc. A host half is checked,
+ * and its kernel arguments and entries become clang 22's (upgrade.c).
  */
 #ifndef OMPJIT_DIALECT_H
 #define OMPJIT_DIALECT_H
