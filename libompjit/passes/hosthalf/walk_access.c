@@ -38,7 +38,7 @@ uint32_t ompjit__walk_those(const ompjit__walk *w, const ompjit__state *s,
     for (unsigned i = 0; i < w->n; i++)
         if (!(s->of[i] & states))
             all &= ~(UINT32_C(1) << i);
-    return all;
+    return all & ompjit__walk_all(w);
 }
 
 void ompjit__walk_spoil_these(ompjit__walk *w, uint32_t all, const char *why)
