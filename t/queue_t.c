@@ -280,6 +280,42 @@ static void graph(const struct gpu *g)
     ompjit_queue_destroy(queue);
 }
 
+/* A launch that fails while it is recorded, and would have needed a larger
+ * environment: those before it keep theirs. */
+static void failed_while_recording(const struct gpu *g)
+{
+    ompjit_error err = {0};
+    ompjit_queue *queue;
+    ompjit_graph *graph;
+    ompjit_launch launch = OMPJIT_LAUNCH_INIT;
+    ompjit_arg args[] = {ompjit_arg_pointer("p", g->p),
+                         ompjit_arg_pointer("t", g->t),
+                         ompjit_arg_i32("n", N)};
+    double zero = 0, got = -1, want = (double)N * (N - 1) / 2;
+    for (int i = 0; i < N; i++)
+        in[i] = (float)i;
+    ok(!ompjit_queue_create(g->dev, &queue, &err) &&
+           !ompjit_graph_begin(queue, &err) &&
+           !ompjit_queue_upload(queue, g->p, in, sizeof in, &err) &&
+           !ompjit_queue_upload(queue, g->t, &zero, sizeof zero, &err) &&
+           !start_sum(g, queue, &err),
+       "a sum is recorded: %s", err.text);
+    launch.queue = queue;
+    launch.teams = 1 << 16;
+    launch.threads = 64;
+    launch.dynamic_shared = 1 << 20;
+    ok(ompjit_kernel_launch(g->sum, g->dev, &launch, args, 3, &err),
+       "one that needs too much memory is not: %s", err.text);
+    ok(!ompjit_queue_download(queue, &got, g->t, sizeof got, &err) &&
+           !ompjit_graph_end(queue, &graph, &err) &&
+           !ompjit_graph_run(graph, queue, &err) &&
+           !ompjit_queue_wait(queue, &err),
+       "the rest runs: %s", err.text);
+    ok(got == want, "and the sum is right: %g of %g", got, want);
+    ompjit_graph_destroy(graph);
+    ompjit_queue_destroy(queue);
+}
+
 /* A variant of its own for each factor. */
 static ompjit_status run_special(const struct gpu *g, float a,
                                  ompjit_error *err)
@@ -449,6 +485,8 @@ static void work_all(void)
     after_while_recording(&g);
     bound(&g);
     graph(&g);
+    if (on_gpu)
+        failed_while_recording(&g);
     cooperative(&g);
     errors(&g);
     close_all(&g);

@@ -321,6 +321,9 @@ static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
         err);
     if (!status)
         status = launch(b, args, queue->queue, err);
+    if (status)
+        ompjit__environment_unshare(sharing.environment,
+                                    &inflight->environment);
     pthread_mutex_unlock(sharing.lock);
     if (status)
         ompjit__inflight_end(inflight, false);

@@ -57,6 +57,8 @@ static ompjit_status submit_sharing(const ompjit__call *call,
     if (!status)
         status = submit(k, call->dev, f, g, call->values,
                         &environment->device, queue, err);
+    if (status)
+        ompjit__environment_unshare(sharing->environment, environment);
     pthread_mutex_unlock(sharing->lock);
     return status;
 }

@@ -80,6 +80,11 @@ ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
                                         ompjit__environment *shared,
                                         ompjit__environment *env,
                                         ompjit_error *err);
+/* After a launch that failed, under the same lock: the queue has the one again
+ * that earlier launches use, and env->block is the larger one, which none
+ * uses. */
+void ompjit__environment_unshare(ompjit__environment *shared,
+                                 ompjit__environment *env);
 /* `ready`: no launch uses it, and the last one that did ended well. */
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
                               bool ready);

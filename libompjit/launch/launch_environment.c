@@ -151,6 +151,17 @@ ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
+void ompjit__environment_unshare(ompjit__environment *shared,
+                                 ompjit__environment *env)
+{
+    struct ompjit__environment_block *larger = shared->block;
+    if (!env->block)
+        return;
+    *shared = (ompjit__environment){.device = env->block->memory,
+                                    .block = env->block};
+    env->block = larger;
+}
+
 void ompjit__environment_free(ompjit_device *dev, ompjit__environment *env,
                               bool ready)
 {
