@@ -8,6 +8,10 @@
 
 #include "hosthalf/program_code.h"
 
+/* Names all that a compiled half depends on: both halves' IR, the optimization
+ * level and this CPU. The device half counts because the compiler proves from
+ * its kernels which data host and device may share (passes/hosthalf/share.c).
+ */
 bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key)
 {
     ompjit__key_begin(key, "host");
@@ -27,7 +31,10 @@ static const ompjit__served *find(const ompjit__served *rows, size_t n,
     return NULL;
 }
 
-/* In the order in which rewrite.c binds: the first to have a name has it. */
+/* In the order in which rewrite.c binds: the first to have a name has it. The
+ * order is that of three tables: allocators before the served functions, and
+ * the one function that takes a life. Addresses are never cached, since the
+ * library is loaded elsewhere in each process. */
 void *ompjit__served_address(const char *name)
 {
     const ompjit__served *row =
@@ -39,6 +46,10 @@ void *ompjit__served_address(const char *name)
     return row ? row->address : NULL;
 }
 
+/* The cache's callback for one payload (ompjit__cache_take). A half that needs
+ * a function which this library does not serve is refused: the cache takes that
+ * as a miss, and the half is compiled again. Of a refused half nothing is left
+ * allocated. */
 bool ompjit__half_take(void *data, const void *payload, size_t size)
 {
     ompjit__reader r = {payload, size, false};

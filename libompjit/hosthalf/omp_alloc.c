@@ -11,11 +11,15 @@
 #include "device/engine/libomp.h"
 #include "hosthalf/program_code.h"
 
+/* omp_alloctrait_t of omp.h. clang's host code passes an array of these, so the
+ * layout is ABI: a key of 4 bytes, 4 of padding, a value of 8. */
 struct trait {
     int32_t key;
     uint64_t value;
 };
 
+/* omp_alloctrait_key_t, the omp_atv_ values of a fallback, and memory spaces,
+ * as libomp's omp.h numbers them. */
 enum {
     KEY_SYNC_HINT = 1,
     KEY_ALIGNMENT,
@@ -35,6 +39,7 @@ enum {
     SPACE_TARGET_LAST = 102
 };
 
+/* omp_atv_default: the program leaves this trait to the implementation. */
 static const uint64_t value_default = (uint64_t)-1;
 
 /* Those of OpenMP 6.0 and values that ask for the default say nothing that
@@ -45,6 +50,8 @@ static bool matters(const struct trait *trait)
            trait->key <= KEY_PARTITION;
 }
 
+/* False where libomp's check of the value would abort: an alignment has to be a
+ * power of two, and a fallback one of the four that there are. */
 static bool valid(const struct trait *trait)
 {
     uint64_t v = trait->value;
@@ -55,7 +62,9 @@ static bool valid(const struct trait *trait)
     return true;
 }
 
-/* False where libomp would abort. */
+/* False where libomp would abort. `*space` becomes the number that the loaded
+ * libomp has for it. A libomp that exports omp_default_mem_space tells the
+ * number itself. */
 static bool translate_space(const struct ompjit__libomp *omp, uint64_t *space)
 {
     uint64_t space_default =
@@ -94,6 +103,8 @@ static uint64_t kmpc_init_allocator(int32_t gtid, uint64_t space, int32_t n,
     return (uintptr_t)allocator;
 }
 
+/* The API's form of the same, which has no thread number. libomp numbers the
+ * calling thread here, and registers it where it is new. */
 static uint64_t omp_init_allocator(uint64_t space, int32_t n,
                                    const struct trait *traits)
 {
@@ -104,6 +115,8 @@ static uint64_t omp_init_allocator(uint64_t space, int32_t n,
                                traits);
 }
 
+/* Neither takes the context: host allocators are libomp's, which knows no
+ * contexts. A signature is as in abi/served.h. */
 const ompjit__served ompjit__alloc_table[] = {
     {"__kmpc_init_allocator", (void *)kmpc_init_allocator, false,
      "l:ilip"},

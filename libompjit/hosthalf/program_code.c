@@ -5,6 +5,14 @@
  * (program.c), its constructors run. The program's destructors and atexit
  * handlers run when the host half is freed, or when the process exits before
  * that: libc keeps them as a shared library's.
+ *
+ * The steps are those of `build`, in its order. A step that fails leaves what
+ * it made in the ompjit__hostjit, and ompjit__hostjit_free undoes it: only that
+ * function frees.
+ *
+ * ompjit__hostjit_new runs under the module's lock (api/module.c), so a half is
+ * made once. After that nothing of it changes, and any thread may look
+ * functions up.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -18,12 +26,15 @@
 #include "hosthalf/program_code.h"
 
 /* Outlives the host half where a thread still has destructors to run: those
- * then do nothing. */
+ * then do nothing. The half holds one reference and each pending thread-local
+ * destructor another. */
 struct life {
     atomic_uint references;
     atomic_bool alive;
 };
 
+/* `made` keeps the names of functions and entries to the end; its object is
+ * freed as soon as it is linked. `table` points into the linked code. */
 struct ompjit__hostjit {
     ompjit_module *mod;
     ompjit__jit *jit;
@@ -33,6 +44,8 @@ struct ompjit__hostjit {
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
 };
 
+/* Functions of the C++ ABI and of libgcc that no header declares. __dso_handle
+ * is this library's own, and hidden: every library has one. */
 extern void __cxa_finalize(void *dso);
 extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso);
 extern void *__emutls_get_address(void *control);
@@ -40,18 +53,23 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /* --------------------------------------------- thread-local destructors */
 
+/* One thread-local object of the program, to be destroyed when its thread ends.
+ * Owned by the C library from the registration on. */
 struct farewell {
     struct life *life;
     void (*destructor)(void *);
     void *object;
 };
 
+/* Ends one reference; the last one frees. */
 static void release(struct life *life)
 {
     if (life && atomic_fetch_sub(&life->references, 1) == 1)
         free(life);
 }
 
+/* Called by the C library in the thread that ends. After the half is freed the
+ * destructor's code is unmapped, so the call is skipped. */
 static void say_farewell(void *arg)
 {
     struct farewell *f = arg;
@@ -61,6 +79,10 @@ static void say_farewell(void *arg)
     free(f);
 }
 
+/* __cxa_thread_atexit of the program. It registers our own function with our
+ * own __dso_handle: the C library then keeps this library loaded until the
+ * thread ends, and never calls unmapped code. `life` is bound by the compiler
+ * (OMPJIT__SYMBOL_LIFE), `dso` is the program's and unused. */
 static int thread_atexit(struct life *life, void (*destructor)(void *),
                          void *object, void *dso)
 {
@@ -78,7 +100,9 @@ const ompjit__served ompjit__thread_atexit_row = {
 /* ----------------------------------------------------------------- compile */
 
 /* From the cache where it is there, and where it has not to be said why data is
- * copied: that the compiler does. */
+ * copied: that the compiler does. A miss is claimed: other processes that want
+ * the same half wait for this one instead of compiling it too. The claim ends
+ * also where the compile fails. */
 static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 {
     ompjit_context *ctx = h->mod->ctx;
@@ -107,6 +131,8 @@ static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
 
 /* -------------------------------------------------------------------- link */
 
+/* Prefixes of the functions that libomp exports: the specification's, LLVM's,
+ * and libgomp's, which libomp has too. */
 static bool is_openmp(const char *name)
 {
     static const char *const prefixes[] = {
@@ -118,8 +144,9 @@ static bool is_openmp(const char *name)
     return false;
 }
 
-/* Also where the application is linked with another OpenMP runtime: half of
- * one and half of the other would not know of each other's threads. */
+/* Also where the application is linked with another OpenMP runtime: half of one
+ * and half of the other would not know of each other's threads. NULL where
+ * there is no libomp; the cause is then kept in h->libomp for add_cause. */
 static void *find_openmp(ompjit__hostjit *h, const char *name)
 {
     const struct ompjit__libomp *omp;
@@ -145,6 +172,9 @@ static void *find_library(const char *name)
     return NULL;
 }
 
+/* ompjit__jit_find: called under the jit's lock, for names that neither the
+ * object nor a definition has. The process's own symbols come before libraries,
+ * as they would for a linked program. */
 static void *find(void *data, const char *name)
 {
     void *address = is_openmp(name) ? find_openmp(data, name) : NULL;
@@ -153,7 +183,8 @@ static void *find(void *data, const char *name)
     return address ? address : find_library(name);
 }
 
-/* Undefined OpenMP functions are so because there is no libomp. */
+/* Undefined OpenMP functions are so because there is no libomp. The reader sees
+ * the linker's list of names first and then why libomp did not load. */
 static void add_cause(const ompjit__hostjit *h, ompjit_error *err)
 {
     size_t n = err ? strlen(err->text) : 0;
@@ -161,6 +192,9 @@ static void add_cause(const ompjit__hostjit *h, ompjit_error *err)
         snprintf(err->text + n, sizeof err->text - n, "\n%s", h->libomp.text);
 }
 
+/* Binds the served functions that the half calls, each under its own name. They
+ * win over libomptarget's, if the process has that one: see ompjit__jit_define.
+ */
 static ompjit_status define_needs(ompjit__hostjit *h, ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
@@ -172,6 +206,11 @@ static ompjit_status define_needs(ompjit__hostjit *h, ompjit_error *err)
     return status;
 }
 
+/* Links the half and finds its table, the one symbol that registering and
+ * constructing need. Emulated thread-local storage calls libgcc's
+ * __emutls_get_address, which dlsym need not find, so it is defined here.
+ * Debuggers are told of a half whose line information somebody asked for (not
+ * own_lines). */
 static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 {
     const ompjit__absolute always[] = {
@@ -205,7 +244,8 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 
 /* A metadirective or variant may make clang see a region in one half alone:
  * then the region's host version is all there is. Halves that are no pair are
- * an error. */
+ * an error. `key` is the address by which host code names the region (its
+ * .region_id). */
 static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
                                 const void *key, ompjit_error *err)
 {
@@ -222,7 +262,9 @@ static ompjit_status add_kernel(ompjit__hostjit *h, const char *symbol,
                         mod->unit.name, symbol);
 }
 
-/* `requires` entries have no address; their flags go where a size is. */
+/* `requires` entries have no address; their flags go where a size is. The key
+ * of a variable is its host address. Flag 0x10 is OMP_REGISTER_REQUIRES of
+ * LLVM's offload entries. An entry without a size is a kernel. */
 static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
 {
     enum { REQUIRES = 0x10 };
@@ -243,18 +285,25 @@ static ompjit_status register_entries(ompjit__hostjit *h, ompjit_error *err)
 
 /* ----------------------------------------------- constructors, destructors */
 
+/* Runs in a fault guard, hence the void * argument; so does destruct. */
 static void construct(void *h)
 {
     const ompjit__hostjit *half = h;
     ((void (*)(void))(uintptr_t)half->table[OMPJIT__TABLE_INIT])();
 }
 
+/* Runs what the program registered by atexit and __cxa_atexit with its own
+ * __dso_handle, the last registration first. The C library does the same at
+ * dlclose. */
 static void destruct(void *h)
 {
     const ompjit__hostjit *half = h;
     __cxa_finalize((void *)(uintptr_t)half->table[OMPJIT__TABLE_DSO]);
 }
 
+/* A constructor that faults ends in an error, not in the process. The guard
+ * needs the library's signal handlers; where the application keeps its own
+ * signals (keeps_signals), a fault is the application's. */
 static ompjit_status run_constructors(ompjit__hostjit *h, ompjit_error *err)
 {
     char cause[512];
@@ -270,7 +319,8 @@ static ompjit_status run_constructors(ompjit__hostjit *h, ompjit_error *err)
 }
 
 /* The C library forgets each before it is called, so that one which fails is
- * not called again. */
+ * not called again. So the loop ends: each failure takes one handler off the
+ * list. */
 static void run_destructors(ompjit__hostjit *h)
 {
     char cause[512];
@@ -284,6 +334,9 @@ static void run_destructors(ompjit__hostjit *h)
 
 /* --------------------------------------------------------------- interface */
 
+/* Entries are registered before constructors run, since a constructor may
+ * launch target regions. The object's bytes are freed here, linked or not. The
+ * time of linking counts as LOAD; the compile has told its own stages. */
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
 {
     h->life = calloc(1, sizeof *h->life);
@@ -323,6 +376,9 @@ ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
     return OMPJIT_OK;
 }
 
+/* Destructors first, while entries and code are still there: they may launch
+ * target regions. `table` is NULL where linking failed, and then nothing has
+ * run. `alive` is cleared before the code is unmapped. */
 void ompjit__hostjit_free(ompjit__hostjit *h)
 {
     if (!h)
@@ -339,6 +395,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
     free(h);
 }
 
+/* Lists the functions that there are, so that a misspelt name is seen. */
 static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
                                  ompjit_error *err)
 {
@@ -354,6 +411,9 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
     return status;
 }
 
+/* Finds functions of the half's list only: its other global symbols are
+ * variables and the library's own, whose addresses must not be called. The
+ * first lookup of a name takes the jit's lock, as every other does. */
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
                                      void **address, ompjit_error *err)
 {

@@ -12,8 +12,15 @@
 #include "loader/jit.h"
 #include "omptarget/offload.h"
 
-/* Host halves in the cache. hosthalf/cache.c */
+/* Host halves in the cache. hosthalf/cache.c
+ *
+ * Fills *key with all that the compiled half depends on. False: out of memory,
+ * and the half is compiled without the cache. The caller frees the key in both
+ * cases. */
 bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key);
+/* Reads a cached half into `half`, an ompjit__host_half that the caller frees
+ * then. False: the payload is damaged or needs a function that this library
+ * lacks; *half is untouched. */
 bool ompjit__half_take(void *half, const void *payload, size_t size);
 
 /* The address of a function of abi/served.h; NULL: it has none. cache.c */
