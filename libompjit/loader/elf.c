@@ -5,6 +5,11 @@
  * addresses, which for most kernels fit in one page together), then variables.
  * Starting ORC and linking with it costs a millisecond of a process's first
  * call, and half of one of each later call; this a few dozen microseconds.
+ *
+ * The steps are those of ompjit__elf_link, in its order: read and check, lay
+ * out and copy, resolve, relocate, protect. No step prints or fills an error: a
+ * refusal only means that ORC is asked next. `struct link` is gone when the
+ * function returns; an ompjit__elf stays.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,9 +21,12 @@
 #include "loader/elf.h"
 
 /* FIXED is executable and not writable once it is linked, VARIABLES the other
- * way round. */
+ * way round. Code and constants share a part, so constants can be executed.
+ * That saves a page and a call of mprotect for each kernel. */
 enum part { FIXED, VARIABLES, PARTS };
 
+/* A definition that others may look up. Symbols are few, so they are searched
+ * one by one. */
 struct symbol {
     char *name; /* into names */
     void *address;
@@ -37,7 +45,9 @@ struct ompjit__elf {
     unsigned nsections;
 };
 
-/* An object that is being linked. */
+/* An object that is being linked. `bytes`, `sections`, `symbols` and `names`
+ * are the caller's object. `places`, which `out` takes, and `addresses` are
+ * malloc'd, by section and symbol number. */
 struct link {
     const unsigned char *bytes;
     size_t size;
@@ -65,11 +75,13 @@ extern void __deregister_frame(void *frames);
  * System V ABI, chapter 4. An object comes from a worker or from a cache. None
  * of its numbers is believed: no offset is used unchecked. */
 
+/* Compares without a sum, which a damaged offset could make overflow. */
 static bool inside(const struct link *l, uint64_t offset, uint64_t size)
 {
     return offset <= l->size && size <= l->size - offset;
 }
 
+/* Only for sections that read_sections has found inside the object. */
 static const void *contents(const struct link *l, const Elf64_Shdr *s)
 {
     return l->bytes + s->sh_offset;
@@ -77,7 +89,9 @@ static const void *contents(const struct link *l, const Elf64_Shdr *s)
 
 /* A relocatable object of this CPU. If it has 65280 sections or more
  * (SHN_LORESERVE), their number stands elsewhere and e_shnum is 0: it seems to
- * have no symbol table, and is refused for that. */
+ * have no symbol table, and is refused for that. e_shoff is a multiple of 8 so
+ * that the headers can be read in place; so are the offsets of symbols and
+ * relocations below. */
 static bool read_header(struct link *l)
 {
     const Elf64_Ehdr *h = (const void *)l->bytes;
@@ -94,7 +108,8 @@ static bool read_header(struct link *l)
 }
 
 /* Reads the one symbol table that an object has. Its names end in a NUL, so
- * that each is a string. */
+ * that each is a string. The table itself was found inside the object by
+ * read_sections. */
 static bool read_symbols(struct link *l, const Elf64_Shdr *s)
 {
     const Elf64_Shdr *names = &l->sections[s->sh_link];
@@ -131,7 +146,10 @@ static bool commons_sound(const struct link *l)
 }
 
 /* Only what this linker does: all else is ORC's. It runs no constructors: those
- * of a program are run by the host half's own table (core/host_half.h). */
+ * of a program are run by the host half's own table (core/host_half.h). SHT_REL
+ * has no addends and is no type that LLVM writes for these CPUs. A section may
+ * be aligned to 4096 at most, the smallest page: the mapping begins at a page,
+ * so that is kept without more. */
 static bool read_sections(struct link *l)
 {
     for (unsigned i = 0; i < l->nsections; i++) {
@@ -162,11 +180,13 @@ static bool read_sections(struct link *l)
 
 /* ---------------------------------------------------------------- layout */
 
+/* Where a section's contents go: variables are the ones that are written. */
 static enum part part_of(const Elf64_Shdr *s)
 {
     return s->sh_flags & SHF_WRITE ? VARIABLES : FIXED;
 }
 
+/* `to` 0 and 1 both mean no alignment (ELF's sh_addralign). */
 static size_t align(size_t n, size_t to)
 {
     return to > 1 ? (n + to - 1) / to * to : n;
@@ -184,7 +204,8 @@ static bool holds_frames(const struct link *l, const Elf64_Shdr *s)
 }
 
 /* Variables that the object leaves to its linker to place (-fcommon): their
- * value is an alignment. Until there is memory their addresses are offsets. */
+ * value is an alignment. Until there is memory their addresses are offsets.
+ * They lie in VARIABLES, behind its sections. */
 static void place_commons(struct link *l, size_t *at)
 {
     for (size_t i = 0; i < l->nsymbols; i++) {
@@ -198,7 +219,11 @@ static void place_commons(struct link *l, size_t *at)
 }
 
 /* The place of each section, as an offset + 1 in `places` until there is
- * memory. The unwinder wants four zero bytes behind the frames. */
+ * memory. The unwinder wants four zero bytes behind the frames. Each part
+ * begins at a page, since mprotect works on pages. Stubs and slots are reached
+ * by displacements of 32 bits from the code, so they lie in the same mapping,
+ * in FIXED: a slot is written once, before the part is protected. Every symbol
+ * gets one of each, used or not, which takes 24 bytes. */
 static void lay_out(struct link *l, size_t *at)
 {
     for (int part = 0; part < PARTS; part++) {
@@ -229,7 +254,9 @@ static void lay_out(struct link *l, size_t *at)
 }
 
 /* Copies the sections to their places. Pages of a mapping are zero, as a
- * section without contents (SHT_NOBITS) has to be. */
+ * section without contents (SHT_NOBITS) has to be. Memory is writable and not
+ * executable until `finish`. ompjit__elf_free unmaps it also after a failure,
+ * by out->memory. */
 static bool load_sections(struct link *l)
 {
     size_t size = 0;
@@ -284,12 +311,15 @@ static bool resolve(struct link *l, const Elf64_Sym *s, uint64_t *out)
     return true;
 }
 
+/* Local symbols of two functions may have one name, and an absolute symbol is a
+ * number, no address. */
 static bool is_public(const Elf64_Sym *s)
 {
     return ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
            s->st_shndx != SHN_UNDEF && s->st_shndx != SHN_ABS;
 }
 
+/* Copies the names, since the object's bytes are freed after linking. */
 static bool keep_symbols(struct link *l)
 {
     ompjit__elf *out = l->out;
@@ -306,6 +336,7 @@ static bool keep_symbols(struct link *l)
     return true;
 }
 
+/* Symbols before relocations: a relocation may refer to any of them. */
 static bool resolve_all(struct link *l)
 {
     for (size_t i = 0; i < l->nsymbols; i++)
@@ -316,7 +347,10 @@ static bool resolve_all(struct link *l)
 
 /* ----------------------------------------------------------- relocations */
 
-/* Each symbol has one slot and one stub, which all relocations to it share. */
+/* Each symbol has one slot and one stub, which all relocations to it share. A
+ * place has 4 bytes at least (ompjit__relocation's `room` has the rest): that
+ * is checked here for all types at once. The CPU's file checks the types that
+ * write 8. */
 static bool relocate_section(const struct link *l, const Elf64_Shdr *s)
 {
     const Elf64_Rela *rela = contents(l, s);
@@ -341,6 +375,9 @@ static bool relocate_section(const struct link *l, const Elf64_Shdr *s)
     return true;
 }
 
+/* Sections that are not loaded, such as debug information, keep their
+ * relocations: nobody reads them here, and publish.c gives gdb the object with
+ * addresses instead. */
 static bool relocate_all(const struct link *l)
 {
     for (unsigned i = 0; i < l->nsections; i++) {
@@ -353,7 +390,9 @@ static bool relocate_all(const struct link *l)
 }
 
 /* libgcc takes a whole section of frames; LLVM's libunwind, which has the
- * function below, wants them one by one: ORC knows how. */
+ * function below, wants them one by one: ORC knows how. Frames may speak of
+ * code in this mapping only: libgcc keeps one tree of ranges for the process,
+ * and no range of somebody else's code may get into it. */
 static bool can_register_frames(const struct link *l)
 {
     const ompjit__elf *out = l->out;
@@ -364,7 +403,10 @@ static bool can_register_frames(const struct link *l)
 }
 
 /* From here on the code can be executed. Frames are registered last: libgcc
- * reads them at once. */
+ * reads them at once. After a failure `frames` is NULL again, so that
+ * ompjit__elf_free does not deregister what was never registered. The
+ * instruction cache has to be told of new code on AArch64; on x86-64 that call
+ * is nothing. */
 static bool finish(const struct link *l)
 {
     ompjit__elf *out = l->out;
@@ -394,6 +436,8 @@ bool ompjit__elf_relocate(const ompjit__relocation *r)
 
 /* ------------------------------------------------------------- interface */
 
+/* `good` short-circuits: no step runs after one that failed. `places` goes to
+ * the result, or with it to ompjit__elf_free. */
 ompjit__elf *ompjit__elf_link(const void *object, size_t size,
                               ompjit__elf_find *find, void *data)
 {
@@ -439,11 +483,13 @@ const char *ompjit__elf_name(const ompjit__elf *elf, const void *address)
     return NULL;
 }
 
+/* The number is the object's own section number. */
 uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section)
 {
     return section < elf->nsections ? (uintptr_t)elf->places[section] : 0;
 }
 
+/* FIXED is all that can be executed; it begins the mapping. */
 void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
                         uintptr_t *end)
 {
@@ -451,6 +497,8 @@ void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
     *end = *begin + elf->start[VARIABLES];
 }
 
+/* Frames are deregistered before the code is unmapped: an exception that
+ * another thread throws reads them. */
 void ompjit__elf_free(ompjit__elf *elf)
 {
     if (!elf)

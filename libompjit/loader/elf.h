@@ -21,20 +21,24 @@ typedef void *ompjit__elf_find(void *data, const char *name);
  * `object` is aligned to 8 bytes and not needed afterwards. */
 ompjit__elf *ompjit__elf_link(const void *object, size_t size,
                               ompjit__elf_find *find, void *data);
-/* A global symbol that the object defines; NULL: it does not. */
+/* A global symbol that the object defines; NULL: it does not. The address lives
+ * as long as `elf`. Any thread. NULL for `elf` is allowed here and in
+ * ompjit__elf_name, and finds nothing. */
 void *ompjit__elf_symbol(const ompjit__elf *elf, const char *name);
-/* The name of a global symbol at the address; NULL: there is none. */
+/* The name of a global symbol that is exactly at the address; NULL: there is
+ * none. The text is the elf's. */
 const char *ompjit__elf_name(const ompjit__elf *elf, const void *address);
 /* The address of a section of the object; 0: it is not loaded. */
 uint64_t ompjit__elf_section(const ompjit__elf *elf, unsigned section);
-/* Whole pages, all that can be executed of it. */
+/* The range of whole pages that can be executed. */
 void ompjit__elf_extent(const ompjit__elf *elf, uintptr_t *begin,
                         uintptr_t *end);
 /* Unmaps it; nobody runs it any more. Accepts NULL. */
 void ompjit__elf_free(ompjit__elf *elf);
 
-/* The address of the section that has `symbol`, in an object where that was
- * linked at `address`. False where the object has no such symbol. elf_code.c */
+/* The address range of the whole section that has `symbol`, in an object where
+ * that symbol was linked at `address`. False where the object has no such
+ * symbol. The offsets of the object are checked. elf_code.c */
 bool ompjit__elf_code(const void *object, size_t size, const char *symbol,
                       uintptr_t address, uintptr_t *begin, uintptr_t *end);
 
@@ -45,7 +49,7 @@ typedef struct ompjit__code_range {
 } ompjit__code_range;
 
 /* Tells whether libgcc can read those frames, and all are of code in that
- * range: it aborts the process otherwise. */
+ * range: it aborts the process otherwise. Reads no byte behind `size`. */
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
                               const ompjit__code_range *code);
 

@@ -12,7 +12,9 @@
 
 const unsigned ompjit__elf_machine = EM_AARCH64;
 
-/* `value`, signed, into `bits` of the instruction from bit `at` on. */
+/* `value`, signed, into `bits` of the instruction from bit `at` on. False: it
+ * does not fit, and the place is unchanged. The other bits of the instruction
+ * stay. */
 static bool put_signed(unsigned char *place, int64_t value, unsigned bits,
                        unsigned at)
 {
@@ -26,14 +28,16 @@ static bool put_signed(unsigned char *place, int64_t value, unsigned bits,
     return true;
 }
 
-/* A distance in instructions. */
+/* A distance in instructions. `distance` is in bytes; the instruction counts
+ * words of 4. */
 static bool put_branch(unsigned char *place, int64_t distance, unsigned bits,
                        unsigned at)
 {
     return distance % 4 == 0 && put_signed(place, distance / 4, bits, at);
 }
 
-/* adr and adrp: 21 bits, of which the lower two stand apart. */
+/* adr and adrp: 21 bits, of which the lower two stand apart. The upper 19 bits
+ * stand at bit 5, the lower two at bit 29. */
 static bool put_adr(unsigned char *place, int64_t value)
 {
     int64_t low = value & 3;
@@ -42,13 +46,15 @@ static bool put_adr(unsigned char *place, int64_t value)
 }
 
 /* The distance of the pages of 4 KiB, which adrp counts by whatever the size of
- * the machine's pages is. */
+ * the machine's pages is. So adrp reaches 4 GiB in either direction. */
 static int64_t pages(uint64_t from, uint64_t to)
 {
     return (int64_t)((to & ~UINT64_C(4095)) - (from & ~UINT64_C(4095))) / 4096;
 }
 
-/* The place in its page, in units of what is loaded. */
+/* The place in its page, in units of what is loaded. An unscaled place is an
+ * error: the instruction cannot express it. No bound is checked, as the names
+ * of these types say (_NC): the adrp before it has been. */
 static bool put_low(unsigned char *place, uint64_t address, unsigned unit)
 {
     uint32_t insn, low = address & 4095;
@@ -67,7 +73,8 @@ static uint64_t put_slot(const ompjit__relocation *r)
     return (uint64_t)(uintptr_t)r->slot + (uint64_t)r->addend;
 }
 
-/* ldr x16, slot; br x16 */
+/* The stub is `ldr x16, slot` and `br x16`. ldr takes a literal within 1 MiB;
+ * slots lie right behind stubs. */
 static bool put_stub(const ompjit__relocation *r)
 {
     static const uint32_t jump[] = {0x58000010, 0xd61f0200};
@@ -85,6 +92,7 @@ static bool put_call(const ompjit__relocation *r, int64_t distance)
             put_branch(r->place, r->stub - r->place, 26, 0));
 }
 
+/* False: it does not fit into 32 bits, signed. */
 static bool put32(unsigned char *place, int64_t value)
 {
     int32_t low = (int32_t)value;
@@ -92,6 +100,7 @@ static bool put32(unsigned char *place, int64_t value)
     return value == low;
 }
 
+/* elf.c has checked for 4 bytes of room only. */
 static bool put64(const ompjit__relocation *r, uint64_t value)
 {
     if (r->room < sizeof value)
@@ -100,6 +109,9 @@ static bool put64(const ompjit__relocation *r, uint64_t value)
     return true;
 }
 
+/* The names S, A, P and G of the ABI's table are `symbol`, `addend`, `place`
+ * and the slot. A type that is missing here makes elf.c refuse the object, and
+ * ORC links it. */
 bool ompjit__elf_relocate(const ompjit__relocation *r)
 {
     uint64_t value = r->symbol + (uint64_t)r->addend;

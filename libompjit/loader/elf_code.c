@@ -2,6 +2,9 @@
  *
  * The section of a symbol in a relocatable ELF object (System V ABI, chapter
  * 4), read with every offset checked.
+ *
+ * The host device asks where a kernel's code begins and ends. ORC may have
+ * linked the object, so the results of elf.c are not used here.
  */
 #include <elf.h>
 #include <string.h>
@@ -15,11 +18,14 @@ typedef struct file {
     unsigned n;                 /* of them     */
 } file;
 
+/* Compares without a sum, which a damaged offset could make overflow. */
 static bool inside(const file *f, uint64_t offset, uint64_t size)
 {
     return offset <= f->size && size <= f->size - offset;
 }
 
+/* The caller's bytes are malloc'd, and so aligned for these structs where the
+ * offsets are. */
 static bool open_file(const void *object, size_t size, file *f)
 {
     const Elf64_Ehdr *head = object;
@@ -34,7 +40,8 @@ static bool open_file(const void *object, size_t size, file *f)
     return true;
 }
 
-/* The symbol `name` of the symbol table `s`; NULL: it has none. */
+/* The symbol `name` of the symbol table `s`; NULL: it has none. Names are
+ * compared with their NUL, within the string table. */
 static const Elf64_Sym *find_in(const file *f, const Elf64_Shdr *s,
                                 const char *name)
 {
@@ -54,6 +61,8 @@ static const Elf64_Sym *find_in(const file *f, const Elf64_Shdr *s,
     return NULL;
 }
 
+/* st_value is the symbol's offset in its section, as in every relocatable
+ * object. */
 bool ompjit__elf_code(const void *object, size_t size, const char *symbol,
                       uintptr_t address, uintptr_t *begin, uintptr_t *end)
 {

@@ -15,7 +15,8 @@
  * personality function is moreover found through a slot. */
 enum { PCREL_4 = 0x1b, PCREL_8 = 0x1c, INDIRECT = 0x80 };
 
-/* Reads a record from `at` on. */
+/* Reads a record from `at` on. After a failure every read gives 0 or NULL, so
+ * that callers may check once, at the end. */
 struct reader {
     const unsigned char *at, *end;
     bool failed;
@@ -56,12 +57,15 @@ static void skip_number(struct reader *r)
         ;
 }
 
+/* Bytes of an address in that encoding; 0: an encoding that is not known. */
 static size_t pointer_size(unsigned encoding)
 {
     unsigned plain = encoding & ~(unsigned)INDIRECT;
     return plain == PCREL_4 ? 4 : plain == PCREL_8 ? 8 : 0;
 }
 
+/* A personality function's address is not checked: it is read only when an
+ * exception is thrown through the code. */
 static void skip_personality(struct reader *r)
 {
     size_t size = pointer_size(take_byte(r));
@@ -69,7 +73,9 @@ static void skip_personality(struct reader *r)
 }
 
 /* Reads a common record behind its id: the encoding of its functions'
- * addresses. */
+ * addresses. The letters are the augmentation: z begins it, R is the encoding
+ * looked for, P a personality function, L the encoding of language data, S a
+ * signal frame. Any other letter has a length that is not known here. */
 static unsigned common_encoding(struct reader *r)
 {
     enum { FORMAT = 1 };
@@ -97,7 +103,8 @@ static unsigned common_encoding(struct reader *r)
 }
 
 /* Reads an address relative to its place, and with it the size of the code:
- * both within `code`. */
+ * both within `code`. libgcc keeps that range in its tree, and would end the
+ * process for one that overlaps another's. */
 static void check_range(struct reader *r, size_t pointer,
                         const ompjit__code_range *code)
 {
@@ -121,7 +128,9 @@ static void check_range(struct reader *r, size_t pointer,
                  (uint64_t)n > code->end - address;
 }
 
-/* The next record of the section; one of length 0 ends it. */
+/* The next record of the section; one of length 0 ends it. A record of 64-bit
+ * DWARF has length 0xffffffff here, which no section has: it counts as damaged.
+ */
 static bool next_record(struct reader *section, struct reader *record)
 {
     uint32_t length = take_word(section);
@@ -133,6 +142,9 @@ static bool next_record(struct reader *section, struct reader *record)
     return true;
 }
 
+/* A record that begins with 0 is common to functions behind it (a CIE); any
+ * other begins with the distance back to its common one (an FDE). A section in
+ * another order than LLVM's is refused, and ORC registers it. */
 bool ompjit__elf_frames_sound(const unsigned char *frames, size_t size,
                               const ompjit__code_range *code)
 {

@@ -12,7 +12,9 @@
 
 const unsigned ompjit__elf_machine = EM_X86_64;
 
-/* False: it does not fit into a signed displacement of 32 bits. */
+/* False: it does not fit into a signed displacement of 32 bits. LLVM's code is
+ * for the small code model: it expects every symbol within 2 GiB. Symbols of
+ * the process need not be that near the mapping, hence slots and stubs. */
 static bool put32(unsigned char *place, uint64_t value)
 {
     int32_t low = (int32_t)value;
@@ -22,6 +24,7 @@ static bool put32(unsigned char *place, uint64_t value)
     return true;
 }
 
+/* elf.c has checked for 4 bytes of room only. */
 static bool put64(const ompjit__relocation *r, uint64_t value)
 {
     if (r->room < sizeof value)
@@ -30,6 +33,7 @@ static bool put64(const ompjit__relocation *r, uint64_t value)
     return true;
 }
 
+/* Makes the slot what the symbol's entry in a global offset table would be. */
 static void put_slot(const ompjit__relocation *r)
 {
     memcpy(r->slot, &r->symbol, sizeof r->symbol);
@@ -44,6 +48,9 @@ static bool put_stub(const ompjit__relocation *r)
     return put32(r->stub + 2, (uint64_t)(r->slot - (r->stub + 6)));
 }
 
+/* The ABI's formulas, with S, A, P and G as `symbol`, `addend`, `place` and the
+ * slot. A type that is missing here makes elf.c refuse the object, and ORC
+ * links it. */
 bool ompjit__elf_relocate(const ompjit__relocation *r)
 {
     uint64_t value = r->symbol + (uint64_t)r->addend;

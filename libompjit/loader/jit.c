@@ -5,6 +5,11 @@
  * one gives its memory back. A single plain object is linked by elf.c. Any
  * other goes to LLVM's ORC behind the door, which also words the error where
  * something is missing; it is made when it is needed.
+ *
+ * A single object goes one of two ways, decided in the first lookup
+ * (link_pending): `plain` is set, or ORC takes the object and `plain` stays
+ * NULL. Before that it waits in `pending`. An object that is added after that
+ * lookup goes to ORC, which finds the symbols of `plain` by find_outside.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -45,6 +50,8 @@ static ompjit__jit *all;
 
 /* --------------------------------------------------------------- symbols */
 
+/* Copied definitions come before the shared table, which is the host device's
+ * engine. */
 static void *find_definition(const ompjit__jit *jit, const char *name)
 {
     for (size_t i = 0; i < jit->ndefs; i++)
@@ -56,6 +63,8 @@ static void *find_definition(const ompjit__jit *jit, const char *name)
     return NULL;
 }
 
+/* The name is not among the definitions. An object of this jit comes before the
+ * process: its own functions may have a name that the process has, too. */
 static void *find_outside(ompjit__jit *jit, const char *name)
 {
     void *address = ompjit__elf_symbol(jit->plain, name);
@@ -64,12 +73,16 @@ static void *find_outside(ompjit__jit *jit, const char *name)
     return address ? address : dlsym(RTLD_DEFAULT, name);
 }
 
+/* ompjit__elf_find for the plain linker, which knows no definitions. ORC has
+ * been given them and gets find_for_orc. Under the lock. */
 static void *find_any(void *data, const char *name)
 {
     void *address = find_definition(data, name);
     return address ? address : find_outside(data, name);
 }
 
+/* Until ORC is needed the definitions wait here, for both linkers. A name that
+ * cannot be copied leaves those before it defined. */
 ompjit_status ompjit__jit_define(ompjit__jit *jit, const ompjit__absolute *defs,
                                  size_t n, ompjit_error *err)
 {
@@ -108,7 +121,8 @@ static void *find_for_orc(void *jit, const char *name)
     return find_outside(jit, name);
 }
 
-/* Loads the compiler wing where it is not there yet, with LLVM. */
+/* Loads the compiler wing where it is not there yet, with LLVM. After a failure
+ * ompjit__jit_free frees the half-made ORC. */
 static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
 {
     if (jit->orc)
@@ -124,6 +138,8 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
                                                    jit->ndefs, err);
 }
 
+/* ompjit__jit_name takes each jit's lock within all_lock, by trylock alone: it
+ * waits for no jit that is being linked. Nothing else takes both. */
 static void join_all(ompjit__jit *jit)
 {
     pthread_mutex_lock(&all_lock);
@@ -142,6 +158,7 @@ static void leave_all(const ompjit__jit *jit)
     pthread_mutex_unlock(&all_lock);
 }
 
+/* In the list from the first moment, since ompjit__jit_free takes it out. */
 ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
                               ompjit_error *err)
 {
@@ -159,6 +176,8 @@ ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
     return OMPJIT_OK;
 }
 
+/* Out of the list first, so that nobody asks for names in it any more. ORC
+ * unmaps its own code; that of elf.c is unmapped after tools have been told. */
 void ompjit__jit_free(ompjit__jit *jit)
 {
     if (!jit)
@@ -185,11 +204,13 @@ void ompjit__jit_debug(ompjit__jit *jit)
     jit->debug = true;
 }
 
+/* Does anybody want to be told? Else no copy of the object is kept. */
 static bool has_audience(const ompjit__jit *jit)
 {
     return jit->debug || ompjit__publish_wanted();
 }
 
+/* For objects that were linked: their headers are sound. */
 static const Elf64_Shdr *sections_of(const ompjit__buf *object, unsigned *n)
 {
     const Elf64_Ehdr *head = (const void *)object->data;
@@ -197,7 +218,8 @@ static const Elf64_Shdr *sections_of(const ompjit__buf *object, unsigned *n)
     return (const void *)(object->data + head->e_shoff);
 }
 
-/* ORC tells where symbols lie, and with them their sections. */
+/* ORC tells where symbols lie, and with them their sections. 0: ORC does not
+ * have it, because it is local or was dropped. */
 static uint64_t address_in_orc(ompjit__jit *jit, const char *name)
 {
     void *found;
@@ -206,6 +228,9 @@ static uint64_t address_in_orc(ompjit__jit *jit, const char *name)
                : (uintptr_t)found;
 }
 
+/* Any global symbol of a section gives the section's address: where it lies
+ * less its offset. A section without one stays 0, as one that is not loaded.
+ * Lookups in ORC are repeated only until a section is known. */
 static void find_in_orc(ompjit__jit *jit, const ompjit__buf *object,
                         uint64_t *addresses)
 {
@@ -245,7 +270,10 @@ static void publish(ompjit__jit *jit, const ompjit__buf *object)
     free(addresses);
 }
 
-/* ORC takes over what waits for it. */
+/* ORC takes over what waits for it. Under the lock, or before the first lookup.
+ * `pending` is freed in any case; where tools are to be told it becomes
+ * `untold`, until a lookup has made ORC link it. Only the first object is kept
+ * for them. */
 static ompjit_status flush(ompjit__jit *jit, ompjit_error *err)
 {
     ompjit_status status = need_orc(jit, err);
@@ -260,6 +288,8 @@ static ompjit_status flush(ompjit__jit *jit, ompjit_error *err)
     return status;
 }
 
+/* The first object waits: a single one may be for the plain linker. With a
+ * second both go to ORC, which links them with each other. */
 ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                                      size_t size, ompjit_error *err)
 {
@@ -273,7 +303,8 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                   : jit->door->orc_add(jit->orc, object, size, err);
 }
 
-/* Under the lock. */
+/* Under the lock. A failed try of the plain linker is no error: ORC either
+ * links the object or says why it cannot. */
 static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
 {
     if (!jit->pending.size)
@@ -288,6 +319,8 @@ static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* dladdr knows the libraries' symbols, and gives the nearest one below: only an
+ * exact hit counts. */
 char *ompjit__jit_name(const void *address)
 {
     Dl_info info;
@@ -306,6 +339,7 @@ char *ompjit__jit_name(const void *address)
     return found;
 }
 
+/* Without a lock: `plain` does not change after the first lookup. */
 bool ompjit__jit_extent(const ompjit__jit *jit, uintptr_t address,
                         uintptr_t *begin, uintptr_t *end)
 {
@@ -339,6 +373,8 @@ static ompjit_status lookup_orc(ompjit__jit *jit, const char *name,
     return status;
 }
 
+/* An object's symbol wins over a definition of the same name. `err` is that of
+ * linking, even for a name that is a definition and could be found without. */
 ompjit_status ompjit__jit_lookup(ompjit__jit *jit, const char *name,
                                  void **address, ompjit_error *err)
 {

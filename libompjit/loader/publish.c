@@ -19,7 +19,9 @@
 
 /* ------------------------------------------------------------------- gdb */
 
-/* The layout is gdb's ("JIT Compilation Interface"). */
+/* The layout is gdb's ("JIT Compilation Interface"). A debugger reads both
+ * structs and the object out of the stopped process: they are ABI, and stay at
+ * their place while they are in the list. */
 struct jit_code_entry {
     struct jit_code_entry *next, *prev;
     const char *object;
@@ -35,7 +37,8 @@ struct jit_descriptor {
 };
 
 /* Weak: in the unit tests LLVM's ORC, which has both too, is in the same
- * library. */
+ * library. gdb sets a breakpoint in the function, so it must be neither inlined
+ * nor empty enough to be merged or dropped. */
 __attribute__((weak)) struct jit_descriptor __jit_debug_descriptor = {
     .version = 1};
 __attribute__((weak, noinline)) void __jit_debug_register_code(void)
@@ -43,6 +46,8 @@ __attribute__((weak, noinline)) void __jit_debug_register_code(void)
     __asm__ volatile("" ::: "memory");
 }
 
+/* gdb's entry and the copy of the object that it points to, in one allocation.
+ */
 struct ompjit__published {
     struct jit_code_entry entry;
     char object[];
@@ -52,6 +57,7 @@ struct ompjit__published {
  * stands still in the function below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* `relevant` and `action` mean something only during the call. */
 static void tell_debugger(struct jit_code_entry *entry, enum jit_action action)
 {
     struct jit_descriptor *all = &__jit_debug_descriptor;
@@ -89,7 +95,9 @@ static bool has_lines(const char *object)
     return false;
 }
 
-/* gdb takes the sections' addresses from the object. */
+/* gdb takes the sections' addresses from the object. So the copy gets them in
+ * sh_addr, which a relocatable object has 0 in. NULL: no line tables, with
+ * which gdb could do nothing, or no memory. */
 static ompjit__published *publish_object(const void *object, size_t size,
                                          const uint64_t *addresses)
 {
@@ -116,7 +124,9 @@ bool ompjit__publish_wanted(void)
     return text && !strcmp(text, "1");
 }
 
-/* Appends the functions of a symbol table that are loaded. */
+/* Appends the functions of a symbol table that are loaded. Offsets within the
+ * symbol and string tables are the linker's to have checked; names and section
+ * numbers are checked here. */
 static void list_functions(const char *object, const Elf64_Shdr *table,
                            const Elf64_Shdr *names, const uint64_t *addresses,
                            ompjit__buf *text)
@@ -134,7 +144,8 @@ static void list_functions(const char *object, const Elf64_Shdr *table,
     }
 }
 
-/* The file is this user's, and no link is followed. */
+/* The file is this user's, and no link is followed. /tmp is everybody's: the
+ * name can be guessed, and another user may have put a link or a file there. */
 static int open_map(void)
 {
     char path[64];
@@ -150,7 +161,8 @@ static int open_map(void)
     return fd;
 }
 
-/* A write that fails costs the report some lines, and nothing else. */
+/* A write that fails costs the report some lines, and nothing else. One write
+ * appends all lines, so that threads do not mix theirs. */
 static void publish_functions(const char *object, const uint64_t *addresses)
 {
     const Elf64_Ehdr *head = (const void *)object;

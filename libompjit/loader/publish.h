@@ -11,16 +11,20 @@
 
 typedef struct ompjit__published ompjit__published;
 
-/* Does perf want to know? OMPJIT_PERF=1, asked each time. */
+/* Does perf want to know? OMPJIT_PERF=1, asked each time, so that a program may
+ * set it late. Any thread. */
 bool ompjit__publish_wanted(void);
 
 /* `addresses` has where each section of the ELF object lies, 0 for one that is
  * not loaded. `debugger`: gdb is told, too, where there are line tables; a copy
  * of the object is kept for it. NULL: there is nothing to take back, or no
- * memory for it. */
+ * memory for it. `object` was linked, so its headers are sound; it is not
+ * referred to later. Any thread. */
 ompjit__published *ompjit__publish(const void *object, size_t size,
                                    const uint64_t *addresses, bool debugger);
-/* Before the code is unmapped; NULL: nothing. */
+/* Takes back what gdb was told, and frees it. Before the code is unmapped: gdb
+ * may stop in between and read it. perf's file keeps its lines. Accepts NULL.
+ */
 void ompjit__unpublish(ompjit__published *published);
 
 #endif
