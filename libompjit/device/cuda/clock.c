@@ -6,17 +6,25 @@
  * which both are known; another takes its place before long, since the driver's
  * times are floats. Work that cannot be timed is not: no error of these events
  * is anybody's.
+ *
+ * One timing goes start, what, end, and waits in a list until somebody
+ * collects. The thread that puts work into a queue never waits for the GPU
+ * here, except for the first base.
  */
 #include <stdlib.h>
 
 #include "context/profile.h"
 #include "device/cuda/cuda.h"
 
+/* With so many the thread that adds another one collects those that have come,
+ * without waiting: a program that never waits for a queue does not pile up
+ * events. */
 enum { MANY = 4096 }; /* timings that wait before somebody looks */
 static const double too_long = 100; /* milliseconds from the base */
 
 /* The timing of one kernel, copy or graph. While it is between start and end it
- * is its thread's, and else under the clock's lock: waiting, or idle. */
+ * is its thread's, and else under the clock's lock: waiting, or idle. `name` is
+ * not copied: it lives as long as the GPU. */
 struct ompjit__gpu_timing {
     ompjit__gpu_timing *next;
     cu_event begin, end;
@@ -26,6 +34,7 @@ struct ompjit__gpu_timing {
     unsigned queue; /* its number */
 };
 
+/* With time: the flags 0 are CU_EVENT_DEFAULT. */
 static bool make_event(ompjit__gpu *gpu, cu_event *event)
 {
     return !gpu->cu->cuEventCreate(event, 0);
@@ -36,6 +45,8 @@ static void destroy_event(ompjit__gpu *gpu, cu_event event)
     OMPJIT__GPU_DESTROY(gpu, cuEventDestroy, event, "destroying an event");
 }
 
+/* NULL: out of memory, or the driver makes no more events. Then the work is not
+ * timed. */
 static ompjit__gpu_timing *new_timing(ompjit__gpu *gpu)
 {
     ompjit__gpu_timing *t = calloc(1, sizeof *t);
@@ -50,7 +61,9 @@ static ompjit__gpu_timing *new_timing(ompjit__gpu *gpu)
     return NULL;
 }
 
-/* The queue is probably idle now: it is the first that is timed. */
+/* The queue is probably idle now: it is the first that is timed. Under the
+ * clock's lock. The host's clock is read as soon as the event is seen to have
+ * come, so its error is the time that the driver takes to say so. */
 static bool make_base(ompjit__gpu *gpu, cu_stream stream)
 {
     ompjit__gpu_clock *clock = &gpu->clock;
@@ -68,12 +81,16 @@ static bool make_base(ompjit__gpu *gpu, cu_stream stream)
     return true;
 }
 
+/* Under the clock's lock. The events are recorded anew by the next use. */
 static void give_back(ompjit__gpu_clock *clock, ompjit__gpu_timing *t)
 {
     t->next = clock->idle;
     clock->idle = t;
 }
 
+/* NULL for a queue that records: an event in a captured stream becomes part of
+ * the graph, and has no time. The lock is held while the event is recorded,
+ * since a timing that fails goes back to the list. */
 ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
                                            ompjit__queue *queue)
 {
@@ -98,7 +115,8 @@ ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
 }
 
 /* Two spans of a queue do not overlap; rounded times might. NULL: out of
- * memory, and the span is not told. */
+ * memory, and the span is not told. The end of the queue's last span, 0 at
+ * first, by ompjit__now. */
 static uint64_t *last_end(ompjit__gpu_clock *clock, unsigned queue)
 {
     if (queue >= clock->nends) {
@@ -114,7 +132,9 @@ static uint64_t *last_end(ompjit__gpu_clock *clock, unsigned queue)
 }
 
 /* The timing's end becomes the base. cuEventElapsedTime gives a float, whose 24
- * bits are half a microsecond after some seconds. */
+ * bits are half a microsecond after some seconds. So the base moves along after
+ * `too_long`. Timings that still wait may have begun before the new base: their
+ * times are negative then. */
 static void move_base(ompjit__gpu_clock *clock, ompjit__gpu_timing *t,
                       uint64_t end)
 {
@@ -124,7 +144,8 @@ static void move_base(ompjit__gpu_clock *clock, ompjit__gpu_timing *t,
     t->end = event;
 }
 
-/* Kernels are known by the names that launches have. */
+/* Kernels are known by the names that launches have. The profile takes its own
+ * lock, which comes after the clock's. */
 static void tell_span(ompjit__gpu *gpu, const ompjit__gpu_timing *t,
                       uint64_t begin, uint64_t end)
 {
@@ -138,7 +159,8 @@ static void tell_span(ompjit__gpu *gpu, const ompjit__gpu_timing *t,
     free(kernel);
 }
 
-/* Its events have come. */
+/* Its events have come. Driver times are milliseconds, the profile's
+ * nanoseconds. A time that the driver does not tell is left out. */
 static void tell(ompjit__gpu *gpu, ompjit__gpu_timing *t)
 {
     ompjit__gpu_clock *clock = &gpu->clock;
@@ -156,7 +178,9 @@ static void tell(ompjit__gpu *gpu, ompjit__gpu_timing *t)
         move_base(clock, t, *last);
 }
 
-/* Under the clock's lock. */
+/* Under the clock's lock. Takes all that have come out of `waiting`; queues end
+ * in any order, so one that has not come does not hold up those behind it. Any
+ * code but NOT_READY means that its time will never be known. */
 static void collect(ompjit__gpu *gpu, bool wait)
 {
     ompjit__gpu_clock *clock = &gpu->clock;
@@ -177,6 +201,8 @@ static void collect(ompjit__gpu *gpu, bool wait)
     clock->last = link;
 }
 
+/* `well` false: the work was not put into the queue, and nothing is recorded.
+ */
 void ompjit__gpu_time_end(ompjit__gpu *gpu, ompjit__queue *queue,
                           ompjit__gpu_timing *t, bool well)
 {
@@ -230,6 +256,7 @@ void ompjit__gpu_settle_times(ompjit_device *dev)
         ompjit__log(gpu->ctx, "%s", err.text);
 }
 
+/* Without `driver` the events go with the process. */
 static void drop(ompjit__gpu *gpu, ompjit__gpu_timing *t, bool driver)
 {
     for (ompjit__gpu_timing *next; t; t = next) {
@@ -242,6 +269,7 @@ static void drop(ompjit__gpu *gpu, ompjit__gpu_timing *t, bool driver)
     }
 }
 
+/* After the queues have been waited for, so that `true` does not block. */
 void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver)
 {
     ompjit__gpu_clock *clock = &gpu->clock;

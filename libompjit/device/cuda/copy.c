@@ -5,6 +5,9 @@
  * streams in which kernels run. Small pieces of pageable memory are put into
  * page-locked memory of the queue first; from elsewhere the driver would wait
  * for the stream before it reads them. Long ones are staging.c's.
+ *
+ * Every copy is timed twice where the context is profiled: by the host's clock
+ * around the call (SPAN_COPY), and by the GPU's own (SPAN_TRANSFER).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 /* For a construct's block in both directions, and small copies beside it. */
 enum { STAGING = 3 * OMPJIT__MOST_STAGED };
 
+/* For messages; the operands are always source, then destination. */
 static const char *const ends_format[] = {
     [OMPJIT__COPY_TO] = "the host's %p to the device's %p",
     [OMPJIT__COPY_FROM] = "the device's %p to the host's %p",
@@ -25,6 +29,7 @@ static const char *const ends_format[] = {
 /* As ompjit__copy_names. */
 static const char peer_name[] = "from another device", fill_name[] = "fill";
 
+/* NULL: nobody profiles, or this cannot be timed. time_end takes NULL. */
 static ompjit__gpu_timing *time_start(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     return gpu->ctx->spans ? ompjit__gpu_time_start(gpu, queue) : NULL;
@@ -40,7 +45,10 @@ static void time_end(ompjit__gpu *gpu, ompjit__queue *queue,
     ompjit__gpu_time_end(gpu, queue, timing, well);
 }
 
-/* Starts a copy; the function's name goes to call->function. */
+/* Starts a copy; the function's name goes to call->function. Between enter and
+ * leave. The code goes to call->code. A copy of pageable memory may be done
+ * before this returns, or may not: the driver decides ("API synchronization
+ * behavior"). */
 static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
                        uintptr_t dst, uintptr_t src, size_t size,
                        ompjit__queue *queue, ompjit__gpu_call *call)
@@ -66,7 +74,8 @@ static void start_copy(ompjit__gpu *gpu, enum ompjit__copy direction,
              !call->code);
 }
 
-/* Between enter and leave, and under the queue's lock, as what follows. */
+/* Between enter and leave, and under the queue's lock, as what follows. The
+ * memory stays until the queue is freed. call->code says why there is none. */
 static void make_staging(ompjit__gpu *gpu, ompjit__queue *queue,
                          ompjit__gpu_call *call)
 {
@@ -77,7 +86,9 @@ static void make_staging(ompjit__gpu *gpu, ompjit__queue *queue,
         queue->staging = memory;
 }
 
-/* NULL: the staging has no more. Pieces begin at multiples of 16 bytes. */
+/* NULL: the staging has no more. Pieces begin at multiples of 16 bytes. Pieces
+ * are not given back one by one: `staged` goes back to 0 as a whole, when the
+ * stream has been waited for. */
 static void *take_room(ompjit__queue *queue, size_t size)
 {
     if (queue->staged + size > STAGING)
@@ -87,7 +98,9 @@ static void *take_room(ompjit__queue *queue, size_t size)
     return room;
 }
 
-/* Room in the queue's staging; waits for what it has where it is full. */
+/* Room in the queue's staging; waits for what it has where it is full. Waits
+ * under the queue's lock: another thread that put a copy into the staging now
+ * would be overwritten. NULL: call->code says why. */
 static void *make_room(ompjit__gpu *gpu, ompjit__queue *queue, size_t size,
                        ompjit__gpu_call *call)
 {
@@ -106,6 +119,7 @@ static void *make_room(ompjit__gpu *gpu, ompjit__queue *queue, size_t size,
     return take_room(queue, size);
 }
 
+/* The caller may change `src` as soon as this returns (OMPJIT__SMALL_COPY). */
 static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
                        size_t size, ompjit__queue *queue,
                        ompjit__gpu_call *call)
@@ -120,14 +134,16 @@ static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Is it page-locked memory of the queue's already? */
+/* Is it page-locked memory of the queue's already? That is memory that `stage`
+ * has given. One unsigned comparison covers both ends. */
 static bool is_staged(const ompjit__queue *queue, const void *host)
 {
     return queue->staging &&
            (uintptr_t)host - (uintptr_t)queue->staging < STAGING;
 }
 
-/* Recorded copies read their source each time they are done. */
+/* Recorded copies read their source each time they are done. So their source
+ * must not be staging, which is used again. */
 static bool is_small(const ompjit__gpu *gpu, enum ompjit__copy direction,
                      const void *src, size_t size, ompjit__queue *queue)
 {
@@ -135,7 +151,8 @@ static bool is_small(const ompjit__gpu *gpu, enum ompjit__copy direction,
            !is_staged(queue, src) && !ompjit__gpu_records(gpu, queue);
 }
 
-/* Through page-locked memory, by the thread. */
+/* Through page-locked memory, by the thread. Timed as one transfer from the
+ * first piece to the last. */
 static void copy_long(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
                       enum ompjit__copy direction, uintptr_t dst,
                       uintptr_t src, size_t size, ompjit__queue *queue,
@@ -148,7 +165,9 @@ static void copy_long(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
 }
 
 /* `queued`: the caller does not wait, so that pageable memory must have been
- * read when this returns, if it is small. */
+ * read when this returns, if it is small. The other direction needs no such
+ * room: a copy to pageable memory returns when it is done ("API synchronization
+ * behavior"). */
 static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
                          void *dst, const void *src, size_t size,
                          bool queued, ompjit__queue *queue,
@@ -168,7 +187,8 @@ static void copy_somehow(ompjit__gpu *gpu, enum ompjit__copy direction,
         start_copy(gpu, direction, to, from, size, queue, call);
 }
 
-/* For an operation in a queue that was borrowed for it. */
+/* For an operation in a queue that was borrowed for it. After it the host
+ * memory is the caller's again, also on failure (ompjit__gpu_await). */
 static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
                        ompjit__gpu_call *call)
 {
@@ -180,6 +200,10 @@ static void wait_alone(ompjit__gpu *gpu, ompjit__queue *queue,
         ompjit__gpu_collect(gpu, false);
 }
 
+/* With `queue` the copy is only put there. Without one it borrows a stream and
+ * waits for that stream alone: the device's other work goes on. The error names
+ * the queue's last kernel, since its failure is what the driver reports at the
+ * next call. */
 static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
                           void *dst, const void *src, size_t size,
                           ompjit__queue *queue, ompjit_error *err)
@@ -212,6 +236,10 @@ static ompjit_status copy(ompjit_device *dev, enum ompjit__copy direction,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
+/* Page-locked room for `size` bytes, or NULL in *room where the staging is
+ * full: the caller waits for its queue, or copies without. Nothing in the queue
+ * uses the room yet when this returns, so a wait by another thread would give
+ * it away again: only one thread may use a queue for which this is called. */
 ompjit_status ompjit__gpu_stage(ompjit_device *dev, ompjit__queue *queue,
                                 size_t size, void **room, ompjit_error *err)
 {
@@ -245,7 +273,8 @@ ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
     return status;
 }
 
-/* The other GPU's context has to be there. */
+/* The other GPU's context has to be there. cuMemcpyPeerAsync takes both
+ * contexts, and enter retains only one. */
 static ompjit_status wake(ompjit__gpu *gpu, ompjit_error *err)
 {
     if (atomic_load(&gpu->context))
@@ -254,6 +283,8 @@ static ompjit_status wake(ompjit__gpu *gpu, ompjit_error *err)
     return status ? status : ompjit__gpu_leave(gpu, OMPJIT_OK, err);
 }
 
+/* In a stream of the GPU that receives. Waits for the end, so that the caller
+ * may free the source. */
 static ompjit_status copy_peer(ompjit__gpu *gpu, void *dst,
                                ompjit__gpu *other, const void *src,
                                size_t size, ompjit_error *err)
@@ -292,6 +323,7 @@ ompjit_status ompjit__gpu_copy_peer(ompjit_device *dev, void *dst,
     return status;
 }
 
+/* `value` is one byte, repeated. Waits for the end. */
 static ompjit_status fill(ompjit__gpu *gpu, void *dst, int value, size_t size,
                           ompjit_error *err)
 {

@@ -10,6 +10,10 @@
  * non-blocking streams of its own: it neither waits for the application's
  * streams nor holds them up, and an operation without a queue borrows one, so
  * that host threads do not wait for each other either.
+ *
+ * Locks: gpu->lock guards the lists and trees of ompjit__gpu, and is taken
+ * last. Nothing that fails with a text may be called under it, since the text
+ * asks whether the context is lost, under the same lock.
  */
 #include <search.h>
 #include <stdio.h>
@@ -21,6 +25,10 @@
 
 /* ---------------------------------------------------------------- errors */
 
+/* CUDA's sticky errors: once a kernel has faulted, each later call in the
+ * context fails with the same code. The first one that sees it notes its doing,
+ * and the texts of later ones name that, or else every operation would seem to
+ * be the cause. */
 void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            ompjit__buf *text)
 {
@@ -43,7 +51,8 @@ void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
 }
 
 /* Appends the assertion that has failed, as the kernel has told it in
- * page-locked memory, which outlives the context (runtime-bc/assertion.h). */
+ * page-locked memory, which outlives the context (runtime-bc/assertion.h). The
+ * host reads memory that the GPU wrote: `state` is told last. */
 static void describe_assertion(ompjit__gpu *gpu, cu_result code,
                                ompjit__buf *text)
 {
@@ -66,6 +75,7 @@ static void describe(ompjit__gpu *gpu, const char *function, cu_result code,
     ompjit__gpu_note_lost(gpu, code, doing, text);
 }
 
+/* Without memory for the text the error has `doing` alone. */
 ompjit_status ompjit__gpu_fail(ompjit__gpu *gpu, ompjit__gpu_call call,
                                ompjit_error *err, const char *format, ...)
 {
@@ -102,6 +112,9 @@ bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
 
 /* ------------------------------------------------------------ the context */
 
+/* CUDA does not support fork: a child's calls fail or hang. A page that fork
+ * wipes tells it without a system call (find.c); where the kernel has no such
+ * pages, getpid does. */
 bool ompjit__gpu_usable(const ompjit__gpu *gpu)
 {
     return gpu->own_page ? *gpu->own_page : gpu->pid == getpid();
@@ -119,7 +132,9 @@ static bool pop(ompjit__gpu *gpu, ompjit__gpu_call *call)
 }
 
 /* The sizes that the user asks for. They are the context's, so an application
- * that shares it has them too. */
+ * that shares it has them too. Under the lock. The driver takes limits for the
+ * current context only, and some of them not once a kernel has run, hence in
+ * the first use. */
 static void set_limits(ompjit__gpu *gpu, cu_context context,
                        ompjit__gpu_call *call)
 {
@@ -145,7 +160,9 @@ static void set_limits(ompjit__gpu *gpu, cu_context context,
 }
 
 /* Retains the primary context, under the lock. A context that could not be set
- * up is released, so that the next use tries again. */
+ * up is released, so that the next use tries again. The application's own
+ * runtime retains the same context: it is counted, and each GPU of the library
+ * holds it once, until gpu_close. */
 static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     const ompjit__cuda *cu = gpu->cu;
@@ -163,6 +180,7 @@ static void first_use(ompjit__gpu *gpu, ompjit__gpu_call *call)
         atomic_store_explicit(&gpu->context, context, memory_order_release);
 }
 
+/* Double-checked: after the first use one load finds the context. */
 static void retain(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     if (atomic_load_explicit(&gpu->context, memory_order_acquire))
@@ -173,6 +191,8 @@ static void retain(ompjit__gpu *gpu, ompjit__gpu_call *call)
     pthread_mutex_unlock(&gpu->lock);
 }
 
+/* Contexts are a stack for each thread in CUDA, so nested enters (a copy within
+ * a load) are no trouble. After a failure nothing is pushed. */
 ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err)
 {
     if (!ompjit__gpu_usable(gpu))
@@ -206,11 +226,15 @@ ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
 
 /* ----------------------------------------------------------------- memory */
 
+/* By address. The trees tell freed and foreign pointers from allocations, which
+ * the driver would answer with an error or a fault. */
 static int compare(const void *a, const void *b)
 {
     return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
+/* False: out of memory. The block itself is the node's key; nothing is copied.
+ */
 bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -219,6 +243,8 @@ bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block)
     return done;
 }
 
+/* False: no such block. Of two threads that free the same block one gets true.
+ */
 bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -237,7 +263,8 @@ static bool forget(ompjit__gpu *gpu, cu_pointer block)
     return ompjit__gpu_forget(gpu, &gpu->blocks, (void *)(uintptr_t)block);
 }
 
-/* A driver has all that pools need, or there are none. */
+/* A driver has all that pools need, or there are none. The GPU itself has to
+ * have them, too (facts.pools). */
 static bool has_pools(const ompjit__gpu *gpu)
 {
     const ompjit__cuda *cu = gpu->cu;
@@ -247,7 +274,9 @@ static bool has_pools(const ompjit__gpu *gpu)
 }
 
 /* Freed memory of the pool is kept for the next allocations, up to a part of
- * the GPU's memory. NULL: this driver or GPU has no pools. */
+ * the GPU's memory. NULL: this driver or GPU has no pools. A pool of our own:
+ * the device's default one is the application's, with its settings. A threshold
+ * that cannot be set costs time only. */
 static cu_pool make_pool(ompjit__gpu *gpu)
 {
     enum { KEPT = 8 };
@@ -272,6 +301,7 @@ static cu_pool make_pool(ompjit__gpu *gpu)
     return pool;
 }
 
+/* Two threads may make a pool at once; the second one destroys its own. */
 cu_pool ompjit__gpu_pool(ompjit__gpu *gpu)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -295,7 +325,9 @@ cu_pool ompjit__gpu_pool(ompjit__gpu *gpu)
     return pool;
 }
 
-/* Memory that the pool keeps for itself may be what is missing. */
+/* Memory that the pool keeps for itself may be what is missing. So it is
+ * trimmed, and the driver asked once more. Size 0 becomes 1: each allocation
+ * has an address of its own. */
 static cu_result allocate(ompjit__gpu *gpu, size_t size, cu_pointer *block)
 {
     cu_result r = gpu->cu->cuMemAlloc(block, size ? size : 1);
@@ -308,7 +340,10 @@ static cu_result allocate(ompjit__gpu *gpu, size_t size, cu_pointer *block)
     return r;
 }
 
-/* A block whose allocation fails only in leave is left to close. */
+/* A block whose allocation fails only in leave is left to close. With a queue
+ * the memory is the pool's, and may be used by work in that queue and what is
+ * ordered after it. Without one, or without pools, it is cuMemAlloc's, and
+ * anybody's at once. */
 static ompjit_status gpu_alloc_queued(ompjit_device *dev, size_t size,
                                       ompjit__queue *queue, void **ptr,
                                       ompjit_error *err)
@@ -343,7 +378,10 @@ static ompjit_status gpu_alloc(ompjit_device *dev, size_t size, void **ptr,
 }
 
 /* The block is forgotten first: once the driver has freed it, another thread
- * may be given the same address. */
+ * may be given the same address. With a queue, the driver may give the memory
+ * to others as soon as the queue has come to this point; cuMemFree may wait for
+ * the device. A block that the driver does not free is remembered again, so
+ * that close tries once more. */
 static ompjit_status gpu_free_queued(ompjit_device *dev, void *ptr,
                                      ompjit__queue *queue, ompjit_error *err)
 {
@@ -380,6 +418,7 @@ static ompjit_status gpu_free(ompjit_device *dev, void *ptr, ompjit_error *err)
 
 /* ------------------------------------------------------------ the device */
 
+/* Read once, when the device was found. */
 static ompjit_status gpu_info(ompjit_device *dev, ompjit_device_info *info,
                               ompjit_error *err)
 {
@@ -388,7 +427,10 @@ static ompjit_status gpu_info(ompjit_device *dev, ompjit_device_info *info,
     return OMPJIT_OK;
 }
 
-/* A cubin runs on its own generation alone, PTX also on later ones. */
+/* A cubin runs on its own generation alone, PTX also on later ones. info.arch
+ * may be older than the GPU, where this LLVM or the driver knows no newer one:
+ * then PTX is what the driver can still translate. With the `driver` assembler
+ * cubins are never asked for. */
 static void gpu_target(ompjit_device *dev, char arch[32],
                        ompjit_format *format, uint32_t *ptx)
 {
@@ -401,6 +443,8 @@ static void gpu_target(ompjit_device *dev, char arch[32],
                   : OMPJIT_FORMAT_PTX;
 }
 
+/* For interop objects. enter retains the context, which the application gets as
+ * it is: it needs no release, and lives until the device is closed. */
 static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
                                 ompjit__native *out, ompjit_error *err)
 {
@@ -419,7 +463,9 @@ static ompjit_status gpu_native(ompjit_device *dev, ompjit__queue *queue,
     return status;
 }
 
-/* Frees the allocations that are left. A pool's blocks are freed before it. */
+/* Frees the allocations that are left. A pool's blocks are freed before it.
+ * tsearch's node begins with its key, here the block. No lock: nobody else is
+ * left. */
 static void close_blocks(ompjit__gpu *gpu, bool driver)
 {
     if (driver && gpu->assertion)
@@ -447,7 +493,8 @@ static void finish(ompjit__gpu *gpu)
     }
 }
 
-/* Twice where that fails: without the context nothing is freed. */
+/* Twice where that fails: without the context nothing is freed. Else everything
+ * on the GPU would stay until the process ends. */
 static bool enter_to_close(ompjit__gpu *gpu)
 {
     ompjit_error err;
@@ -461,7 +508,10 @@ static bool enter_to_close(ompjit__gpu *gpu)
 
 /* Without `driver`, in a forked child or where the context cannot be entered,
  * only this process's memory is freed. Graphs go before images, whose kernels
- * they have, and everything before the queues. */
+ * they have, and everything before the queues. The clock is first: it reads
+ * events that queues have recorded. Releasing the primary context is last, and
+ * once for each retain; where the application holds it too, it lives on, hence
+ * each thing is freed one by one. */
 static void gpu_close(ompjit_device *dev)
 {
     ompjit__gpu *gpu = dev->state;

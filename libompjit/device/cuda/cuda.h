@@ -40,7 +40,8 @@ enum { OMPJIT__IDLE_QUEUES = 16 };
 typedef struct ompjit__gpu_timing ompjit__gpu_timing; /* of one operation */
 typedef struct ompjit__gpu_pipe ompjit__gpu_pipe;     /* staging.c   */
 
-/* Device times, where the context is profiled: clock.c */
+/* Device times, where the context is profiled: clock.c Times are in nanoseconds
+ * of ompjit__now. */
 typedef struct ompjit__gpu_clock {
     pthread_mutex_t lock; /* of all this; before the profile's             */
     cu_event base;        /* NULL: nothing has been timed                  */
@@ -52,7 +53,9 @@ typedef struct ompjit__gpu_clock {
 } ompjit__gpu_clock;
 
 /* The state of a CUDA device. The fields before own_page are set when the
- * device is found and never change. */
+ * device is found and never change. Freed by ompjit__gpu_free alone, after
+ * gpu_close or where find.c gives up. Lock order: a queue's or an image's, then
+ * the clock's, then this one's. */
 typedef struct ompjit__gpu {
     const ompjit__cuda *cu;
     ompjit_context *ctx;
@@ -89,7 +92,8 @@ typedef struct ompjit__gpu {
 } ompjit__gpu;
 
 /* A stream. Fields without a comment on locks are of whoever has borrowed or
- * made the queue. */
+ * made the queue. In gpu->queues from its making to its freeing. Which thread
+ * may use it is the borrower's affair; `lock` covers the staging only. */
 struct ompjit__queue {
     cu_stream stream;
     unsigned number;          /* no other has had it                 */
@@ -112,6 +116,8 @@ struct ompjit__kernel_name {
     char name[];
 };
 
+/* Made by the first record, or adopted. Ours go back to gpu->events, foreign
+ * ones are freed and the CUevent left alone. */
 struct ompjit__event {
     ompjit__event *next; /* of events */
     bool timed;
@@ -119,21 +125,28 @@ struct ompjit__event {
     cu_event event;
 };
 
+/* The device room's table of operations, the only way in which other rooms call
+ * this one, but for ompjit__cuda_devices. */
 extern const ompjit__device_ops ompjit__cuda_ops;
 
 /* Tells whether this process may use the GPU: not where it is a forked child.
- * */
+ * Cheap; asked before each operation. Any thread. */
 bool ompjit__gpu_usable(const ompjit__gpu *gpu);
 
-/* Frees what has no more to do with the driver. find.c */
+/* Frees what has no more to do with the driver: names, locks, the struct. By
+ * one thread, after gpu_close has emptied all lists. find.c */
 void ompjit__gpu_free(ompjit__gpu *gpu);
 
 /* Makes the GPU's context the thread's current one, retaining it on first use.
- * Each success is followed by one leave. */
+ * Each success is followed by one leave. DRIVER in a forked child. May be
+ * nested. Takes gpu->lock for the first use only; must not be called under it.
+ */
 ompjit_status ompjit__gpu_enter(ompjit__gpu *gpu, ompjit_error *err);
 /* Gives the caller its own context back. Returns `status`, which is what came
  * of the work, or, where that was a success and the context cannot be left,
- * that failure; one after which it was left all the same is only logged. */
+ * that failure; one after which it was left all the same is only logged. So
+ * callers write `return ompjit__gpu_leave(gpu, status, err)` on every way out.
+ */
 ompjit_status ompjit__gpu_leave(ompjit__gpu *gpu, ompjit_status status,
                                 ompjit_error *err);
 
@@ -144,7 +157,9 @@ typedef struct ompjit__gpu_call {
     cu_result code;
 } ompjit__gpu_call;
 
-/* "<what was being done> on cuda:0: <function>: <CUDA's words>". */
+/* "<what was being done> on cuda:0: <function>: <CUDA's words>". The status is
+ * that of the code (driver.def). Takes gpu->lock, and so does the next
+ * function. */
 ompjit_status ompjit__gpu_fail(ompjit__gpu *gpu, ompjit__gpu_call call,
                                ompjit_error *err, const char *doing, ...)
     OMPJIT__PRINTF(4, 5);
@@ -174,25 +189,32 @@ bool ompjit__gpu_kept(ompjit__gpu *gpu, const char *function, cu_result code,
         *at = (item)->next;                                                  \
         pthread_mutex_unlock(&(gpu)->lock);                                  \
     } while (0)
-/* Remembers and says that the context is lost, where `code` means that. */
+/* Remembers and says that the context is lost, where `code` means that. Appends
+ * to `text`. Takes gpu->lock. */
 void ompjit__gpu_note_lost(ompjit__gpu *gpu, cu_result code, const char *doing,
                            ompjit__buf *text);
 
-/* cuda/queue.c: a queue that nobody else uses, and its way back. Between enter
- * and leave. */
+/* cuda/queue.c: a queue that nobody else uses, for one operation, and its way
+ * back. Between enter and leave. The queue may still have work of its last
+ * borrower, which comes first. A borrower that has not waited must not give
+ * host memory back that its work uses. */
 ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
                                  ompjit_error *err);
 void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue);
-/* Waits for a queue. Between enter and leave. */
+/* Waits for a queue, and makes its staging free again. Between enter and leave.
+ * May take the queue's lock for the whole wait. cuda/queue.c */
 cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Waits for a queue that nobody else has. If that fails it waits once more
  * before it says so: work that was left under way would write to memory that
  * the caller takes for its own again. cuda/queue.c */
 cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue);
 /* Frees all queues and events; with `driver`, between enter and leave, also
- * there. The following operations are those of ompjit__queue_ops,
- * ompjit__event_ops and ompjit__native_ops in device/device.h. */
+ * there. By one thread, which has the GPU for itself, as every close function.
+ */
 void ompjit__gpu_close_queues(ompjit__gpu *gpu, bool driver);
+/* The following operations are those of ompjit__queue_ops, ompjit__event_ops
+ * and ompjit__native_ops in device/device.h. Each enters and leaves the context
+ * itself, and is for any thread. */
 ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,
                                        ompjit_error *err);
 ompjit_status ompjit__gpu_queue_adopt(ompjit_device *dev, void *stream,
@@ -220,7 +242,9 @@ ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err);
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
 
-/* copy.c: operations of ompjit__device_ops and ompjit__queued_memory_ops */
+/* copy.c: operations of ompjit__device_ops and ompjit__queued_memory_ops Each
+ * enters and leaves for itself. Without a queue the work is done, and host
+ * memory free, when they return, also after a failure. */
 ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
                                void *dst, const void *src, size_t size,
                                ompjit__queue *queue, ompjit_error *err);
@@ -253,10 +277,14 @@ void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
  * between enter and leave of `gpu`. */
 void ompjit__gpu_open_peer(ompjit__gpu *gpu, ompjit__gpu *other);
 /* The pool of the GPU's memory, made by the first call; NULL: there is none.
- * cuda.c */
+ * cuda.c Between enter and leave, and not under gpu->lock. The GPU's; closed
+ * with it. */
 cu_pool ompjit__gpu_pool(ompjit__gpu *gpu);
 
-/* host_memory.c: the operations of ompjit__host_memory_ops, and their end */
+/* host_memory.c: the operations of ompjit__host_memory_ops, and their end
+ * Allocation and freeing enter and leave for themselves. A block is the
+ * caller's until it is freed, by the same `managed`; close frees what is left.
+ */
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                      bool managed, void **ptr,
                                      ompjit_error *err);
@@ -268,14 +296,14 @@ void ompjit__gpu_close_host_memory(ompjit__gpu *gpu, bool driver);
 bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block);
 bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block);
 
-/* copy.c */
+/* copy.c: the operation of ompjit__device_ops. Waits for the end. */
 ompjit_status ompjit__gpu_fill(ompjit_device *dev, void *dst, int value,
                                size_t size, ompjit_error *err);
 
 /* clock.c: before and behind what is put into the queue, between enter and
  * leave, where the context is profiled. `start` may return NULL; else `what`
  * says what it is, with a name that lives as long as the GPU, and `end` ends
- * it, also where it failed. */
+ * it, also where it failed. A timing is its thread's between start and end. */
 ompjit__gpu_timing *ompjit__gpu_time_start(ompjit__gpu *gpu,
                                            ompjit__queue *queue);
 void ompjit__gpu_time_what(ompjit__gpu_timing *timing,
@@ -284,8 +312,11 @@ void ompjit__gpu_time_what(ompjit__gpu_timing *timing,
 void ompjit__gpu_time_end(ompjit__gpu *gpu, ompjit__queue *queue,
                           ompjit__gpu_timing *timing, bool well);
 /* Tells the profile what has come, or, after waiting, all. Between enter and
- * leave. */
+ * leave. Takes the clock's lock, and with `wait` holds it until all work that
+ * is timed has ended. */
 void ompjit__gpu_collect(ompjit__gpu *gpu, bool wait);
+/* The operation of ompjit__device_ops: waits, and enters and leaves for itself.
+ * Does nothing where no timing waits, also after the driver has ended. */
 void ompjit__gpu_settle_times(ompjit_device *dev);
 /* Tells all and frees; with `driver` also there, between enter and leave. */
 void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
@@ -294,7 +325,8 @@ void ompjit__gpu_close_clock(ompjit__gpu *gpu, bool driver);
 /* Tells whether the queue's stream records what is put into it, for us or for
  * the application, or may do so: asks the driver. Between enter and leave. */
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue);
-/* The same, without asking where the stream is ours. */
+/* The same, without asking where the stream is ours. Any thread; the answer is
+ * only sure for a queue that the caller has for itself. */
 bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue);
 /* Operations of ompjit__native_ops and ompjit__graph_ops. */
 bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue);

@@ -10,13 +10,16 @@
 /* --------------------------------------------------------------- loading */
 
 /* The names that dlsym knows. None is required here: what is missing is found
- * out below, when the driver has been asked in its own way. */
+ * out below, when the driver has been asked in its own way. A symbol with a
+ * suffix is the form that CUDA's header means since that suffix: the name
+ * without it is the old form, with other types. */
 static const ompjit__symbol symbols[] = {
 #define CU_FUNCTION(name, suffix, version, required, args) \
     {#name suffix, offsetof(ompjit__cuda, name), false},
 #include "device/cuda/driver.def"
 };
 
+/* The rest of each row: the plain name, for cuGetProcAddress. */
 static const struct entry {
     const char *name;
     int version;
@@ -41,7 +44,10 @@ static void **slot(size_t i)
 }
 
 /* Drivers since 12.0 tell by release which form of a function they give, which
- * is surer than a symbol's suffix. */
+ * is surer than a symbol's suffix. The asked release is the one that brought
+ * the form declared here, so a newer driver gives the same form, whatever it
+ * has beside. A function that is not given is not there, even if dlsym has
+ * found something. */
 static void ask(const ompjit__cuda *cu)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(entries); i++) {
@@ -58,6 +64,8 @@ static void ask(const ompjit__cuda *cu)
     }
 }
 
+/* Runs once. A failure stays in driver.err, which each call of
+ * ompjit__cuda_load copies: the driver is not looked for again. */
 static void load(void)
 {
     static const char *const paths[] = {OMPJIT__CUDA_LIBRARY, NULL};
@@ -103,6 +111,7 @@ static const struct code {
 #include "device/cuda/driver.def"
 };
 
+/* NULL: the library has no opinion about the code. */
 static const struct code *find(cu_result value)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(codes); i++)

@@ -56,7 +56,9 @@ enum {
 #include "device/cuda/driver.def"
 };
 
-/* The functions, by their names in the documentation. */
+/* The functions, by their names in the documentation. A pointer is NULL where
+ * the driver lacks a function that is not required: check it before each use,
+ * as has_pools and has_graphs do. */
 typedef struct ompjit__cuda {
 #define CU_FUNCTION(name, suffix, version, required, args) \
     cu_result(*name) args;
@@ -64,7 +66,9 @@ typedef struct ompjit__cuda {
 } ompjit__cuda;
 
 /* The driver's functions, loaded by the first call in the process; not yet
- * cuInit. A failure is the same for the life of the process. */
+ * cuInit. *out is the process's, and stays. UNAVAILABLE where there is no
+ * driver, or an older one than is required; a failure is the same for the life
+ * of the process. Any thread. */
 ompjit_status ompjit__cuda_load(const ompjit__cuda **out, ompjit_error *err);
 
 enum ompjit__cuda_effect {
@@ -73,11 +77,14 @@ enum ompjit__cuda_effect {
     OMPJIT__CUDA_EFFECT_LOST     /* the context is of no use any more       */
 };
 
-/* The meaning of a code that is not 0. */
+/* The library's status for a code that is not 0: DRIVER for one that driver.def
+ * does not list. */
 ompjit_status ompjit__cuda_status(cu_result code);
+/* The consequence of a code, also of 0: NONE for those that are not listed. */
 enum ompjit__cuda_effect ompjit__cuda_effect(cu_result code);
 
-/* Appends "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */
+/* Appends "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2, out of memory)". Asks the
+ * driver for its words, without a context. Any thread. */
 void ompjit__cuda_describe(const ompjit__cuda *cu, const char *function,
                            cu_result code, ompjit__buf *out);
 

@@ -2,6 +2,11 @@
  *
  * Which GPUs there are and what they are. Makes no context: nothing is done on
  * a GPU before it is used.
+ *
+ * cuInit, the count and the attributes need no context. The context's lock
+ * (ctx->lock) is held by the caller, so devices are found once; ompjit__gpu
+ * structs are made here and, once device_add has taken them, freed by
+ * gpu_close.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +15,8 @@
 
 #include "device/cuda/cuda.h"
 
-/* A call that failed before there was a device. */
+/* A call that failed before there was a device. There is no ompjit__gpu yet,
+ * which ompjit__gpu_fail would need. */
 static ompjit_status refused(const ompjit__cuda *cu, const char *function,
                              cu_result code, ompjit_error *err)
 {
@@ -34,7 +40,8 @@ static ompjit_status start(const ompjit__cuda **cu, ompjit_error *err)
 }
 
 /* Drivers of CUDA 11.0 and 11.1 do not know the attributes that came later
- * (LATER): what these tell of is not there, 0. */
+ * (LATER): what these tell of is not there, 0. Attributes are ints in CUDA,
+ * hence the fields' type. */
 static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
 {
 #define FACT(field, name) \
@@ -84,7 +91,8 @@ static ompjit_status read_facts(ompjit__gpu *gpu, ompjit_error *err)
 }
 
 /* The newest architecture that the GPU runs and the driver compiles for. TARGET
- * error if there is none. */
+ * error if there is none. Code for an older compute capability is right on this
+ * GPU too, as PTX, which the driver translates. */
 static ompjit_status choose_arch(ompjit__gpu *gpu, ompjit_error *err)
 {
     const int own = gpu->facts.major * 10 + gpu->facts.minor;
@@ -102,6 +110,8 @@ static ompjit_status choose_arch(ompjit__gpu *gpu, ompjit_error *err)
                         gpu->info.driver_version % 1000 / 10);
 }
 
+/* cuDriverGetVersion gives 1000 * major + 10 * minor of CUDA, from which the
+ * newest PTX version follows that the driver reads. */
 static ompjit_status read_info(ompjit__gpu *gpu, ompjit_error *err)
 {
     const ompjit__cuda *cu = gpu->cu;
@@ -140,7 +150,9 @@ static ompjit_status read_info(ompjit__gpu *gpu, ompjit_error *err)
 }
 
 /* A page that a forked child finds empty: asking for the process's number is a
- * system call, too much for each launch. */
+ * system call, too much for each launch. MADV_WIPEONFORK (Linux 4.14) makes the
+ * child's copy all zero. NULL: the kernel does not know it, and the process's
+ * number is asked for. */
 static void *own_page(void)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -156,6 +168,8 @@ static void *own_page(void)
     return page;
 }
 
+/* Also for a GPU that was never used: all lists but the names are empty then.
+ */
 void ompjit__gpu_free(ompjit__gpu *gpu)
 {
     if (gpu->own_page)
@@ -171,7 +185,9 @@ void ompjit__gpu_free(ompjit__gpu *gpu)
     free(gpu);
 }
 
-/* Under ctx->lock. */
+/* Under ctx->lock. The locks are there before the first failure, since its text
+ * takes gpu->lock. The device's flags are set once it is in the context's list;
+ * until then `gpu` is freed here. */
 static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
                          unsigned ordinal, ompjit_error *err)
 {
@@ -205,7 +221,7 @@ static ompjit_status add(ompjit_context *ctx, const ompjit__cuda *cu,
 }
 
 /* Every GPU; one that is too old for us is an error only where there is no
- * other. */
+ * other. Any other error ends the search, and is returned. */
 static ompjit_status add_all(ompjit_context *ctx, const ompjit__cuda *cu,
                              unsigned count, ompjit_error *err)
 {
@@ -227,6 +243,10 @@ static ompjit_status add_all(ompjit_context *ctx, const ompjit__cuda *cu,
     return status;
 }
 
+/* The `find` of this kind (device/device.h). `required`: the user has asked for
+ * a GPU, so its absence is an error; else it is a line in the log, and the next
+ * kind is tried. `ordinal` -1: all of them. Where the library file is missing
+ * nothing is loaded, which saves the search of a machine without CUDA. */
 ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err)
 {

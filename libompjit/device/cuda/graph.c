@@ -2,11 +2,19 @@
  *
  * CUDA graphs: what is put into a queue between begin and end, captured from
  * its stream, instantiated once and launched as one.
+ *
+ * The driver puts what goes into a capturing stream into a graph instead of
+ * running it, and refuses what would wait for that stream. One instance of an
+ * executable graph runs at a time: the driver orders a launch behind the one
+ * before it, also in another stream. So what launches of a graph share, such as
+ * a reduction buffer, is used by one run at a time.
  */
 #include <stdlib.h>
 
 #include "device/cuda/cuda.h"
 
+/* Only the executable graph is kept: the captured one is discarded as soon as
+ * it was instantiated. */
 struct ompjit__graph {
     ompjit__graph *next; /* of the GPU's, under its lock */
     cu_graph_exec exec;
@@ -20,6 +28,7 @@ static ompjit_status fail(ompjit__gpu *gpu, const char *function,
     return ompjit__gpu_fail(gpu, call, err, "recording a graph");
 }
 
+/* Accepts NULL, as a failed capture leaves it. */
 static void discard(ompjit__gpu *gpu, cu_graph captured)
 {
     if (captured)
@@ -27,6 +36,8 @@ static void discard(ompjit__gpu *gpu, cu_graph captured)
                             "recording a graph");
 }
 
+/* A failure counts as yes: a queue that may be recording is treated with the
+ * care that recorded ones need. Drivers without the function cannot capture. */
 bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue)
 {
     unsigned status = OMPJIT__CU_STREAM_CAPTURE_STATUS_NONE;
@@ -36,12 +47,16 @@ bool ompjit__gpu_capturing(const ompjit__gpu *gpu, const ompjit__queue *queue)
            status != OMPJIT__CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* A stream of ours records only between our begin and end; a lent one may be
+ * captured by its owner at any time. */
 bool ompjit__gpu_records(const ompjit__gpu *gpu, ompjit__queue *queue)
 {
     return atomic_load_explicit(&queue->recording, memory_order_relaxed) ||
            (queue->foreign && ompjit__gpu_capturing(gpu, queue));
 }
 
+/* The queue belongs to the caller, so nobody ends a capture meanwhile. True
+ * where that cannot be found out: the caller then keeps what it need not. */
 bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue)
 {
     ompjit__gpu *gpu = dev->state;
@@ -56,8 +71,9 @@ bool ompjit__gpu_queue_captured(ompjit_device *dev, ompjit__queue *queue)
     return captured;
 }
 
-/* If the driver fails to, once more, without a graph: a queue that captures
- * is of no more use. */
+/* If the driver fails to, once more, without a graph: a queue that captures is
+ * of no more use. The result is the first try's. Clears `recording` in any
+ * case. */
 static cu_result end_capture(ompjit__gpu *gpu, ompjit__queue *queue,
                              cu_graph *captured)
 {
@@ -71,7 +87,8 @@ static cu_result end_capture(ompjit__gpu *gpu, ompjit__queue *queue,
     return r;
 }
 
-/* Ends a recording that somebody has been told to have failed. */
+/* Ends a recording that somebody has been told to have failed. The thread has
+ * left the context already, so it enters once more. */
 static void abandon(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     ompjit_error err;
@@ -94,8 +111,9 @@ static bool has_graphs(const ompjit__cuda *cu)
            cu->cuGraphExecDestroy && cu->cuGraphDestroy;
 }
 
-/* Other threads may go on calling what is not allowed in a capture, since this
- * library's own streams are not the captured one. */
+/* The caller has waited for the queue (api/graph.c): earlier work is no part of
+ * the graph. `kernel` is cleared so that end knows which one was recorded last.
+ */
 ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit_error *err)
 {
@@ -124,6 +142,8 @@ ompjit_status ompjit__gpu_graph_begin(ompjit_device *dev, ompjit__queue *queue,
     return status;
 }
 
+/* `captured` stays the caller's. The driver checks the graph here, so this is
+ * where a wrong one fails. */
 static ompjit_status instantiate(ompjit__gpu *gpu, cu_graph captured,
                                  ompjit__graph **out, ompjit_error *err)
 {
@@ -144,7 +164,8 @@ static ompjit_status instantiate(ompjit__gpu *gpu, cu_graph captured,
     return OMPJIT_OK;
 }
 
-/* The driver keeps what a run that is under way needs. */
+/* The driver keeps what a run that is under way needs. Takes the GPU's lock.
+ * graph->next is only used within it. */
 static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
 {
     OMPJIT__GPU_UNLINK(gpu, ompjit__graph, graphs, graph);
@@ -154,6 +175,9 @@ static void drop(ompjit__gpu *gpu, ompjit__graph *graph, bool driver)
     free(graph);
 }
 
+/* The stream is an ordinary one again when this returns, unless end_capture has
+ * found it spoiled. A graph that was made although the context could not be
+ * left is destroyed: *out is set on success only. */
 ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
                                     ompjit__graph **out, ompjit_error *err)
 {
@@ -181,6 +205,7 @@ ompjit_status ompjit__gpu_graph_end(ompjit_device *dev, ompjit__queue *queue,
     return status;
 }
 
+/* The whole graph is one span of the profile, named by its last kernel. */
 ompjit_status ompjit__gpu_graph_run(ompjit_device *dev, ompjit__graph *graph,
                                     ompjit__queue *queue, ompjit_error *err)
 {

@@ -4,9 +4,13 @@
  * the host, which copies go to and from without the driver's staging, or
  * managed, whose pages move to whoever uses them (CUDA C++ Programming Guide,
  * "Page-Locked Host Memory", "Unified Memory Programming").
+ *
+ * The blocks are in two trees, since each kind is freed by another function,
+ * and a pointer of the wrong kind is an error.
  */
 #include "device/cuda/cuda.h"
 
+/* The caller tells of a failure; drop only logs it. */
 static ompjit__gpu_call give_back(ompjit__gpu *gpu, void *block, bool managed)
 {
     ompjit__gpu_call call = {.stage = OMPJIT_STAGE_MAP};
@@ -26,6 +30,9 @@ static void drop(ompjit__gpu *gpu, void *block, bool managed)
         OMPJIT__GPU_DESTROY(gpu, cuMemFreeHost, block, doing);
 }
 
+/* ATTACH_GLOBAL: any stream of any GPU may use managed memory. Page-locked
+ * memory can be reached by the device at the host's address, since all 64-bit
+ * platforms have unified addressing. On success *ptr is the caller's. */
 ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
                                      bool managed, void **ptr,
                                      ompjit_error *err)
@@ -60,6 +67,8 @@ ompjit_status ompjit__gpu_alloc_host(ompjit_device *dev, size_t size,
     return status;
 }
 
+/* Forgotten before it is freed, as in cuda.c: the address may be another
+ * thread's the next moment. Remembered again where the driver refuses. */
 ompjit_status ompjit__gpu_free_host(ompjit_device *dev, void *ptr, bool managed,
                                     ompjit_error *err)
 {
@@ -83,6 +92,7 @@ ompjit_status ompjit__gpu_free_host(ompjit_device *dev, void *ptr, bool managed,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
+/* tsearch's node begins with its key. The node that is dropped is the root. */
 static void close_tree(ompjit__gpu *gpu, bool managed, bool driver)
 {
     void **tree = &gpu->host_blocks[managed];

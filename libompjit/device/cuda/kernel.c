@@ -2,6 +2,10 @@
  *
  * Images on a GPU: loading a cubin, or the PTX that it came from where the
  * driver cannot take the cubin; symbols, kernels and their launch.
+ *
+ * An image is a CUmodule of the primary context. Its functions are looked up
+ * once and kept in a list; loaded->lock guards that list alone, and is taken
+ * before gpu->lock. A launch takes neither.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +14,8 @@
 #include "device/cuda/cuda.h"
 
 /* A kernel of an image, with what the driver says of it; made when it is first
- * asked for, freed with the image. */
+ * asked for, freed with the image. `handle` is the module's: it ends with it.
+ */
 struct ompjit__function {
     ompjit__function *next;
     cu_function handle;
@@ -22,6 +27,8 @@ struct ompjit__function {
     const char *name; /* kept by the GPU                                   */
 };
 
+/* One image. `base` outlives it: launch/ keeps a module's first image on a
+ * device until the module goes. */
 struct ompjit__loaded {
     ompjit__loaded *next; /* under gpu->lock            */
     cu_module module;
@@ -34,7 +41,8 @@ struct ompjit__loaded {
 
 enum { JIT_LOG = 1 << 16 }; /* bytes, with the NUL */
 
-/* The words of the driver's compiler. It does not say what it left out. */
+/* The words of the driver's compiler. It does not say what it left out. A log
+ * that fills its buffer has been cut. */
 static void add_log(char *log, ompjit__buf *text)
 {
     size_t n = strlen(log);
@@ -48,7 +56,9 @@ static void add_log(char *log, ompjit__buf *text)
 /* Gives the driver one form of an image. Without memory for its log it goes
  * without one. PTX has lines where somebody asked for them, of which the
  * driver's compiler has to be told. A failure adds its words to `text`, those
- * of the compiler too. */
+ * of the compiler too. The option values are passed as pointers whatever they
+ * are, as cuModuleLoadDataEx wants them. code->data ends in a NUL, which PTX
+ * needs. */
 static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
                          cu_module *module, ompjit__buf *text)
 {
@@ -78,6 +88,10 @@ static cu_result attempt(ompjit__gpu *gpu, bool cubin, const ompjit__buf *code,
     return r;
 }
 
+/* A cubin for another driver's format or another GPU is refused with a code
+ * whose effect is REFUSED (driver.def); the PTX beside it may still work. Any
+ * other failure, such as missing memory, would come again. `text` has both
+ * failures. */
 static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
                           cu_module *module, ompjit_error *err)
 {
@@ -104,7 +118,8 @@ static ompjit_status load(ompjit__gpu *gpu, const ompjit__image *image,
     return status;
 }
 
-/* In this process; the driver has unloaded it, or is not there any more. */
+/* In this process; the driver has unloaded it, or is not there any more. Its
+ * functions end with it: nobody launches them any more. */
 static void free_loaded(ompjit__loaded *loaded)
 {
     while (loaded->functions) {
@@ -116,6 +131,8 @@ static void free_loaded(ompjit__loaded *loaded)
     free(loaded);
 }
 
+/* The code tells the caller whether the image is gone; the log has the words.
+ */
 static cu_result unload(ompjit__gpu *gpu, ompjit__loaded *loaded)
 {
     cu_result r = gpu->cu->cuModuleUnload(loaded->module);
@@ -124,6 +141,7 @@ static cu_result unload(ompjit__gpu *gpu, ompjit__loaded *loaded)
     return r;
 }
 
+/* Addresses of variables are fixed once a module is loaded. */
 static ompjit_status find_variable(ompjit__gpu *gpu,
                                    const ompjit__loaded *loaded,
                                    const char *name, cu_pointer *at,
@@ -137,7 +155,10 @@ static ompjit_status find_variable(ompjit__gpu *gpu,
     return ompjit__gpu_fail(gpu, call, err, "looking up variable %s", name);
 }
 
-/* Tells the image where the variables are that it imports. */
+/* Tells the image where the variables are that it imports. The table is in
+ * constant memory, which the host may write as long as no kernel runs that
+ * reads it. Rows are in the order of image->globals, as passes/import.cc has
+ * numbered them. Waits for the copy, so that `addresses` may be freed. */
 static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
                                   const ompjit__image *image,
                                   ompjit_error *err)
@@ -162,7 +183,8 @@ static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
 }
 
 /* Makes the GPU's page-locked memory, which a kernel can write and which the
- * host can read when the context is lost. One for all images. */
+ * host can read when the context is lost. One for all images. Taken under the
+ * GPU's lock so that two images do not make two; freed by close. */
 static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
 {
     ompjit__gpu_call call = {OMPJIT_STAGE_LOAD, "cuMemAllocHost", 0};
@@ -180,7 +202,9 @@ static ompjit_status find_assertion(ompjit__gpu *gpu, ompjit_error *err)
                             "allocating page-locked memory for assertions");
 }
 
-/* Tells an image that has assertions where to write which one has failed. */
+/* Tells an image that has assertions where to write which one has failed. An
+ * image without assertions has no such variable, which is no error. Page-locked
+ * memory has one address for host and device. */
 static ompjit_status fill_assertion(ompjit_device *dev,
                                     const ompjit__loaded *loaded,
                                     ompjit_error *err)
@@ -203,7 +227,9 @@ static ompjit_status fill_assertion(ompjit_device *dev,
                                      sizeof gpu->assertion, NULL, err);
 }
 
-/* Writes into an image's variables what it has to know, before it is used. */
+/* Writes into an image's variables what it has to know, before it is used.
+ * `base` is only noted where the image imports: ompjit__gpu_symbol goes by it.
+ */
 static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
                           const ompjit__image *image, ompjit__loaded *base,
                           ompjit_error *err)
@@ -215,7 +241,9 @@ static ompjit_status fill(ompjit_device *dev, ompjit__loaded *loaded,
     return fill_imports(dev, loaded, image, err);
 }
 
-/* An image whose loading fails only in leave is left to close. */
+/* An image whose loading fails only in leave is left to close. fill copies
+ * within enter and leave of this function; that nests. The driver copies the
+ * image's bytes, so the caller may free them. */
 ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
                                ompjit__loaded *base, ompjit__loaded **out,
                                ompjit_error *err)
@@ -251,7 +279,8 @@ ompjit_status ompjit__gpu_load(ompjit_device *dev, const ompjit__image *image,
     return status;
 }
 
-/* Images that the driver does not unload now are tried again by close. */
+/* Images that the driver does not unload now are tried again by close. The
+ * caller has waited for all launches of its kernels. */
 void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
 {
     ompjit__gpu *gpu = dev->state;
@@ -270,6 +299,8 @@ void ompjit__gpu_unload(ompjit_device *dev, ompjit__loaded *loaded)
         ompjit__log(gpu->ctx, "%s", err.text);
 }
 
+/* No lock: the caller has the GPU for itself. A later image goes before the one
+ * whose variables it imports: the list has the newest first. */
 void ompjit__gpu_drop_images(ompjit__gpu *gpu, bool driver)
 {
     while (gpu->loaded) {
@@ -282,6 +313,8 @@ void ompjit__gpu_drop_images(ompjit__gpu *gpu, bool driver)
     }
 }
 
+/* An importing image has no storage for variables, so it is asked of the image
+ * that has it. Each image has a device environment of its own, though. */
 ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                  const char *name, void **address,
                                  size_t *size, ompjit_error *err)
@@ -305,6 +338,8 @@ ompjit_status ompjit__gpu_symbol(ompjit_device *dev, ompjit__loaded *loaded,
 
 /* ---------------------------------------------------------------- kernels */
 
+/* Read once: they do not change, but for the dynamic bytes, which a launch may
+ * raise. */
 static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
                                      ompjit_error *err)
 {
@@ -333,7 +368,8 @@ static ompjit_status read_attributes(ompjit__gpu *gpu, ompjit__function *f,
 }
 
 /* The name, for as long as the GPU is open: messages may come after the image
- * has gone. NULL: out of memory. */
+ * has gone. NULL: out of memory. Names are shared between images, so that
+ * reloading a kernel costs nothing. Takes the GPU's lock. */
 static const char *keep_name(ompjit__gpu *gpu, const char *name)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -350,7 +386,8 @@ static const char *keep_name(ompjit__gpu *gpu, const char *name)
     return n ? n->name : NULL;
 }
 
-/* Between enter and leave, under loaded->lock. */
+/* Between enter and leave, under loaded->lock. The name that is kept stays
+ * where the function fails: it is the GPU's. */
 static ompjit_status new_function(ompjit__gpu *gpu, cu_module module,
                                   const char *symbol, ompjit__function **out,
                                   ompjit_error *err)
@@ -387,6 +424,10 @@ static ompjit__function *known(ompjit__loaded *loaded, const char *symbol)
     return f;
 }
 
+/* The image's lock is held over the driver's calls: a second thread that wants
+ * the same kernel waits instead of making another. A function that was made
+ * although the context could not be left stays in the list for the next caller.
+ */
 ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
                                    const char *symbol, ompjit__function **out,
                                    ompjit_error *err)
@@ -411,11 +452,14 @@ ompjit_status ompjit__gpu_function(ompjit_device *dev, ompjit__loaded *loaded,
 
 /* ----------------------------------------------------------------- launch */
 
+/* By its registers and the bound that it was compiled with. */
 uint32_t ompjit__gpu_most_threads(const ompjit__function *function)
 {
     return (uint32_t)function->max_threads;
 }
 
+/* A dimension of 0 is an error too: an unused one has 1. The limits are the
+ * GPU's. */
 static ompjit_status check_dimensions(const ompjit__gpu *gpu,
                                       const ompjit__function *f,
                                       const ompjit__geometry *g,
@@ -443,7 +487,8 @@ static ompjit_status check_dimensions(const ompjit__gpu *gpu,
 }
 
 /* The driver would refuse the launch with CUDA_ERROR_INVALID_VALUE, which says
- * nothing. */
+ * nothing. Whether all teams of a cooperative launch fit at the same time is
+ * only known to the driver, which has a code for it. */
 static ompjit_status check_geometry(const ompjit__gpu *gpu,
                                     const ompjit__function *f,
                                     const ompjit__geometry *g,
@@ -478,7 +523,9 @@ static ompjit_status check_geometry(const ompjit__gpu *gpu,
 }
 
 /* More dynamic shared memory than the driver gives to any kernel has to be
- * asked for once. */
+ * asked for once. The attribute is the kernel's, so a smaller value would make
+ * another thread's launch fail: it only grows. The first look is without the
+ * lock; its value can only be too small. */
 static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
                                   uint32_t bytes, ompjit_error *err)
 {
@@ -503,7 +550,9 @@ static ompjit_status allow_shared(ompjit__gpu *gpu, ompjit__function *f,
                             f->name, bytes);
 }
 
-/* `args` are read before this returns: the driver copies the parameters. */
+/* `args` are read before this returns: the driver copies the parameters. The
+ * queue's kernel is noted before the launch: an error that a later call finds
+ * may be this kernel's. */
 static void submit(ompjit__gpu *gpu, const ompjit__function *f,
                    const ompjit__geometry *g, void **args,
                    ompjit__queue *queue, ompjit__gpu_call *call)
@@ -524,7 +573,10 @@ static void submit(ompjit__gpu *gpu, const ompjit__function *f,
         NULL);
 }
 
-/* Between enter and leave. */
+/* Between enter and leave. Without `queue` it borrows a stream and waits for
+ * that one: host threads do not wait for each other's kernels. A launch is
+ * asynchronous, so a kernel's fault shows in the wait, or in the next call for
+ * the queue. */
 static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
                          const ompjit__geometry *g, void **args,
                          ompjit__queue *queue, ompjit_error *err)
@@ -558,6 +610,8 @@ static ompjit_status run(ompjit__gpu *gpu, ompjit__function *f,
                             g->threads[0], g->threads[1], g->threads[2]);
 }
 
+/* The geometry is checked before the driver is touched, so that a GEOMETRY
+ * error leaves a recording intact. */
 ompjit_status ompjit__gpu_launch(ompjit_device *dev, ompjit__function *function,
                                  const ompjit__geometry *geometry, void **args,
                                  unsigned nargs, ompjit__queue *queue,

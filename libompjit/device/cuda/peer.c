@@ -4,10 +4,14 @@
  * else through the host (CUDA C++ Programming Guide, "Peer-to-Peer Memory
  * Copy"). That is switched on once for each pair, in the primary contexts, and
  * stays: the application may have come to rely on it.
+ *
+ * Access is one-way: the GPU that reads asks for it. cuCtxEnablePeerAccess
+ * works on the current context, hence between enter and leave of that GPU.
  */
 #include "device/cuda/cuda.h"
 
-/* Memory of a pool is opened by itself. */
+/* Memory of a pool is opened by itself. Peer access to a context does not cover
+ * memory of its pools. */
 static void open_pool(ompjit__gpu *gpu, ompjit__gpu *other)
 {
     const ompjit__cuda_pool_access access = {

@@ -3,6 +3,10 @@
  * Queues of a GPU: streams of our own that are used again and again, streams
  * that the caller lends, and events that order one after another. A few idle
  * queues are kept where a thread takes one without a lock.
+ *
+ * An ompjit__queue is not freed when its user is done: it goes back to the idle
+ * ones with its stream and staging, since making a stream takes far longer than
+ * a small copy. close frees all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +15,8 @@
 
 /* ------------------------------------------------------------- our streams */
 
+/* The queue is in the GPU's list from now on, so close finds it whoever has it.
+ * NULL: out of memory; the stream stays the caller's. */
 static ompjit__queue *queue_with(ompjit__gpu *gpu, cu_stream stream)
 {
     ompjit__queue *queue = calloc(1, sizeof *queue);
@@ -31,6 +37,8 @@ static void destroy_stream(ompjit__gpu *gpu, cu_stream stream)
     OMPJIT__GPU_DESTROY(gpu, cuStreamDestroy, stream, "destroying a stream");
 }
 
+/* NON_BLOCKING: the stream does not wait for the default stream, nor that for
+ * it, so that an application's use of CUDA is not held up. */
 static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
                                ompjit_error *err)
 {
@@ -48,7 +56,8 @@ static ompjit_status new_queue(ompjit__gpu *gpu, ompjit__queue **out,
 }
 
 /* NULL: there is none. A look without ordering saves the exchange where a slot
- * is empty. */
+ * is empty. An atomic exchange makes a queue one thread's: no queue is ever
+ * linked into a lock-free list, so there is no ABA. */
 static ompjit__queue *take_idle(ompjit__gpu *gpu)
 {
     for (int i = 0; i < OMPJIT__IDLE_QUEUES; i++)
@@ -65,6 +74,7 @@ static ompjit__queue *take_idle(ompjit__gpu *gpu)
     return queue;
 }
 
+/* `kernel` is cleared: messages must not blame the last borrower's. */
 ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
                                  ompjit_error *err)
 {
@@ -76,6 +86,8 @@ ompjit_status ompjit__gpu_borrow(ompjit__gpu *gpu, ompjit__queue **out,
     return OMPJIT_OK;
 }
 
+/* Its work need not have ended; the next borrower's comes behind it. No call of
+ * the driver. */
 void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     for (int i = 0; i < OMPJIT__IDLE_QUEUES; i++) {
@@ -91,7 +103,8 @@ void ompjit__gpu_give_back(ompjit__gpu *gpu, ompjit__queue *queue)
 }
 
 /* With copies under way that read the staging, the lock keeps others from
- * adding some that would be overwritten. */
+ * adding some that would be overwritten. Without such copies no lock is taken,
+ * so that several threads may wait for an application's queue at once. */
 cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     if (!atomic_load_explicit(&queue->staged, memory_order_relaxed))
@@ -104,6 +117,8 @@ cu_result ompjit__gpu_finish(ompjit__gpu *gpu, ompjit__queue *queue)
     return r;
 }
 
+/* The result is the first wait's. `staged` is not reset here:
+ * ompjit__gpu_finish and make_room do that, under the queue's lock. */
 cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     cu_result r = gpu->cu->cuStreamSynchronize(queue->stream);
@@ -114,6 +129,7 @@ cu_result ompjit__gpu_await(ompjit__gpu *gpu, ompjit__queue *queue)
 
 /* -------------------------------------------------------------- operations */
 
+/* Takes an idle one where there is one. */
 ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,
                                        ompjit_error *err)
 {
@@ -133,7 +149,9 @@ ompjit_status ompjit__gpu_queue_create(ompjit_device *dev, ompjit__queue **out,
     return status;
 }
 
-/* The default stream of the primary context is a good one too: NULL. */
+/* The default stream of the primary context is a good one too: NULL. The driver
+ * is not asked: a handle that is none fails at its first use. The stream stays
+ * the caller's, who must not destroy it before the queue. */
 ompjit_status ompjit__gpu_queue_adopt(ompjit_device *dev, void *stream,
                                       ompjit__queue **out, ompjit_error *err)
 {
@@ -146,6 +164,8 @@ ompjit_status ompjit__gpu_queue_adopt(ompjit_device *dev, void *stream,
     return OMPJIT_OK;
 }
 
+/* The error names the last kernel that was launched here, since a fault of it
+ * shows only now. Times are collected where somebody waits anyway. */
 ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
                                      ompjit_error *err)
 {
@@ -167,6 +187,8 @@ ompjit_status ompjit__gpu_queue_wait(ompjit_device *dev, ompjit__queue *queue,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
+/* Without `driver` page-locked memory and stream go with the process. A lent
+ * stream is never destroyed. */
 static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
 {
     if (driver && queue->staging)
@@ -178,8 +200,8 @@ static void free_queue(ompjit__gpu *gpu, ompjit__queue *queue, bool driver)
     free(queue);
 }
 
-/* For streams that are lent or spoiled. Copies that read the staging end
- * first. */
+/* For streams that are lent or spoiled. Copies that read the staging end first.
+ * A spoiled stream still captures, and must not be waited for. */
 static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
 {
     ompjit_error err;
@@ -199,7 +221,9 @@ static void end_queue(ompjit__gpu *gpu, ompjit__queue *queue)
 }
 
 /* A stream of ours is kept for whoever needs one next, whose work then comes
- * after what the queue still has: ompjit__queue_ops promises that. */
+ * after what the queue still has: ompjit__queue_ops promises that. A recording
+ * that nobody has ended is ended here and its graph dropped. In a forked child
+ * the queue is left alone: the driver does not work there. */
 void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
 {
     ompjit__gpu *gpu = dev->state;
@@ -217,6 +241,8 @@ void ompjit__gpu_queue_destroy(ompjit_device *dev, ompjit__queue *queue)
 
 /* ------------------------------------------------------------------ events */
 
+/* NULL: no idle one of that kind. Events with time and without are kept apart,
+ * since time makes an event dearer for the GPU. */
 static ompjit__event *take_event(ompjit__gpu *gpu, bool timed)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -247,7 +273,8 @@ static ompjit_status new_event(ompjit__gpu *gpu, bool timed,
     return OMPJIT_OK;
 }
 
-/* One that nobody uses. */
+/* One that nobody uses. An idle event may have been recorded before: the next
+ * record replaces that. */
 static ompjit_status make_event(ompjit__gpu *gpu, bool timed,
                                 ompjit__event **out, ompjit_error *err)
 {
@@ -258,6 +285,8 @@ static ompjit_status make_event(ompjit__gpu *gpu, bool timed,
     return OMPJIT_OK;
 }
 
+/* *event is made where it is NULL, and only set on success. One that is there
+ * is recorded anew; those who wait for its earlier point are not affected. */
 ompjit_status ompjit__gpu_event_record(ompjit_device *dev,
                                        ompjit__queue *queue, bool timed,
                                        ompjit__event **event,
@@ -300,6 +329,8 @@ ompjit_status ompjit__gpu_event_adopt(ompjit_device *dev, void *native,
     return OMPJIT_OK;
 }
 
+/* An event that the application gets before it was recorded is made with time,
+ * so that ompjit_event_elapsed works with it. */
 ompjit_status ompjit__gpu_event_native(ompjit_device *dev,
                                        ompjit__event **event, void **native,
                                        ompjit_error *err)
@@ -313,6 +344,8 @@ ompjit_status ompjit__gpu_event_native(ompjit_device *dev,
     return status;
 }
 
+/* The GPU waits, no thread does. A later record of the event does not change
+ * what the queue waits for (cuStreamWaitEvent). */
 ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err)
 {
@@ -328,7 +361,9 @@ ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
-/* Ours is kept for the next; who waits for it already waits for what it was. */
+/* Ours is kept for the next; who waits for it already waits for what it was. No
+ * call of the driver, so it works everywhere, also in a forked child. An
+ * adopted event's CUevent is left alone. */
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event)
 {
     ompjit__gpu *gpu = dev->state;
@@ -357,6 +392,7 @@ ompjit_status ompjit__gpu_event_wait(ompjit_device *dev, ompjit__event *event,
     return ompjit__gpu_leave(gpu, status, err);
 }
 
+/* NOT_READY is an answer and no failure. */
 ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
                                       bool *done, ompjit_error *err)
 {
@@ -374,6 +410,8 @@ ompjit_status ompjit__gpu_event_query(ompjit_device *dev, ompjit__event *event,
     return status;
 }
 
+/* The driver's time is a float in milliseconds, with a resolution of about half
+ * a microsecond. It fails where an event was made without time. */
 ompjit_status ompjit__gpu_event_elapsed(ompjit_device *dev,
                                         ompjit__event *from, ompjit__event *to,
                                         double *seconds, ompjit_error *err)
@@ -397,6 +435,8 @@ ompjit_status ompjit__gpu_event_elapsed(ompjit_device *dev,
 
 /* ----------------------------------------------------------------- the end */
 
+/* Idle ones: an event that somebody still has is the caller's to destroy before
+ * the context. */
 static void close_events(ompjit__gpu *gpu, ompjit__event *event, bool driver)
 {
     for (ompjit__event *next; event; event = next) {

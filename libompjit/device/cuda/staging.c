@@ -6,6 +6,10 @@
  * begins (CUDA Driver API, "API synchronization behavior"); here the thread
  * waits only for what it needs, and the device reads and writes nothing but
  * page-locked memory, beside which kernels of other queues go on.
+ *
+ * A copy to the device waits until a half is free, fills it and sends it. A
+ * copy from the device asks for both halves, then empties one while the other
+ * comes. Pipes are kept by the GPU and used by one copy at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +23,8 @@ enum { HALVES = 2, LEAST_PIECE = 64 << 10 };
  * leave their copies to the driver. */
 enum { MOST_PIPES = 16 };
 
-/* The page-locked memory of one copy at a time. */
+/* The page-locked memory of one copy at a time. Owned by one thread between
+ * take_pipe and give_pipe, and else in gpu->pipes. */
 struct ompjit__gpu_pipe {
     ompjit__gpu_pipe *next;
     char *memory;
@@ -30,6 +35,7 @@ struct ompjit__gpu_pipe {
 
 /* ------------------------------------------------------------------ pipes */
 
+/* Takes a half-made pipe too. Without `driver` only this process's memory. */
 static void free_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe, bool driver)
 {
     for (int i = 0; driver && i < HALVES; i++)
@@ -42,6 +48,7 @@ static void free_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe, bool driver)
     free(pipe);
 }
 
+/* Halves are whole pages. Between enter and leave. NULL: *call says why. */
 static ompjit__gpu_pipe *new_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     ompjit__gpu_pipe *pipe = calloc(1, sizeof *pipe);
@@ -66,7 +73,9 @@ static ompjit__gpu_pipe *new_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
     return NULL;
 }
 
-/* NULL: all that there may be are used, or one could not be made. */
+/* NULL: all that there may be are used, or one could not be made. npipes is
+ * raised before the pipe is made, and taken back where that fails: making one
+ * takes long, and is not done under the lock. */
 static ompjit__gpu_pipe *take_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -84,7 +93,8 @@ static ompjit__gpu_pipe *take_pipe(ompjit__gpu *gpu, ompjit__gpu_call *call)
     return NULL;
 }
 
-/* Copies may still be on their way through it: its events tell the next user. */
+/* Copies may still be on their way through it: its events tell the next user.
+ */
 static void give_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe)
 {
     pthread_mutex_lock(&gpu->lock);
@@ -93,6 +103,7 @@ static void give_pipe(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe)
     pthread_mutex_unlock(&gpu->lock);
 }
 
+/* Queues have been waited for, so no copy uses a pipe. */
 void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver)
 {
     while (gpu->pipes) {
@@ -113,7 +124,9 @@ typedef struct through {
     ompjit__gpu_call *call;
 } through;
 
-/* Waits until no queue needs the half. */
+/* Waits until no queue needs the half. A half may still be in use by the last
+ * copy through the pipe, in another stream: its event, not this stream, is
+ * waited for. It stays in use where waiting fails. */
 static bool await_half(const through *t, int i)
 {
     if (!t->pipe->used[i])
@@ -124,7 +137,8 @@ static bool await_half(const through *t, int i)
     return !t->call->code;
 }
 
-/* The queue has got a copy that needs the half, if that went well. */
+/* The queue has got a copy that needs the half, if that went well. The event
+ * comes behind the copy in the stream. False: call->code says why. */
 static bool note_use(const through *t, int i)
 {
     if (t->call->code)
@@ -149,6 +163,7 @@ static bool send(const through *t, int i, uintptr_t dst, const char *src,
     return note_use(t, i);
 }
 
+/* Starts one piece's way from the device; `take` ends it. */
 static bool ask(const through *t, int i, uintptr_t src, size_t size)
 {
     char *room = t->pipe->memory + (size_t)i * t->pipe->half;
@@ -160,6 +175,7 @@ static bool ask(const through *t, int i, uintptr_t src, size_t size)
     return note_use(t, i);
 }
 
+/* The piece's event has come: the half has the data. */
 static bool take(const through *t, int i, char *dst, size_t size)
 {
     if (!await_half(t, i))
@@ -168,16 +184,20 @@ static bool take(const through *t, int i, char *dst, size_t size)
     return true;
 }
 
+/* The last piece may be shorter. */
 static size_t length(const through *t, size_t size, size_t at)
 {
     return size - at < t->piece ? size - at : t->piece;
 }
 
+/* Pieces use the halves by turns. */
 static int half_of(const through *t, size_t at)
 {
     return (int)(at / t->piece % HALVES);
 }
 
+/* When this returns the last pieces may be on their way, but the source has
+ * been read. Stops at the first failure. */
 static void copy_to(const through *t, uintptr_t dst, const char *src,
                     size_t size)
 {
@@ -186,7 +206,8 @@ static void copy_to(const through *t, uintptr_t dst, const char *src,
             return;
 }
 
-/* Both halves are asked for before the first is waited for. */
+/* Both halves are asked for before the first is waited for. So the GPU always
+ * has a piece to send while the thread empties the other half. */
 static void copy_from(const through *t, char *dst, uintptr_t src, size_t size)
 {
     size_t asked = 0;
@@ -201,7 +222,9 @@ static void copy_from(const through *t, char *dst, uintptr_t src, size_t size)
     }
 }
 
-/* Short ones where the copy is not much longer, so that it has several. */
+/* Short ones where the copy is not much longer, so that it has several. A
+ * quarter of the copy, in whole pages, but LEAST_PIECE at least and a half of
+ * the pipe at most. */
 static size_t piece_of(const ompjit__gpu_pipe *pipe, size_t size)
 {
     size_t piece = (size / 4 + 4095) / 4096 * 4096;
@@ -211,7 +234,9 @@ static size_t piece_of(const ompjit__gpu_pipe *pipe, size_t size)
 
 /* -------------------------------------------------------------- operation */
 
-/* Page-locked and managed memory is known to the driver, other memory not. */
+/* Page-locked and managed memory is known to the driver, other memory not.
+ * INVALID_VALUE is the driver's answer for memory that it does not know. Any
+ * other failure goes to *call. */
 static bool is_pageable(const ompjit__gpu *gpu, const void *host,
                         ompjit__gpu_call *call)
 {
@@ -225,6 +250,10 @@ static bool is_pageable(const ompjit__gpu *gpu, const void *host,
     return !r && !type;
 }
 
+/* No pipe for copies within the device, short ones, GPUs that read host memory
+ * by the host's page tables, and queues that record: a recorded copy is done
+ * again later, when the pipe is somebody else's. OMPJIT_STAGING=0 switches
+ * pipes off. */
 ompjit__gpu_pipe *ompjit__gpu_pipe_for(ompjit__gpu *gpu,
                                        enum ompjit__copy direction,
                                        const void *host, size_t size,
@@ -238,6 +267,8 @@ ompjit__gpu_pipe *ompjit__gpu_pipe_for(ompjit__gpu *gpu,
     return take_pipe(gpu, call);
 }
 
+/* After a failure it waits for the stream, so that nothing reads or writes the
+ * pipe any more; where even that fails the events keep guarding it. */
 void ompjit__gpu_pipe_copy(ompjit__gpu *gpu, ompjit__gpu_pipe *pipe,
                            enum ompjit__copy direction, uintptr_t dst,
                            uintptr_t src, size_t size, ompjit__queue *queue,
