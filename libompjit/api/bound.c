@@ -5,6 +5,9 @@
  * variant, launch environment, and the array of addresses that a device's
  * `launch` gets. A run takes no lock and allocates nothing. A bound launch may
  * run in several threads at once; setting an argument is for one, alone.
+ *
+ * A prepared launch goes ask (arguments to a request), bind, choose (request to
+ * a choice), and then any number of runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,8 @@
 
 /* One launch as asked for, with room for its values behind it. `settled` is
  * what launches have: `geometry`, which variants are found by, completed for
- * the variant that was chosen. */
+ * the variant that was chosen. One allocation, freed by free: nothing in it
+ * owns memory. */
 struct asked {
     ompjit__call call;
     ompjit__request request;
@@ -26,7 +30,7 @@ struct asked {
 
 /* Checks and reads what a launch would be asked for; `who` is the function of
  * the API. *out is malloc'd. The arrays of facts still refer to the caller's
- * contents. */
+ * contents. On failure nothing is left allocated. */
 static ompjit_status ask(const char *who, ompjit_kernel *kernel,
                          ompjit_device *dev, const ompjit_launch *launch,
                          const ompjit_arg *args, unsigned nargs,
@@ -58,6 +62,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
+/* The launch's policy, else the context's. */
 static ompjit_specialize policy_of(const struct asked *a)
 {
     return a->request.policy ? a->request.policy : a->call.mod->ctx->specialize;
@@ -74,6 +79,8 @@ static void key_of(const struct asked *a, ompjit__variant_key *key)
 
 /* ---------------------------------------------------------- ahead of time */
 
+/* The key is copied where the build goes to the background thread, so the
+ * request can be freed here. Does not wait for the build. */
 ompjit_status ompjit_kernel_prepare(ompjit_kernel *kernel, ompjit_device *dev,
                                     const ompjit_launch *launch,
                                     const ompjit_arg *args, unsigned nargs,
@@ -91,6 +98,8 @@ ompjit_status ompjit_kernel_prepare(ompjit_kernel *kernel, ompjit_device *dev,
     return status;
 }
 
+/* Builds nothing. The hold of the variant that was found ends here, so by the
+ * time of the launch it may have been evicted. */
 ompjit_status ompjit_kernel_ready(ompjit_kernel *kernel, ompjit_device *dev,
                                   const ompjit_launch *launch,
                                   const ompjit_arg *args, unsigned nargs,
@@ -114,6 +123,7 @@ ompjit_status ompjit_kernel_ready(ompjit_kernel *kernel, ompjit_device *dev,
     return OMPJIT_OK;
 }
 
+/* Builds that run go on; only those that wait are dropped. */
 void ompjit_kernel_cancel(ompjit_kernel *kernel)
 {
     if (kernel)
@@ -140,7 +150,8 @@ ompjit_status ompjit_module_variants(ompjit_module *mod,
 /* ------------------------------------------------------ prepared launches */
 
 /* The choices for the arguments. `asked`, `variant` (a hold) and `environment`
- * are its own. */
+ * are its own. Freed by `drop`, which takes one where all but `asked` is
+ * missing. */
 struct choice {
     ompjit__prepared *prepared; /* the device's own way, or NULL */
     struct asked *asked;
@@ -151,12 +162,16 @@ struct choice {
     void **args; /* of the ABI: addresses of values, and in the bound launch */
 };
 
+/* `busy` is only used where the environment has a block: where runs may share
+ * nothing, they need no flag. */
 struct ompjit_bound {
     struct choice now;
     atomic_flag busy; /* the environment is in use */
 };
 
-/* The ABI's arguments, the environment's before the kernel's own. */
+/* The ABI's arguments, the environment's before the kernel's own. args[i]
+ * points at values in `asked`, so that ompjit_bound_set changes what the next
+ * run passes without making the array again. */
 static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
                                ompjit_error *err)
 {
@@ -170,13 +185,20 @@ static ompjit_status make_args(ompjit_bound *b, const ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
-/* The caller's memory may be gone later; the variant has its own. */
+/* The caller's memory may be gone later; the variant has its own. So the facts
+ * of the request point into the variant's key, which lives as long as the hold.
+ */
 static void keep_arrays(ompjit_bound *b)
 {
     ompjit__facts_borrow(&b->now.asked->request.facts,
                          &ompjit__variant_key_of(b->now.variant)->facts);
 }
 
+/* Gets and holds the variant, which may be built now, completes the geometry
+ * for it, makes the environment and the arguments, and has the device prepare
+ * the launch. On failure the parts that there are stay in b->now, for `drop`. A
+ * launch with an environment is not prepared: two runs at once need two of
+ * them, which is known only when they run. */
 static ompjit_status choose(ompjit_bound *b, ompjit_error *err)
 {
     struct choice *c = &b->now;
@@ -228,7 +250,9 @@ static ompjit_status bind(struct asked *a, ompjit_bound **out,
     return status;
 }
 
-/* The request, once more; NULL: no memory. */
+/* The request, once more; NULL: no memory. Pointers to the old one's own fields
+ * are set to the new one's. The facts' arrays stay where they are, in the old
+ * variant's key, until `choose` has moved them. */
 static struct asked *asked_again(const ompjit_bound *bound)
 {
     const ompjit__call *call = &bound->now.asked->call;
@@ -242,6 +266,7 @@ static struct asked *asked_again(const ompjit_bound *bound)
     return a;
 }
 
+/* No other thread may set an argument of `bound` meanwhile. */
 ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
                                  ompjit_error *err)
 {
@@ -249,6 +274,7 @@ ompjit_status ompjit__bound_copy(const ompjit_bound *bound, ompjit_bound **out,
     return a ? bind(a, out, err) : ompjit__no_memory(err, OMPJIT_STAGE_API);
 }
 
+/* *bound is set on success only, and freed by ompjit_bound_destroy. */
 ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
                                  const ompjit_launch *launch,
                                  const ompjit_arg *args, unsigned nargs,
@@ -265,7 +291,9 @@ ompjit_status ompjit_kernel_bind(ompjit_kernel *kernel, ompjit_device *dev,
     return bind(a, bound, err);
 }
 
-/* By the device's own operation; `queue` NULL: to the end. */
+/* By the device's own operation; `queue` NULL: to the end. `args` is read
+ * before this returns. In a profile the span of a queued launch is its
+ * submission only. */
 static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
                             ompjit_error *err)
 {
@@ -281,7 +309,10 @@ static ompjit_status launch(ompjit_bound *b, void **args, ompjit__queue *queue,
     return status;
 }
 
-/* With an environment of its own, which is used until the launch has ended. */
+/* With an environment of its own, which is used until the launch has ended.
+ * args[0] is the environment's: only kernels that take one come here. On
+ * success the caller ends *inflight when the launch has ended; on failure that
+ * was done. */
 static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
                                  ompjit__inflight *inflight, ompjit_error *err)
 {
@@ -301,7 +332,10 @@ static ompjit_status start_apart(ompjit_bound *b, ompjit__queue *queue,
     return status;
 }
 
-/* With the environment that launches in the queue share, if they do. */
+/* With the environment that launches in the queue share, if they do. The
+ * queue's lock is held over the launch too: launches must be in the queue in
+ * the order in which they have got the environment, since a larger one takes
+ * the place of the one before. */
 static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
                                    ompjit__inflight *inflight,
                                    ompjit_error *err)
@@ -330,6 +364,7 @@ static ompjit_status start_sharing(ompjit_bound *b, ompjit_queue *queue,
     return status;
 }
 
+/* Without a queue the launch has ended when start_apart returns. */
 static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
 {
     ompjit__inflight inflight;
@@ -340,7 +375,9 @@ static ompjit_status run_apart(ompjit_bound *b, ompjit_error *err)
 }
 
 /* The kernel's teams count themselves in the environment: two launches at once
- * need two, and one that fails leaves it in the middle, busy for good. */
+ * need two, and one that fails leaves it in the middle, busy for good. Nobody
+ * waits for a busy environment: the second thread makes one for its run, or
+ * takes one that the device keeps. */
 static ompjit_status run_counted(ompjit_bound *b, ompjit_error *err)
 {
     if (atomic_flag_test_and_set_explicit(&b->busy, memory_order_acquire))
@@ -351,6 +388,7 @@ static ompjit_status run_counted(ompjit_bound *b, ompjit_error *err)
     return status;
 }
 
+/* Three ways, the fastest first. Returns when the kernel has ended. */
 ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
 {
     if (!b)
@@ -363,7 +401,9 @@ ompjit_status ompjit_bound_run(ompjit_bound *b, ompjit_error *err)
     return launch(b, b->now.args, NULL, err);
 }
 
-/* For a device without graphs: the launch as it is now becomes a step. */
+/* For a device without graphs: the launch as it is now becomes a step. A copy,
+ * since the application may set arguments or destroy the bound launch before
+ * the graph runs. */
 static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
                                  ompjit_error *err)
 {
@@ -372,7 +412,8 @@ static ompjit_status record_step(const ompjit_bound *b, ompjit_queue *queue,
     return status ? status : ompjit__step_add(queue, step, err);
 }
 
-/* Into the queue; *inflight has what it uses beside the bound launch. */
+/* Into the queue; *inflight has what it uses beside the bound launch. Used for
+ * recording alone: ompjit_bound_start goes its own, shorter way. */
 static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
                            ompjit__inflight *inflight, ompjit_error *err)
 {
@@ -383,7 +424,9 @@ static ompjit_status start(ompjit_bound *b, ompjit_queue *queue,
     return launch(b, b->now.args, queue->queue, err);
 }
 
-/* The graph outlives the bound launch, and runs its variant. */
+/* The graph outlives the bound launch, and runs its variant. The driver has
+ * copied the arguments (cuLaunchKernel), so only the variant and the
+ * environment have to be kept. */
 static ompjit_status record(ompjit_bound *b, ompjit_queue *queue,
                             ompjit_error *err)
 {
@@ -398,6 +441,9 @@ static ompjit_status record(ompjit_bound *b, ompjit_queue *queue,
     return ompjit__queue_use(queue, &inflight, err);
 }
 
+/* No hold on the variant is taken for the queue: the bound launch has one, and
+ * may not be destroyed before the queue was waited for. `queue->recording` is
+ * read without the lock: only the thread that records uses such a queue. */
 ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
                                  ompjit_error *err)
 {
@@ -418,7 +464,8 @@ ompjit_status ompjit_bound_start(ompjit_bound *b, ompjit_queue *queue,
 }
 
 /* The fact about parameter i in the variant that `value` would change; else
- * NULL. */
+ * NULL. Its text is what the error says before the parameter's name. A value
+ * that stays as it is changes nothing, and is never refused. */
 static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
 {
     const ompjit__facts *f = &ompjit__variant_key_of(b->now.variant)->facts;
@@ -430,7 +477,8 @@ static const char *fixed(const ompjit_bound *b, unsigned i, uint64_t value)
     return i < 64 && f->literals.mask >> i & 1 ? "" : NULL;
 }
 
-/* `well`: its environment may serve other launches. */
+/* `well`: its environment may serve other launches. False where a launch has
+ * left it in the middle: then it is freed. */
 static void drop(struct choice *c, bool well)
 {
     ompjit__environment_free(c->asked->call.dev, &c->environment, well);
@@ -441,7 +489,10 @@ static void drop(struct choice *c, bool well)
     free(c->asked);
 }
 
-/* Another variant for that value, which may have to be built. */
+/* Another variant for that value, which may have to be built. The choice that
+ * there was stays in place after a failure, so the bound launch still runs with
+ * its old value. The flag tells whether a failed run has left the old
+ * environment in the middle; the new one is not busy. */
 static ompjit_status choose_again(ompjit_bound *b, unsigned i, uint64_t value,
                                   ompjit_error *err)
 {
@@ -462,13 +513,16 @@ static ompjit_status choose_again(ompjit_bound *b, unsigned i, uint64_t value,
     return status;
 }
 
-/* Does the variant count on a pointer that is more aligned? */
+/* Does the variant count on a pointer that is more aligned? Its code may fault
+ * with such a value, as vector loads of aligned data do. */
 static bool is_too_odd(const ompjit_bound *b, unsigned i, uint64_t value)
 {
     uint64_t aligned = ompjit__variant_key_of(b->now.variant)->facts.aligned;
     return i < 64 && aligned >> i & 1 && value % OMPJIT__ALIGNMENT;
 }
 
+/* `i` is the parameter's number where `arg` names none. Alone: no lock guards
+ * the values against a run. */
 ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
                                const ompjit_arg *arg, ompjit_error *err)
 {
@@ -498,6 +552,8 @@ ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
     return OMPJIT_OK;
 }
 
+/* Nobody runs it, and no queue has it. The environment goes back to the device
+ * where the last run ended well. */
 void ompjit_bound_destroy(ompjit_bound *b)
 {
     if (!b)

@@ -2,6 +2,10 @@
  *
  * The context: its settings, from options or the environment, its log and its
  * clocks. Makes nothing that is not needed yet.
+ *
+ * Settings do not change after ompjit_context_create, so they are read without
+ * a lock. An option wins over its environment variable, and a variable over the
+ * default. ctx->lock is for what is made later, such as the list of devices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,13 +111,16 @@ static ompjit_status set_choices(ompjit_context *ctx,
     return status;
 }
 
+/* For switches: only "1" switches on. */
 static bool is_one(const char *variable)
 {
     const char *text = getenv(variable);
     return text && !strcmp(text, "1");
 }
 
-/* The needs of a check win over the environment, not over other options. */
+/* The needs of a check win over the environment, not over other options. A
+ * check needs the host device, and memory of its own for mapped data, so that
+ * reads beyond it are seen. */
 static ompjit_status set_check(ompjit_context *ctx,
                                const ompjit_context_options *o,
                                ompjit_error *err)
@@ -138,7 +145,8 @@ static ompjit_status set_check(ompjit_context *ctx,
 }
 
 /* OMPJIT_STAGING: less than 128 KB would be pieces that are not worth their
- * events. */
+ * events. 0 switches it off. The bytes are those of each pipe of
+ * device/cuda/staging.c. */
 static ompjit_status set_staging(ompjit_context *ctx, ompjit_error *err)
 {
     enum { LEAST = 128 << 10, USUAL = 2 << 20, MOST = 1 << 30 };
@@ -153,7 +161,8 @@ static ompjit_status set_staging(ompjit_context *ctx, ompjit_error *err)
     return status;
 }
 
-/* The options, else the variables. */
+/* The options, else the variables. Bytes; 0 leaves them to the driver. A GPU
+ * takes them when it is first used. */
 static ompjit_status set_sizes(ompjit_context *ctx,
                                const ompjit_context_options *o,
                                ompjit_error *err)
@@ -171,7 +180,8 @@ static ompjit_status set_sizes(ompjit_context *ctx,
 }
 
 /* Bytes that a worker may take: more than LLVM needs for any program, and less
- * than the machine has. */
+ * than the machine has. A worker beyond it is out of memory by itself, before
+ * the machine is. */
 static uint64_t usual_memory(void)
 {
     const uint64_t most = UINT64_C(8) << 30;
@@ -184,7 +194,8 @@ static uint64_t usual_memory(void)
 
 /* Copies the strings: the caller's need not live. An empty variable is as one
  * that is not set. Without the library's signal handlers no stage of LLVM's can
- * be ended in this process. */
+ * be ended in this process. After a failure the strings that were copied are
+ * freed by ompjit_context_destroy. */
 static ompjit_status set_options(ompjit_context *ctx,
                                  const ompjit_context_options *o,
                                  ompjit_error *err)
@@ -233,13 +244,15 @@ static ompjit_status set_options(ompjit_context *ctx,
     return set_choices(ctx, o, err);
 }
 
+/* The door calls it in the thread that compiles, without a lock. */
 static void stage_done(void *ctx, ompjit_stage stage, uint64_t start,
                        uint64_t end)
 {
     ompjit__stage_was(ctx, stage, start, end);
 }
 
-/* The part of the settings that goes through the door. */
+/* The part of the settings that goes through the door. The services are the
+ * same for each context, so offering them again does nothing new. */
 static void set_compiler(ompjit_context *ctx)
 {
     static const ompjit__services services = {
@@ -262,7 +275,9 @@ static void set_compiler(ompjit_context *ctx)
 /* -------------------------------------------------------------- lifetime */
 
 /* If a step fails, destroy frees what there is: it takes a context with any of
- * its parts missing. */
+ * its parts missing. Nothing here starts a worker, looks for devices or loads
+ * the CUDA driver: those wait for their first use. The door's hold comes
+ * before all that may fail, since destroy releases it in any case. */
 ompjit_status ompjit_context_create(const ompjit_context_options *options,
                                     ompjit_context **out, ompjit_error *err)
 {
@@ -304,7 +319,10 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     return OMPJIT_OK;
 }
 
-/* The profile that OMPJIT_PROFILE asked for. */
+/* The profile that OMPJIT_PROFILE asked for. The table goes to the log or
+ * standard error, the trace to a file. A failure to write is logged: destroy
+ * returns nothing. SIGXFSZ is held back so that a limit on file sizes does not
+ * end the process. */
 static void tell_profile(ompjit_context *ctx)
 {
     bool table = !strcmp(ctx->profile_to, "1");
@@ -336,7 +354,8 @@ static void tell_profile(ompjit_context *ctx)
 
 /* Jobs end before what they use; programs' state, and its memory on devices,
  * before the devices; the profile last, since all of these tell it of their
- * times. */
+ * times. Modules, queues, graphs and events are destroyed before, by their
+ * owner. No other thread uses the context any more. */
 void ompjit_context_destroy(ompjit_context *ctx)
 {
     if (!ctx)
@@ -359,6 +378,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     free(ctx);
 }
 
+/* Any thread, but no signal handler: it takes the locks of the door. */
 ompjit_status ompjit_context_cancel(ompjit_context *ctx, ompjit_error *err)
 {
     if (!ctx)
@@ -370,6 +390,7 @@ ompjit_status ompjit_context_cancel(ompjit_context *ctx, ompjit_error *err)
 
 /* --------------------------------------------------- log, failures, clocks */
 
+/* Takes the error away: the next call tells of later ones only. */
 ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
 {
     if (!ctx)
@@ -378,6 +399,8 @@ ompjit_status ompjit_context_failure(ompjit_context *ctx, ompjit_error *err)
     return ompjit__tgt_error(ctx, err);
 }
 
+/* Nanoseconds and counts. Each number is read by itself: a stage that ends
+ * meanwhile may be in one of its two only. */
 ompjit_status ompjit_context_times(ompjit_context *ctx, ompjit_times *times,
                                    ompjit_error *err)
 {

@@ -13,17 +13,22 @@ static const ompjit__device_kind kinds[] = {
     {.name = "host", .find = ompjit__host_devices},
 };
 
+/* The present table of mapping/ hangs from each device. Called by
+ * ompjit__device_add; false: out of memory. */
 static bool make_present(ompjit_device *dev)
 {
     dev->present = ompjit__present_new();
     return dev->present;
 }
 
+/* Called when the context ends, before the device is closed: entries have
+ * memory there. */
 static void free_present(ompjit_device *dev)
 {
     ompjit__present_free(dev, dev->present);
 }
 
+/* Launch environments need no making: the slots begin empty. */
 static const ompjit__device_part parts[] = {
     {make_present, free_present},
     {NULL, ompjit__environments_free},

@@ -3,6 +3,10 @@
  * Events of the application: points in queues, to wait for, to ask about and to
  * take the time between. On a device that does its work at once an event is the
  * moment in which it was recorded.
+ *
+ * An event is the application's: it may be recorded, waited for and asked by
+ * several threads. Its lock is held for a moment only, never while a thread
+ * waits for the GPU. A device without events of its own leaves `event` NULL.
  */
 #include <stdlib.h>
 
@@ -16,12 +20,15 @@ struct ompjit_event {
     uint64_t at;          /* then: the clock                 */
 };
 
+/* `who` is the public function, whose name begins the message. */
 static ompjit_status null(const char *who, ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                         "%s: an argument is NULL", who);
 }
 
+/* The device's own event is made by the first record: one that is never
+ * recorded costs the driver nothing. */
 ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
                                   ompjit_error *err)
 {
@@ -39,6 +46,8 @@ ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
     return OMPJIT_OK;
 }
 
+/* The handle is not checked and stays the application's, who may have recorded
+ * it: so it counts as recorded. */
 ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
                                  ompjit_event **event, ompjit_error *err)
 {
@@ -62,7 +71,8 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
     return status;
 }
 
-/* Whoever has the handle may record it, so that it counts as recorded. */
+/* Whoever has the handle may record it, so that it counts as recorded. NULL in
+ * *native where the device has none. The handle ends with the event. */
 ompjit_status ompjit_event_native(ompjit_event *event, void **native,
                                   ompjit_error *err)
 {
@@ -81,6 +91,8 @@ ompjit_status ompjit_event_native(ompjit_event *event, void **native,
     return status;
 }
 
+/* Nobody waits for it any more. A queue that waits for its point goes on to do
+ * so. */
 void ompjit_event_destroy(ompjit_event *event)
 {
     if (!event)
@@ -91,7 +103,8 @@ void ompjit_event_destroy(ompjit_event *event)
     free(event);
 }
 
-/* `at` is for devices without events, whose work is done by now. */
+/* `at` is for devices without events, whose work is done by now. Always with
+ * time, for ompjit_event_elapsed. */
 ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err)
 {
@@ -115,7 +128,8 @@ ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
     return status;
 }
 
-/* The device's event, and when it was recorded. */
+/* The device's event, and when it was recorded. The first record makes it, and
+ * nothing replaces it later. */
 static ompjit__event *inner_of(ompjit_event *event, uint64_t *at)
 {
     pthread_mutex_lock(&event->lock);
@@ -125,7 +139,8 @@ static ompjit__event *inner_of(ompjit_event *event, uint64_t *at)
     return inner;
 }
 
-/* With the lock. */
+/* With the lock. CUDA takes an event that was never recorded for one that has
+ * come, which would hide the mistake. */
 static ompjit_status check_recorded(const char *who, const ompjit_event *event,
                                     ompjit_error *err)
 {
@@ -135,7 +150,8 @@ static ompjit_status check_recorded(const char *who, const ompjit_event *event,
                         "%s: the event was never recorded", who);
 }
 
-/* Waits without the lock: others may ask meanwhile. */
+/* Waits without the lock: others may ask meanwhile. The device's event is not
+ * freed meanwhile: whoever destroys the event may not do so before. */
 ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
 {
     if (!event)
@@ -149,6 +165,8 @@ ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
     return event->dev->ops->events->wait(event->dev, inner, err);
 }
 
+/* An event without a device's own has come: work was done when it was recorded.
+ */
 ompjit_status ompjit_event_query(ompjit_event *event, int *done,
                                  ompjit_error *err)
 {
@@ -166,6 +184,8 @@ ompjit_status ompjit_event_query(ompjit_event *event, int *done,
     return status;
 }
 
+/* Both are asked first, since the driver's error would not say which of them
+ * has not come. Seconds; negative where `to` came before `from`. */
 ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
                                    double *seconds, ompjit_error *err)
 {
@@ -194,6 +214,8 @@ ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
     return OMPJIT_OK;
 }
 
+/* Orders by the point that was recorded last before this call. Without a
+ * device's event everything before is done, so there is nothing to do. */
 ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
                                        ompjit_event *event, ompjit_error *err)
 {

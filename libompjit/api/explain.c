@@ -2,6 +2,10 @@
  *
  * Explains what specialization can do for a kernel, and what it has done: which
  * parameters can be folded, which variants there are.
+ *
+ * Nothing here changes what launches do. Counts are read one by one while
+ * launches go on, so they may differ by a launch or two. Texts are for people,
+ * and may change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +17,7 @@
 #include "abi/offload.h"
 #include "launch/launch.h"
 
+/* The unit's description, which does not change. */
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 {
     return &kernel->mod->unit.kernels[kernel->index];
@@ -20,7 +25,9 @@ static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 
 /* ------------------------------------------------------------- parameters */
 
-/* The order of the questions is that of what a reader wants to know. */
+/* The order of the questions is that of what a reader wants to know. Masks of
+ * parameters have 64 bits, hence the limit. A pointer can be folded only where
+ * it points to a private copy of 8 bytes at most (ompjit__small_structs). */
 static ompjit_foldable foldable(const ompjit__kernel_desc *k, unsigned i)
 {
     const ompjit__param *p = &k->params[i];
@@ -36,6 +43,8 @@ static ompjit_foldable foldable(const ompjit__kernel_desc *k, unsigned i)
     return p->size > 8 ? OMPJIT_FOLDABLE_TOO_LARGE : OMPJIT_FOLDABLE_STORAGE;
 }
 
+/* Writes s->why, which holds the longest of these texts with room for the
+ * sentence that ompjit_kernel_param_state adds. */
 static void say_why(ompjit_param_state *s)
 {
     static const char *const words[] = {
@@ -54,7 +63,8 @@ static void say_why(ompjit_param_state *s)
         snprintf(s->why, sizeof s->why, "%s", words[s->foldable]);
 }
 
-/* Adds the counts of the automatic policy. */
+/* Adds the counts of the automatic policy. `sightings` is made by the first
+ * launch under that policy and lives as long as the kernel. */
 static void add_sightings(ompjit_kernel *kernel, unsigned i,
                           ompjit_param_state *s)
 {
@@ -71,6 +81,7 @@ static void add_sightings(ompjit_kernel *kernel, unsigned i,
                  "given up after %u launches with other values", s->changes);
 }
 
+/* Any thread, also while the kernel is launched. */
 ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
                                         ompjit_param_state *state,
                                         ompjit_error *err)
@@ -102,7 +113,8 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
 /* --------------------------------------------------------------- variants */
 
 /* Infos one after the other, each followed by its kernel's parameters: they are
- * taken under the variants' lock, and told without it. */
+ * taken under the variants' lock, and told without it. The application's
+ * function may then call the library, even launch the kernel. */
 struct snapshot {
     ompjit__buf bytes;
     unsigned nparams;
@@ -123,6 +135,7 @@ static bool about_CONTENTS(const ompjit__contents_list *fact, unsigned i)
     return false;
 }
 
+/* The facts of one variant about parameter i, by the rows of core/facts.def. */
 static ompjit_variant_param param_of(const ompjit__facts *f, unsigned i)
 {
     ompjit_variant_param p = {0};
@@ -138,6 +151,8 @@ static ompjit_variant_param param_of(const ompjit__facts *f, unsigned i)
     return p;
 }
 
+/* For ompjit__variants_walk: a value other than 0 ends the walk. A failed
+ * buffer stays failed and is told by the caller. */
 static int take_info(void *data, const ompjit__variant_key *key)
 {
     struct snapshot *s = data;
@@ -156,6 +171,8 @@ static int take_info(void *data, const ompjit__variant_key *key)
     return s->bytes.failed;
 }
 
+/* `info` and its parameters, which lie in the snapshot, are valid during the
+ * call of `fn` only. A value other than 0 from it ends the walk. */
 ompjit_status ompjit_kernel_variants(ompjit_kernel *kernel,
                                      ompjit_variant_fn *fn, void *data,
                                      ompjit_error *err)
@@ -184,11 +201,13 @@ ompjit_status ompjit_kernel_variants(ompjit_kernel *kernel,
 
 /* ------------------------------------------------------------------- text */
 
+/* The explanation as it grows; a failure of memory shows at its end. */
 struct text {
     ompjit__buf buf;
     const ompjit__kernel_desc *k;
 };
 
+/* One line: name, type, and why it can or cannot be folded. */
 static void add_param(struct text *t, ompjit_kernel *kernel, unsigned i)
 {
     const ompjit__param *p = &t->k->params[i];
@@ -201,6 +220,7 @@ static void add_param(struct text *t, ompjit_kernel *kernel, unsigned i)
                        type, s.why);
 }
 
+/* Facts speak of parameters that there are, so `i` needs no check. */
 static const char *name_of(const struct text *t, unsigned i)
 {
     return t->k->params[i].name;
@@ -253,6 +273,8 @@ static void say_CONTENTS(struct text *t, const char *said,
         ompjit__buf_printf(&t->buf, " %s", name_of(t, fact->list[i].param));
 }
 
+/* Under the variants' lock. One line for each variant: its device, and each
+ * fact that it knows, as core/facts.def words it. */
 static int add_variant(void *data, const ompjit__variant_key *key)
 {
     struct text *t = data;
@@ -266,7 +288,9 @@ static int add_variant(void *data, const ompjit__variant_key *key)
     return t->buf.failed;
 }
 
-/* A line for each size class that is tuned, by the least tripcount in it. */
+/* A line for each size class that is tuned, by the least tripcount in it. Size
+ * class c has tripcounts whose highest bit is bit c - 1; class 0 is for those
+ * that are unknown. */
 static void add_tuned(struct text *t, ompjit_kernel *kernel)
 {
     ompjit_context *ctx = kernel->mod->ctx;
@@ -282,6 +306,8 @@ static void add_tuned(struct text *t, ompjit_kernel *kernel)
         }
 }
 
+/* *text is malloc'd, and freed by ompjit_bytes_free. Without memory for the
+ * title the short name is used. */
 ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
                                     ompjit_error *err)
 {
@@ -314,6 +340,8 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
     return OMPJIT_OK;
 }
 
+/* Line by line, as the log takes them. A kernel without memory for its text is
+ * left out. */
 void ompjit__explain_module(ompjit_module *mod)
 {
     for (unsigned i = 0; i < mod->unit.nkernels; i++) {

@@ -2,11 +2,18 @@
  *
  * Graphs: the device records a queue's work where it can; else the library
  * keeps the launches, bound, and the copies, and does them one by one.
+ *
+ * A queue records between ompjit_graph_begin and _end, and only the thread that
+ * began uses it meanwhile, so queue->recording is set without the lock. A
+ * device with graphs of its own (CUDA) records by its driver; a step is the
+ * library's own record of one launch or copy, for a device that does its work
+ * at once.
  */
 #include <stdlib.h>
 
 #include "api/queue.h"
 
+/* `who` is the public function, whose name begins the message. */
 static ompjit_status invalid(const char *who, const char *what,
                              ompjit_error *err)
 {
@@ -14,11 +21,13 @@ static ompjit_status invalid(const char *who, const char *what,
                         who, what);
 }
 
+/* The queue's own thread asks. */
 bool ompjit__records_steps(const ompjit_queue *queue)
 {
     return queue->recording && !queue->dev->ops->graphs;
 }
 
+/* Copies the step. The bound launch in it belongs to the graph from now on. */
 ompjit_status ompjit__step_add(ompjit_queue *queue, ompjit__step step,
                                ompjit_error *err)
 {
@@ -38,7 +47,8 @@ ompjit_status ompjit__step_add(ompjit_queue *queue, ompjit__step step,
 
 /* ---------------------------------------------------------------- recording */
 
-/* Waits for the work that the queue has: it is no part of the graph. */
+/* Waits for the work that the queue has: it is no part of the graph. An error
+ * of that work is returned here, and nothing is recorded then. */
 ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err)
 {
     if (!queue)
@@ -61,6 +71,8 @@ ompjit_status ompjit_graph_begin(ompjit_queue *queue, ompjit_error *err)
     return status;
 }
 
+/* The queue records no more afterwards, whatever the result. On failure all
+ * that was recorded is freed; *graph is set on success only. */
 ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
                                ompjit_error *err)
 {
@@ -81,6 +93,9 @@ ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
     return status;
 }
 
+/* No run is under way. Nobody has waited here for the last run's end without an
+ * error, so the environment is not kept for other launches. The device's graph
+ * goes first: it refers to the variants' code. */
 void ompjit_graph_destroy(ompjit_graph *graph)
 {
     if (!graph)
@@ -99,7 +114,8 @@ void ompjit_graph_destroy(ompjit_graph *graph)
 
 /* ------------------------------------------------------------------ running */
 
-/* Launches end before the next step: such a device does its work at once. */
+/* Launches end before the next step: such a device does its work at once. The
+ * first failure ends the run; steps before it have been done. */
 static ompjit_status run_steps(const ompjit_graph *graph, ompjit__queue *queue,
                                ompjit_error *err)
 {
@@ -112,7 +128,8 @@ static ompjit_status run_steps(const ompjit_graph *graph, ompjit__queue *queue,
     return status;
 }
 
-/* In a queue of its own, to the end. The first error counts. */
+/* In a queue of its own, to the end. The first error counts. A failed run is
+ * waited for all the same, since steps before the failure may be under way. */
 static ompjit_status run_alone(ompjit_graph *graph, ompjit_error *err)
 {
     ompjit_queue *queue;
@@ -126,6 +143,9 @@ static ompjit_status run_alone(ompjit_graph *graph, ompjit_error *err)
     return status ? status : waited;
 }
 
+/* One run at a time: that is the caller's to keep, since runs share an
+ * environment. With a queue it returns when the run was put there, or, where
+ * the graph is steps, done. */
 ompjit_status ompjit_graph_run(ompjit_graph *graph, ompjit_queue *queue,
                                ompjit_error *err)
 {

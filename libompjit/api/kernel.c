@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Kernels by name, what they take and use, and explicit launches.
+ *
+ * Kernels are the module's: their pointers stay valid until it is destroyed,
+ * and nobody frees them alone. Names of a unit do not change, so they are read
+ * without a lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +16,7 @@
 #include "api/queue.h"
 #include "cache/cache.h"
 
+/* The unit's description, which does not change. */
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 {
     return &kernel->mod->unit.kernels[kernel->index];
@@ -19,6 +24,7 @@ static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 
 /* ------------------------------------------------------------------ names */
 
+/* These two cannot fail: without a module there are no kernels. */
 unsigned ompjit_module_kernel_count(ompjit_module *mod)
 {
     return mod ? mod->unit.nkernels : 0;
@@ -29,7 +35,8 @@ ompjit_kernel *ompjit_module_kernel_at(ompjit_module *mod, unsigned i)
     return mod && i < mod->unit.nkernels ? &mod->kernels[i] : NULL;
 }
 
-/* The length of `name` without the kernel's line, ":3", at its end. */
+/* The length of `name` without the kernel's line, ":3", at its end. The line
+ * tells apart the target regions of one function. */
 static size_t without_line(const ompjit__kernel_desc *k, const char *name)
 {
     char line[16];
@@ -39,7 +46,9 @@ static size_t without_line(const ompjit__kernel_desc *k, const char *name)
 }
 
 /* Is `name` the kernel's symbol, its function, its whole name in C++, or that
- * without the parameters? A line may follow. */
+ * without the parameters? A line may follow. The symbol is the only name that
+ * is always unique. ompjit__kernel_signature demangles the function's name out
+ * of it; NULL: it is no name of C++. */
 static bool has_name(const ompjit__kernel_desc *k, const char *name)
 {
     size_t n = without_line(k, name);
@@ -53,7 +62,8 @@ static bool has_name(const ompjit__kernel_desc *k, const char *name)
     return found;
 }
 
-/* Has another function of the module the short name, too? */
+/* Has another function of the module the short name, too? `whole` is this
+ * kernel's own. Regions of one function do not count. */
 static bool shares_name(const ompjit_kernel *kernel, const char *whole)
 {
     const ompjit__unit *unit = &kernel->mod->unit;
@@ -69,7 +79,7 @@ static bool shares_name(const ompjit_kernel *kernel, const char *whole)
 }
 
 /* Whole where the short name says too little: for instances of templates, and
- * for overloaded functions. */
+ * for overloaded functions. The caller frees it. */
 char *ompjit__kernel_title(const ompjit_kernel *kernel)
 {
     char *whole = ompjit__kernel_signature(desc(kernel)->symbol);
@@ -80,7 +90,8 @@ char *ompjit__kernel_title(const ompjit_kernel *kernel)
     return ompjit__strdup(desc(kernel)->name);
 }
 
-/* "saxpy:3, axpy<float>(int, float*):8" */
+/* Appends "saxpy:3, axpy<float>(int, float*):8", in the unit's order. A title
+ * that runs out of memory becomes the short name. */
 static void list_kernels(const ompjit_module *mod, ompjit__buf *out)
 {
     for (unsigned i = 0; i < mod->unit.nkernels; i++) {
@@ -109,6 +120,8 @@ static ompjit_status name_error(const ompjit_module *mod, const char *name,
     return status;
 }
 
+/* Kernels are few, so they are searched one by one. An ambiguous name is
+ * refused: which one would be launched must not depend on their order. */
 ompjit_status ompjit_module_kernel(ompjit_module *mod, const char *name,
                                    ompjit_kernel **kernel, ompjit_error *err)
 {
@@ -130,6 +143,8 @@ ompjit_status ompjit_module_kernel(ompjit_module *mod, const char *name,
 
 /* ------------------------------------------------------------------- info */
 
+/* The mode is clang's until an image for a GPU has told that openmp-opt made
+ * the kernel SPMD: that is noted in the kernel by ompjit__note_modes. */
 ompjit_status ompjit_kernel_info_get(ompjit_kernel *kernel,
                                      ompjit_kernel_info *info,
                                      ompjit_error *err)
@@ -157,6 +172,7 @@ ompjit_status ompjit_kernel_info_get(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
+/* `i` counts the parameters that a launch gives, without the environment. */
 ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
                                   ompjit_param_info *info, ompjit_error *err)
 {
@@ -182,6 +198,8 @@ ompjit_status ompjit_kernel_param(ompjit_kernel *kernel, unsigned i,
 
 /* ----------------------------------------------------------------- launch */
 
+/* Only sets a bit: later target constructs read it when they look for what to
+ * fold. Any thread. */
 ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
                                           const char *param,
                                           ompjit_error *err)
@@ -205,7 +223,8 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
 }
 
 /* The arrays of facts are on this stack: the variant that is built copies them.
- */
+ * Without a queue it returns when the kernel has ended. With one, `args` are
+ * read before it returns. Any thread. */
 ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
@@ -232,7 +251,8 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
 }
 
 /* On each device that can; of several the first that cannot. Only what a signal
- * handler may call, too. */
+ * handler may call, too. No allocation: ompjit__fail writes into the caller's
+ * struct. */
 static ompjit_status abort_on(ompjit_device *const *devices, unsigned n,
                               const char *symbol, ompjit_error *err)
 {
@@ -250,7 +270,8 @@ static ompjit_status abort_on(ompjit_device *const *devices, unsigned n,
 }
 
 /* May be called by a signal handler: reads only what was set before
- * devices_known, and takes no lock. */
+ * devices_known, and takes no lock. The symbol's address, not its text, is
+ * compared by the device. Does not wait for the launches to end. */
 ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err)
 {
     if (!kernel)
@@ -262,6 +283,7 @@ ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err)
                     desc(kernel)->symbol, err);
 }
 
+/* NULL: launches of all kernels. A signal handler may call it, too. */
 ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err)
 {
     if (!dev)
@@ -270,6 +292,8 @@ ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err)
     return abort_on(&dev, 1, NULL, err);
 }
 
+/* NOT_FOUND also where another device was the last one: only one launch is
+ * remembered. INVALID for another context's device. */
 ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_device *dev,
                                         ompjit_launch_info *info,

@@ -2,6 +2,10 @@
  *
  * Modules: made from C or IR, written in any format, and their host half as
  * functions of this process.
+ *
+ * A module owns its unit, its kernels, its variants and its host half. Its unit
+ * never changes, so emitting and launching need no lock of the module's; that
+ * lock is for the host half.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +33,8 @@ read_options(const ompjit_module_options *options, ompjit_module_options *room,
     return NULL;
 }
 
-/* Takes the unit, also on failure. */
+/* Takes the unit, also on failure. The unit's content moves into the module:
+ * the caller's struct must not be used or freed afterwards. */
 static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
                                 ompjit_module **out, ompjit_error *err)
 {
@@ -62,7 +67,8 @@ typedef ompjit_status from_source(ompjit_context *ctx, const char *source,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
-/* A context that checks needs line numbers, whatever the flags say. */
+/* A context that checks needs line numbers, whatever the flags say. Line tables
+ * come last among the flags, so that they win over -g0. */
 static ompjit_status compile(from_source *front_end, ompjit_context *ctx,
                              const char *source,
                              const ompjit_module_options *o,
@@ -84,6 +90,8 @@ static ompjit_status compile(from_source *front_end, ompjit_context *ctx,
     return status;
 }
 
+/* The options are read before anything is compiled. `who` begins the messages.
+ */
 static ompjit_status module_from(const char *who, from_source *front_end,
                                  ompjit_context *ctx, const char *source,
                                  const ompjit_module_options *options,
@@ -118,6 +126,8 @@ ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
                        source, options, mod, err);
 }
 
+/* `device` and `host` are bitcode or text, and only read during the call.
+ * Without `host` the module has kernels but no functions. */
 ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
                                     size_t device_size, const void *host,
                                     size_t host_size,
@@ -139,7 +149,8 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
 }
 
 /* The host half goes first, whose destructors may still launch kernels; then
- * what finds kernels and variables by address; then the images. */
+ * what finds kernels and variables by address; then the images. No launch of
+ * its kernels is under way, and no other thread uses it. Accepts NULL. */
 void ompjit_module_destroy(ompjit_module *mod)
 {
     if (!mod)
@@ -162,7 +173,11 @@ void ompjit_module_destroy(ompjit_module *mod)
 /* ------------------------------------------------------------- functions */
 
 /* The host half is made once. Then clang's next processes are started ahead:
- * nobody waits for this one now. */
+ * nobody waits for this one now. Threads that ask for the first function at
+ * once wait for one of them. A failure is not remembered: the next call tries
+ * again. Once a function other than `main` was handed out, callers are not all
+ * known any more, and data that was shared by a proof over the whole program
+ * gets copies. */
 ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                                      void (**fn)(void), ompjit_error *err)
 {
@@ -195,7 +210,8 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
 /* ------------------------------------------------------------------ emit */
 
 /* The buffer's memory becomes the caller's, who frees it with
- * ompjit_bytes_free: both are malloc's. */
+ * ompjit_bytes_free: both are malloc's. After a failure the buffer is still the
+ * caller's, as it was. */
 static ompjit_status give(ompjit__buf *bytes, void **data, size_t *size,
                           ompjit_error *err)
 {
@@ -206,7 +222,9 @@ static ompjit_status give(ompjit__buf *bytes, void **data, size_t *size,
     return OMPJIT_OK;
 }
 
-/* Generic code of all kernels, by the cache. */
+/* Generic code of all kernels, by the cache. No literal and no geometry is
+ * folded (the spec is empty). The modes that the image tells are noted, as if
+ * it had been launched. */
 static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
                                 const char *arch, void **data, size_t *size,
                                 ompjit_error *err)
@@ -229,6 +247,8 @@ static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
     return status;
 }
 
+/* `arch` is used by formats of machine code and PTX only. *data is malloc'd,
+ * and set on success only. */
 ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
                                  const char *arch, void **data, size_t *size,
                                  ompjit_error *err)
@@ -270,6 +290,7 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
     return status;
 }
 
+/* For an application whose free is another one's than the library's. */
 void ompjit_bytes_free(void *data)
 {
     free(data);

@@ -7,6 +7,10 @@
 #include "device/device.h"
 #include "ompjit_debug.h"
 
+/* Waits for the GPUs: their times are read when the work has ended. May be
+ * called at any time, and again; *text, with a NUL behind it, is malloc'd and
+ * freed by ompjit_bytes_free. `size` may be NULL. UNAVAILABLE where nothing was
+ * recorded. */
 ompjit_status ompjit_context_profile(ompjit_context *ctx,
                                      ompjit_profile_format format, char **text,
                                      size_t *size, ompjit_error *err)

@@ -2,15 +2,22 @@
  *
  * Queues of the application: asynchronous launches and copies, and what these
  * need until somebody has waited for them.
+ *
+ * A launch that is under way needs its variant and its environment, an update
+ * its mapping. These are its uses: a queue collects them and ends them when it
+ * was waited for (ompjit__inflight_end). A recorded queue's uses go to its
+ * graph. Several threads may put work into a queue and wait for it.
  */
 #include <stdlib.h>
 
 #include "api/queue.h"
 
 /* Launches whose variants and buffers, and updates whose mappings, are kept for
- * them; after so many the queue is waited for. */
+ * them; after so many the queue is waited for. LOOKED_AT is how many of the
+ * newest uses are compared with a new one. */
 enum { MOST_USES = 1024, LOOKED_AT = 8 };
 
+/* `who` is the public function, whose name begins the message. */
 static ompjit_status null(const char *who, ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
@@ -19,7 +26,8 @@ static ompjit_status null(const char *who, ompjit_error *err)
 
 /* ---------------------------------------------------------------- lifetime */
 
-/* Around a device's queue, which it takes. */
+/* Around a device's queue, which it takes. It is destroyed where there is no
+ * memory, so that the caller has nothing to undo. */
 static ompjit_status wrap(ompjit_device *dev, ompjit__queue *inner,
                           ompjit_queue **out, ompjit_error *err)
 {
@@ -35,6 +43,7 @@ static ompjit_status wrap(ompjit_device *dev, ompjit__queue *inner,
     return OMPJIT_OK;
 }
 
+/* *queue is set on success only. */
 ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
                                   ompjit_error *err)
 {
@@ -47,6 +56,8 @@ ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
     return status ? status : wrap(dev, inner, queue, err);
 }
 
+/* Its stream stays the application's. `adopted` makes later launches ask
+ * whether the application captures it. */
 ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
                                  ompjit_queue **queue, ompjit_error *err)
 {
@@ -67,6 +78,8 @@ ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
     return status;
 }
 
+/* The handle is good as long as the queue is. NULL on a device without streams.
+ */
 ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
                                   ompjit_error *err)
 {
@@ -83,6 +96,7 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
     return status;
 }
 
+/* The memory alone: what the uses hold was ended before, or was moved. */
 static void free_uses(ompjit__use *uses)
 {
     for (ompjit__use *next; uses; uses = next) {
@@ -91,6 +105,10 @@ static void free_uses(ompjit__use *uses)
     }
 }
 
+/* Waits for the queue's work, since its uses are to be ended. A recording that
+ * was not ended is dropped. An environment that a failed wait may have left in
+ * the middle is not kept. What an application's graph uses ends here
+ * (`captured`). */
 void ompjit_queue_destroy(ompjit_queue *queue)
 {
     ompjit_error err;
@@ -112,7 +130,8 @@ void ompjit_queue_destroy(ompjit_queue *queue)
 
 /* --------------------------------------------------------------------- uses */
 
-/* The list stays, for free_uses or spare. */
+/* The list stays, for free_uses or spare. Without the queue's lock: ending a
+ * use may unload an image or free memory. */
 static void end_uses(ompjit__use *uses, bool well)
 {
     for (; uses; uses = uses->next)
@@ -140,7 +159,7 @@ static void spare(ompjit_queue *queue, ompjit__use *uses)
     free_uses(uses);
 }
 
-/* Under the lock. */
+/* Under the lock. NULL: out of memory. */
 static ompjit__use *new_use(ompjit_queue *queue)
 {
     ompjit__use *use = queue->spare;
@@ -151,7 +170,10 @@ static ompjit__use *new_use(ompjit_queue *queue)
     return use;
 }
 
-/* Does something in the queue already hold all that this needs? */
+/* Does something in the queue already hold all that this needs? Programs launch
+ * the same few kernels again and again: without this each launch would cost an
+ * allocation and a hold. A use with an environment block or a time to tell is
+ * never covered. */
 static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
 {
     if (inflight->environment.block || inflight->begin)
@@ -163,7 +185,8 @@ static bool covered(const ompjit__use *uses, const ompjit__inflight *inflight)
     return false;
 }
 
-/* Does the application record the stream that it has lent? Asks the driver. */
+/* Does the application record the stream that it has lent? Asks the driver.
+ * Only lent streams are asked about. Takes no lock of the queue's. */
 static bool is_captured(const ompjit_queue *queue)
 {
     const ompjit__device_ops *ops = queue->dev->ops;
@@ -171,6 +194,9 @@ static bool is_captured(const ompjit_queue *queue)
            ops->native->is_captured(queue->dev, queue->queue);
 }
 
+/* A graph's launches share the graph's environment, which lives as long as it.
+ * A graph that the application captures may run at any time, beside the queue:
+ * its launches get one each, kept in `captured`. */
 bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out)
 {
     *out = (ompjit__sharing){&queue->lock, queue->recording
@@ -180,7 +206,8 @@ bool ompjit__queue_shares(ompjit_queue *queue, ompjit__sharing *out)
 }
 
 /* Under the lock. False: out of memory. Recorded work takes no time now, and
- * its use lasts as long as the graph. */
+ * its use lasts as long as the graph. A use that is covered ends here, which
+ * gives back its second hold. */
 static bool add_use(ompjit_queue *queue, bool captured,
                     ompjit__inflight inflight)
 {
@@ -203,6 +230,9 @@ static bool add_use(ompjit_queue *queue, bool captured,
     return true;
 }
 
+/* A program that never waits would pile up uses: beyond MOST_USES this call
+ * waits for it. Recorded work is not waited for, since it does not run. Without
+ * memory for the use it waits for the launch itself and ends it here. */
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err)
@@ -224,7 +254,8 @@ ompjit_status ompjit__queue_use(ompjit_queue *queue,
     return ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
 }
 
-/* The next launch makes another. */
+/* The next launch makes another. The struct is taken under the lock and freed
+ * without it, since freeing asks the driver. */
 static void drop_environment(ompjit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
@@ -234,7 +265,10 @@ static void drop_environment(ompjit_queue *queue)
     ompjit__environment_free(queue->dev, &environment, false);
 }
 
-/* Work that is added while this waits stays for the next wait. */
+/* Work that is added while this waits stays for the next wait. The uses are
+ * taken from the queue before the wait: work that is put there meanwhile adds
+ * to the next list. After a failure they are ended too, but their environments
+ * are freed and not kept. */
 ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
 {
     if (!queue)
@@ -261,6 +295,7 @@ ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
 
 /* ------------------------------------------------------------------- work */
 
+/* `who` is the public function that was called. */
 ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
                                   const ompjit_device *dev, ompjit_error *err)
 {
@@ -272,6 +307,7 @@ ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,
                         who);
 }
 
+/* Takes the queue's lock for a moment. */
 ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
                                          ompjit_error *err)
 {
@@ -284,7 +320,8 @@ ompjit_status ompjit__queue_not_recorded(const char *who, ompjit_queue *queue,
                         "%s: the queue is being recorded", who);
 }
 
-/* By an event of the moment, which the driver keeps until it is not needed. */
+/* By an event of the moment, which the driver keeps until it is not needed. A
+ * device without events does its work at once: the order is there already. */
 ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err)
 {
@@ -307,6 +344,9 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
     return status;
 }
 
+/* A copy of no bytes may have NULL for its ends, which the device does not look
+ * at. On a device that records for itself the copy becomes part of its graph.
+ */
 ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
                                      ompjit__step step, ompjit_error *err)
 {
@@ -318,6 +358,8 @@ ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
                                  step.src, step.size, queue->queue, err);
 }
 
+/* The three copies differ in direction only; host memory must stay as it is
+ * until the queue was waited for. */
 ompjit_status ompjit_queue_upload(ompjit_queue *queue, void *device_dst,
                                   const void *host_src, size_t size,
                                   ompjit_error *err)
@@ -345,7 +387,8 @@ ompjit_status ompjit_queue_copy(ompjit_queue *queue, void *device_dst,
     return ompjit__queue_transfer(__func__, queue, step, err);
 }
 
-/* As a step: bound, with its variant chosen now. */
+/* As a step: bound, with its variant chosen now. ompjit__step_add takes the
+ * bound launch, also where it fails. */
 static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,
@@ -357,6 +400,9 @@ static ompjit_status record_launch(ompjit_kernel *kernel, ompjit_device *dev,
     return status ? status : ompjit__step_add(queue, step, err);
 }
 
+/* The inflight that ompjit__start has filled is the queue's from
+ * ompjit__queue_use on, also where that fails. A launch that fails leaves
+ * nothing. */
 ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit_launch *launch,
                                    const ompjit_arg *args, unsigned nargs,

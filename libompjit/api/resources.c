@@ -2,6 +2,9 @@
  *
  * Tells the resources of a kernel's code on an architecture, as it is and as a
  * launch would have it, and how many teams of it fit on a multiprocessor.
+ *
+ * Nothing is launched or loaded: no device is needed, and the architecture need
+ * not be this machine's. Code for GPUs comes from the cache where it is there.
  */
 #include <elf.h>
 #include <string.h>
@@ -13,6 +16,7 @@
 #include "door/door.h"
 #include "launch/launch.h"
 
+/* The unit's description, which does not change. */
 static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 {
     return &kernel->mod->unit.kernels[kernel->index];
@@ -20,7 +24,9 @@ static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
 
 /* -------------------------------------------------------- what is in cubins */
 
-/* The resources in an image for a GPU. False where it does not tell. */
+/* The resources in an image for a GPU. False where it does not tell. *res is
+ * set as a whole. Bytes of code become instructions, all of which have one
+ * size. */
 static bool is_told(const ompjit__image *image, const ompjit_kernel *kernel,
                     ompjit_resources *res)
 {
@@ -34,6 +40,8 @@ static bool is_told(const ompjit__image *image, const ompjit_kernel *kernel,
     return false;
 }
 
+/* ptxas and nvJitLink write a section of facts for each kernel; an image
+ * without one for this kernel gives no zeros that look like facts. */
 static ompjit_status not_told(const ompjit_kernel *kernel, const char *arch,
                               ompjit_error *err)
 {
@@ -42,6 +50,7 @@ static ompjit_status not_told(const ompjit_kernel *kernel, const char *arch,
                         arch, desc(kernel)->name);
 }
 
+/* The generic code's: no argument and no geometry is folded. */
 ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
                                       ompjit_resources *res, ompjit_error *err)
 {
@@ -70,7 +79,8 @@ ompjit_status ompjit_kernel_resources(ompjit_kernel *kernel, const char *arch,
 }
 
 /* Registers and the like of a cubin, and instructions of the PTX that it came
- * from. Without an assembler there is only PTX, and only that is counted. */
+ * from. Without an assembler there is only PTX, and only that is counted.
+ * Without a cubin the fields that it would tell stay 0. */
 static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
                                const ompjit__spec *spec, ompjit_resources *res,
                                ompjit_error *err)
@@ -93,7 +103,9 @@ static ompjit_status cuda_code(ompjit_kernel *kernel, const char *arch,
 /* ----------------------------------------------------- as a launch has it */
 
 /* The facts that the given arguments stand for, as a launch would fold them.
- * Those that are not given are not folded. */
+ * Those that are not given are not folded. An argument that is no literal but a
+ * multiple of OMPJIT__ALIGNMENT adds that fact, as a launch does. `values` and
+ * `arrays` are the caller's, and live as long as the request. */
 static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
                               ompjit__fact_arrays *arrays,
                               const ompjit_arg *args, unsigned nargs,
@@ -124,7 +136,9 @@ static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
     return OMPJIT_OK;
 }
 
-/* The values that a launch as asked for folds. */
+/* The values that a launch as asked for folds. On the host one thread a team is
+ * a fact of its own code (`threads.all` 1). Resident teams are a matter of a
+ * GPU's registers, and need the threads. */
 static ompjit__facts folded(const ompjit__request *r, bool host)
 {
     ompjit__facts f = r->facts;
@@ -141,7 +155,8 @@ static ompjit__facts folded(const ompjit__request *r, bool host)
     return f;
 }
 
-/* Bytes of machine code in an object of this process's own making. */
+/* Bytes of machine code in an object of this process's own making. So its
+ * headers are not checked. */
 static uint32_t code_bytes(const ompjit__buf *object)
 {
     const Elf64_Ehdr *head = (const void *)object->data;
@@ -154,7 +169,8 @@ static uint32_t code_bytes(const ompjit__buf *object)
 }
 
 /* Two builds: of the object for its size, of assembly for its instructions.
- * Both are for people, and go past the cache. */
+ * Both are for people, and go past the cache. On failure `res` may be filled in
+ * part; the caller does not show it. */
 static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
                                const ompjit__spec *spec, ompjit_resources *res,
                                ompjit_error *err)
@@ -179,6 +195,9 @@ static ompjit_status host_code(ompjit_kernel *kernel, const char *arch,
     return OMPJIT_OK;
 }
 
+/* An architecture with a triple is a CPU's. Only this kernel is compiled
+ * (spec.kernel), as for a launch. Values of arguments that are not given are
+ * not read: their bits in the facts are 0. */
 ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
                                  const ompjit_launch *launch,
                                  const ompjit_arg *args, unsigned nargs,
@@ -216,6 +235,7 @@ ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
 
 /* -------------------------------------------------------------- occupancy */
 
+/* The architecture's limits are the library's own table; no device is asked. */
 ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
                                    ompjit_error *err)
 {
@@ -233,6 +253,8 @@ ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
     return status;
 }
 
+/* Computed from the architecture's limits; no device is asked. `use` may be a
+ * struct of another version's size. */
 ompjit_status ompjit_occupancy_get(const char *arch,
                                    const ompjit_resources *use,
                                    uint32_t threads, uint32_t dynamic_shared,

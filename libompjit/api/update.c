@@ -3,6 +3,10 @@
  * Mapped data in queues of the application: `target update`, as copies that a
  * graph can record. Nothing is entered or left here, since that would allocate;
  * what is updated stays mapped as long as the queue or the graph uses it.
+ *
+ * The present table's lock is held while data is looked up, and the queue's
+ * while a use is added, one after the other. A hold keeps the mapping: data
+ * that a construct releases meanwhile stays until the use has ended.
  */
 #include "api/queue.h"
 #include "omptarget/program.h"
@@ -13,12 +17,14 @@ typedef struct piece {
     size_t size;
 } piece;
 
+/* `who` is the public function, whose name begins the message. */
 static ompjit_status null(const char *who, ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                         "%s: an argument is NULL", who);
 }
 
+/* `part` is an entry that has some of the bytes; NULL: none has. */
 static ompjit_status absent(const char *who, const ompjit_device *dev,
                             const void *host, size_t size,
                             const ompjit__mapped *part, ompjit_error *err)
@@ -34,7 +40,8 @@ static ompjit_status absent(const char *who, const ompjit_device *dev,
 }
 
 /* The rest wants the table's lock. Data that another construct still brings
- * there comes first; a graph can wait for nothing that is not in it. */
+ * there comes first; a graph can wait for nothing that is not in it. Only a
+ * device with events has arrivals. */
 static ompjit_status after_arrival(ompjit_queue *queue,
                                    const ompjit__mapped *entry,
                                    ompjit_error *err)
@@ -49,7 +56,9 @@ static ompjit_status after_arrival(ompjit_queue *queue,
                                           arrival->event, err);
 }
 
-/* Nothing where the counterpart is the original. */
+/* Nothing where the counterpart is the original. Attached pointers are left
+ * out: the device's copy has a device address there, and the host's one of its
+ * own. A failure of memory shows in pieces->failed. */
 static void cut(const ompjit__mapped *entry, char *host, size_t size,
                 ompjit__buf *pieces)
 {
@@ -68,7 +77,8 @@ static void cut(const ompjit__mapped *entry, char *host, size_t size,
 }
 
 /* Under the table's lock: the mapping, with a hold for the queue, and the
- * pieces to copy. */
+ * pieces to copy. The range is mapped as a whole or refused. `shared` tells the
+ * construct that made the entry that somebody else uses it now. */
 static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
                           size_t size, ompjit__mapped **out,
                           ompjit__buf *pieces, ompjit_error *err)
@@ -90,7 +100,8 @@ static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
     return OMPJIT_OK;
 }
 
-/* Whatever comes of the copies, those that there are use the mapping. */
+/* Whatever comes of the copies, those that there are use the mapping. So the
+ * use is added also after a failure in the middle. */
 static ompjit_status put(const char *who, ompjit_queue *queue,
                          enum ompjit__copy direction,
                          const ompjit__buf *pieces, ompjit_error *err)
@@ -109,7 +120,9 @@ static ompjit_status put(const char *who, ompjit_queue *queue,
 }
 
 /* The copies are asked for without the table's lock: the hold keeps the
- * mapping. */
+ * mapping. Variables of modules are mapped before the look-up
+ * (ompjit__tgt_globals), since a program may name one here that no construct
+ * has touched. An update of no bytes does that much and no more. */
 static ompjit_status update(const char *who, ompjit_queue *queue,
                             enum ompjit__copy direction, char *host,
                             size_t size, ompjit_error *err)
@@ -135,6 +148,7 @@ static ompjit_status update(const char *who, ompjit_queue *queue,
     return status;
 }
 
+/* The host memory is read until the queue was waited for. */
 ompjit_status ompjit_queue_update_to(ompjit_queue *queue, const void *host,
                                      size_t size, ompjit_error *err)
 {
@@ -148,6 +162,8 @@ ompjit_status ompjit_queue_update_from(ompjit_queue *queue, void *host,
     return update(__func__, queue, OMPJIT__COPY_FROM, host, size, err);
 }
 
+/* The device address where `host` is; host == *ptr where mapped data is the
+ * original. The answer holds as long as the mapping does. */
 ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
                                    void **ptr, ompjit_error *err)
 {
