@@ -162,8 +162,8 @@ struct choice {
     void **args; /* of the ABI: addresses of values, and in the bound launch */
 };
 
-/* `busy` is only used where the environment has a block: where runs may share
- * nothing, they need no flag. */
+/* `busy` is only used where the environment has a block. Otherwise runs share
+ * nothing that changes, and need no flag. */
 struct ompjit_bound {
     struct choice now;
     atomic_flag busy; /* the environment is in use */

@@ -144,9 +144,9 @@ static ompjit_status set_check(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
-/* OMPJIT_STAGING: less than 128 KB would be pieces that are not worth their
- * events. 0 switches it off. The bytes are those of each pipe of
- * device/cuda/staging.c. */
+/* OMPJIT_STAGING: the bytes of each pipe of device/cuda/staging.c. 0 switches
+ * pipes off. Less than 128 KB would be pieces that are not worth their events.
+ */
 static ompjit_status set_staging(ompjit_context *ctx, ompjit_error *err)
 {
     enum { LEAST = 128 << 10, USUAL = 2 << 20, MOST = 1 << 30 };

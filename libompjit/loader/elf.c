@@ -180,7 +180,7 @@ static bool read_sections(struct link *l)
 
 /* ---------------------------------------------------------------- layout */
 
-/* Where a section's contents go: variables are the ones that are written. */
+/* Sections that are written are variables; all others are fixed. */
 static enum part part_of(const Elf64_Shdr *s)
 {
     return s->sh_flags & SHF_WRITE ? VARIABLES : FIXED;

@@ -109,7 +109,7 @@ static bool put64(const ompjit__relocation *r, uint64_t value)
     return true;
 }
 
-/* The names S, A, P and G of the ABI's table are `symbol`, `addend`, `place`
+/* The names S, A, P and G in the ABI's formulas are `symbol`, `addend`, `place`
  * and the slot. A type that is missing here makes elf.c refuse the object, and
  * ORC links it. */
 bool ompjit__elf_relocate(const ompjit__relocation *r)
