@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Which data regions may use the application's storage in `auto` memory: those
- * of which the host half shows that the program cannot tell it from a copy. The
- * walk follows the host's code from where data is mapped to where that mapping
- * ends, through the functions that it calls, and keeps for each entry how the
- * two storages would differ:
+ * Finds the data regions that may use the application's storage in `auto`
+ * memory: the host half must show that the program cannot tell it from a copy.
+ * The walk follows the host's code from where data is mapped to where that
+ * mapping ends, through the functions that it calls, and keeps for each entry
+ * how the two storages would differ:
  *
  *   SAME    they have the same values
  *   DEVICE  the device's is newer: the host must not read its own
@@ -23,6 +23,26 @@
  * the objects that they lead to (place.h), and by their types as C has it
  * (strict aliasing).
  *
+ * The states of x behind each line of a program, in which n never changes:
+ *
+ *   #pragma omp target enter data map(to: x[:n])    SAME
+ *   #pragma omp target
+ *   for (int i = 0; i < n; i++) x[i] *= 2;          DEVICE
+ *   printf("%g\n", x[0]);                           spoilt: see below
+ *   #pragma omp target update from(x[:n])           SAME
+ *   x[0] = 1;                                       SAME, HOST
+ *   #pragma omp target update to(x[:n])             SAME
+ *   #pragma omp target exit data map(release: x[:n])  ENDED
+ *
+ * With a copy, printf shows the value from before the kernel; with one storage
+ * it would show the kernel's. So x has to be copied. Without that line no
+ * statement can tell, and the map type of `enter data` gets a mark, by which
+ * mapping/borrow.c lends the device the application's own storage.
+ *
+ * A wrong "shared" changes a program's results, and a wrong "copied" costs
+ * memory and time only. So each answer that is not certain ends in a copy, and
+ * there is no way from spoilt back.
+ *
  * The walk is in walk_flow.c, walk_functions.c and walk_calls.c; walk_access.c
  * and walk_kernels.c have what changes the states.
  *
@@ -37,7 +57,9 @@
 
 /* ----------------------------------------------------------------- regions */
 
-/* The type of the section's elements, as clang computes where it begins. */
+/* The type of the section's elements, as clang computes where it begins: for
+ * x[a:n] with double *x, `getelementptr inbounds double, ptr %x, i64 %a`. NULL
+ * if that is no scalar: then accesses of all types count. */
 static LLVMTypeRef element_of(LLVMValueRef begin)
 {
     LLVMTypeRef type = NULL;
@@ -52,12 +74,19 @@ static LLVMTypeRef element_of(LLVMValueRef begin)
     return type && ompjit__is_scalar_type(type) ? type : NULL;
 }
 
+/* Does the entry map plain storage, with no flag but those of copying? A flag
+ * such as ALWAYS, PTR_AND_OBJ, CLOSE or PRESENT, or a parent (MEMBER_OF), asks
+ * for behaviour that the walk does not follow. */
 static bool is_candidate(uint64_t type)
 {
     return !(type & ~(uint64_t)(OMPJIT__MAP_TO | OMPJIT__MAP_FROM |
                                 OMPJIT__MAP_IMPLICIT));
 }
 
+/* Describes the i-th entry of the region's arrays. `begin` is the place as the
+ * region's own function sees it. `outer` is meant for its callers, where the
+ * function's local variables do not exist any more: it is computed by the
+ * arguments as far as that can be done. */
 static void read_entry(ompjit__walk *w, const ompjit__frame *frame, unsigned i)
 {
     ompjit__mapped_at *e = &w->entries[i];
@@ -81,6 +110,12 @@ static void read_entry(ompjit__walk *w, const ompjit__frame *frame, unsigned i)
         ompjit__walk_spoil(w, i, "a part of a structure, or not understood");
 }
 
+/* Reads the region that w->begin begins, and resets the walk for it. False:
+ * none of its entries can be shared. That is so with use_device_ptr
+ * (RETURN_PARAM), where the program is given device addresses; where the device
+ * is chosen at run time, since the walk tells devices apart by their constant;
+ * where the call is an invoke; and where several calls begin a region with the
+ * same arrays, since a list of types belongs to one of them. */
 static bool read_region(ompjit__walk *w, const ompjit__frame *frame)
 {
     if (!ompjit__read_maps(w->begin, &w->maps))
@@ -102,6 +137,18 @@ static bool read_region(ompjit__walk *w, const ompjit__frame *frame)
            ompjit__map_partner(w->begin, ompjit__begins_data);
 }
 
+/* Walks until a round finds no store and no call that it has not known before.
+ * A comparison of places believes that nothing is stored on the way to them,
+ * and a store that proves it wrong may come later in the walk:
+ *
+ *   #pragma omp target enter data map(to: p->x[:n])
+ *   for (;;) {
+ *       #pragma omp target update from(p->x[:n])   the entry, in round one
+ *       p->x = y;                                  from now on it is not
+ *   }
+ *
+ * Entries that an earlier round has spoilt stay so. The states and memos are
+ * made anew in each round, since they rest on what was known then. */
 static void walk_region(ompjit__walk *w, const ompjit__frame *frame)
 {
     ompjit__state s = {0};
@@ -118,7 +165,12 @@ static void walk_region(ompjit__walk *w, const ompjit__frame *frame)
     }
 }
 
-/* The call gets a list of types in which the entries are marked. */
+/* The call gets a list of types in which the entries are marked: a bit for each
+ * in `good`. It is a new list, since clang gives the region's end the same one
+ * as its begin. Only the begin decides where the storage is. In a program with
+ * main the proof rests on main's being the only function that is called from
+ * outside. The runtime ignores that mark once the application has asked for
+ * another function of the module. */
 static void mark(ompjit__walk *w, uint32_t good)
 {
     LLVMModuleRef m = LLVMGetGlobalParent(w->maps.types);
@@ -137,7 +189,8 @@ static void mark(ompjit__walk *w, uint32_t good)
     LLVMSetOperand(w->begin, OMPJIT__MAP_ARG_TYPES, g);
 }
 
-/* Says why entries are copied. */
+/* Logs why entries are copied, if the context wants explanations: the first
+ * reason of each, and the function in which it was found. */
 static void tell(const ompjit__walk *w, ompjit__compiler *compiler,
                  const ompjit__frame *frame)
 {
@@ -160,6 +213,9 @@ static void tell(const ompjit__walk *w, ompjit__compiler *compiler,
     }
 }
 
+/* Proves and marks for one call that begins a data region. It starts with
+ * nothing from the regions before it: stores and calls that they have met may
+ * not be on this one's way. */
 static void find_unseen(ompjit__walk *w, ompjit__compiler *compiler)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(w->begin);
@@ -202,12 +258,17 @@ static bool jumps(LLVMModuleRef m)
     return false;
 }
 
+/* Is it a program, and not a library's code? Then its functions are called from
+ * main, and the walk can know all callers. */
 static bool defines_main(LLVMModuleRef m)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, "main");
     return f && !LLVMIsDeclaration(f);
 }
 
+/* One points-to analysis serves all regions. Where there is none, because it
+ * would be too much work, w->points is NULL and most accesses through pointers
+ * may be anywhere. */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit)
 {

@@ -11,6 +11,10 @@
 #include "passes/hosthalf/place.h"
 #include "passes/hosthalf/points.h"
 
+/* Bounds. A region of more ENTRIES is not shared; they are the bits of a
+ * uint32_t. More than STORED locations count as anywhere. A set SEEN is kept
+ * half empty; where it would hold more, all entries are spoilt. A number of
+ * more TERMS is not known. */
 enum {
     OMPJIT__WALK_ENTRIES = 32,
     OMPJIT__WALK_STORED = 512,
@@ -18,7 +22,10 @@ enum {
     OMPJIT__WALK_TERMS = 12
 };
 
-/* How a number is computed, in postfix notation. */
+/* How a number is computed, in postfix notation. The size of x[:n] for doubles
+ * and an int n is four terms: LOAD of n, OPERATION sext, CONSTANT 8, OPERATION
+ * mul. Numbers are not simplified: the same number by another expression, 8 * n
+ * for n * 8, counts as another one, which costs a copy. */
 typedef struct ompjit__number {
     unsigned n;     /* 0: not known */
     unsigned reach; /* depth of the outermost call whose arguments it is of */
@@ -36,7 +43,10 @@ typedef struct ompjit__number {
     } term[OMPJIT__WALK_TERMS];
 } ompjit__number;
 
-/* One mapping call's arrays. */
+/* One mapping call's arrays, as values of the IR. The local arrays of pointers
+ * are allocas that clang fills with stores just before the call. `types` is a
+ * constant global variable; `sizes` is one, too, where all sizes are constant,
+ * and else an alloca. n: how many entries. */
 typedef struct ompjit__host_maps {
     LLVMValueRef bases, begins, sizes, types;
     unsigned n;
@@ -54,21 +64,25 @@ typedef struct ompjit__mapped_at {
     uint64_t type;       /* its map type (OMPJIT__MAP_...)                   */
 } ompjit__mapped_at;
 
-/* Locations that were stored to. */
+/* Locations (points_graph.h) that were stored to. `anywhere`: too many, or a
+ * store that may be in any object. */
 typedef struct ompjit__stores {
     bool anywhere;
     unsigned n;
     uint64_t at[OMPJIT__WALK_STORED];
 } ompjit__stores;
 
-/* Values that were met: a hashed set. */
+/* Values that were met: a hashed set by address, open addressing. Nothing is
+ * taken out of it. */
 typedef struct ompjit__seen {
     unsigned n;
     LLVMValueRef slot[OMPJIT__WALK_SEEN];
 } ompjit__seen;
 
 /* The walk from one call that begins a data region, with what is known of the
- * module. */
+ * module. share.c makes one and uses it for each region in turn: unit, points,
+ * layout, tbaa, whole, jumps and the memos' memory stay; the rest is of one
+ * region. */
 typedef struct ompjit__walk {
     const ompjit__unit *unit;
     ompjit__points *points; /* NULL: not known */
@@ -102,7 +116,9 @@ typedef struct ompjit__walk {
     unsigned nmemos, next_memo;
 } ompjit__walk;
 
-/* An access to memory, or what is mapped. */
+/* An access to memory, or what is mapped. One with no pointer, no place and no
+ * targets may be anywhere. `targets` count only if `found` is set; the first
+ * question that needs them asks for them, since most are answered without. */
 typedef struct ompjit__access {
     ompjit__place place;
     LLVMValueRef pointer; /* NULL: not known        */
@@ -112,7 +128,8 @@ typedef struct ompjit__access {
 } ompjit__access;
 
 /* The entry is copied, for a reason, which is borrowed, at the instruction that
- * the walk is at. The first reason is kept. */
+ * the walk is at. The first reason is kept. `_all`: each of them, and the walk
+ * ends, since step() in walk_flow.c goes on only while an entry is left. */
 void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why);
 void ompjit__walk_spoil_all(ompjit__walk *w, const char *why);
 
@@ -125,17 +142,22 @@ bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root);
 void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a);
 void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call);
 
+/* An access through a pointer of the frame's function; NULL: through one that
+ * is not known. Of any type, until the caller sets one. */
 ompjit__access ompjit__walk_access(const ompjit__frame *frame,
                                    LLVMValueRef pointer);
 /* Do both lead to the same storage, for certain, all the time that the walk
  * watches? */
 bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
                              const ompjit__place *q);
-/* Does the pointer lead to the entry's begin, for certain? */
+/* Does the pointer lead to the entry's begin, for certain? False means only
+ * that it is not known. Ask this where "yes" lets the walk forget that storage
+ * differs, as an update does. */
 bool ompjit__walk_is_at(ompjit__walk *w, const ompjit__mapped_at *entry,
                         const ompjit__access *a);
 /* May the access be in the entry's object? It may, unless something shows that
- * it cannot. */
+ * it cannot. Objects are asked, not bytes: x[5] is in the object of x[0:2]. Ask
+ * this where "no" lets the walk ignore an access. */
 bool ompjit__walk_may_be_in(ompjit__walk *w,
                             const ompjit__mapped_at *entry,
                             ompjit__access *a);
@@ -152,7 +174,10 @@ bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
 void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
                                ompjit__number *out);
 bool ompjit__walk_same_fixed(const ompjit__number *a, const ompjit__number *b);
-/* As the caller has them, which has called the outermost function. */
+/* A place and a number of the outermost function as its caller has them, in
+ * which the walk goes on behind `call`: parameters become the call's arguments.
+ * What rests on the function's own variables is lost: the place has no root
+ * then, and the number no terms. */
 ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
                                        LLVMValueRef call,
                                        const ompjit__place *p);
@@ -170,12 +195,17 @@ bool ompjit__read_kernel_maps(LLVMTargetDataRef layout, LLVMValueRef call,
  * function, and the types are known. */
 bool ompjit__read_task_maps(LLVMTargetDataRef layout, LLVMValueRef call,
                             ompjit__host_maps *m);
+/* The i-th map type, bits OMPJIT__MAP_...; ALWAYS where it is not known, which
+ * spoils the entries that are meant. */
 uint64_t ompjit__map_type_at(const ompjit__host_maps *m, unsigned i);
-/* NULL: not known. */
+/* The value that the function stores as the array's i-th pointer, and as the
+ * i-th size in bytes. NULL: not known. */
 LLVMValueRef ompjit__map_pointer_at(LLVMTargetDataRef layout,
                                     LLVMValueRef array, unsigned i);
 LLVMValueRef ompjit__map_size_at(LLVMTargetDataRef layout,
                                  const ompjit__host_maps *m, unsigned i);
+/* The local array that a pointer is of, as clang passes it: the address of its
+ * first element. NULL: it is no local array. */
 LLVMValueRef ompjit__map_array_of(LLVMValueRef pointer);
 
 #endif

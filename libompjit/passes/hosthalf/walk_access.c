@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the host reads and writes, what mapping constructs mean, and updates.
+ * The effects of the host's reads and writes and of updates on the states of
+ * entries, and the entries that a mapping construct means.
+ *
+ * The questions go both ways. An access that may be in an entry changes that
+ * entry for the worse, so "may be" errs to yes. An update makes host and device
+ * agree again, so it needs to be of the entry for certain, and of all of it:
+ *
+ *   x[n - 1] = 1;                                  x: SAME, HOST
+ *   #pragma omp target update to(x[:1])            still SAME, HOST
+ *   #pragma omp target                             spoils x: the device's
+ *   y = x[n - 1];                                  x[n - 1] is the old one
  */
 #include "passes/hosthalf/walk_state.h"
 
@@ -19,6 +29,8 @@ void ompjit__walk_spoil(ompjit__walk *w, unsigned i, const char *why)
     w->spoilt |= UINT32_C(1) << i;
 }
 
+/* Sets all bits, also those of entries that do not exist (compare with
+ * ompjit__walk_all): the walk ends at its next step. */
 void ompjit__walk_spoil_all(ompjit__walk *w, const char *why)
 {
     for (unsigned i = 0; i < w->n; i++)
@@ -57,12 +69,20 @@ void ompjit__walk_become(ompjit__state *s, unsigned i, unsigned char now)
         s->of[i] = (s->of[i] & ~OMPJIT__LIVE) | now;
 }
 
+/* A read finds the older value in its own storage if a kernel has written since
+ * (DEVICE), or had before the mapping ended without a copy back (STALE). In
+ * shared storage it would find the newer one. */
 static void host_reads(ompjit__walk *w, ompjit__state *s, unsigned i)
 {
     if (s->of[i] & (OMPJIT__DEVICE | OMPJIT__STALE))
         ompjit__walk_spoil(w, i, "the host reads what a kernel has written");
 }
 
+/* A write after a kernel's (DEVICE) leaves each side with some values of its
+ * own: a later copy in either direction would lose the other side's. A write
+ * while a deferred kernel may run (PENDING) may come before or after it. One to
+ * storage that is the same makes it HOST; SAME stays possible, since the write
+ * may be elsewhere. */
 static void host_writes(ompjit__walk *w, ompjit__state *s, unsigned i)
 {
     if (s->of[i] & OMPJIT__DEVICE)
@@ -73,6 +93,7 @@ static void host_writes(ompjit__walk *w, ompjit__state *s, unsigned i)
         s->of[i] |= OMPJIT__HOST;
 }
 
+/* Is it in a constant variable? Nobody writes there: all its copies agree. */
 static bool is_constant(const ompjit__place *p)
 {
     return p->root && !p->loads && LLVMIsAGlobalVariable(p->root) &&
@@ -86,6 +107,9 @@ void ompjit__walk_touch(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
         return;
     if (writes)
         ompjit__walk_note_store(w, a);
+    /* Behind the mapping's end a write changes what is the host's alone, but a
+     * read may still find a value that is too new. An access by a scalar type
+     * cannot be in an array of another one (C 6.5, "effective type"). */
     for (unsigned i = 0; i < w->n; i++) {
         const ompjit__mapped_at *e = &w->entries[i];
         unsigned char matters =
@@ -125,8 +149,8 @@ static ompjit__access access_at(const ompjit__walk *w,
                                ompjit__map_pointer_at(w->layout, array, i));
 }
 
-/* The place of the mapped storage; a strided section's entry has a descriptor
- * in place of its begin. */
+/* The place of the mapped storage. A strided section's entry has a descriptor
+ * in place of its begin (repair.c): only its object is known, by its base. */
 ompjit__access ompjit__walk_mapped_at(const ompjit__walk *w,
                                       const ompjit__frame *frame,
                                       const ompjit__host_maps *m, unsigned k)
@@ -153,12 +177,17 @@ uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a)
     return all;
 }
 
-/* Is it that one entry for certain? */
+/* Is it that one entry for certain? Of `all`, the lowest bit is asked: where an
+ * entry is certain, ompjit__walk_meant gives that one only. */
 bool ompjit__walk_is_one(ompjit__walk *w, const ompjit__access *a, uint32_t all)
 {
     return all && ompjit__walk_is_at(w, &w->entries[__builtin_ctz(all)], a);
 }
 
+/* The same begin is not enough, as the example on top shows: the sizes have to
+ * agree, by the expressions that compute them here and there or by what they
+ * are in the whole program. A size that is made of a caller's arguments is
+ * noted in w->reach: the memo of this function would not know of them. */
 bool ompjit__walk_is_whole(ompjit__walk *w, const ompjit__frame *frame,
                            const ompjit__host_maps *m, unsigned k,
                            const ompjit__access *a, unsigned i)
@@ -179,7 +208,7 @@ bool ompjit__walk_is_whole(ompjit__walk *w, const ompjit__frame *frame,
 }
 
 /* A pointer that may lie in an entry's storage is attached: device addresses
- * are written there. */
+ * are written there. No pointer lies in an array of scalars (`element`). */
 void ompjit__walk_attach(ompjit__walk *w, const ompjit__frame *frame,
                          const ompjit__host_maps *m, unsigned k)
 {
@@ -192,6 +221,10 @@ void ompjit__walk_attach(ompjit__walk *w, const ompjit__frame *frame,
 
 /* ----------------------------------------------------------------- updates */
 
+/* One entry of a `target update`. `to` after a kernel's write, and `from` after
+ * the host's, overwrite newer values with older ones, which shared storage
+ * cannot do. Otherwise both sides agree behind it, if it is of the whole entry;
+ * after a part of it the states stay. */
 static void update(ompjit__walk *w, const ompjit__frame *frame,
                    ompjit__state *s, const ompjit__host_maps *m, unsigned k)
 {

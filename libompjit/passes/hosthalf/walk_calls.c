@@ -2,6 +2,20 @@
  *
  * Calls: of functions of the library and unknown ones, by pointer, of the
  * runtime, and of functions that others call back.
+ *
+ * ompjit__walk_step_call, at the end, tells them apart. The module's own
+ * functions are walked through (walk_functions.c); all others do to memory what
+ * host_calls.def says of their names. A function without a row may reach what
+ * has escaped (points.c), and no more:
+ *
+ *   double *x = malloc(...), *y = malloc(...);
+ *   keep(y);                                        y escapes
+ *   #pragma omp target data map(tofrom: x[:n], y[:n])
+ *   {
+ *       #pragma omp target
+ *       ... x[i] = y[i] = 1;
+ *       unknown();                                  may read y: y is copied
+ *   }                                               x is shared
  */
 #include <string.h>
 
@@ -12,8 +26,12 @@ enum { DEEP = 24 };
 const char ompjit__unknown_call[] = "a function is called that is not known";
 static const ompjit__call unknown = {OMPJIT__CALL_ANYTHING, true, true};
 
-/* Storage may still be mapped when the program ends; kernels must not run
- * then. */
+/* Ends the storage that an argument leads to. Behind that no read can find a
+ * STALE value, if the entry is it for certain. Storage that is freed while it
+ * is mapped is the allocator's, and other storage may get its addresses: a copy
+ * back at the mapping's end would come to that. When the program ends (`ends`),
+ * destructors free what is mapped still, which harms nothing as long as no
+ * kernel runs any more: so the entry counts as written by the host. */
 static void free_storage(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
                          bool ends)
 {
@@ -32,7 +50,9 @@ static void free_storage(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
             ompjit__walk_spoil(w, i, "it is freed while it is mapped");
 }
 
-/* OpenMP's functions know more than what they are given: what is mapped. */
+/* OpenMP's functions know more than what they are given: what is mapped. An
+ * example is omp_target_memcpy, which may copy to a device address that the
+ * program got from omp_get_mapped_ptr. Inline assembly is taken for one. */
 static bool knows_maps(LLVMValueRef call)
 {
     static const char *const names[] = {"__tgt_", "__kmpc_", "omp",
@@ -64,6 +84,9 @@ static void unknown_function(ompjit__walk *w, ompjit__state *s,
     ompjit__walk_note_store(w, &a);
 }
 
+/* The effect of a known function on the storage of one pointer that it is
+ * given. Copies (llvm.memcpy) are told apart by operand: 0 is where they write,
+ * 1 where they read. Another function that writes may do both by each. */
 static void argument(ompjit__walk *w, const ompjit__frame *frame,
                      ompjit__state *s, LLVMValueRef call, unsigned i,
                      ompjit__call_class class)
@@ -80,7 +103,9 @@ static void argument(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_touch(w, s, &a, true);
 }
 
-/* A function that is not the module's, or not known. */
+/* A function that is not the module's, or not known. One of which nothing is
+ * known may call exit(), too. Every one may wait for another thread, or be
+ * where a signal arrives, so that functions which were given away run there. */
 void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call,
                                ompjit__call known)
@@ -99,7 +124,9 @@ void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
 }
 
 /* Calls a function as often as may be with pointers into what the call's
- * arguments lead to. */
+ * arguments lead to, as qsort does. States are merged until another call adds
+ * nothing. A function that is the region's own (w->top) cannot be walked from
+ * inside: places would mix variables of two calls of it. */
 static void call_back(ompjit__walk *w, const ompjit__frame *frame,
                       ompjit__state *s, LLVMValueRef call,
                       const ompjit__call_back *back)
@@ -152,7 +179,8 @@ void ompjit__walk_run_given(ompjit__walk *w, const ompjit__frame *frame,
 }
 
 /* A function that was registered to run at the program's end, with the argument
- * that it was registered with. */
+ * that it was registered with: __cxa_atexit(function, argument, module) has
+ * one, which for a destructor is its variable, and atexit(function) none. */
 static void run_at_end(ompjit__walk *w, const ompjit__frame *frame,
                        ompjit__state *s, LLVMValueRef call)
 {
@@ -176,7 +204,10 @@ static void run_at_end(ompjit__walk *w, const ompjit__frame *frame,
     }
 }
 
-/* Functions that run at the program's end: destructors of variables. */
+/* Functions that run at the program's end: destructors of variables, and what
+ * the program gave to atexit. All that are registered anywhere in the module
+ * run, twice over, since their order is not known: what one of them writes the
+ * next one may read. The result is dropped, for nothing follows. */
 void ompjit__walk_end_program(ompjit__walk *w, const ompjit__frame *frame,
                               const ompjit__state *at_end)
 {
@@ -215,6 +246,10 @@ void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
         call_back(w, frame, s, call, back);
 }
 
+/* One function of those that an indirect call may reach. False: it does not
+ * return, or has other parameters, so that the call cannot mean it. One that
+ * calls back, as qsort, counts as unknown, since the operands for that
+ * (host_calls.def) are read only where it is called by its name. */
 static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
                            ompjit__state *s, LLVMValueRef call, LLVMValueRef f)
 {
@@ -230,6 +265,8 @@ static bool one_of_several(ompjit__walk *w, const ompjit__frame *frame,
     return true;
 }
 
+/* An indirect call: each function that it may reach begins in the same state,
+ * and the states behind them are merged. points.c says which they are. */
 static bool call_by_pointer(ompjit__walk *w, const ompjit__frame *frame,
                             ompjit__state *s, LLVMValueRef call)
 {
@@ -260,14 +297,20 @@ static bool call_by_pointer(ompjit__walk *w, const ompjit__frame *frame,
     return returns;
 }
 
+/* Is operand 1 the region's device? Launches, data regions and updates have
+ * their device number there. Constants of LLVM are one value each, so they can
+ * be compared by address. -1 is the default device. */
 static bool same_device(const ompjit__walk *w, LLVMValueRef call)
 {
     return LLVMGetNumArgOperands(call) > OMPJIT__MAP_ARG_DEVICE_NUMBER &&
            LLVMGetOperand(call, OMPJIT__MAP_ARG_DEVICE_NUMBER) == w->device;
 }
 
-/* Threads that run a function one after the other do as all do at once, where
- * they do not race. */
+/* A parallel region: __kmpc_fork_call(location, n, function, n arguments...)
+ * calls the function in each thread with two pointers to the thread's numbers
+ * in front of the arguments. Threads that run a function one after the other do
+ * as all do at once, where they do not race: the state behind one is a state
+ * before the next, for ROUNDS threads. */
 static bool fork(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
                  LLVMValueRef call)
 {
@@ -290,7 +333,17 @@ static bool fork(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
     return returns;
 }
 
-/* A task that launches a kernel, now or later. */
+/* A task that launches a kernel, now or later: `target ... nowait`, for which
+ * clang makes a task by __kmpc_omp_target_task_alloc. Its function is walked
+ * through as if it ran here, and from now on the host must not write what is
+ * mapped (PENDING):
+ *
+ *   #pragma omp target nowait
+ *   y = x[0];
+ *   x[0] = 2;             in shared storage the kernel may see this
+ *   #pragma omp taskwait
+ *
+ * A task of another kind, such as a deferred `target update`, is unknown. */
 static void defer(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
                   LLVMValueRef call)
 {
@@ -311,7 +364,8 @@ static void defer(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
             s->of[i] |= OMPJIT__PENDING;
 }
 
-/* All tasks of this one are done, which is the program's own. */
+/* All tasks of this one are done, which is the program's own. In a parallel
+ * region each thread waits for its own ones only, so that others may run. */
 static void wait_for_tasks(ompjit__walk *w, const ompjit__frame *frame,
                            ompjit__state *s, LLVMValueRef call)
 {
@@ -320,7 +374,8 @@ static void wait_for_tasks(ompjit__walk *w, const ompjit__frame *frame,
         s->of[i] &= (unsigned char)~OMPJIT__PENDING;
 }
 
-/* A function adds a thread's variables up; they are in a list. */
+/* __kmpc_reduce(..., n, bytes, list, function, lock): the function adds a
+ * thread's variables up, and gets two lists of pointers to them. */
 static void reduce(ompjit__walk *w, const ompjit__frame *frame,
                    ompjit__state *s, LLVMValueRef call)
 {
@@ -332,6 +387,11 @@ static void reduce(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_call_of_library(w, frame, s, call);
 }
 
+/* A call __tgt_...: the constructs of OpenMP themselves. Those in functions
+ * that may run at any time (called_back), and those for another device, would
+ * need an order of events that the walk does not keep. A region that begins
+ * again before its end counts its storage twice. Other names, such as
+ * __tgt_target_data_update_nowait_mapper, are unknown functions of OpenMP. */
 static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
                             ompjit__state *s, LLVMValueRef call,
                             const char *name)
@@ -358,7 +418,10 @@ static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_call_of_library(w, frame, s, call);
 }
 
-/* False: nothing comes behind the call. */
+/* Each call is noted before anything else: its result, where it returns one,
+ * stands for another value each time (alias.c). The region's own end is seen in
+ * the outermost function only; elsewhere it is the end of another round of the
+ * region. */
 bool ompjit__walk_step_call(ompjit__walk *w, const ompjit__frame *frame,
                             ompjit__state *s, LLVMValueRef call)
 {

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The walk along the blocks of a function, and on in its callers.
+ *
+ * In a function it is a forward data-flow analysis: each block keeps the union
+ * of the states in which it is entered, and waits to be walked again whenever
+ * that grows. A state is 6 bits for each of at most 32 entries, and only grows,
+ * so this ends.
+ *
+ *   A: enter data            out: SAME
+ *   B: loop:                 in: SAME, and behind C's first walk SAME, DEVICE
+ *      y += x[0];            the second walk of B spoils x: the host reads
+ *   C: kernel; goto B        out: DEVICE
+ *
+ * The walk begins behind the call that maps, and not at the program's begin.
+ * Where the function with that call returns, it goes on behind each call of it
+ * (ompjit__walk_outwards), up to main.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +25,16 @@ enum { MOST_STEPS = 2000000 };
 
 /* -------------------------------------------------------------------- flow */
 
+/* `in`: the union of states at its first instruction. `waits`: that has grown
+ * since it was walked. */
 struct block {
     LLVMBasicBlockRef block;
     ompjit__state in;
     bool reached, waits;
 };
 
-/* Threads that functions outside have made may meet there. */
+/* An atomic operation reads and writes its operand. Threads that functions
+ * outside have made may meet there: what they run may come first. */
 static void step_atomic(ompjit__walk *w, const ompjit__frame *frame,
                         ompjit__state *s, LLVMValueRef i)
 {
@@ -30,6 +47,8 @@ static void step_atomic(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_run_given(w, frame, s, i);
 }
 
+/* The effect of one instruction. False: control does not go on behind it, or
+ * all entries are spoilt, so that no answer can change any more. */
 static bool step(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
                  LLVMValueRef i)
 {
@@ -66,7 +85,10 @@ struct flow {
     bool returns;
 };
 
-/* Does the function end behind a call that throws an exception? */
+/* Does the function end behind a call that throws an exception? clang puts
+ * `unreachable` there. Its callers go on with that state as if it had returned,
+ * some of them in their handlers. Behind other calls that do not return, such
+ * as abort(), nothing goes on. "_ZSt": std::__throw_out_of_range and others. */
 static bool throws(LLVMValueRef end)
 {
     static const char *const names[] = {"__cxa_throw", "__cxa_rethrow", "_ZSt"};
@@ -115,7 +137,11 @@ static LLVMBasicBlockRef *find_inside(const ompjit__walk *w, unsigned *n)
     return inside;
 }
 
-/* An exception that would leave the region, as no program may do. */
+/* An exception that would leave the region, as no program may do (OpenMP's
+ * rules for structured blocks). Successor 1 of an invoke is its landing pad.
+ * One in the region leads to a block from which the region's end is reached
+ * without its begin. Without this rule the pads that clang makes for
+ * destructors behind the region would be entered with data still mapped. */
 static bool leaves_region(const ompjit__walk *w, const ompjit__frame *frame,
                           const ompjit__state *s, LLVMValueRef end,
                           unsigned successor)
@@ -132,6 +158,9 @@ static bool leaves_region(const ompjit__walk *w, const ompjit__frame *frame,
     return leaves;
 }
 
+/* Merges the state behind a terminator into the blocks that follow. The host's
+ * version of a kernel, which clang's code calls if the launch fails, is no way
+ * on: the walk follows programs whose kernels run on the device. */
 static void flow_on(ompjit__walk *w, const ompjit__frame *frame,
                     struct flow *flow, LLVMValueRef end, const ompjit__state *s)
 {
@@ -151,6 +180,7 @@ static void flow_on(ompjit__walk *w, const ompjit__frame *frame,
     }
 }
 
+/* Walks from instruction `i` to its block's end. */
 static void run_from(ompjit__walk *w, const ompjit__frame *frame,
                      struct flow *flow, LLVMValueRef i, ompjit__state s)
 {
@@ -170,8 +200,7 @@ static struct block *waiting(const struct flow *flow)
     return NULL;
 }
 
-/* From behind a call on, or (NULL) the whole function; false: it does not
- * return. */
+/* An invoke ends its block: behind it are two blocks, the landing pad, too. */
 bool ompjit__walk_function(ompjit__walk *w, const ompjit__frame *frame,
                            LLVMValueRef from, ompjit__state *s)
 {
@@ -203,7 +232,8 @@ bool ompjit__walk_function(ompjit__walk *w, const ompjit__frame *frame,
 
 /* ----------------------------------------------------------------- callers */
 
-/* A function in which the walk goes on behind a call. */
+/* A function that the walk has left, and the one that it left before. They live
+ * on the stack of ompjit__walk_outwards. */
 struct ompjit__outer {
     const struct ompjit__outer *inner;
     LLVMValueRef f;
@@ -246,6 +276,11 @@ static void translate(ompjit__walk *w, const ompjit__frame *caller,
     }
 }
 
+/* Goes on behind one call of the outermost function, which makes the caller the
+ * outermost one. The entries are translated to what the caller can know, and
+ * come back afterwards for the next caller. Memos are of other entries and
+ * arguments then, so they go. A function that is left twice is recursive: the
+ * places of one call would be taken for those of another. */
 static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
                         const struct ompjit__outer *left, LLVMValueRef call,
                         const ompjit__state *s)
@@ -272,7 +307,8 @@ static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
     free(saved);
 }
 
-/* `f`: the outermost function, or an alias of it. */
+/* `f`: the outermost function, or an alias of it. Any use but a call, such as a
+ * store of its address, means that callers may not be known. */
 static void walk_callers(ompjit__walk *w, const ompjit__frame *frame,
                          const struct ompjit__outer *left, LLVMValueRef f,
                          const ompjit__state *s)
@@ -292,7 +328,8 @@ static void walk_callers(ompjit__walk *w, const ompjit__frame *frame,
     }
 }
 
-/* The outermost function's own variables are gone with it. */
+/* The outermost function's own variables are gone with it. One that is still
+ * mapped leaves its mapping to whatever has its place on the stack next. */
 static void leave_variables(ompjit__walk *w, ompjit__state *s)
 {
     for (unsigned i = 0; i < w->n; i++) {
@@ -305,7 +342,9 @@ static void leave_variables(ompjit__walk *w, ompjit__state *s)
     }
 }
 
-/* Goes on where the outermost function returns. */
+/* Entries that are ENDED on all ways, or spoilt, need no caller. In a program,
+ * main is left for the functions of the program's end. In a library's code any
+ * caller outside may get a function that is not internal. */
 void ompjit__walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
                            const struct ompjit__outer *left, ompjit__state *s)
 {

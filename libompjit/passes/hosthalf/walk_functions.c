@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Functions that are walked through: memos of what they do, and recursion.
+ *
+ * Each call is walked through with its own arguments, which keeps apart what a
+ * summary for all calls would mix:
+ *
+ *   static void set(double *p) { p[0] = 1; }
+ *   #pragma omp target data map(tofrom: x[:n])
+ *   { kernel(x); set(y); }            set() writes y here, and not x
+ *
+ * That would take time exponential in the depth of calls. So a memo remembers
+ * the state behind a function by all that it depends on: the function, where
+ * its arguments lead, the state before it, and on behalf of whom it runs (the
+ * flags of its frame). A memo is kept only if the walk through it has
+ *
+ *   - learnt of no new store or call (the walk will go round again),
+ *   - assumed nothing of a function that is still being walked through, and
+ *   - used no number made of the arguments of calls further out.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -29,12 +45,16 @@ struct memo {
     bool returns;
 };
 
+/* Memory only; there are no memos in it yet. */
 bool ompjit__walk_make_memos(ompjit__walk *w)
 {
     w->memos = malloc(MOST_MEMOS * sizeof *w->memos);
     return w->memos != NULL;
 }
 
+/* A memo of that function with those arguments from that very state; NULL:
+ * none. Places are compared byte by byte: a difference in bytes that mean
+ * nothing costs another walk, and no wrong answer. */
 static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
                               const ompjit__state *s)
 {
@@ -49,7 +69,7 @@ static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
     return NULL;
 }
 
-/* The oldest ones are forgotten. */
+/* Keeps a memo; beyond MOST_MEMOS in place of the oldest one. */
 static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
                       const ompjit__state *in, const ompjit__state *out,
                       bool returns)
@@ -90,6 +110,7 @@ static bool includes(const ompjit__state *all, const ompjit__state *s,
     return !ompjit__state_merge(&both, s, n);
 }
 
+/* Is the function being walked through already, by a caller of the frame? */
 static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
 {
     for (; frame; frame = frame->caller)
@@ -98,7 +119,9 @@ static bool is_walked(const ompjit__frame *frame, LLVMValueRef f)
     return false;
 }
 
-/* The same function with the same arguments in a caller. */
+/* The same function with the same arguments in a caller. Its state before must
+ * include this one, so that its effect holds for this call, too. NULL: none;
+ * then the recursive call is walked through like another function. */
 static struct running *find_running(const ompjit__walk *w,
                                     const ompjit__frame *frame,
                                     const ompjit__state *s)
@@ -113,7 +136,10 @@ static struct running *find_running(const ompjit__walk *w,
     return NULL;
 }
 
-/* A function that calls itself gets other arguments each time. */
+/* A function that calls itself gets other arguments each time: p, p + 1, p + 2.
+ * Somewhere in the object of p holds for all of them, so that the recursion
+ * finds its own arguments again and ends. A place that is reached by a load
+ * becomes unknown: p->next->next is no single object. */
 ompjit__place ompjit__walk_widened(ompjit__place p)
 {
     if (p.loads)
@@ -123,12 +149,17 @@ ompjit__place ompjit__walk_widened(ompjit__place p)
     return p;
 }
 
+/* The outermost of two depths; UINT_MAX stands for none. */
 static unsigned least(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-/* Walks through a function until it does what its calls of itself do. */
+/* Walks through a function until it does what its calls of itself do. In round
+ * one a recursive call has no effect and does not return; in the next one it
+ * has the effect of round one, and so on until a round adds nothing. A size
+ * from further out that such a function has used may differ from one call of it
+ * to the next, which the rounds cannot show. */
 static void run_function(ompjit__walk *w, struct running *r)
 {
     bool news = true;
@@ -147,8 +178,10 @@ static void run_function(ompjit__walk *w, struct running *r)
         ompjit__walk_spoil_all(w, "a function calls itself with a size");
 }
 
-/* As a memo has it, or from now on will have it: nothing of it depends on what
- * is not the memo's key. */
+/* Takes the effect from a memo, or from a call that is being walked through, or
+ * walks. w->assumed and w->reach are measured for this function alone and then
+ * merged with the caller's: an assumption of this very function is settled when
+ * run_function ends, but one of a caller's is not. */
 bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
                               ompjit__state *s)
 {
@@ -180,7 +213,10 @@ bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
     return r.returns;
 }
 
-/* `call` NULL: its operands are not the function's arguments. */
+/* The frame of a function that the frame's one calls. Nothing is known of its
+ * arguments until the caller sets inner.args. The flags (called_back, ends,
+ * forks) go on inwards. `call` NULL: its operands are not the function's
+ * arguments. */
 ompjit__frame ompjit__walk_frame_in(const ompjit__frame *frame, LLVMValueRef f,
                                     LLVMValueRef call)
 {
@@ -194,7 +230,8 @@ ompjit__frame ompjit__walk_frame_in(const ompjit__frame *frame, LLVMValueRef f,
 }
 
 /* Parameters of `f` from the param-th on are the call's arguments from the
- * first on. */
+ * first on: 0 and 0 for a plain call, 3 and 2 for __kmpc_fork_call. A call of
+ * the outermost function spoils all: its places are those of one call of it. */
 bool ompjit__walk_enter_function(ompjit__walk *w, const ompjit__frame *frame,
                                  ompjit__state *s, LLVMValueRef call,
                                  LLVMValueRef f, unsigned first, unsigned param)

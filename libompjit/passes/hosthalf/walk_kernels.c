@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Kernels that are launched, and data regions that begin and end.
+ *
+ * A kernel reads all that is mapped on the device, and writes what its
+ * description (frontend/describe/writes.c) does not exclude. Its launch is
+ * __tgt_target_kernel(location, device, teams, threads, key, block), where the
+ * block has the same arrays as a data region's call (maps.c). An entry of these
+ * arrays that is mapped already is only counted; one that is not is mapped for
+ * the launch, and copied there and back by its type.
  */
 #include <string.h>
 
@@ -12,6 +19,8 @@ const char ompjit__reads_stale[] = "it is mapped again with old values";
 
 /* ----------------------------------------------------------------- kernels */
 
+/* The description of the kernel that a launch names: its key is the variable
+ * `.SYMBOL.region_id`. NULL: not known; then it may write anything. */
 static const ompjit__kernel_desc *kernel_of(const ompjit__walk *w,
                                             LLVMValueRef call)
 {
@@ -32,6 +41,8 @@ static const ompjit__kernel_desc *kernel_of(const ompjit__walk *w,
     return NULL;
 }
 
+/* The entries of which `all` has a bit are newer on the device. DEVICE alone is
+ * right even if the kernel writes elsewhere: it allows less than SAME does. */
 static void kernel_writes(ompjit__walk *w, ompjit__state *s, uint32_t all)
 {
     for (unsigned i = 0; i < w->n; i++)
@@ -39,7 +50,9 @@ static void kernel_writes(ompjit__walk *w, ompjit__state *s, uint32_t all)
             ompjit__walk_become(s, i, OMPJIT__DEVICE);
 }
 
-/* A copy from new storage to the host is a store there. */
+/* A copy from new storage to the host is a store there, of which comparisons of
+ * places and numbers must know. If the storage is an entry's for certain, it is
+ * mapped already, and nothing is copied. */
 static void comes_back(ompjit__walk *w, const ompjit__frame *frame,
                        const ompjit__host_maps *m, unsigned k, bool written)
 {
@@ -51,7 +64,9 @@ static void comes_back(ompjit__walk *w, const ompjit__frame *frame,
 }
 
 /* May the kernel write what an entry maps, through its parameter or, where the
- * entry is a member, through a pointer that it loads? */
+ * entry is a member, through a pointer that it loads? Parameters are counted
+ * over the entries with TARGET_PARAM, in their order; the description has bits
+ * for 64. A member of a structure that is written may be, too. */
 static bool writes_map(const ompjit__kernel_desc *k, uint64_t type,
                        unsigned param, bool parent_written)
 {
@@ -61,7 +76,9 @@ static bool writes_map(const ompjit__kernel_desc *k, uint64_t type,
                      : k->writes_loaded);
 }
 
-/* Entries where the task's i-th map may lie. */
+/* Entries where the task's i-th map may lie. The task reads its pointers from
+ * an array that was copied into it, so no single place is known, but points.c
+ * knows the pointers that may be in there. */
 static uint32_t meant_by_task(ompjit__walk *w, const ompjit__host_maps *m,
                               unsigned i)
 {
@@ -76,7 +93,9 @@ static uint32_t meant_by_task(ompjit__walk *w, const ompjit__host_maps *m,
     return all;
 }
 
-/* A task has the pointers in arrays of its own. */
+/* The launch in a task of `target nowait`, which has the pointers in arrays of
+ * its own. Only plain types are understood: a part of a structure or a pointer
+ * that is attached spoils all. */
 static void launch_of_task(ompjit__walk *w, ompjit__state *s,
                            const ompjit__kernel_desc *k,
                            const ompjit__host_maps *m)
@@ -105,6 +124,10 @@ static void launch_of_task(ompjit__walk *w, ompjit__state *s,
     }
 }
 
+/* All entries count as read, since a kernel can have their addresses from
+ * storage of another launch. An entry that the kernel maps `always` is copied
+ * at each launch, also where it is mapped already: a copy back of old values
+ * would be seen. */
 void ompjit__walk_launch(ompjit__walk *w, const ompjit__frame *frame,
                          ompjit__state *s, LLVMValueRef call)
 {
@@ -181,6 +204,18 @@ LLVMValueRef ompjit__map_partner(LLVMValueRef call, const char *name)
     return found;
 }
 
+/* The mapping of an entry ends. With `from` the device's values come to the
+ * host, which is harmless if the host has not written since and if they are all
+ * of them: of a part, the rest would keep the host's older values. Without
+ * `from` a kernel's values are dropped, so the host's older ones are STALE:
+ *
+ *   #pragma omp target enter data map(to: x[:n])
+ *   #pragma omp target
+ *   ... x[i] = 0;
+ *   #pragma omp target exit data map(release: x[:n])   STALE
+ *   printf("%g\n", x[0]);       not 0, so x is copied
+ *   free(x);                    without the printf, x is shared
+ */
 static void end_entry(ompjit__walk *w, ompjit__state *s, unsigned i,
                       uint64_t type, bool whole)
 {
@@ -194,7 +229,11 @@ static void end_entry(ompjit__walk *w, ompjit__state *s, unsigned i,
 }
 
 /* Another data region begins or ends. It only counts data that is mapped
- * already; then it must end before that mapping does. */
+ * already; then it must end before that mapping does. That is so for `target
+ * data`, whose end stands in the same function. `enter data` has no partner
+ * (`counts`): it may map what is mapped once more, so that the next `exit data`
+ * would not end it. For a region that began with `enter data` itself, an `exit
+ * data` of that entry for certain is its end. */
 void ompjit__walk_other_region(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call, bool ends)
 {
