@@ -4,6 +4,21 @@
  * are: by what has been stored since the data was mapped, where pointers come
  * from (place.c), which objects they lead to (points.c) and the accesses'
  * types.
+ *
+ * "The same" needs equal expressions, and proof that they give equal values:
+ *
+ *   #pragma omp target enter data map(to: m->x[:m->n])
+ *   y[0] = 1;             y cannot lead to *m: this changes nothing
+ *   #pragma omp target update from(m->x[:m->n])     the same section,
+ *   m->n = 2;             unless this store stands anywhere on the way
+ *
+ * "May be the same" needs one proof that it cannot be: another object by its
+ * name, storage that is younger than the mapping, or sets of the points-to
+ * analysis that have nothing in common.
+ *
+ * What was stored is known of the walk's whole way, and not of the way up to
+ * one instruction: order plays no role, and so the walk goes round again when
+ * it has met a new store (walk_region in share.c).
  */
 #include <limits.h>
 #include <string.h>
@@ -18,6 +33,8 @@ unsigned ompjit__walk_knowledge(const ompjit__walk *w)
            w->pointers.anywhere + w->numbers.n + w->numbers.anywhere;
 }
 
+/* The slot of a value, or the free one where it belongs; there is one, as the
+ * set is at most half full. */
 static unsigned slot_of(const ompjit__seen *s, LLVMValueRef v)
 {
     size_t i = ((uintptr_t)v >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -51,11 +68,14 @@ bool ompjit__walk_was_stored(const void *walk, LLVMValueRef root)
     return was_seen(&((const ompjit__walk *)walk)->stored, root);
 }
 
+/* Has the walk met the call? Then its result is one value before and another
+ * behind, so no expression of it stands for one value. */
 static bool was_called(const ompjit__walk *w, LLVMValueRef call)
 {
     return was_seen(&w->called, call);
 }
 
+/* Calls without a result are in no expression. */
 void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call)
 {
     if (LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
@@ -70,6 +90,7 @@ static bool is_found(const ompjit__stores *s, uint64_t at)
     return false;
 }
 
+/* Looks the access's targets up, once. */
 static void find_targets(ompjit__walk *w, ompjit__access *a)
 {
     if (!a->found)
@@ -77,6 +98,7 @@ static void find_targets(ompjit__walk *w, ompjit__access *a)
     a->found = true;
 }
 
+/* Adds the targets to the stores. */
 static void note_locations(ompjit__stores *s, const ompjit__targets *t)
 {
     s->anywhere |= t->anything;
@@ -90,6 +112,8 @@ static void note_locations(ompjit__stores *s, const ompjit__targets *t)
     }
 }
 
+/* Notes the variable that is stored to. A store through a pointer may be to any
+ * variable whose address is known somewhere. */
 static void note_root(ompjit__walk *w, const ompjit__place *p)
 {
     if (!p->root || p->loads || LLVMIsAArgument(p->root))
@@ -127,6 +151,7 @@ ompjit__access ompjit__walk_access(const ompjit__frame *frame,
                             .pointer = pointer};
 }
 
+/* May one of the targets have been stored to? */
 static bool are_stored(const ompjit__walk *w, const ompjit__stores *s,
                        const ompjit__targets *t)
 {
@@ -155,7 +180,10 @@ static bool is_path_kept(ompjit__walk *w, const ompjit__place *p)
     return true;
 }
 
-/* Does the place lead to the same storage all the time? */
+/* Does the place lead to the same storage all the time? Without loads it does:
+ * it is in a variable, or behind a pointer that is one value. Without a
+ * points-to analysis only a local variable is known to be kept whose address
+ * the program does not use. */
 static bool is_stable(ompjit__walk *w, const ompjit__place *p)
 {
     if (!p->root || was_called(w, p->root))
@@ -171,6 +199,7 @@ static bool is_stable(ompjit__walk *w, const ompjit__place *p)
             !ompjit__place_escapes(p->root));
 }
 
+/* Places that are not exact are never the same. */
 bool ompjit__walk_same_place(ompjit__walk *w, const ompjit__place *p,
                              const ompjit__place *q)
 {
@@ -189,6 +218,7 @@ bool ompjit__walk_is_at(ompjit__walk *w, const ompjit__mapped_at *entry,
                                                  &a->place));
 }
 
+/* Is it in a variable, and not behind a pointer? */
 static bool is_variable(const ompjit__place *p)
 {
     return p->root && !p->loads &&
@@ -202,7 +232,9 @@ static bool is_object(const ompjit__place *p)
            (p->root && !p->loads && ompjit__place_is_fresh(p->root));
 }
 
-/* Can an unknown pointer, or a parameter's, not lead there? */
+/* Can an unknown pointer, or a parameter's, not lead there? A parameter of the
+ * outermost function was computed before its variables began to be and before
+ * it called malloc. A global variable is open to both. */
 static bool is_hidden(const ompjit__place *object, const ompjit__place *p)
 {
     bool parameter = p->root && !p->loads && LLVMIsAArgument(p->root);
@@ -219,6 +251,9 @@ static bool is_younger(const ompjit__walk *w, const ompjit__place *p)
                w->top;
 }
 
+/* By places alone: two objects with different names are different, and one that
+ * is hidden is not where the other place leads. Offsets are not compared, since
+ * sizes of accesses are not known here. */
 static bool may_be_places(const ompjit__walk *w, const ompjit__place *entry,
                           const ompjit__place *p)
 {
@@ -245,6 +280,7 @@ bool ompjit__walk_may_be_in(ompjit__walk *w, const ompjit__mapped_at *entry,
 
 /* ----------------------------------------------------------------- numbers */
 
+/* One more term, a constant 0 so far; NULL: there are too many. */
 static struct ompjit__term *add_term(ompjit__number *out)
 {
     if (out->n == OMPJIT__WALK_TERMS)
@@ -268,6 +304,9 @@ static bool has_variable(const ompjit__number *number, unsigned from)
 static bool compute(const ompjit__frame *frame, LLVMValueRef v,
                     ompjit__number *out, unsigned depth);
 
+/* A parameter is the caller's argument; that of the outermost function stands
+ * for itself. A function that is called back (no `call`) has arguments that are
+ * not known as numbers. */
 static bool compute_parameter(const ompjit__frame *frame, LLVMValueRef v,
                               ompjit__number *out, unsigned depth)
 {
@@ -300,7 +339,14 @@ static bool is_of_walk(const ompjit__frame *frame, LLVMValueRef load,
            ompjit__place_is_kept(frame, LLVMGetOperand(load, 0));
 }
 
-/* A variable that is stored once holds what it was computed from. */
+/* A variable that is stored once holds what it was computed from. In
+ *
+ *   int n = atoi(argv[1]), bytes = 8 * n;
+ *   #pragma omp target enter data map(to: c[:bytes])
+ *   n = 0;
+ *
+ * bytes is not 8 * n in the end, as n is stored twice: then the term is a load
+ * of bytes. */
 static bool compute_load(const ompjit__frame *frame, LLVMValueRef v,
                          ompjit__number *out, unsigned depth)
 {
@@ -322,6 +368,8 @@ static bool compute_load(const ompjit__frame *frame, LLVMValueRef v,
     return true;
 }
 
+/* Adds the terms of v: those of its operands, and then its operation. False: it
+ * is made of something else, such as a phi or a comparison, or too large. */
 static bool compute(const ompjit__frame *frame, LLVMValueRef v,
                     ompjit__number *out, unsigned depth)
 {
@@ -369,6 +417,8 @@ void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,
         out->n = 0;
 }
 
+/* Is the number at the place the same all the time? Neither the way to it nor
+ * the number itself may have been stored. */
 static bool is_number_kept(ompjit__walk *w, const ompjit__place *p)
 {
     if (!w->points)
@@ -379,6 +429,9 @@ static bool is_number_kept(ompjit__walk *w, const ompjit__place *p)
     return is_stable(w, p) && !are_stored(w, &w->numbers, &t);
 }
 
+/* Term by term. A call's result is the same only if the walk has not met that
+ * call: then it was made once, before. A number without terms is never the
+ * same, not even as itself. */
 bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
                               const ompjit__number *b)
 {
@@ -425,6 +478,8 @@ ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
     return unknown;
 }
 
+/* Each parameter's term is replaced by all terms of its argument, which is
+ * right in postfix notation. */
 void ompjit__walk_outer_number(const ompjit__frame *caller, LLVMValueRef call,
                                ompjit__number *number)
 {

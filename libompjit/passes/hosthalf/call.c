@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Reads host_calls.def.
+ * Reads host_calls.def: the list is searched from its begin, so a row must come
+ * before a more general one, as KEEPER("_ZNSolsEPKv") does before
+ * CALLER("_ZNSols*").
  */
 #include <string.h>
 

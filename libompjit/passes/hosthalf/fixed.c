@@ -7,6 +7,17 @@
  * parameter of a function with one call is that call's argument. Two
  * expressions that are reduced to the same have the same value, for there is
  * only one.
+ *
+ *   int main(int argc, char **argv)
+ *   {
+ *       int n = atoi(argv[1]);        the call runs once: it is one number
+ *       grid = new_grid(n);           the only call of new_grid
+ *   }
+ *   new_grid(int w) { ... g->size = w * w; ... }     the only store of a size
+ *
+ * grid->size is reduced to the terms: atoi's result, atoi's result, mul. So is
+ * w * w in new_grid. Neither needs to know what was stored since the data was
+ * mapped, unlike the numbers of alias.c, which hold for one region.
  */
 #include <limits.h>
 
@@ -14,9 +25,12 @@
 
 enum { DEEP = 24 };
 
+/* Adds the terms of v. False: it cannot be reduced; `out` may have terms of a
+ * part of it then. */
 static bool reduce(const ompjit__walk *w, LLVMValueRef v, ompjit__number *out,
                    unsigned depth);
 
+/* NULL: there are too many terms. */
 static struct ompjit__term *add_term(ompjit__number *out, LLVMTypeRef type)
 {
     if (out->n == OMPJIT__WALK_TERMS)
@@ -26,6 +40,7 @@ static struct ompjit__term *add_term(ompjit__number *out, LLVMTypeRef type)
     return t;
 }
 
+/* Terms have numbers of 64 bits; a constant that is wider is not taken. */
 static bool add_constant(ompjit__number *out, LLVMValueRef v)
 {
     enum { WIDEST = 64 };
@@ -47,6 +62,9 @@ static bool add_value(ompjit__number *out, LLVMValueRef v)
     return t != NULL;
 }
 
+/* The argument, if it can be reduced itself, or else the parameter as a value
+ * of its own, if its function is called once: the same parameter read at two
+ * places is the same number. */
 static bool reduce_parameter(const ompjit__walk *w, LLVMValueRef v,
                              ompjit__number *out, unsigned depth)
 {
@@ -93,6 +111,8 @@ static bool reduce(const ompjit__walk *w, LLVMValueRef v, ompjit__number *out,
            reduce_operation(w, v, out, depth);
 }
 
+/* In a program that uses setjmp, code may run twice that looks as if it ran
+ * once (w->jumps). */
 void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
                                ompjit__number *out)
 {
@@ -102,6 +122,7 @@ void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
         out->n = 0;
 }
 
+/* Terms of equal values are the same; none need be asked of stores. */
 bool ompjit__walk_same_fixed(const ompjit__number *a, const ompjit__number *b)
 {
     for (unsigned i = 0; i < a->n && a->n == b->n; i++) {

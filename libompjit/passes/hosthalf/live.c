@@ -2,6 +2,11 @@
  *
  * Live functions: those that are called from outside, that variables are
  * initialized with, and all that live functions name.
+ *
+ * clang emits many functions that nothing calls, above all of C++'s headers and
+ * templates. Their stores and calls would make the sets of points.c larger: a
+ * function that nobody calls may hand an object to the outside. A function that
+ * is named at all counts as live, as it may be called by a pointer.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,6 +28,7 @@ bool ompjit__live_is_entry(LLVMValueRef f, bool whole)
                  : !ompjit__live_is_internal(f);
 }
 
+/* The order is for bsearch only; no result depends on it. */
 static int by_address(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const struct ompjit__live_function *)a)->f;
@@ -30,6 +36,9 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Makes the functions live that a value names: itself, or in a constant, such
+ * as a table of functions. A global variable's initializer has been read by
+ * begin() for all of them. */
 static void enliven(struct ompjit__live *live, LLVMValueRef v, unsigned depth)
 {
     const struct ompjit__live_function key = {.f = v};
@@ -45,6 +54,7 @@ static void enliven(struct ompjit__live *live, LLVMValueRef v, unsigned depth)
 
 enum { DEEP = 16 };
 
+/* Makes the functions live that the instructions of `f` name. */
 static void read_function(struct ompjit__live *live, LLVMValueRef f)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
@@ -55,6 +65,8 @@ static void read_function(struct ompjit__live *live, LLVMValueRef f)
                 enliven(live, LLVMGetOperand(i, (unsigned)k), DEEP);
 }
 
+/* The live functions to begin with: those called by name from outside, and
+ * those in initializers, such as virtual functions and constructors. */
 static void begin(struct ompjit__live *live, LLVMModuleRef m, bool whole)
 {
     for (unsigned i = 0; i < live->n; i++)

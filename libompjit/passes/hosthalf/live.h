@@ -15,17 +15,20 @@ struct ompjit__live_function {
     bool is_read; /* functions that it names are live */
 };
 
-/* All functions of the module, by address. */
+/* All functions of the module, declarations too, in the order of their
+ * addresses. */
 struct ompjit__live {
     struct ompjit__live_function *functions;
     unsigned n;
 };
 
-/* False: no memory. The caller frees the functions. */
+/* Fills `out`. False: no memory, and there is nothing to free. The caller frees
+ * out->functions. `whole`: main is the only function called from outside. */
 bool ompjit__live_find(LLVMModuleRef m, bool whole, struct ompjit__live *out);
 
-/* Nothing outside of the module knows its name. Functions of a header that the
- * library has, too, are called here only. */
+/* Does nothing outside of the module know its name? Such are static functions
+ * and variables. A function that is available_externally is one: clang emits it
+ * for inlining, and calls from outside go to the library's own. */
 bool ompjit__live_is_internal(LLVMValueRef global);
 /* Is the function called by its name from outside? `whole`: only main is. */
 bool ompjit__live_is_entry(LLVMValueRef f, bool whole);

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Reads the arrays by which host code says to the runtime what it maps.
+ *
+ *   __tgt_target_data_begin_mapper(location, device, n,
+ *                                  bases, begins, sizes, types, names, mappers)
+ *
+ * Each array has n entries. For map(to: p[2:n]) the base is p, the begin is
+ * &p[2], the size n * sizeof *p bytes and the type TO. Mappers are functions of
+ * the program that the runtime calls for more entries, so calls with some are
+ * not understood. A kernel's launch gets the same arrays in a block
+ * (ompjit__kernel_args in abi/offload.h).
  */
 #include "passes/hosthalf/walk.h"
 
@@ -12,7 +21,7 @@ bool ompjit__is_host_call(LLVMValueRef v)
     return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
 }
 
-/* The array's variable. */
+/* The array's variable: clang passes the address of its first element. */
 LLVMValueRef ompjit__map_array_of(LLVMValueRef pointer)
 {
     while (LLVMIsAGetElementPtrInst(pointer))
@@ -39,7 +48,8 @@ bool ompjit__read_maps(LLVMValueRef call, ompjit__host_maps *m)
 enum { N, KERNEL_BASES, KERNEL_BEGINS, KERNEL_SIZES, KERNEL_TYPES,
        KERNEL_MAPPERS, PARTS };
 
-/* False: one of them is not known, or there are mappers. */
+/* Finds the values that are stored into the block, by their offsets in
+ * ompjit__kernel_args. False: one is not known, or there are mappers. */
 static bool read_block(LLVMTargetDataRef layout, LLVMValueRef call,
                        LLVMValueRef *part)
 {
@@ -84,6 +94,8 @@ bool ompjit__read_task_maps(LLVMTargetDataRef layout, LLVMValueRef call,
     return LLVMIsAGlobalVariable(m->types) != NULL;
 }
 
+/* ALWAYS is the answer for types that are not known: it spoils, or keeps from
+ * being a candidate, whatever is mapped so. */
 uint64_t ompjit__map_type_at(const ompjit__host_maps *m, unsigned i)
 {
     LLVMValueRef all = LLVMGetInitializer(m->types);
@@ -99,6 +111,9 @@ LLVMValueRef ompjit__map_pointer_at(LLVMTargetDataRef layout,
     return ompjit__stored_at(layout, array, (int64_t)i * POINTER);
 }
 
+/* Sizes are in a constant array if all are constant. Otherwise they are in a
+ * local one that begins as a copy of a constant array: a size that is constant
+ * then has no store of its own, and is not known. */
 LLVMValueRef ompjit__map_size_at(LLVMTargetDataRef layout,
                                  const ompjit__host_maps *m, unsigned i)
 {

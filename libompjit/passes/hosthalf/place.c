@@ -2,6 +2,22 @@
  *
  * Places in unoptimized host code. Each variable of the source is a local one
  * of the function there, and clang passes maps to the runtime in local arrays.
+ *
+ *   void f(double *p) { ... map(p[:4]) ... }     becomes
+ *
+ *   %p.addr = alloca ptr
+ *   %bases = alloca [1 x ptr]
+ *   %begins = alloca [1 x ptr]
+ *   store ptr %p, ptr %p.addr
+ *   %0 = load ptr, ptr %p.addr
+ *   %b = getelementptr inbounds double, ptr %0, i64 0
+ *   %1 = getelementptr [1 x ptr], ptr %begins, i32 0, i32 0
+ *   store ptr %b, ptr %1
+ *   call void @__tgt_target_data_begin_mapper(..., %bases, %begins, ...)
+ *
+ * p is never assigned, so %p.addr has one store, and the load stands for %p
+ * itself (ompjit__place_original). That is all that optimization would do here;
+ * after more of it, the maps' arrays could not be read any more.
  */
 #include <string.h>
 
@@ -53,6 +69,7 @@ static bool is_number(LLVMValueRef v, int64_t number)
     return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == number;
 }
 
+/* Does it change a pointer's type only? */
 static bool is_cast(LLVMValueRef v)
 {
     return LLVMIsABitCastInst(v) || LLVMIsAAddrSpaceCastInst(v) ||
@@ -61,6 +78,7 @@ static bool is_cast(LLVMValueRef v)
              LLVMGetConstOpcode(v) == LLVMAddrSpaceCast));
 }
 
+/* Is it pointer arithmetic, as an instruction or in a constant? */
 static bool is_gep(LLVMValueRef v)
 {
     return LLVMIsAGetElementPtrInst(v) ||
@@ -83,7 +101,9 @@ bool ompjit__place_is_fresh(LLVMValueRef call)
 
 /* ------------------------------------------------------------------- types */
 
-/* True for accesses by type: those as char are not. */
+/* True for accesses by type: those as char are not. The tag of !tbaa is
+ * { base type, access type, offset }, and a type's first operand its name. A
+ * tag of another shape says nothing. */
 static bool has_type(unsigned tbaa, LLVMValueRef i)
 {
     LLVMValueRef tag = LLVMGetMetadata(i, tbaa);
@@ -104,6 +124,8 @@ static bool has_type(unsigned tbaa, LLVMValueRef i)
     return name && !(length == 15 && !memcmp(name, "omnipotent char", 15));
 }
 
+/* Numbers of more than 8 bits: one of 8 may be a char, which may access
+ * anything. */
 bool ompjit__is_scalar_type(LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -130,6 +152,8 @@ unsigned ompjit__tbaa_kind(LLVMModuleRef m)
 
 /* ---------------------------------------------------------------- offsets */
 
+/* The first index counts whole source elements; each further one steps into the
+ * type: a struct's field or an array's element. */
 bool ompjit__gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep,
                         int64_t *sum)
 {
@@ -169,6 +193,7 @@ LLVMValueRef ompjit__variable_at(LLVMTargetDataRef layout,
 
 /* -------------------------------------------------------------- variables */
 
+/* Does the call only tell LLVM about a variable? */
 static bool is_marker(LLVMValueRef call)
 {
     const char *name = ompjit__callee_name(call);
@@ -176,6 +201,8 @@ static bool is_marker(LLVMValueRef call)
            !strncmp(name, "llvm.dbg.", 9);
 }
 
+/* May a map's array be given to it? Copies are among them: clang initializes
+ * arrays of constant pointers and sizes by llvm.memcpy. */
 static bool is_for_runtime(LLVMValueRef call)
 {
     const char *name = ompjit__callee_name(call);
@@ -198,6 +225,8 @@ static bool is_argument(LLVMValueRef store, LLVMValueRef v)
            !strncmp(is, name, sizeof name - 1);
 }
 
+/* Is the array's address only stored to, passed to the runtime and put into the
+ * block of a kernel's arguments? Nobody else finds the pointers in it then. */
 static bool only_for_runtime(LLVMValueRef v, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
@@ -255,6 +284,9 @@ static bool holds_bases(LLVMValueRef v, unsigned depth)
     return true;
 }
 
+/* Is the variable's address stored as a base only? clang does so for a pointer
+ * that the runtime attaches: it looks the address up, and writes to the copy of
+ * the variable on the device. */
 static bool is_base(LLVMValueRef store, LLVMValueRef v)
 {
     LLVMValueRef to = LLVMGetOperand(store, 1);
@@ -263,6 +295,12 @@ static bool is_base(LLVMValueRef store, LLVMValueRef v)
     return is_mapped_by(store, v) && holds_bases(to, 1);
 }
 
+/* clang's code for a region is
+ *
+ *   %r = call i32 @__tgt_target_kernel(...)
+ *   %failed = icmp ne i32 %r, 0
+ *   br i1 %failed, label %omp_offload.failed, label %omp_offload.cont
+ */
 bool ompjit__is_launch_failure(LLVMValueRef branch)
 {
     if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch))
@@ -284,6 +322,9 @@ static bool is_after_failure(LLVMValueRef call)
            LLVMGetSuccessor(LLVMGetUser(u), 0) == block;
 }
 
+/* A comparison, a copy of its contents or a store into it leave the address
+ * where it is. All other uses count: the address in another variable, as an
+ * argument, as a number, or more than `depth` GEPs away. */
 static bool escapes(LLVMValueRef v, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
@@ -308,7 +349,9 @@ bool ompjit__place_escapes(LLVMValueRef variable)
     return escapes(variable, 4);
 }
 
-/* The value of a variable that is stored once, whole, and loaded. */
+/* The value of a variable that is stored once, whole, and loaded; NULL: none.
+ * A use of its address that may be a store of another function's ends it. The
+ * one store is taken to come before all loads, as C asks for. */
 static LLVMValueRef held_by(LLVMValueRef variable)
 {
     LLVMValueRef held = NULL;
@@ -342,6 +385,9 @@ LLVMValueRef ompjit__place_original(LLVMValueRef v)
     return v;
 }
 
+/* The value that is stored `at` bytes behind v. Uses are searched, not code: it
+ * does not matter where the store stands, as clang fills an array once for each
+ * call. A GEP that is not constant may be anything (`several`). */
 static LLVMValueRef stored_in(LLVMTargetDataRef layout, LLVMValueRef v,
                               int64_t at, bool *several, unsigned depth)
 {
@@ -377,6 +423,9 @@ LLVMValueRef ompjit__stored_at(LLVMTargetDataRef layout, LLVMValueRef variable,
 static ompjit__place find(const ompjit__frame *frame, LLVMValueRef v,
                           unsigned depth);
 
+/* Where a place begins: at what cannot be traced further. An inner function's
+ * parameter is the place that its caller has found for the argument. Values of
+ * other kinds, such as phis and integers, have no root. */
 static ompjit__place root_of(const ompjit__frame *frame, LLVMValueRef v)
 {
     ompjit__place p = {.exact = true};
@@ -395,6 +444,7 @@ static ompjit__place root_of(const ompjit__frame *frame, LLVMValueRef v)
 
 /* ------------------------------------------------------------------- kept */
 
+/* Is it an address in one of the function's own variables? */
 static bool is_own_variable(LLVMValueRef pointer)
 {
     while (is_gep(pointer))
@@ -402,6 +452,8 @@ static bool is_own_variable(LLVMValueRef pointer)
     return LLVMIsAAllocaInst(pointer);
 }
 
+/* May the instruction write anything but a variable of its own function, to
+ * which it writes by name? */
 static bool changes_memory(const ompjit__frame *frame, LLVMValueRef i)
 {
     if (LLVMIsAStoreInst(i))
@@ -428,6 +480,8 @@ static LLVMValueRef only_next(LLVMValueRef end)
     return u && !LLVMGetNextUse(u) ? LLVMGetFirstInstruction(next) : NULL;
 }
 
+/* Follows the only way from the variable's store to frame->from. A branch or a
+ * write on it ends the search, and the answer is no. */
 bool ompjit__place_is_kept(const ompjit__frame *frame, LLVMValueRef variable)
 {
     enum { MOST_STEPS = 1000 };
@@ -447,6 +501,8 @@ bool ompjit__place_is_kept(const ompjit__frame *frame, LLVMValueRef variable)
     return false;
 }
 
+/* The place that a loaded pointer leads to: that of the value which the
+ * variable always has, or one load further on from the variable itself. */
 static ompjit__place loaded_by(const ompjit__frame *frame, LLVMValueRef load,
                                unsigned depth)
 {
@@ -469,6 +525,8 @@ static ompjit__place loaded_by(const ompjit__frame *frame, LLVMValueRef load,
     return p;
 }
 
+/* Casts are passed over, loads and offsets added up. `depth` bounds the search;
+ * beyond it nothing is known. */
 static ompjit__place find(const ompjit__frame *frame, LLVMValueRef v,
                           unsigned depth)
 {

@@ -16,6 +16,28 @@
  *
  * Numbers are followed like pointers, since clang passes small structs as such.
  *
+ * The sets of a program, with locations written as object+offset:
+ *
+ *   struct node { double *x; struct node *next; } a, b;
+ *   a.x = malloc(80);          a+0: { malloc#1+0 }
+ *   b.x = malloc(80);          b+0: { malloc#2+0 }
+ *   a.next = &b;               a+8: { b+0 }
+ *   struct node *p = &a;       p+0: { a+0, b+0 }, from both assignments
+ *   p = p->next;
+ *   p->x[3] = 1;               in malloc#1+24 or malloc#2+24
+ *   keep(b.x);                 malloc#2 escapes: LIBRARY stands for it, too
+ *
+ * If malloc#1's storage is mapped while keep() runs, keep() cannot read it. If
+ * a.x is mapped while p->x[3] is assigned, it may be what is written: order
+ * plays no role, so p is { a, b } on each line. A local variable is one object,
+ * also for a function that is called many times, and so is all that one call of
+ * malloc in the text returns.
+ *
+ * A set with `anything` set is that of a pointer that may lead anywhere. A set
+ * that is empty when all is done belongs to a value that the analysis has not
+ * followed, and users take it for anything, too (targets_of). While the rounds
+ * go on, empty means "nothing so far".
+ *
  * points_graph.h has the sets and objects, points_calls.c what calls do,
  * points_allocators.c finds functions that allocate, and points_once.c code that
  * runs once.
@@ -32,7 +54,9 @@ enum { MOST_PASSES = 60, DEEP = 8 };
 /* ----------------------------------------------------------- instructions */
 
 /* May a value of this type be a pointer, or have one in it, or be a part that
- * is copied? */
+ * is copied? Numbers of 64 bits may be pointers that were cast, and code may
+ * copy a pointer byte by byte. Numbers of 16 and 32 bits are not followed: a
+ * program would have to take pointers apart and put them together again. */
 static bool may_be_pointer(LLVMTypeRef type)
 {
     enum { CHAR = 8, POINTER = 64 };
@@ -55,7 +79,8 @@ static bool moves_pointers(const ompjit__points *p, LLVMValueRef i)
     return may_be_pointer(type);
 }
 
-/* How far one pointer is behind another leads nowhere. */
+/* How far one pointer is behind another leads nowhere. Without this a function
+ * that is given q - p as a size would count as one that is given p and q. */
 static bool is_distance(LLVMValueRef i)
 {
     return LLVMGetInstructionOpcode(i) == LLVMSub &&
@@ -68,6 +93,8 @@ static bool is_access(LLVMValueRef i)
     return LLVMIsALoadInst(i) || LLVMIsAStoreInst(i);
 }
 
+/* Does the instruction move pointers, or call, or return? The rest is skipped:
+ * comparisons, arithmetic of small numbers and of floating point. */
 static bool is_followed(const ompjit__points *p, LLVMValueRef i)
 {
     if (is_access(i))
@@ -76,6 +103,9 @@ static bool is_followed(const ompjit__points *p, LLVMValueRef i)
            (may_be_pointer(LLVMTypeOf(i)) && !is_distance(i));
 }
 
+/* Grows the sets by one instruction of function `f`. Sets only grow, so that it
+ * can be repeated until none does: a store adds to what a location holds, and
+ * takes nothing away. */
 static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
 {
     ompjit__set v, to;
@@ -185,7 +215,10 @@ static void initialize(ompjit__points *p, unsigned object, LLVMValueRef init,
     }
 }
 
-/* Initial values, and what comes from outside. */
+/* Initial values, and pointers that come from outside: LIBRARY holds pointers
+ * to itself, variables without an initializer are other modules', and functions
+ * that are called from outside get arguments from there. A variable that is
+ * known outside has escaped from the start, unless this is a whole program. */
 static void begin(ompjit__points *p)
 {
     const ompjit__set outside = ompjit__set_library();
@@ -212,7 +245,9 @@ static void begin(ompjit__points *p)
 
 /* --------------------------------------------------------------- outside */
 
-/* A function of the module that functions outside call. */
+/* A function of the module that functions outside call, such as a comparison or
+ * a handler: its arguments may be all that they have, and they get its
+ * result. */
 static void is_called_outside(ompjit__points *p, LLVMValueRef f)
 {
     const ompjit__set outside = ompjit__set_library();
@@ -268,7 +303,9 @@ static void step_outside(ompjit__points *p)
     }
 }
 
-/* A pointer of which nothing is known is passed on. */
+/* Is a pointer of which nothing is known passed to a function that may keep it?
+ * Such a set is empty: no step has followed the value. Any object may have
+ * escaped by it. */
 static bool gives_unknown(ompjit__points *p, LLVMValueRef call)
 {
     LLVMValueRef f = ompjit__callee(call);
@@ -290,6 +327,9 @@ static bool gives_unknown(ompjit__points *p, LLVMValueRef call)
     return false;
 }
 
+/* Asked only when no set grows any more, since a set that is empty before that
+ * may not stay so. If it finds a call, everything has escaped, and the rounds
+ * go on. */
 static void escape_unknown(ompjit__points *p)
 {
     for (unsigned k = 0; k < p->live.n && !p->all_escaped; k++)
@@ -303,6 +343,7 @@ static void escape_unknown(ompjit__points *p)
                     p->changed = p->all_escaped = true;
 }
 
+/* Frees all results but the lists of allocators and of live functions. */
 static void forget(ompjit__points *p)
 {
     for (unsigned i = 0; i < p->nobjects; i++)
@@ -319,6 +360,9 @@ static void forget(ompjit__points *p)
     p->all_escaped = p->crowd_escaped = p->given = false;
 }
 
+/* Goes through all live functions until no set grows. False: no memory, or not
+ * done in MOST_PASSES: a set that is cut off would lack objects, so that there
+ * is no answer at all then. */
 static bool solve(ompjit__points *p)
 {
     for (unsigned i = 0; i < OMPJIT__OBJECTS; i++)
@@ -343,6 +387,9 @@ static bool solve(ompjit__points *p)
 
 /* ------------------------------------------------------------------ whole */
 
+/* Solves with no allocators, finds those of that solution, and solves again
+ * with an object for each call of them. New allocators may show then: functions
+ * that return the result of one. After ROUNDS the rest are left as they are. */
 ompjit__points *ompjit__points_create(LLVMModuleRef m, LLVMTargetDataRef layout,
                                       bool whole)
 {
@@ -376,6 +423,7 @@ void ompjit__points_free(ompjit__points *p)
     free(p);
 }
 
+/* The set for users: empty becomes anything. */
 static ompjit__targets targets_of(const ompjit__set *s)
 {
     ompjit__targets t = {.n = s->n,
@@ -394,7 +442,8 @@ static bool includes(const ompjit__points *p, unsigned several, unsigned one)
                                  : ompjit__points_has_escaped(p, one));
 }
 
-/* Are they one object, or may they be? */
+/* Are they one object, or may they be? Nothing is stored where null pointers
+ * lead, so NOWHERE meets nothing, not even itself. */
 static bool meet(const ompjit__points *p, unsigned a, unsigned b)
 {
     return (a == b && a != OMPJIT__NOWHERE) || includes(p, a, b) ||
@@ -417,6 +466,8 @@ static ompjit__targets both(const ompjit__points *p, const ompjit__targets *a,
     return t;
 }
 
+/* Begins with the root's set and makes the place's loads in it: p->next->x is
+ * root p with three loads, as p is a variable itself. */
 ompjit__set ompjit__points_by_place(ompjit__points *p,
                                     const ompjit__place *place)
 {
@@ -430,6 +481,9 @@ ompjit__set ompjit__points_by_place(ompjit__points *p,
     return ompjit__set_moved(p, &s, place->exact, place->at[place->loads]);
 }
 
+/* Both answers are right, so what is in only one of them can be dropped. The
+ * value's set is over all calls of its function; the place is of this call. If
+ * nothing is left, the two contradict each other, and the value's is kept. */
 ompjit__targets ompjit__points_of(ompjit__points *p, LLVMValueRef pointer,
                                   const ompjit__place *place)
 {
@@ -450,6 +504,7 @@ ompjit__targets ompjit__points_of(ompjit__points *p, LLVMValueRef pointer,
 ompjit__targets ompjit__points_held(ompjit__points *p, LLVMValueRef pointer,
                                     int64_t offset)
 {
+    /* It may point anywhere into the objects, as a map's begin does. */
     ompjit__set s = ompjit__points_value(p, pointer, DEEP);
     s = ompjit__set_moved(p, &s, true, offset);
     s = ompjit__points_load(p, &s);
@@ -473,6 +528,7 @@ void ompjit__targets_restrict(const ompjit__points *p, ompjit__targets *a,
         *a = t;
 }
 
+/* Words begin at multiples of 8: offsets of one word are the same location. */
 bool ompjit__locations_meet(const ompjit__points *p, uint64_t a, uint64_t b)
 {
     if (ompjit__object_of(a) != ompjit__object_of(b))
@@ -482,6 +538,9 @@ bool ompjit__locations_meet(const ompjit__points *p, uint64_t a, uint64_t b)
            ompjit__offset_of(a) >> 3 == ompjit__offset_of(b) >> 3;
 }
 
+/* Only functions that are objects can be meant: each one whose address the
+ * program takes has become one. Others have other parameters or another object;
+ * the caller compares the parameters (ompjit__may_call). */
 bool ompjit__points_callees(ompjit__points *p, LLVMValueRef callee,
                             ompjit__callees *out)
 {

@@ -3,6 +3,23 @@
  * A function that does no more with new storage than to fill it with numbers
  * and to return it is an allocator: each call of one is an object of its own.
  * Allocators are found by a pass over the program in which there are none.
+ *
+ *   static double *make(int n)
+ *   {
+ *       double *p = malloc(n * sizeof *p);
+ *       for (int i = 0; i < n; i++) p[i] = 0;
+ *       return p;
+ *   }
+ *   double *x = make(n), *y = make(n);
+ *
+ * Most programs allocate like this, and C++'s std::allocator does. With one
+ * object for malloc's call, an access to y would be one to x.
+ *
+ * An allocator must not keep the address: a list of all blocks would lead to
+ * the object of the site, which is no more than one of x, y and all others
+ * then. Nor may the object hold pointers, as those would be stored in the
+ * site's object while the callers have others. So no name of the site's object
+ * is left in use but the result, which each call replaces by its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +60,10 @@ static bool stores_elsewhere(ompjit__points *p, LLVMValueRef call,
            !are_locals(p, &to, ompjit__function_of(call));
 }
 
+/* May a call in the allocator keep the object's address, or map it? Functions
+ * of the module are looked into, `depth` calls deep; of the library's, those
+ * that neither store pointers nor call back may be given it. An indirect call
+ * may do anything. */
 static bool call_keeps(ompjit__points *p, LLVMValueRef call, unsigned object,
                        unsigned depth)
 {
@@ -92,12 +113,14 @@ static bool keeps(ompjit__points *p, LLVMValueRef f, unsigned object,
     return false;
 }
 
+/* Does the set lead nowhere, or only where null pointers do? */
 static bool is_null(const ompjit__set *s)
 {
     return !s->anything && (!s->n || (s->n == 1 && ompjit__object_of(*s->at) ==
                                                        OMPJIT__NOWHERE));
 }
 
+/* Are no pointers stored in the object? */
 static bool holds_numbers(const struct ompjit__object *o)
 {
     bool numbers = is_null(&o->any);
@@ -106,6 +129,9 @@ static bool holds_numbers(const struct ompjit__object *o)
     return numbers;
 }
 
+/* Is function `f` an allocator of the object, which it returns? The object may
+ * be a call of malloc in it, or the result of another allocator that it calls
+ * (o->call), as make2() { return make(2); } does. */
 static bool allocates(ompjit__points *p, LLVMValueRef f, unsigned object)
 {
     enum { CALLS = 4 };
@@ -119,6 +145,8 @@ static bool allocates(ompjit__points *p, LLVMValueRef f, unsigned object)
            !keeps(p, f, object, CALLS);
 }
 
+/* The list only grows: an allocator of one solution is taken for one in the
+ * next. */
 bool ompjit__points_find_allocators(ompjit__points *p)
 {
     unsigned had = p->nallocators;

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What calls do to the sets of the points-to analysis.
+ * The effects of calls on the sets of the points-to analysis.
+ *
+ *   f(p)          f is of the module: its parameter grows by p's set, and the
+ *                 call by that of f's result
+ *   malloc(n)     an object of its own for this call in the text
+ *   strchr(s, c)  known: the result leads into what its arguments lead to
+ *   memcpy(d, s)  known: pointers stored where s leads are stored where d does
+ *   g(p)          not known: p's objects escape, and the result is LIBRARY
+ *   (*q)(p)       each function that q leads to, as above
+ *
+ * Calls of the OpenMP runtime are taken apart by name, since clang hands over
+ * pointers to functions and blocks of arguments in them. A call __tgt_... moves
+ * no pointers here: the runtime keeps host addresses, but changes nothing there
+ * that the walk does not follow.
  */
 #include <string.h>
 
@@ -12,7 +25,9 @@ enum { DEEP = 8 };
 
 static const char memalign[] = "posix_memalign";
 
-/* Functions outside of the module have these from now on. */
+/* Functions outside of the module have these from now on: they may read and
+ * write there, and call the functions among them, at any later time. A pointer
+ * to anything gives them all. */
 void ompjit__points_escape(ompjit__points *p, const ompjit__set *pointers)
 {
     p->changed |= pointers->anything && !p->all_escaped;
@@ -34,6 +49,11 @@ static void escape_arguments(ompjit__points *p, LLVMValueRef call)
     }
 }
 
+/* memcpy and the like: each pointer stored in the objects of `from` is stored
+ * in those of `to`, as far behind as it was. Where the copy begins inside of an
+ * object is subtracted; its length is not asked, so more may be copied than the
+ * program does. Objects move when others are made: they are looked up each
+ * time. */
 static void copy_contents(ompjit__points *p, const ompjit__set *to,
                           const ompjit__set *from)
 {
@@ -65,6 +85,7 @@ static void copy_contents(ompjit__points *p, const ompjit__set *to,
         ompjit__points_store_in(p, to, &p->wild);
 }
 
+/* A short list: allocators of a program are few. */
 bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
                                  const struct ompjit__object *o)
 {
@@ -92,6 +113,10 @@ static ompjit__set result_for(ompjit__points *p, LLVMValueRef call,
     return own;
 }
 
+/* A call of the module's function: parameters from the param-th on get the
+ * call's arguments from the first on; arguments beyond the last parameter are
+ * read by va_arg. One that the runtime makes (first > 0) gives no result to the
+ * program. */
 static void call_defined(ompjit__points *p, LLVMValueRef call, LLVMValueRef f,
                          unsigned first, unsigned param)
 {
@@ -109,6 +134,8 @@ static void call_defined(ompjit__points *p, LLVMValueRef call, LLVMValueRef f,
         ompjit__points_grow(p, call, &result);
 }
 
+/* A function of which nothing is known. Its result may be anything outside,
+ * which includes all that has escaped: what it was given, too. */
 static void call_unknown(ompjit__points *p, LLVMValueRef call)
 {
     ompjit__set result = ompjit__set_library();
@@ -129,7 +156,10 @@ static void mix(ompjit__points *p, LLVMValueRef call, ompjit__set *all)
     }
 }
 
-/* A function of the C or C++ library. */
+/* A function of the C or C++ library. Its result may lead into what an argument
+ * leads to, as strchr's, or into the library's own memory, as getenv's. One
+ * that keeps what it is given (KEEPER), or that may call functions of the
+ * module while some have escaped, lets its arguments escape. */
 static void call_known(ompjit__points *p, LLVMValueRef call,
                        const ompjit__call *known)
 {
@@ -153,6 +183,7 @@ static void call_known(ompjit__points *p, LLVMValueRef call,
     }
 }
 
+/* New storage holds no pointers; calloc's holds null pointers. */
 void ompjit__points_call_new(ompjit__points *p, LLVMValueRef call)
 {
     ompjit__set fresh = ompjit__set_one(ompjit__points_object(p, call, NULL));
@@ -163,7 +194,8 @@ void ompjit__points_call_new(ompjit__points *p, LLVMValueRef call)
     }
 }
 
-/* New storage whose address is stored where the first argument says. */
+/* posix_memalign(&p, alignment, size): new storage whose address is stored
+ * where the first argument says. */
 static void call_memalign(ompjit__points *p, LLVMValueRef call)
 {
     ompjit__set fresh = ompjit__set_one(ompjit__points_object(p, call, NULL)),
@@ -171,7 +203,8 @@ static void call_memalign(ompjit__points *p, LLVMValueRef call)
     ompjit__points_store(p, &to, &fresh);
 }
 
-/* A function is called at the program's end with the second argument. */
+/* __cxa_atexit(f, argument, module): f is called at the program's end with the
+ * second argument. */
 static void call_atexit(ompjit__points *p, LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetOperand(call, 0);
@@ -190,8 +223,10 @@ static void call_reduction(ompjit__points *p, LLVMValueRef call)
         ompjit__points_grow(p, LLVMGetParam(f, i), &list);
 }
 
-/* A task: its first word leads to its shared variables, an object of their
- * own. */
+/* __kmpc_omp_task_alloc(location, thread, flags, bytes of the task, bytes of
+ * the shared variables, entry): storage for a kmp_task_t. Its first word leads
+ * to its shared variables, an object of their own, which clang's code fills
+ * before it hands the task over. The runtime calls entry(thread, task). */
 static void call_new_task(ompjit__points *p, LLVMValueRef call)
 {
     enum { ENTRY = 5, TASK = 1 };
@@ -205,7 +240,8 @@ static void call_new_task(ompjit__points *p, LLVMValueRef call)
 }
 
 /* The runtime calls a function with arguments of the call; those of a parallel
- * region's follow two of its own. */
+ * region's follow two of its own. __kmpc_omp_task and its like only take a task
+ * that call_new_task has made. False: the call is not one of these. */
 static bool call_of_runtime(ompjit__points *p, LLVMValueRef call)
 {
     enum { FORK_FUNCTION = 2 };
@@ -257,7 +293,8 @@ static void call_back(ompjit__points *p, LLVMValueRef call,
     }
 }
 
-/* The list of a variadic function's arguments. */
+/* va_start(list) and its like: the list leads to all that any variadic function
+ * of the module was given, since VARIADIC is one object. */
 static void call_va(ompjit__points *p, LLVMValueRef call)
 {
     ompjit__set arguments = {0};
@@ -269,6 +306,8 @@ static void call_va(ompjit__points *p, LLVMValueRef call)
     }
 }
 
+/* A call of a function by its name. One that calls back (qsort) is known only
+ * if the program's function is named in the call: any other might be meant. */
 static void call_function(ompjit__points *p, LLVMValueRef call, LLVMValueRef f)
 {
     size_t n;

@@ -8,8 +8,12 @@
 #include "passes/hosthalf/live.h"
 #include "passes/hosthalf/points.h"
 
+/* ANY: an offset that is not known. Offsets from NEAR bytes on become ANY,
+ * which bounds the cells of an object. CONTENTS: how many searches for an only
+ * store are remembered. */
 enum { OMPJIT__ANY = 0xffff, OMPJIT__NEAR = 1024, OMPJIT__CONTENTS = 64 };
-/* OMPJIT__OBJECTS: the first of the others */
+/* Objects that stand for more than one variable; points.c says for what.
+ * OMPJIT__OBJECTS: the first of the others */
 enum {
     OMPJIT__LIBRARY,
     OMPJIT__CROWD,
@@ -19,21 +23,25 @@ enum {
     OMPJIT__OBJECTS
 };
 
-/* Locations: the object's number times 2^16 and the offset, or ANY. */
+/* Locations: the object's number times 2^16 and the offset, or ANY. With
+ * `anything` no location is listed. At most 6 are of one object; one with ANY
+ * stands for all others of its object. */
 typedef struct ompjit__set {
     unsigned n;
     bool anything;
     uint64_t at[OMPJIT__POINTS_MOST];
 } ompjit__set;
 
-/* Pointers that are stored in an object. */
+/* Pointers that are stored in an object, in the word of 8 bytes at the offset.
+ * Parts of a word share its cell. */
 struct ompjit__cell {
     unsigned offset;
     ompjit__set holds;
 };
 
 /* Storage that pointers may lead to: a variable, a function, or what a call
- * allocates. */
+ * allocates. `site` is the variable, the function or the call; NULL for the
+ * objects of the list above. */
 struct ompjit__object {
     LLVMValueRef site, call; /* call: of the allocator with the site in it */
     struct ompjit__cell *cells;
@@ -83,37 +91,49 @@ struct ompjit__points {
     bool failed;  /* no memory, or too much work                   */
 };
 
-/* A location, and its parts. */
+/* A location, and its parts. Object 0 is LIBRARY, so no location of a variable
+ * is 0: that can mean "not known". */
 uint64_t ompjit__location(unsigned object, unsigned offset);
 unsigned ompjit__object_of(uint64_t at);
 unsigned ompjit__offset_of(uint64_t at);
-/* True: that was not in the set. */
+/* Adds a location, and all of another set. True: that was not in the set.
+ * Neither sets p->changed for the set itself; who stores it does. */
 bool ompjit__set_add(ompjit__points *p, ompjit__set *s, uint64_t at);
 bool ompjit__set_merge(ompjit__points *p, ompjit__set *into,
                        const ompjit__set *from);
-/* So many bytes further on, or (not known) anywhere there. */
+/* The locations so many bytes further on, or (not known) anywhere in their
+ * objects. A pointer never leaves its object by arithmetic: C 6.5.6. */
 ompjit__set ompjit__set_moved(ompjit__points *p, const ompjit__set *s,
                               bool known, int64_t by);
-/* The object of a site, made when it is first asked for. */
+/* The object of a site, made when it is first asked for. `call`: the call of an
+ * allocator in which the site is; NULL: the object is of all its calls. Objects
+ * move when one is made: hold numbers and no pointers to them. */
 unsigned ompjit__points_object(ompjit__points *p, LLVMValueRef site,
                                LLVMValueRef call);
-/* The pointers that are stored at that offset of the object. */
+/* The pointers that are stored at that offset of the object; the object's, and
+ * valid until another cell of it, or an object, is made. */
 ompjit__set *ompjit__points_cell(ompjit__points *p, unsigned object,
                                  unsigned offset);
 /* A constant of numbers, such as a text. */
 bool ompjit__is_literal(LLVMValueRef v);
+/* May functions outside of the module reach the object? */
 bool ompjit__points_has_escaped(const ompjit__points *p, unsigned object);
 /* May functions outside of the module write there? */
 bool ompjit__points_is_written(const ompjit__points *p, unsigned object);
+/* The union of all pointers that may be stored at those locations, so far. */
 ompjit__set ompjit__points_load(ompjit__points *p, const ompjit__set *pointers);
+/* Is the object among those of the set, by itself or in the crowd? */
 bool ompjit__set_leads_to(const ompjit__points *p, const ompjit__set *s,
                           unsigned object);
 bool ompjit__set_is_empty(const ompjit__set *s);
+/* Adds `value` to what each of the locations holds. It takes nothing away, as
+ * it is not known when the store runs, or which location it means. */
 void ompjit__points_store(ompjit__points *p, const ompjit__set *pointers,
                           const ompjit__set *value);
 /* Anywhere in what the pointers lead to. */
 void ompjit__points_store_in(ompjit__points *p, const ompjit__set *pointers,
                              const ompjit__set *value);
+/* Adds to the set of a value, and gives it; empty: none so far. */
 void ompjit__points_grow(ompjit__points *p, const void *key,
                          const ompjit__set *by);
 ompjit__set ompjit__points_lookup(const ompjit__points *p, const void *key);
@@ -126,21 +146,25 @@ ompjit__set ompjit__set_library(void);
  * grown so far, and may grow in a later round. */
 ompjit__set ompjit__points_value(ompjit__points *p, LLVMValueRef v,
                                  unsigned depth);
+/* The same of an instruction's k-th operand. */
 ompjit__set ompjit__points_operand(ompjit__points *p, LLVMValueRef i,
                                    unsigned k);
 /* Functions outside of the module have these from now on. */
 void ompjit__points_escape(ompjit__points *p, const ompjit__set *pointers);
 ompjit__set ompjit__points_by_place(ompjit__points *p,
                                     const ompjit__place *place);
-/* points_allocators.c */
+/* Is the object one that function `f` allocates for its callers, so that each
+ * call of `f` has an object of its own? points_calls.c */
 bool ompjit__points_is_allocator(const ompjit__points *p, LLVMValueRef f,
                                  const struct ompjit__object *o);
-/* points_calls.c */
+/* Grows the sets by a call. points_calls.c */
 void ompjit__points_step_call(ompjit__points *p, LLVMValueRef call);
 /* New storage: a variable, or what a call allocates. */
 void ompjit__points_call_new(ompjit__points *p, LLVMValueRef site);
+/* The function that an instruction is in. */
 LLVMValueRef ompjit__function_of(LLVMValueRef i);
-/* True: there are new ones. */
+/* Lists the functions that only return new storage, by the sets as they are.
+ * True: there are new ones. points_allocators.c */
 bool ompjit__points_find_allocators(ompjit__points *p);
 
 #endif

@@ -8,6 +8,25 @@
  * runs at most once: it is in no loop, and its function has one call, which
  * runs at most once. In programs that use setjmp nothing of this holds; the
  * callers see to that.
+ *
+ *   struct mesh { int n; double *x; } *m;
+ *   void make(int n)                     called once, from main
+ *   {
+ *       double *x = malloc(n * sizeof *x);
+ *       m = malloc(sizeof *m);
+ *       m->n = n;                        the only store to that n
+ *       m->x = x;
+ *       #pragma omp target enter data map(to: x[:n])
+ *   }
+ *   void step(void)
+ *   {
+ *       #pragma omp target update from(m->x[:m->n])
+ *   }
+ *
+ * By places, x and m->x are different: the walk does not know that the one was
+ * stored in the other. But both lead to the begin of what the first malloc
+ * returns, and m->n is reduced to make's n by its only store (fixed.c). So the
+ * update is of the whole entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +48,8 @@ static unsigned find_block(const LLVMBasicBlockRef *blocks, unsigned n,
     return i;
 }
 
-/* Can control come to the block again, from its end? */
+/* Can control come to the block again, from its end? Searches the blocks that
+ * are reached from there. True without memory. */
 static bool is_in_loop(LLVMBasicBlockRef block)
 {
     LLVMValueRef f = LLVMGetBasicBlockParent(block);
@@ -92,6 +112,9 @@ static LLVMValueRef only_call(LLVMValueRef f)
 
 static bool runs_once(const ompjit__points *p, LLVMValueRef i, unsigned depth);
 
+/* Has the function one call in the whole program, which runs once? main has one
+ * if nothing in the module names it. A recursive function never has: going up
+ * its only call, which is in itself, ends where `depth` does. */
 static bool is_called_once(const ompjit__points *p, LLVMValueRef f,
                            unsigned depth)
 {
@@ -105,6 +128,8 @@ static bool is_called_once(const ompjit__points *p, LLVMValueRef f,
     return call && depth && runs_once(p, call, depth - 1);
 }
 
+/* No more than once: whether it runs at all does not matter. Only in a whole
+ * program are all calls known. */
 static bool runs_once(const ompjit__points *p, LLVMValueRef i, unsigned depth)
 {
     return p->whole && !is_in_loop(LLVMGetInstructionParent(i)) &&
@@ -129,7 +154,8 @@ LLVMValueRef ompjit__points_only_argument(const ompjit__points *p,
 
 /* ------------------------------------------------------------------- one */
 
-/* Does the object stand for one piece of storage? */
+/* Does the object stand for one piece of storage? A thread-local variable is
+ * one for each thread. The answer is kept, since it takes a search. */
 static bool is_one(ompjit__points *p, unsigned object)
 {
     struct ompjit__object *o = &p->objects[object];
@@ -142,6 +168,8 @@ static bool is_one(ompjit__points *p, unsigned object)
     return o->once > 1;
 }
 
+/* The set's only location, if it is one piece of storage at a known offset; 0:
+ * it is not. A set of one crowd or of LIBRARY stands for several objects. */
 static uint64_t only_location(ompjit__points *p, const ompjit__set *s)
 {
     bool one = s->n == 1 && !s->anything &&
@@ -171,7 +199,8 @@ struct search {
     bool several; /* or something that is not understood */
 };
 
-/* May pointers of that set lead into the object? */
+/* May pointers of that set lead into the object? Those of an empty set may: the
+ * analysis has not followed them. */
 static bool leads_to(const ompjit__points *p, const ompjit__set *s,
                      const struct search *c)
 {
@@ -197,12 +226,17 @@ static bool overlaps(const ompjit__points *p, const ompjit__set *s,
            ompjit__set_leads_to(p, s, OMPJIT__CROWD);
 }
 
-/* Arrays of addresses may be those of a map: the runtime may write there. */
+/* Arrays of addresses may be those of a map: the runtime may write there. Each
+ * address that is stored in an array counts as handed over to it. */
 static bool is_array(LLVMValueRef v)
 {
     return v && LLVMGetTypeKind(LLVMGetAllocatedType(v)) == LLVMArrayTypeKind;
 }
 
+/* Counts a store if it may touch the location, and lets the search fail if that
+ * is the second one, if it is of another size, so that it writes a part of the
+ * word or more, if it is volatile or atomic, or if it may be elsewhere in the
+ * object: then it would not be certain that it stores here at all. */
 static void look_at_store(ompjit__points *p, struct search *c, LLVMValueRef i)
 {
     LLVMValueRef value = LLVMGetOperand(i, 0), to = LLVMGetOperand(i, 1);
@@ -224,7 +258,9 @@ static void look_at_store(ompjit__points *p, struct search *c, LLVMValueRef i)
     c->store = i;
 }
 
-/* A function that is not the module's. */
+/* A function that is not the module's. It lets the search fail if it may write
+ * and is given a pointer into the object. Copies (llvm.memcpy) write where
+ * operand 0 leads. Those who free end the storage, behind which no load is. */
 static void look_at_function(ompjit__points *p, struct search *c,
                              LLVMValueRef call, const char *name)
 {
@@ -270,6 +306,7 @@ static void look_at(ompjit__points *p, struct search *c, LLVMValueRef i)
     }
 }
 
+/* Looks at the instructions of all live functions, until the search fails. */
 static void look_everywhere(ompjit__points *p, struct search *c)
 {
     for (unsigned k = 0; k < p->live.n && !c->several; k++)
@@ -303,6 +340,9 @@ static uint64_t accessed_location(ompjit__points *p, LLVMValueRef pointer)
     return only_location(p, &some);
 }
 
+/* Loads and stores of the location are of one type, so that the loaded value is
+ * the stored one as it was, and not its bytes as another type. Answers are kept
+ * for the first CONTENTS locations. */
 LLVMValueRef ompjit__points_only_store(ompjit__points *p, LLVMValueRef load)
 {
     struct search c = {

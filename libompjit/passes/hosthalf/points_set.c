@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Sets of locations, the objects that hold them, and where values lead.
+ *
+ * Three bounds keep sets small, and each errs to the larger set. The seventh
+ * offset of one object makes all of them ANY:
+ *
+ *   { a+0, a+8, ... a+40 } and a+48   becomes { a+ANY }
+ *
+ * The 25th location makes the set's objects, and the new one, members of the
+ * CROWD, which is an object like others, but all who are in it share what they
+ * hold (step_crowd in points.c):
+ *
+ *   { a+0, b+0, ... x+0 } and y+0     becomes { CROWD+ANY }, with a to y in it
+ *
+ * An object never leaves the crowd. Other sets keep naming it by itself, so
+ * that questions have to ask for both (ompjit__set_leads_to). And an expression
+ * of constants that is nested deeply leads to anything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +41,7 @@ unsigned ompjit__offset_of(uint64_t at)
     return at & OMPJIT__ANY;
 }
 
+/* `anything` includes all locations, so none is listed beside it. */
 static bool add_anything(ompjit__set *s)
 {
     bool news = !s->anything;
@@ -43,7 +59,8 @@ static void drop_object(ompjit__set *s, unsigned object)
     s->n = n;
 }
 
-/* Its objects and one more are in the crowd from now on. */
+/* Its objects and one more are in the crowd from now on, and the set becomes
+ * the crowd. NOWHERE and LITERALS hold no pointers, so they need not join. */
 static void join_crowd(ompjit__points *p, ompjit__set *s, unsigned object)
 {
     for (unsigned i = 0; i <= s->n; i++) {
@@ -111,6 +128,9 @@ ompjit__set ompjit__set_moved(ompjit__points *p, const ompjit__set *s,
 
 /* ---------------------------------------------------------------- objects */
 
+/* The array has room for a power of two: it is full when its length is one.
+ * Sites of NULL are the first objects, which are not looked up. Without memory
+ * it answers LIBRARY, and p->failed ends the analysis. */
 unsigned ompjit__points_object(ompjit__points *p, LLVMValueRef site,
                                LLVMValueRef call)
 {
@@ -154,7 +174,8 @@ ompjit__set *ompjit__points_cell(ompjit__points *p, unsigned object,
     return &more[o->ncells++].holds;
 }
 
-/* A constant of numbers, such as a text. */
+/* A constant of numbers, such as a text. A weak one may be another module's,
+ * with other contents. */
 bool ompjit__is_literal(LLVMValueRef v)
 {
     LLVMValueRef init = LLVMIsAGlobalVariable(v) && LLVMIsGlobalConstant(v)
@@ -173,7 +194,8 @@ bool ompjit__points_has_escaped(const ompjit__points *p, unsigned object)
             object != OMPJIT__NOWHERE);
 }
 
-/* May functions outside of the module write there? */
+/* May functions outside of the module write there? Constant variables they may
+ * only read, such as a table of functions that was passed to them. */
 bool ompjit__points_is_written(const ompjit__points *p, unsigned object)
 {
     LLVMValueRef site = p->objects[object].site;
@@ -182,6 +204,10 @@ bool ompjit__points_is_written(const ompjit__points *p, unsigned object)
              LLVMIsGlobalConstant(site) && LLVMGetInitializer(site));
 }
 
+/* Four things may be read at a location: pointers stored there, pointers stored
+ * at an offset of the object that is not known (any), those stored in the crowd
+ * if the object is in it, and those that functions outside have stored, which
+ * are LIBRARY. `wild` may have been stored anywhere. */
 ompjit__set ompjit__points_load(ompjit__points *p, const ompjit__set *pointers)
 {
     ompjit__set found = p->wild;
@@ -220,6 +246,8 @@ bool ompjit__set_is_empty(const ompjit__set *s)
     return !s->n && !s->anything;
 }
 
+/* No program stores through a null pointer, so NOWHERE holds nothing. A store
+ * through a pointer whose set is still empty stores nothing in this round. */
 void ompjit__points_store(ompjit__points *p, const ompjit__set *pointers,
                           const ompjit__set *value)
 {
@@ -247,6 +275,8 @@ void ompjit__points_store_in(ompjit__points *p, const ompjit__set *pointers,
 
 /* ----------------------------------------------------------------- values */
 
+/* The place of a key in the hash table, or the free one where it belongs. At
+ * most half of the table is in use, so there is one. */
 static struct ompjit__value *slot(const ompjit__points *p, const void *key)
 {
     size_t i = ((uintptr_t)key >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
@@ -257,6 +287,7 @@ static struct ompjit__value *slot(const ompjit__points *p, const void *key)
     }
 }
 
+/* A table twice as large, with the same values. False: no memory. */
 static bool more_values(ompjit__points *p)
 {
     struct ompjit__points larger = *p;
@@ -300,7 +331,8 @@ ompjit__set ompjit__points_lookup(const ompjit__points *p, const void *key)
     return v && v->key ? *v->holds : (ompjit__set){0};
 }
 
-/* A function's result. */
+/* A function's result. The function itself is a key of its address, and no
+ * value of LLVM is at an odd address. */
 const void *ompjit__points_result(LLVMValueRef f)
 {
     return (const char *)f + 1;
@@ -317,6 +349,9 @@ ompjit__set ompjit__set_library(void)
         .n = 1, .at = {ompjit__location(OMPJIT__LIBRARY, OMPJIT__ANY)}};
 }
 
+/* Constants are computed each time; all others have been noted by steps. A
+ * constant expression leads where its operands do, but a GEP only where its
+ * first one does: the others are numbers. */
 ompjit__set ompjit__points_value(ompjit__points *p, LLVMValueRef v,
                                  unsigned depth)
 {
