@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The host half of a unit to an object for this CPU.
+ * Compiles the host half of a unit to an object for this CPU, in the order in
+ * which compile_module reads:
+ *
+ *   parse      the unit's host bitcode, as clang made it, without passes
+ *   share.c    marks data regions; needs the code unoptimized
+ *   rewrite.c  repairs, binds and reads it
+ *   passes     LLVM's own default<O...> for the unit's level
+ *   object     LLVM's code generator
+ *
+ * All of it runs under the guard of llvm/llvm.h, with the time limit.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -10,18 +19,24 @@
 #include "llvm/llvm.h"
 #include "passes/hosthalf/hosthalf.h"
 
+/* The job of compile(), for ompjit__guard_within. `half` is filled step by
+ * step, and freed if a later step fails. */
 struct work {
     ompjit__compiler *compiler;
     const ompjit__unit *unit;
     ompjit__host_half half;
 };
 
+/* Reports a stage's time to the context, and begins the next one. */
 static void stage_done(struct work *w, ompjit_stage stage, uint64_t *start)
 {
     ompjit__report_stage(w->compiler, stage, *start);
     *start = ompjit__now();
 }
 
+/* Sharing comes first: repair.c, in ompjit__host_prepare, and binding change
+ * calls that the walk knows by their names. Times are reported on failure,
+ * too. */
 static ompjit_status compile_module(struct work *w, LLVMModuleRef m,
                                     LLVMTargetMachineRef tm, ompjit_error *err)
 {
@@ -42,6 +57,8 @@ static ompjit_status compile_module(struct work *w, LLVMModuleRef m,
     return status;
 }
 
+/* Makes and destroys everything of LLVM's: an LLVM context for this unit only,
+ * so that types and names of others cannot meet its own. */
 static ompjit_status compile(void *arg, ompjit_error *err)
 {
     struct work *w = arg;

@@ -18,18 +18,27 @@
 
 /* Rewrites a host half that was just parsed: served functions get their
  * context, constructors become one function, everything is for this CPU.
- * `out` is filled also on failure, for ompjit__host_half_free. rewrite.c */
+ * `out` is filled also on failure, for ompjit__host_half_free; it gets all but
+ * the object. The module may be half rewritten then, and is fit for nothing but
+ * to be destroyed. Fails for IR of another processor, for an offload entry of
+ * an unknown layout, for a served function of another type, and without memory.
+ * rewrite.c */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
-/* Corrects clang's mistakes; before anything else. repair.c */
+/* Corrects clang's mistakes; the first step of ompjit__host_prepare. It cannot
+ * fail: IR that is not as clang makes it stays as it is. repair.c */
 void ompjit__host_repair(LLVMModuleRef m);
 /* Marks the entries of data regions that no program can tell from a copy;
- * before anything else. share.c */
+ * before anything else. It cannot fail: without memory it marks fewer entries
+ * or none, and those are copied. `unit`, borrowed: says what the module's
+ * kernels write. share.c */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit);
 
 /* A unit's host half as an object for this CPU. `out` is set on success only;
- * the caller frees it. compile.c */
+ * the caller frees it. Any thread may call it: LLVM's objects are its own. The
+ * compiler gets the stages' times and, if it explains, the reasons for copies.
+ * compile.c */
 ompjit_status ompjit__half_compile(ompjit__compiler *compiler,
                                    const ompjit__unit *unit,
                                    ompjit__host_half *out, ompjit_error *err);

@@ -14,6 +14,16 @@
  * And what flang 22 gets wrong in a mapper: it says that the size of a section
  * is a multiple of its elements' size, which it need not be, and LLVM divides
  * by a multiplication that then gives any number.
+ *
+ * For `target update to(a[2:4:3])` of doubles, clang stores in the descriptor
+ *
+ *   { offset 2, count 4, stride 24 }, { offset 0, count 1, stride 8 }
+ *
+ * whose bytes a reader would take to begin at 2 * 24. Behind the repair it has
+ *
+ *   { OMPJIT__SECTION_BEGINS + 2, 4, 24 }, { &a[2], 1, 8 }
+ *
+ * and mapping/strided.c, which reads descriptors, takes the address.
  */
 #include <string.h>
 
@@ -50,7 +60,8 @@ static int64_t element_of(LLVMValueRef pointer, LLVMValueRef array)
     return LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 2));
 }
 
-/* The store to a field of dimension `at`, NULL: there is none. */
+/* The store to a field of dimension `at`, NULL: there is none. clang addresses
+ * it by two GEPs, of the dimension and of the field, each with one use. */
 static LLVMValueRef store_to_field(LLVMValueRef dims, int64_t at,
                                    enum field field)
 {
@@ -69,7 +80,7 @@ static LLVMValueRef store_to_field(LLVMValueRef dims, int64_t at,
     return NULL;
 }
 
-/* The store of the descriptor into an array of pointers. */
+/* The store of the descriptor into an array of pointers: its entry's begin. */
 static LLVMValueRef store_of(LLVMValueRef dims)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(dims); u; u = LLVMGetNextUse(u)) {
@@ -96,6 +107,7 @@ static LLVMValueRef stored_before(LLVMValueRef store)
     return i ? LLVMGetOperand(i, 0) : NULL;
 }
 
+/* Does the function call one of that name? */
 static bool calls(LLVMValueRef function, const char *name)
 {
     LLVMValueRef callee =
@@ -165,6 +177,7 @@ static void tell_begin(LLVMBuilderRef b, LLVMValueRef dims)
     LLVMSetOperand(first, 0, LLVMConstInt(word, head, 0));
 }
 
+/* The descriptors of one block; the function's entry block has all allocas. */
 static void repair_block(LLVMBuilderRef b, LLVMBasicBlockRef block)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
@@ -175,6 +188,9 @@ static void repair_block(LLVMBuilderRef b, LLVMBasicBlockRef block)
 
 /* ---------------------------------------------------------------- mappers */
 
+/* Takes `exact` from all divisions. LLVM computes an exact division by 24 as a
+ * shift and a multiplication by the inverse of 3, modulo 2^64: that is right
+ * only for multiples of 24. */
 static void drop_exact(LLVMValueRef f)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
@@ -186,7 +202,8 @@ static void drop_exact(LLVMValueRef f)
                 LLVMSetExact(i, false);
 }
 
-/* A mapper is what tells of components. */
+/* A mapper is a function that pushes components to the runtime: nothing else in
+ * a host half calls this. */
 static void repair_mappers(LLVMModuleRef m)
 {
     LLVMValueRef push = LLVMGetNamedFunction(m, "__tgt_push_mapper_component");
@@ -198,6 +215,8 @@ static void repair_mappers(LLVMModuleRef m)
     }
 }
 
+/* Does nothing to IR that is not as clang makes it: then a step finds no store
+ * or no descriptor of the kind that it looks for. */
 void ompjit__host_repair(LLVMModuleRef m)
 {
     repair_mappers(m);

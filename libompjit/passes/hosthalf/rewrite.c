@@ -4,6 +4,33 @@
  * module that can be optimized and linked into this process: served functions
  * are bound to a context, offload entries are read, constructors and
  * destructors become one function, and all code is for this CPU.
+ *
+ * IR before:
+ *
+ *   @.offloading.entry.K = constant { ... ptr @.K.region_id, ptr @name, ... },
+ *                          section "llvm_offload_entries"
+ *   @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }]
+ *                        [{ i32 65535, ptr @init, ptr null }]
+ *   declare i32 @__tgt_target_kernel(ptr, i64, i32, i32, ptr, ptr)
+ *   %r = call i32 @__tgt_target_kernel(ptr %l, i64 -1, ...)
+ *
+ * And after:
+ *
+ *   @ompjit.context = external global i8
+ *   declare i32 @__tgt_target_kernel(ptr, ptr, i64, i32, i32, ptr, ptr)
+ *   define internal i32 @0(ptr %0, i64 %1, ...) alwaysinline {
+ *     %r = call i32 @__tgt_target_kernel(ptr @ompjit.context, ptr %0, ...)
+ *     ret i32 %r
+ *   }
+ *   %r = call i32 @0(ptr %l, i64 -1, ...)
+ *   define internal void @ompjit.init() { call void @init() ... }
+ *   @ompjit.table = constant [3 x ptr] [ptr @__dso_handle, ptr @ompjit.init,
+ *                                       ptr @.K.region_id]
+ *
+ * The context is a symbol, and no address, so that the object can be cached and
+ * linked for any context. The linker needs to look up one symbol only, the
+ * table: the names of kernels are in the entries that are handed over beside
+ * the object (core/host_half.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +40,7 @@
 
 #include "passes/hosthalf/hosthalf.h"
 
+/* An error of the program's IR: "host half of NAME: WHAT NAME". */
 static ompjit_status ir_failure(LLVMModuleRef m, const char *what,
                                 const char *name, ompjit_error *err)
 {
@@ -35,6 +63,8 @@ static void *grow(void *array, size_t *n, size_t size)
     return memset(more + (*n)++ * size, 0, size);
 }
 
+/* Adds a name to the list of served functions that the object refers to. False:
+ * no memory. */
 static bool need(ompjit__host_half *half, const char *name)
 {
     char *copy = ompjit__strdup(name);
@@ -49,6 +79,7 @@ static bool need(ompjit__host_half *half, const char *name)
 
 /* -------------------------------------------------------- served functions */
 
+/* The type that a letter of ompjit__served_name.signature stands for. */
 static LLVMTypeRef letter_type(LLVMContextRef c, char letter)
 {
     switch (letter) {
@@ -98,6 +129,8 @@ static ompjit_status disagreement(const char *name, LLVMTypeRef have,
     return status;
 }
 
+/* The external symbol that stands for the context, or another of served.h: the
+ * runtime gives it an address when it links the object. */
 static LLVMValueRef context_symbol(LLVMModuleRef m, const char *name)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(m, name);
@@ -105,6 +138,7 @@ static LLVMValueRef context_symbol(LLVMModuleRef m, const char *name)
     return g ? g : LLVMAddGlobal(m, i8, name);
 }
 
+/* Adds an attribute without a value to a function. */
 static void add_attribute(LLVMValueRef f, const char *name)
 {
     LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(f));
@@ -132,7 +166,8 @@ static void thunk_body(LLVMValueRef thunk, LLVMValueRef callee,
     LLVMDisposeBuilder(b);
 }
 
-/* The declaration gives way to a thunk, and its name to our function. */
+/* The declaration gives way to a thunk, and its name to our function. Calls by
+ * pointer go through the thunk, too; it is inlined into the others. */
 static void make_thunk(LLVMModuleRef m, LLVMValueRef declared,
                        const ompjit__served_name *row)
 {
@@ -150,6 +185,9 @@ static void make_thunk(LLVMModuleRef m, LLVMValueRef declared,
     thunk_body(thunk, callee, context_symbol(m, row->first));
 }
 
+/* Binds one served function. A program that defines a function of that name
+ * itself keeps it. A declaration of another type is an error: a call with other
+ * arguments would read what nobody has passed. */
 static ompjit_status bind(LLVMModuleRef m, const ompjit__served_name *row,
                           ompjit__host_half *half, ompjit_error *err)
 {
@@ -179,6 +217,8 @@ static ompjit_status bind_all(LLVMModuleRef m, ompjit__host_half *half,
 
 /* --------------------------------------------------------- offload entries */
 
+/* clang of LLVM 20 or 21 on puts entries into the first section, and an older
+ * one into the other. A linker would make an array of them. */
 static bool is_entry(LLVMValueRef g)
 {
     const char *section = LLVMGetSection(g);
@@ -187,6 +227,7 @@ static bool is_entry(LLVMValueRef g)
             !strcmp(section, "omp_offloading_entries"));
 }
 
+/* The number in field `i` of a constant; 0 for anything else. */
 static uint64_t number(LLVMValueRef aggregate, unsigned i)
 {
     LLVMValueRef v = LLVMGetAggregateElement(aggregate, i);
@@ -271,6 +312,9 @@ static struct structor *take_structors(LLVMModuleRef m, const char *list,
     return s;
 }
 
+/* The variable that stands for this object in __cxa_atexit: when the program is
+ * unloaded, the runtime ends what was registered with its address. Each object
+ * needs its own, so it is made internal. */
 static LLVMValueRef dso_handle(LLVMModuleRef m)
 {
     LLVMTypeRef i8 = LLVMInt8TypeInContext(LLVMGetModuleContext(m));
@@ -342,6 +386,8 @@ static LLVMValueRef build_init(LLVMModuleRef m)
 
 /* -------------------------------------------------------- far declarations */
 
+/* The attributes of a declaration, such as signext of a parameter, are a part
+ * of how it is called. */
 static void copy_attributes(LLVMValueRef from, LLVMValueRef to)
 {
     unsigned last = LLVMCountParams(from);
@@ -358,6 +404,7 @@ static void copy_attributes(LLVMValueRef from, LLVMValueRef to)
     }
 }
 
+/* Declarations like others, but without a name and without dso_local. */
 static LLVMValueRef like_global(LLVMModuleRef m, LLVMValueRef old)
 {
     LLVMValueRef g = LLVMAddGlobal(m, LLVMGlobalGetValueType(old), "");
@@ -375,6 +422,7 @@ static LLVMValueRef like_function(LLVMModuleRef m, LLVMValueRef old)
     return f;
 }
 
+/* Puts `fresh` in the place of `old`, which is deleted, under its name. */
 static void replace(LLVMValueRef old, LLVMValueRef fresh)
 {
     size_t n;
@@ -444,7 +492,9 @@ static ompjit_status build_table(LLVMModuleRef m, ompjit__host_half *half,
 
 /* --------------------------------------------------------------- functions */
 
-/* clang's target features stay, behind this CPU's own. */
+/* clang's target features stay, behind this CPU's own, so that they count where
+ * both name one: code with -mno-avx512f keeps to that. The CPU is this one's,
+ * and tuning follows it. */
 static void retarget(LLVMValueRef f, LLVMContextRef c, const char *cpu,
                      const char *features, ompjit__buf *text)
 {
@@ -467,6 +517,8 @@ static void retarget(LLVMValueRef f, LLVMContextRef c, const char *cpu,
                                      8);
 }
 
+/* Lists a function that the application may ask for by name. False: no memory.
+ * Those of other linkages are not found by name, or are not this module's. */
 static bool note_function(LLVMValueRef f, ompjit__host_half *half)
 {
     LLVMLinkage linkage = LLVMGetLinkage(f);
@@ -479,6 +531,8 @@ static bool note_function(LLVMValueRef f, ompjit__host_half *half)
     return name && (*name = ompjit__strdup(LLVMGetValueName2(f, &n)));
 }
 
+/* Retargets and lists all functions that are defined in the program. It comes
+ * before build_table, which adds functions of our own. */
 static ompjit_status each_function(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *half, ompjit_error *err)
 {
@@ -502,7 +556,8 @@ static ompjit_status each_function(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* ------------------------------------------------------------------- whole */
 
-/* IR of another processor is compiled by nobody here. */
+/* IR of another processor is compiled by nobody here. Of the same one, the rest
+ * of the triple (vendor, system) becomes ours. */
 static ompjit_status adopt_target(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit_error *err)
 {
@@ -522,6 +577,8 @@ static ompjit_status adopt_target(LLVMModuleRef m, LLVMTargetMachineRef tm,
     return status;
 }
 
+/* widen comes last, since the steps before it add declarations, and hold values
+ * that it would delete. */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err)
 {
