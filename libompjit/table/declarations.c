@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The runtime table as a header of CUDA C++: what a kernel may call.
+ * The runtime table as a header of CUDA C++: the functions that a kernel may
+ * call. Each of them is declared by its letters:
+ *
+ *   "i:"    omp_get_thread_num      __device__ int omp_get_thread_num();
+ *   "v:pi"  __kmpc_barrier          __device__ void __kmpc_barrier(void *, int);
  */
 #include <string.h>
 
@@ -35,6 +39,7 @@ static const char *type_name(char letter)
     return NULL;
 }
 
+/* The name's newest row counts: D and B are functions of the device runtime. */
 bool ompjit__table_device_function(const char *name)
 {
     int row = ompjit__rtl_newest(name);
@@ -42,6 +47,7 @@ bool ompjit__table_device_function(const char *name)
            strchr("DB", ompjit__rtl_rows[row].where);
 }
 
+/* Appends one declaration. Variadic functions are left out. */
 static void declare(ompjit__buf *out, const ompjit__rtl *row)
 {
     const char *params = row->type + 2;

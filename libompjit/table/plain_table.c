@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The runtime table as plain arrays, for ompjit_rtl_table_get: made of rows.c's
- * once, when they are first asked for.
+ * once, when they are first asked for. An application has an LLVM of its own,
+ * of any release, so the library can hand it no LLVM types or attributes. It
+ * hands over names, letters and numbers, and the inline functions of
+ * include/ompjit_llvm.h make LLVM's objects of them in the application.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,6 +12,8 @@
 
 #include "table/rows.h"
 
+/* Room for one declaration's attributes; their texts are all in
+ * ompjit_rtl.def, so that no input of a user's can be larger. */
 enum { MOST_ATTRIBUTES = 8, MOST_OPERANDS = 8, MOST_NAME = 16 };
 
 /* A declaration's attributes, of the text that ompjit_rtl.def has. */
@@ -21,6 +26,8 @@ typedef struct attributes {
     char names[MOST_ATTRIBUTES][MOST_NAME];
 } attributes;
 
+/* One for each OMPJIT_RTL_ATTRIBUTES of the table, as many rows share one.
+ * Filled once, by `make`. */
 static attributes sets[] = {
 #define OMPJIT_RTL_ATTRIBUTES(attributes, words) {.text = words},
 #include "ompjit_rtl.def"
@@ -78,7 +85,9 @@ static uint64_t value_of(const char *name, const char *parenthesis)
     return strtoull(parenthesis + 1, NULL, 10) << 32 | UINT32_MAX;
 }
 
-/* [N:|result:]name[(value)] */
+/* [N:|result:]name[(value)], such as "0:captures(none)". The index is LLVM's:
+ * -1 is the function, 0 its result, and 1 its parameter 0. LLVM to 20 calls
+ * captures(none) nocapture. */
 static void read_attribute(attributes *set, const char *word, size_t length)
 {
     ompjit_rtl_attribute *a = &set->list[set->n];
@@ -95,6 +104,7 @@ static void read_attribute(attributes *set, const char *word, size_t length)
     a->value = value_of(copy, name + n);
 }
 
+/* Reads the words of a text, with one space between two. */
 static void read_attributes(attributes *set)
 {
     size_t length;
@@ -126,6 +136,8 @@ static ompjit_rtl_signature with_text(const char *letters, size_t number)
     return ompjit__rtl_signature(letters, texts[number].text);
 }
 
+/* Fills row `index`. previous and next are rows of the same name, whose releases
+ * come before and behind its own. */
 static void fill(unsigned index)
 {
     const ompjit__rtl *row = &ompjit__rtl_rows[index];
@@ -152,6 +164,7 @@ static void fill(unsigned index)
             d->next = i;
 }
 
+/* Fills all arrays: attributes first, since declarations refer to them. */
 static void make(void)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(sets); i++)

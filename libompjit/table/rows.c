@@ -2,6 +2,11 @@
  *
  * ompjit_rtl.def as arrays, and the public description of a row. plain_table.c
  * has what declarations are made of.
+ *
+ * Each list of the .def files becomes an array here: the file is included once
+ * for each, with one of its macros defined, and it undefines them itself. Rows
+ * are found by a linear search: there are about two hundred, and they are
+ * looked up when IR is read or a person asks, and not when a program runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +40,7 @@ const ompjit__rtl_old ompjit__rtl_olds[] = {
 };
 const size_t ompjit__rtl_nolds = OMPJIT__COUNT(ompjit__rtl_olds);
 
+/* Headings of the list, in its order. */
 static const struct group {
     unsigned first;
     const char *name;
@@ -43,6 +49,7 @@ static const struct group {
 #include "ompjit_rtl.def"
 };
 
+/* Rows that LLVM has since, or had until, a release. */
 typedef struct range {
     unsigned first, last, release;
     int successor; /* of the first row; the others' follow it */
@@ -81,6 +88,7 @@ static const struct where {
     {'N', "nowhere"},
 };
 
+/* The costs of a call, by the letters of meaning.def. */
 enum {
 #define RTL_COST(letter, text) COST_##letter,
 #include "table/meaning.def"
@@ -92,6 +100,7 @@ static const char *const cost_texts[COST_COUNT] = {
 #include "table/meaning.def"
 };
 
+/* The purposes of functions, by names or patterns. */
 static const struct meaning {
     const char *name;
     unsigned char cost;
@@ -101,6 +110,7 @@ static const struct meaning {
 #include "table/meaning.def"
 };
 
+/* Measured sizes of the device runtime's functions. */
 static const struct size {
     const char *name;
     unsigned instructions;
@@ -163,7 +173,7 @@ int ompjit__rtl_newest(const char *name)
     return newest;
 }
 
-/* How much of a name `pattern` fits; 0: it does not. */
+/* How much of a name `pattern` fits, in letters; 0: it does not. */
 static size_t fit(const char *pattern, const char *name)
 {
     size_t n = strlen(pattern) - 1;
@@ -184,6 +194,7 @@ int ompjit__rtl_meaning_of(const char *name)
     return best;
 }
 
+/* PTX instructions of a function of the device runtime; 0: not measured. */
 static unsigned instructions_of(const char *name)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(sizes); i++)
@@ -192,6 +203,7 @@ static unsigned instructions_of(const char *name)
     return 0;
 }
 
+/* The last group that begins at or before the row. */
 static const char *group_of(unsigned index)
 {
     const char *name = "";
@@ -231,6 +243,7 @@ ompjit__rtl_type_text ompjit__rtl_type(const char *type)
 
 /* ------------------------------------------------------ the public rows */
 
+/* "LLVM 21", or "LLVM 18 to 21". */
 static void releases_text(ompjit__buf *out, unsigned since, unsigned until)
 {
     if (since == until)
