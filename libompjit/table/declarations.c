@@ -3,8 +3,8 @@
  * The runtime table as a header of CUDA C++: the functions that a kernel may
  * call. Each of them is declared by its letters:
  *
- *   "i:"    omp_get_thread_num      __device__ int omp_get_thread_num();
- *   "v:pi"  __kmpc_barrier          __device__ void __kmpc_barrier(void *, int);
+ *   "i:"    omp_get_thread_num   __device__ int omp_get_thread_num();
+ *   "v:pi"  __kmpc_barrier       __device__ void __kmpc_barrier(void *, int);
  */
 #include <string.h>
 

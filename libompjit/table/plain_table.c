@@ -16,7 +16,8 @@
  * ompjit_rtl.def, so that no input of a user's can be larger. */
 enum { MOST_ATTRIBUTES = 8, MOST_OPERANDS = 8, MOST_NAME = 16 };
 
-/* A declaration's attributes, of the text that ompjit_rtl.def has. */
+/* A declaration's attributes, read from its text in ompjit_rtl.def. `names`
+ * holds the strings that `list` points to. */
 typedef struct attributes {
     const char *text;
     unsigned n, ncallback;
@@ -136,8 +137,8 @@ static ompjit_rtl_signature with_text(const char *letters, size_t number)
     return ompjit__rtl_signature(letters, texts[number].text);
 }
 
-/* Fills row `index`. previous and next are rows of the same name, whose releases
- * come before and behind its own. */
+/* Fills row `index`. previous and next are rows of the same name, whose
+ * releases come before and behind its own. */
 static void fill(unsigned index)
 {
     const ompjit__rtl *row = &ompjit__rtl_rows[index];

@@ -143,6 +143,7 @@ unsigned ompjit__rtl_until(unsigned index)
     return r ? r->release : OMPJIT__NEWEST_CLANG;
 }
 
+/* A range's rows become as many rows from its successor on, in their order. */
 int ompjit__rtl_successor(unsigned index)
 {
     const range *r = range_of(untils, OMPJIT__COUNT(untils), index);
@@ -164,6 +165,7 @@ int ompjit__rtl_next(const char *name, int after)
     return -1;
 }
 
+/* Of two rows of a name, the one that LLVM has longer. */
 int ompjit__rtl_newest(const char *name)
 {
     int newest = -1;
@@ -229,6 +231,7 @@ static const char *letter_text(char letter)
     return "";
 }
 
+/* "i:pl" becomes "i32 (ptr, i64)". Texts of the table fit (t/table_t.c). */
 ompjit__rtl_type_text ompjit__rtl_type(const char *type)
 {
     ompjit__rtl_type_text out;
@@ -362,6 +365,8 @@ static unsigned nearest(const char *name, int best[NEAR])
     return n;
 }
 
+/* The newest row of that name. An unknown name is an error that offers names
+ * with few letters changed. */
 ompjit_status ompjit_rtl_row_named(const char *name, ompjit_rtl_row *row,
                                    ompjit_error *err)
 {
