@@ -251,9 +251,9 @@ static bool is_younger(const ompjit__walk *w, const ompjit__place *p)
                w->top;
 }
 
-/* By places alone: two objects with different names are different, and one that
- * is hidden is not where the other place leads. Offsets are not compared, since
- * sizes of accesses are not known here. */
+/* Compares the places alone: two objects with different names are different,
+ * and one that is hidden is not where the other place leads. Offsets are not
+ * compared, since sizes of accesses are not known here. */
 static bool may_be_places(const ompjit__walk *w, const ompjit__place *entry,
                           const ompjit__place *p)
 {
@@ -429,8 +429,8 @@ static bool is_number_kept(ompjit__walk *w, const ompjit__place *p)
     return is_stable(w, p) && !are_stored(w, &w->numbers, &t);
 }
 
-/* Term by term. A call's result is the same only if the walk has not met that
- * call: then it was made once, before. A number without terms is never the
+/* Compares term by term. A call's result is the same only if the walk has not
+ * met that call: then it was made before. A number without terms is never the
  * same, not even as itself. */
 bool ompjit__walk_same_number(ompjit__walk *w, const ompjit__number *a,
                               const ompjit__number *b)

@@ -122,7 +122,7 @@ void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
         out->n = 0;
 }
 
-/* Terms of equal values are the same; none need be asked of stores. */
+/* Compares term by term; stores play no role. */
 bool ompjit__walk_same_fixed(const ompjit__number *a, const ompjit__number *b)
 {
     for (unsigned i = 0; i < a->n && a->n == b->n; i++) {

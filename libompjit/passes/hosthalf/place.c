@@ -59,6 +59,7 @@ bool ompjit__may_call(LLVMValueRef call, LLVMValueRef f)
            (n > params && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)));
 }
 
+/* Does it call, as an instruction that may throw (invoke) or not? */
 static bool is_call(LLVMValueRef v)
 {
     return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
@@ -101,7 +102,7 @@ bool ompjit__place_is_fresh(LLVMValueRef call)
 
 /* ------------------------------------------------------------------- types */
 
-/* True for accesses by type: those as char are not. The tag of !tbaa is
+/* True for accesses by type: an access as char is none. The tag of !tbaa is
  * { base type, access type, offset }, and a type's first operand its name. A
  * tag of another shape says nothing. */
 static bool has_type(unsigned tbaa, LLVMValueRef i)

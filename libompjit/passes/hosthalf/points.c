@@ -423,7 +423,7 @@ void ompjit__points_free(ompjit__points *p)
     free(p);
 }
 
-/* The set for users: empty becomes anything. */
+/* The set as users get it: an empty one becomes anything. */
 static ompjit__targets targets_of(const ompjit__set *s)
 {
     ompjit__targets t = {.n = s->n,

@@ -260,7 +260,8 @@ static void look_at_store(ompjit__points *p, struct search *c, LLVMValueRef i)
 
 /* A function that is not the module's. It lets the search fail if it may write
  * and is given a pointer into the object. Copies (llvm.memcpy) write where
- * operand 0 leads. Those who free end the storage, behind which no load is. */
+ * operand 0 leads. A function that frees ends the storage, and no load comes
+ * behind that. */
 static void look_at_function(ompjit__points *p, struct search *c,
                              LLVMValueRef call, const char *name)
 {

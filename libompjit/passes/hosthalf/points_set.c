@@ -50,6 +50,7 @@ static bool add_anything(ompjit__set *s)
     return news;
 }
 
+/* Removes all locations of an object. */
 static void drop_object(ompjit__set *s, unsigned object)
 {
     unsigned n = 0;
@@ -74,6 +75,8 @@ static void join_crowd(ompjit__points *p, ompjit__set *s, unsigned object)
     s->n = 1;
 }
 
+/* A location is in the set already if it is listed, if ANY of its object is, or
+ * if its object is in the crowd and the crowd is listed. */
 bool ompjit__set_add(ompjit__points *p, ompjit__set *s, uint64_t at)
 {
     unsigned of_one = 0;
@@ -111,6 +114,7 @@ bool ompjit__set_merge(ompjit__points *p, ompjit__set *into,
     return news;
 }
 
+/* Negative offsets and those from NEAR on become ANY. */
 ompjit__set ompjit__set_moved(ompjit__points *p, const ompjit__set *s,
                               bool known, int64_t by)
 {
@@ -153,6 +157,8 @@ unsigned ompjit__points_object(ompjit__points *p, LLVMValueRef site,
     return p->nobjects++;
 }
 
+/* Offsets are rounded down to the word. Without memory it answers `any`, which
+ * all loads of the object find, and p->failed ends the analysis. */
 ompjit__set *ompjit__points_cell(ompjit__points *p, unsigned object,
                                  unsigned offset)
 {
@@ -187,6 +193,7 @@ bool ompjit__is_literal(LLVMValueRef v)
             LLVMIsAConstantFP(init));
 }
 
+/* Once all has escaped, objects that are made later have, too. */
 bool ompjit__points_has_escaped(const ompjit__points *p, unsigned object)
 {
     return object == OMPJIT__LIBRARY || p->objects[object].escaped ||

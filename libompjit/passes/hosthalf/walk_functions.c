@@ -45,7 +45,7 @@ struct memo {
     bool returns;
 };
 
-/* Memory only; there are no memos in it yet. */
+/* Allocates the memory only; there are no memos in it yet. */
 bool ompjit__walk_make_memos(ompjit__walk *w)
 {
     w->memos = malloc(MOST_MEMOS * sizeof *w->memos);
