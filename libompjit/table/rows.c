@@ -165,7 +165,7 @@ int ompjit__rtl_next(const char *name, int after)
     return -1;
 }
 
-/* Of two rows of a name, the one that LLVM has longer. */
+/* If a name has two rows, the answer is the one that LLVM has longer. */
 int ompjit__rtl_newest(const char *name)
 {
     int newest = -1;

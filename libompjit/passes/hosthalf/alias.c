@@ -16,9 +16,9 @@
  * name, storage that is younger than the mapping, or sets of the points-to
  * analysis that have nothing in common.
  *
- * What was stored is known of the walk's whole way, and not of the way up to
- * one instruction: order plays no role, and so the walk goes round again when
- * it has met a new store (walk_region in share.c).
+ * The stores that count are those of the walk's whole way, not those up to one
+ * instruction: order plays no role, and so the walk goes round again when it
+ * has met a new store (walk_region in share.c).
  */
 #include <limits.h>
 #include <string.h>

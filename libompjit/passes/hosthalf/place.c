@@ -424,7 +424,7 @@ LLVMValueRef ompjit__stored_at(LLVMTargetDataRef layout, LLVMValueRef variable,
 static ompjit__place find(const ompjit__frame *frame, LLVMValueRef v,
                           unsigned depth);
 
-/* Where a place begins: at what cannot be traced further. An inner function's
+/* Makes the place of a value that cannot be traced further. An inner function's
  * parameter is the place that its caller has found for the argument. Values of
  * other kinds, such as phis and integers, have no root. */
 static ompjit__place root_of(const ompjit__frame *frame, LLVMValueRef v)

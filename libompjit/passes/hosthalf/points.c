@@ -39,8 +39,8 @@
  * go on, empty means "nothing so far".
  *
  * points_graph.h has the sets and objects, points_calls.c what calls do,
- * points_allocators.c finds functions that allocate, and points_once.c code that
- * runs once.
+ * points_allocators.c finds functions that allocate, and points_once.c code
+ * that runs once.
  */
 #include <stdlib.h>
 #include <string.h>

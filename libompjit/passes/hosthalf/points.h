@@ -4,7 +4,7 @@
  * is: a points-to analysis by inclusion, for share.c. points.c has an example.
  *
  * Answers are of two kinds. Those of "may" name every object that is possible,
- * and too many are right, too: `anything` is always a right answer. Those of
+ * and too many are right, too: `anything` is always a right answer. Answers of
  * "for certain" (one, once, only) are 0, NULL or false where it is not known.
  * No answer changes once the analysis is made; all functions belong to one
  * thread, since some of them note what they have found. Values and functions

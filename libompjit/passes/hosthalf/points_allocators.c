@@ -50,8 +50,8 @@ static bool are_locals(const ompjit__points *p, const ompjit__set *s,
 static bool keeps(ompjit__points *p, LLVMValueRef f, unsigned object,
                   unsigned depth);
 
-/* posix_memalign stores the address of its object through an argument. Does this
- * call do so for the object, in memory that may outlive the caller? */
+/* posix_memalign stores the address of its object through an argument. Does
+ * this call do so for the object, in memory that may outlive the caller? */
 static bool stores_elsewhere(ompjit__points *p, LLVMValueRef call,
                              unsigned object)
 {

@@ -50,10 +50,10 @@ static void escape_arguments(ompjit__points *p, LLVMValueRef call)
 }
 
 /* memcpy and the like: each pointer stored in the objects of `from` is stored
- * in those of `to`, as far behind as it was. Where the copy begins inside of an
- * object is subtracted; its length is not asked, so more may be copied than the
- * program does. Objects move when others are made: they are looked up each
- * time. */
+ * in those of `to`, as far behind as it was. The offset at which the copy
+ * begins is subtracted. The length is not asked, so more may be copied here
+ * than by the program. Objects move when others are made: they are looked up
+ * each time. */
 static void copy_contents(ompjit__points *p, const ompjit__set *to,
                           const ompjit__set *from)
 {

@@ -518,7 +518,7 @@ static void retarget(LLVMValueRef f, LLVMContextRef c, const char *cpu,
 }
 
 /* Lists a function that the application may ask for by name. False: no memory.
- * Those of other linkages are not found by name, or are not this module's. */
+ * Functions of other linkages are not found by name, or not this module's. */
 static bool note_function(LLVMValueRef f, ompjit__host_half *half)
 {
     LLVMLinkage linkage = LLVMGetLinkage(f);
@@ -556,8 +556,8 @@ static ompjit_status each_function(LLVMModuleRef m, LLVMTargetMachineRef tm,
 
 /* ------------------------------------------------------------------- whole */
 
-/* IR of another processor is compiled by nobody here. Of the same one, the rest
- * of the triple (vendor, system) becomes ours. */
+/* IR of another processor is compiled by nobody here. If it is the same one,
+ * the rest of the triple (vendor, system) becomes ours. */
 static ompjit_status adopt_target(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                   ompjit_error *err)
 {

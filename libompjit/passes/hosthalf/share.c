@@ -17,8 +17,8 @@
  *
  *   PENDING  a deferred kernel may run: the host must not write
  *
- * An entry has a set of states: those that are possible. An access that breaks a
- * rule spoils the entry, and so does code that the walk does not understand.
+ * An entry has a set of states: those that are possible. An access that breaks
+ * a rule spoils the entry, and so does code that the walk does not understand.
  * Kernels are known by frontend/describe/writes.c. Accesses are told apart by
  * the objects that they lead to (place.h), and by their types as C has it
  * (strict aliasing).
@@ -266,9 +266,8 @@ static bool defines_main(LLVMModuleRef m)
     return f && !LLVMIsDeclaration(f);
 }
 
-/* One points-to analysis serves all regions. Where there is none, because it
- * would be too much work, w->points is NULL and most accesses through pointers
- * may be anywhere. */
+/* One points-to analysis serves all regions. If it would be too much work,
+ * w->points is NULL, and most accesses through pointers may be anywhere. */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit)
 {

@@ -143,7 +143,7 @@ void ompjit__walk_note_store(ompjit__walk *w, ompjit__access *a);
 void ompjit__walk_note_call(ompjit__walk *w, LLVMValueRef call);
 
 /* An access through a pointer of the frame's function; NULL: through one that
- * is not known. Of any type, until the caller sets one. */
+ * is not known. It is of any type until the caller sets one. */
 ompjit__access ompjit__walk_access(const ompjit__frame *frame,
                                    LLVMValueRef pointer);
 /* Do both lead to the same storage, for certain, all the time that the walk
@@ -176,8 +176,8 @@ void ompjit__walk_fixed_number(const ompjit__walk *w, LLVMValueRef v,
 bool ompjit__walk_same_fixed(const ompjit__number *a, const ompjit__number *b);
 /* A place and a number of the outermost function as its caller has them, in
  * which the walk goes on behind `call`: parameters become the call's arguments.
- * What rests on the function's own variables is lost: the place has no root
- * then, and the number no terms. */
+ * If it rests on the function's own variables, it is lost: the place has no
+ * root then, and the number no terms. */
 ompjit__place ompjit__walk_outer_place(const ompjit__frame *caller,
                                        LLVMValueRef call,
                                        const ompjit__place *p);

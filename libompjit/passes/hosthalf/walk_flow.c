@@ -13,8 +13,8 @@
  *   C: kernel; goto B        out: DEVICE
  *
  * The walk begins behind the call that maps, and not at the program's begin.
- * Where the function with that call returns, it goes on behind each call of it
- * (ompjit__walk_outwards), up to main.
+ * When the function with that call returns, the walk goes on behind each call
+ * of it (ompjit__walk_outwards), up to main.
  */
 #include <stdlib.h>
 #include <string.h>

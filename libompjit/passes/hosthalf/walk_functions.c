@@ -26,9 +26,9 @@
 
 enum { DEEP = 24, MOST_MEMOS = 256 };
 
-/* A function that is being walked through. A recursive call of it has the effect
- * that is known so far, and the walk through it is repeated until that effect
- * does not grow any more. */
+/* A function that is being walked through. A recursive call of it has the
+ * effect that is known so far, and the walk through it is repeated until that
+ * effect does not grow any more. */
 struct running {
     struct running *outer;
     const ompjit__frame *frame;

@@ -53,14 +53,14 @@ bool ompjit__has_storage(uint64_t type);
 /* A bit for each entry of the region. Compare with this: w->spoilt may have
  * bits of entries that do not exist. */
 uint32_t ompjit__walk_all(const ompjit__walk *w);
-/* Those of the entries in `all` that may be in one of the states. Bits of `all`
- * for entries that do not exist are dropped. */
+/* The entries of `all` that may be in one of the states. Bits of `all` for
+ * entries that do not exist are dropped. */
 uint32_t ompjit__walk_those(const ompjit__walk *w, const ompjit__state *s,
                             uint32_t all, unsigned char states);
 void ompjit__walk_spoil_these(ompjit__walk *w, uint32_t all, const char *why);
 /* The entry is in the state `now`, in place of the LIVE ones, if one of these
- * was possible. What else is possible stays: it may have ended on another way
- * here. */
+ * was possible. Its other states stay possible: it may have ended on another
+ * way here. */
 void ompjit__walk_become(ompjit__state *s, unsigned i, unsigned char now);
 /* The host reads or writes: spoils the entries in which that breaks a rule, and
  * changes the states of those where it may be. `_by`: a load or store, which
