@@ -159,8 +159,10 @@ static void walk_region(ompjit__walk *w, const ompjit__frame *frame)
         unsigned known = ompjit__walk_knowledge(w);
         ompjit__state on = s;
         ompjit__walk_forget(w);
-        if (ompjit__walk_function(w, frame, w->begin, &on))
-            ompjit__walk_outwards(w, frame, NULL, &on);
+        memset(w->thrown, 0, sizeof w->thrown);
+        if (!ompjit__walk_function(w, frame, w->begin, &on))
+            memset(&on, 0, sizeof on);
+        ompjit__walk_outwards(w, frame, NULL, &on);
         w->learns = ompjit__walk_knowledge(w) != known;
     }
 }

@@ -105,6 +105,9 @@ typedef struct ompjit__walk {
     ompjit__seen called; /* calls that return a value: another one each time */
     bool stores_anywhere; /* and places that are not known */
     ompjit__stores pointers, numbers; /* where they were stored */
+    /* States as bits (walk_state.h) in which an exception may have left the
+     * functions that were walked through, and the last call. */
+    unsigned char thrown[OMPJIT__WALK_ENTRIES], during[OMPJIT__WALK_ENTRIES];
     unsigned steps;
     bool jumps;       /* code may run again, or later, without a call: setjmp,
                          coroutines */

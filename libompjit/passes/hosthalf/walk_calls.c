@@ -64,16 +64,43 @@ static bool knows_maps(LLVMValueRef call)
     return LLVMIsAInlineAsm(LLVMGetCalledValue(call));
 }
 
+/* Is it a parallel region's function, which several threads run? */
+static bool is_forked(LLVMValueRef f)
+{
+    enum { FUNCTION = 2 };
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (ompjit__is_host_call(call) &&
+            !strncmp(ompjit__callee_name(call), "__kmpc_fork_", 12) &&
+            LLVMGetNumArgOperands(call) > FUNCTION &&
+            LLVMGetOperand(call, FUNCTION) == f)
+            return true;
+    }
+    return false;
+}
+
+/* May other threads of a team run the region's code at the same time? They see
+ * what this one has changed wherever it lets them go on: an unknown function may
+ * unlock what they wait for. */
+static bool is_in_parallel(const ompjit__walk *w, const ompjit__frame *frame)
+{
+    for (; frame; frame = frame->caller)
+        if (frame->forks || is_forked(frame->f))
+            return true;
+    return is_forked(w->top);
+}
+
 /* An unknown function reads and writes what has escaped, and nothing else; it
  * returns once, where setjmp is not used. */
-static void unknown_function(ompjit__walk *w, ompjit__state *s,
-                             LLVMValueRef call)
+static void unknown_function(ompjit__walk *w, const ompjit__frame *frame,
+                             ompjit__state *s, LLVMValueRef call)
 {
     uint32_t watched = ompjit__walk_those(w, s, UINT32_MAX,
                                           OMPJIT__LIVE | OMPJIT__STALE),
              reached = 0;
     ompjit__access a = {.found = true};
-    if (!w->points || w->jumps || knows_maps(call)) {
+    if (!w->points || w->jumps || knows_maps(call) ||
+        is_in_parallel(w, frame)) {
         ompjit__walk_spoil_these(w, watched, ompjit__unknown_call);
         return;
     }
@@ -111,7 +138,7 @@ void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__call known)
 {
     if (known.class == OMPJIT__CALL_ANYTHING) {
-        unknown_function(w, s, call);
+        unknown_function(w, frame, s, call);
         ompjit__walk_end_program(w, frame, s);
     } else if (known.class != OMPJIT__CALL_NOTHING) {
         for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)

@@ -47,6 +47,60 @@ static void step_atomic(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_run_given(w, frame, s, i);
 }
 
+static bool has_no_unwind(LLVMValueRef f)
+{
+    static const char name[] = "nounwind";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    return LLVMIsAFunction(f) && LLVMGetEnumAttributeAtIndex(
+                                     f, LLVMAttributeFunctionIndex, kind);
+}
+
+/* C++ marks functions that throw nothing; rows of host_calls.def that are C's
+ * throw nothing either. Yes where it is not known. */
+static bool may_throw(LLVMValueRef call)
+{
+    static const char name[] = "nounwind";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    LLVMValueRef f = ompjit__callee(call);
+    const char *callee = ompjit__callee_name(call);
+    if (LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, kind) ||
+        has_no_unwind(f) || ompjit__is_of_runtime(call))
+        return false;
+    return !LLVMIsAFunction(f) || !LLVMIsDeclaration(f) ||
+           !strncmp(callee, "_Z", 2) || !strncmp(callee, "__cxa_", 6) ||
+           ompjit__call_of(callee).class == OMPJIT__CALL_ANYTHING;
+}
+
+/* An exception goes from a call to where its callers catch it, in any state that
+ * there was during the call:
+ *
+ *     static void step(double *a, int n) {
+ *         work(a);                           a kernel: DEVICE
+ *         fail(n);                           may throw: DEVICE comes out
+ *     #pragma omp target update from(a[:N])
+ *     }                                      returns with SAME alone
+ *
+ * Those states are gathered in w->thrown. None leaves a structured region. */
+static bool step_call(ompjit__walk *w, const ompjit__frame *frame,
+                      ompjit__state *s, LLVMValueRef call)
+{
+    unsigned char outer[OMPJIT__WALK_ENTRIES];
+    bool inside = w->structured && !frame->caller &&
+                  ompjit__walk_those(w, s, UINT32_MAX, OMPJIT__LIVE);
+    memcpy(outer, w->thrown, sizeof outer);
+    memset(w->thrown, 0, sizeof w->thrown);
+    ompjit__walk_throw(w, s);
+    bool returns = ompjit__walk_step_call(w, frame, s, call);
+    if (returns)
+        ompjit__walk_throw(w, s);
+    memcpy(w->during, w->thrown, sizeof w->during);
+    bool adds = !inside && !LLVMIsAInvokeInst(call) && may_throw(call) &&
+                !has_no_unwind(frame->f);
+    for (unsigned i = 0; i < w->n; i++)
+        w->thrown[i] = outer[i] | (adds ? w->during[i] : 0);
+    return returns;
+}
+
 /* The effect of one instruction. False: control does not go on behind it, or
  * all entries are spoilt, so that no answer can change any more. */
 static bool step(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
@@ -64,7 +118,7 @@ static bool step(ompjit__walk *w, const ompjit__frame *frame, ompjit__state *s,
         step_atomic(w, frame, s, i);
     else if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
         ompjit__walk_touch_by(w, frame, s, i);
-    return !ompjit__is_host_call(i) || ompjit__walk_step_call(w, frame, s, i);
+    return !ompjit__is_host_call(i) || step_call(w, frame, s, i);
 }
 
 static struct block *find_block(struct block *blocks, unsigned n,
@@ -164,6 +218,8 @@ static bool leaves_region(const ompjit__walk *w, const ompjit__frame *frame,
 static void flow_on(ompjit__walk *w, const ompjit__frame *frame,
                     struct flow *flow, LLVMValueRef end, const ompjit__state *s)
 {
+    ompjit__state unwound;
+    memcpy(unwound.of, w->during, sizeof unwound.of);
     if (LLVMIsAReturnInst(end) || LLVMIsAResumeInst(end) || throws(end)) {
         ompjit__state_merge(&flow->out, s, w->n);
         flow->returns = true;
@@ -174,7 +230,8 @@ static void flow_on(ompjit__walk *w, const ompjit__frame *frame,
         if (!next || (!k && ompjit__is_launch_failure(end)) ||
             leaves_region(w, frame, s, end, k))
             continue;
-        bool news = ompjit__state_merge(&next->in, s, w->n);
+        bool news = ompjit__state_merge(
+            &next->in, k && LLVMIsAInvokeInst(end) ? &unwound : s, w->n);
         next->waits |= news || !next->reached;
         next->reached = true;
     }
@@ -186,8 +243,13 @@ static void run_from(ompjit__walk *w, const ompjit__frame *frame,
 {
     LLVMValueRef last = NULL;
     for (; i; last = i, i = LLVMGetNextInstruction(i))
-        if (!step(w, frame, &s, i))
+        if (!step(w, frame, &s, i)) {
+            if (LLVMIsAInvokeInst(i)) { /* it throws, if anything */
+                memset(&s, 0, sizeof s);
+                flow_on(w, frame, flow, i, &s);
+            }
             return;
+        }
     if (last)
         flow_on(w, frame, flow, last, &s);
 }
@@ -288,6 +350,7 @@ static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
     ompjit__frame outer = *frame;
     LLVMValueRef top = w->top;
     ompjit__state on = *s;
+    unsigned char thrown[OMPJIT__WALK_ENTRIES];
     outer.f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
     outer.from = call;
     ompjit__mapped_at *saved = malloc(sizeof w->entries);
@@ -297,12 +360,19 @@ static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
         return;
     }
     memcpy(saved, w->entries, sizeof w->entries);
+    memcpy(thrown, w->thrown, sizeof thrown);
+    ompjit__walk_throw(w, s);
+    memcpy(w->during, w->thrown, sizeof w->during);
+    if (LLVMIsAInvokeInst(call))
+        memset(w->thrown, 0, sizeof w->thrown);
     w->top = outer.f;
     translate(w, &outer, call);
     ompjit__walk_forget(w);
-    if (ompjit__walk_function(w, &outer, call, &on))
-        ompjit__walk_outwards(w, &outer, left, &on);
+    if (!ompjit__walk_function(w, &outer, call, &on))
+        memset(&on, 0, sizeof on);
+    ompjit__walk_outwards(w, &outer, left, &on);
     memcpy(w->entries, saved, sizeof w->entries);
+    memcpy(w->thrown, thrown, sizeof thrown);
     w->top = top;
     free(saved);
 }
@@ -339,6 +409,7 @@ static void leave_variables(ompjit__walk *w, ompjit__state *s)
         if (s->of[i] & OMPJIT__LIVE)
             ompjit__walk_spoil(w, i, "a variable stays mapped");
         s->of[i] = OMPJIT__ENDED;
+        w->thrown[i] = 0;
     }
 }
 
@@ -349,8 +420,12 @@ void ompjit__walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
                            const struct ompjit__outer *left, ompjit__state *s)
 {
     leave_variables(w, s);
-    uint32_t rest = ompjit__walk_those(w, s, ompjit__walk_all(w) & ~w->spoilt,
-                                       OMPJIT__LIVE | OMPJIT__STALE);
+    ompjit__state all = *s;
+    for (unsigned i = 0; i < w->n; i++)
+        all.of[i] |= w->thrown[i];
+    uint32_t rest =
+        ompjit__walk_those(w, &all, ompjit__walk_all(w) & ~w->spoilt,
+                           OMPJIT__LIVE | OMPJIT__STALE);
     LLVMValueRef f = frame->f;
     const struct ompjit__outer here = {left, f};
     if (!rest)

@@ -32,7 +32,7 @@ enum { DEEP = 24, MOST_MEMOS = 256 };
 struct running {
     struct running *outer;
     const ompjit__frame *frame;
-    ompjit__state in, out;
+    ompjit__state in, out, thrown;
     bool returns, called_again;
 };
 
@@ -41,7 +41,7 @@ struct memo {
     LLVMValueRef f;
     ompjit__place args[OMPJIT__PLACE_ARGS];
     bool called_back, ends, forks;
-    ompjit__state in, out;
+    ompjit__state in, out, thrown;
     bool returns;
 };
 
@@ -71,8 +71,7 @@ static struct memo *find_memo(const ompjit__walk *w, const ompjit__frame *frame,
 
 /* Keeps a memo; beyond MOST_MEMOS in place of the oldest one. */
 static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
-                      const ompjit__state *in, const ompjit__state *out,
-                      bool returns)
+                      const struct running *r)
 {
     struct memo *m = &w->memos[w->next_memo++ % MOST_MEMOS];
     if (w->nmemos < MOST_MEMOS)
@@ -82,9 +81,10 @@ static void note_memo(ompjit__walk *w, const ompjit__frame *frame,
     m->ends = frame->ends;
     m->forks = frame->forks;
     memcpy(m->args, frame->args, sizeof m->args);
-    m->in = *in;
-    m->out = *out;
-    m->returns = returns;
+    m->in = r->in;
+    m->out = r->out;
+    m->thrown = r->thrown;
+    m->returns = r->returns;
 }
 
 void ompjit__walk_forget(ompjit__walk *w)
@@ -101,6 +101,12 @@ bool ompjit__state_merge(ompjit__state *into, const ompjit__state *s,
         into->of[i] |= s->of[i];
     }
     return news;
+}
+
+void ompjit__walk_throw(ompjit__walk *w, const ompjit__state *s)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        w->thrown[i] |= s->of[i];
 }
 
 static bool includes(const ompjit__state *all, const ompjit__state *s,
@@ -170,6 +176,10 @@ static void run_function(ompjit__walk *w, struct running *r)
         r->called_again = false;
         bool returns = ompjit__walk_function(w, r->frame, NULL, &s);
         news = ompjit__state_merge(&r->out, &s, w->n) || returns != r->returns;
+        for (unsigned i = 0; i < w->n; i++) {
+            news |= (w->thrown[i] & ~r->thrown.of[i]) != 0;
+            r->thrown.of[i] |= w->thrown[i];
+        }
         news = news && r->called_again;
         r->returns |= returns;
     }
@@ -188,6 +198,7 @@ bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
     struct memo *known = find_memo(w, frame, s);
     if (known) {
         *s = known->out;
+        ompjit__walk_throw(w, &known->thrown);
         return known->returns;
     }
     struct running *again = find_running(w, frame, s);
@@ -195,19 +206,25 @@ bool ompjit__walk_enter_frame(ompjit__walk *w, const ompjit__frame *frame,
         again->called_again = true;
         w->assumed = least(w->assumed, again->frame->depth);
         *s = again->out;
+        ompjit__walk_throw(w, &again->thrown);
         return again->returns;
     }
     struct running r = {.frame = frame, .in = *s};
     unsigned knowledge = ompjit__walk_knowledge(w);
     unsigned assumed = w->assumed, reach = w->reach;
+    unsigned char thrown[OMPJIT__WALK_ENTRIES];
+    memcpy(thrown, w->thrown, sizeof thrown);
+    memset(w->thrown, 0, sizeof w->thrown);
     w->assumed = w->reach = UINT_MAX;
     run_function(w, &r);
     *s = r.out;
+    memcpy(w->thrown, thrown, sizeof thrown);
+    ompjit__walk_throw(w, &r.thrown);
     if (w->assumed >= frame->depth)
         w->assumed = UINT_MAX;
     if (knowledge == ompjit__walk_knowledge(w) && w->assumed == UINT_MAX &&
         w->reach >= frame->depth)
-        note_memo(w, frame, &r.in, s, r.returns);
+        note_memo(w, frame, &r);
     w->assumed = least(w->assumed, assumed);
     w->reach = least(w->reach, reach);
     return r.returns;

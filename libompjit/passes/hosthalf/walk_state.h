@@ -118,6 +118,8 @@ void ompjit__walk_forget(ompjit__walk *w);
 /* The union, where two ways come together. True: it has grown. */
 bool ompjit__state_merge(ompjit__state *into, const ompjit__state *s,
                          unsigned n);
+/* An exception may leave the function in that state. */
+void ompjit__walk_throw(ompjit__walk *w, const ompjit__state *s);
 /* The same place, anywhere in its object. */
 ompjit__place ompjit__walk_widened(ompjit__place p);
 /* Walks through a function of the module, or takes what is remembered of it.
