@@ -80,8 +80,8 @@ static bool is_forked(LLVMValueRef f)
 }
 
 /* May other threads of a team run the region's code at the same time? They see
- * what this one has changed wherever it lets them go on: an unknown function may
- * unlock what they wait for. */
+ * what this one has changed wherever it lets them go on: an unknown function
+ * may unlock what they wait for. */
 static bool is_in_parallel(const ompjit__walk *w, const ompjit__frame *frame)
 {
     for (; frame; frame = frame->caller)

@@ -71,8 +71,8 @@ static bool may_throw(LLVMValueRef call)
            ompjit__call_of(callee).class == OMPJIT__CALL_ANYTHING;
 }
 
-/* An exception goes from a call to where its callers catch it, in any state that
- * there was during the call:
+/* An exception goes from a call to where its callers catch it, in any state
+ * that there was during the call:
  *
  *     static void step(double *a, int n) {
  *         work(a);                           a kernel: DEVICE
