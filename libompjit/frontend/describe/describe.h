@@ -90,6 +90,9 @@ void ompjit__host_args_free(ompjit__host_args *args);
  * each, or NULL where that is not known. NO_MEMORY. param_types.c */
 ompjit_status ompjit__param_types(LLVMValueRef fn, const LLVMValueRef *passed,
                                   ompjit__kernel_desc *k, ompjit_error *err);
+/* Has a format of printf's no %n, by which it would write? False where the text
+ * is not known. writes.c */
+bool ompjit__format_only_reads(LLVMValueRef format);
 /* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
  * -1 if the store is not into `args`. */
 int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);

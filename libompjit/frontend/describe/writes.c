@@ -329,8 +329,7 @@ static bool is_harmless(LLVMValueRef f)
     return has_name(f, names);
 }
 
-/* Has the format no %n, by which printf would write? */
-static bool only_reads(LLVMValueRef format)
+bool ompjit__format_only_reads(LLVMValueRef format)
 {
     LLVMValueRef text = LLVMIsAGlobalVariable(format) &&
                                 LLVMIsGlobalConstant(format)
@@ -353,7 +352,7 @@ static bool is_harmless_call(LLVMValueRef call, LLVMValueRef f)
 {
     static const char *const names[] = {"printf", "vprintf", NULL};
     return is_harmless(f) ||
-           (has_name(f, names) && only_reads(LLVMGetOperand(call, 0)));
+           (has_name(f, names) && ompjit__format_only_reads(LLVMGetOperand(call, 0)));
 }
 
 /* Variables of a loop, which the runtime fills with numbers. */

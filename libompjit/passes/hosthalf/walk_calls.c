@@ -19,6 +19,7 @@
  */
 #include <string.h>
 
+#include "frontend/describe/describe.h"
 #include "passes/hosthalf/walk_state.h"
 
 enum { DEEP = 24 };
@@ -130,6 +131,19 @@ static void argument(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_touch(w, s, &a, true);
 }
 
+/* Does it print by a format that is not known, or that has %n? Such a function
+ * writes where an argument says. */
+static bool prints_into_arguments(LLVMValueRef call)
+{
+    static const char printf_[] = "printf";
+    const char *name = ompjit__callee_name(call);
+    size_t n = strlen(name), end = sizeof printf_ - 1;
+    unsigned format = *name == 'f' || !strncmp(name, "vf", 2) ? 1 : 0;
+    return n >= end && !strcmp(name + n - end, printf_) &&
+           LLVMGetNumArgOperands(call) > format &&
+           !ompjit__format_only_reads(LLVMGetOperand(call, format));
+}
+
 /* A function that is not the module's, or not known. One of which nothing is
  * known may call exit(), too. Every one may wait for another thread, or be
  * where a signal arrives, so that functions which were given away run there. */
@@ -137,6 +151,8 @@ void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call,
                                ompjit__call known)
 {
+    if (known.class == OMPJIT__CALL_READS && prints_into_arguments(call))
+        known.class = OMPJIT__CALL_WRITES;
     if (known.class == OMPJIT__CALL_ANYTHING) {
         unknown_function(w, frame, s, call);
         ompjit__walk_end_program(w, frame, s);
