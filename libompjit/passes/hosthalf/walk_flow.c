@@ -361,7 +361,6 @@ static void walk_caller(ompjit__walk *w, const ompjit__frame *frame,
     }
     memcpy(saved, w->entries, sizeof w->entries);
     memcpy(thrown, w->thrown, sizeof thrown);
-    ompjit__walk_throw(w, s);
     memcpy(w->during, w->thrown, sizeof w->during);
     if (LLVMIsAInvokeInst(call))
         memset(w->thrown, 0, sizeof w->thrown);
