@@ -278,6 +278,15 @@ bool ompjit__walk_may_be_in(ompjit__walk *w, const ompjit__mapped_at *entry,
     return ompjit__targets_meet(w->points, &entry->targets, &a->targets);
 }
 
+bool ompjit__walk_is_in_heap(ompjit__walk *w, const ompjit__mapped_at *entry,
+                             ompjit__access *a)
+{
+    if (!w->points)
+        return false;
+    find_targets(w, a);
+    return ompjit__points_in_heap(w->points, &entry->targets, &a->targets);
+}
+
 /* ----------------------------------------------------------------- numbers */
 
 /* One more term, a constant 0 so far; NULL: there are too many. */

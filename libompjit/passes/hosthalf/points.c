@@ -518,6 +518,16 @@ bool ompjit__targets_meet(const ompjit__points *p, const ompjit__targets *a,
     return a->anything || b->anything || both(p, a, b).n;
 }
 
+bool ompjit__points_in_heap(const ompjit__points *p, const ompjit__targets *a,
+                            const ompjit__targets *b)
+{
+    if (a->anything || b->anything || a->n != 1 || b->n != 1 ||
+        ompjit__object_of(*a->at) != ompjit__object_of(*b->at))
+        return false;
+    LLVMValueRef site = p->objects[ompjit__object_of(*a->at)].site;
+    return site && ompjit__place_is_fresh(site);
+}
+
 void ompjit__targets_restrict(const ompjit__points *p, ompjit__targets *a,
                               const ompjit__targets *b)
 {

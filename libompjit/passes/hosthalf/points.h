@@ -67,6 +67,10 @@ LLVMValueRef ompjit__points_only_argument(const ompjit__points *points,
 /* The only store of what is loaded, in the whole program; NULL: not known. */
 LLVMValueRef ompjit__points_only_store(ompjit__points *points,
                                        LLVMValueRef load);
+/* Have they one and the same object, which was allocated? */
+bool ompjit__points_in_heap(const ompjit__points *points,
+                            const ompjit__targets *a,
+                            const ompjit__targets *b);
 /* May they have an object in common? Offsets play no role. */
 bool ompjit__targets_meet(const ompjit__points *points,
                           const ompjit__targets *a, const ompjit__targets *b);

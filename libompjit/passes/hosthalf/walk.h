@@ -165,6 +165,10 @@ bool ompjit__walk_may_be_in(ompjit__walk *w,
                             const ompjit__mapped_at *entry,
                             ompjit__access *a);
 
+/* Does the access lie in the entry's object for certain, and is that storage
+ * that was allocated? Such storage has the type that was stored there last. */
+bool ompjit__walk_is_in_heap(ompjit__walk *w, const ompjit__mapped_at *entry,
+                             ompjit__access *a);
 /* A number by the expression that computes it, and whether two are the same for
  * certain. */
 void ompjit__walk_number(const ompjit__frame *frame, LLVMValueRef v,

@@ -100,6 +100,12 @@ static bool is_constant(const ompjit__place *p)
            LLVMIsGlobalConstant(p->root);
 }
 
+/* By the types that the language gives them; any type fits an unknown one. */
+static bool is_of_type(const ompjit__mapped_at *e, const ompjit__access *a)
+{
+    return !a->type || !e->element || a->type == e->element;
+}
+
 void ompjit__walk_touch(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
                         bool writes)
 {
@@ -109,13 +115,16 @@ void ompjit__walk_touch(ompjit__walk *w, ompjit__state *s, ompjit__access *a,
         ompjit__walk_note_store(w, a);
     /* Behind the mapping's end a write changes what is the host's alone, but a
      * read may still find a value that is too new. An access by a scalar type
-     * cannot be in an array of another one (C 6.5, "effective type"). */
+     * cannot be in an array of another one (C 6.5, "effective type"), but a
+     * store gives allocated storage another type: one that is there for certain
+     * counts. */
     for (unsigned i = 0; i < w->n; i++) {
         const ompjit__mapped_at *e = &w->entries[i];
         unsigned char matters =
             writes ? OMPJIT__LIVE : OMPJIT__DEVICE | OMPJIT__STALE;
         if (!ompjit__has_storage(e->type) || !(s->of[i] & matters) ||
-            (a->type && e->element && a->type != e->element) ||
+            !(is_of_type(e, a) ||
+              (writes && ompjit__walk_is_in_heap(w, e, a))) ||
             !ompjit__walk_may_be_in(w, e, a))
             continue;
         if (writes)
