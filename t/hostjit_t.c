@@ -4,6 +4,9 @@
  * functions are the test's own.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +62,13 @@ static void note(const char *what)
     strcat(strcat(seen.order, what), " ");
 }
 
+static atomic_int lingers;
+
+static void linger(int where)
+{
+    atomic_store(&lingers, where);
+}
+
 /* In place of the library's. */
 const ompjit__served_name ompjit__served_names[] = {
     {"__kmpc_init_allocator", NULL, "l:ilip"},
@@ -68,6 +78,7 @@ const ompjit__served_name ompjit__served_names[] = {
     {"omp_twice", OMPJIT__SYMBOL_CONTEXT, "d:dsp"},
     {"omp_plain", NULL, "i:i"},
     {"note", NULL, "v:p"},
+    {"linger", NULL, "v:i"},
     {"__cxa_thread_atexit", OMPJIT__SYMBOL_LIFE, "i:ppp"},
 };
 const size_t ompjit__nserved_names = OMPJIT__COUNT(ompjit__served_names);
@@ -78,6 +89,7 @@ const ompjit__served ompjit__served_table[] = {
     {"omp_twice", (void *)twice, true, "d:dsp"},
     {"omp_plain", (void *)plain, false, "i:i"},
     {"note", (void *)note, false, "v:p"},
+    {"linger", (void *)linger, false, "v:i"},
 };
 const size_t ompjit__served_count = OMPJIT__COUNT(ompjit__served_table);
 
@@ -358,6 +370,35 @@ static void order(void)
     /* This thread's `local` is now gone; exit() must not miss it. */
 }
 
+static void *leave(void *p)
+{
+    call_int(p, "use_local", 1);
+    return NULL;
+}
+
+/* Another thread is in the destructor of its object when the half is freed. */
+static void farewell(void)
+{
+    struct program p;
+    pthread_t thread;
+    compile(&p, "farewell.cc",
+            "extern \"C\" void linger(int); extern \"C\" int usleep(unsigned);\n"
+            "struct S { int n = 5; ~S() {\n"
+            " linger(1); usleep(200 * 1000); linger(2); } };\n"
+            "thread_local S local;\n"
+            "extern \"C\" int use_local(int x) { return local.n + x; }\n",
+            "");
+    if (start(&p) && !pthread_create(&thread, NULL, leave, &p)) {
+        while (atomic_load(&lingers) != 1)
+            sched_yield();
+        ompjit__hostjit_free(p.jit);
+        p.jit = NULL;
+        ok(atomic_load(&lingers) == 2, "the code stays as long as it runs");
+        pthread_join(thread, NULL);
+    }
+    end(&p);
+}
+
 /* exit() without hostjit_free, as programs end that the tool runs. */
 static void at_exit(void)
 {
@@ -631,6 +672,7 @@ int main(void)
         skip_all("no folder in /tmp");
     served();
     order();
+    farewell();
     at_exit();
     no_libomp();
     openmp();

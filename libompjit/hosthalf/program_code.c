@@ -15,6 +15,7 @@
  * functions up.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,12 @@
 
 /* Outlives the host half where a thread still has destructors to run: those
  * then do nothing. The half holds one reference and each pending thread-local
- * destructor another. */
+ * destructor another. A destructor runs with the lock held to read, so that its
+ * code is not unmapped meanwhile. */
 struct life {
     atomic_uint references;
-    atomic_bool alive;
+    pthread_rwlock_t lock; /* of what follows */
+    bool alive;
 };
 
 /* `made` keeps the names of functions and entries to the end; its object is
@@ -61,11 +64,41 @@ struct farewell {
     void *object;
 };
 
+/* The half whose destructor this thread runs. */
+static _Thread_local const struct life *leaving;
+
+static struct life *new_life(void)
+{
+    struct life *life = calloc(1, sizeof *life);
+    if (!life || pthread_rwlock_init(&life->lock, NULL)) {
+        free(life);
+        return NULL;
+    }
+    atomic_init(&life->references, 1);
+    life->alive = true;
+    return life;
+}
+
 /* Ends one reference; the last one frees. */
 static void release(struct life *life)
 {
-    if (life && atomic_fetch_sub(&life->references, 1) == 1)
-        free(life);
+    if (atomic_fetch_sub(&life->references, 1) != 1)
+        return;
+    pthread_rwlock_destroy(&life->lock);
+    free(life);
+}
+
+/* No destructor begins after this, and those of other threads have ended. One
+ * that frees its own half does not wait for itself. */
+static void end_life(struct life *life)
+{
+    bool own = leaving == life;
+    if (!own)
+        pthread_rwlock_wrlock(&life->lock);
+    life->alive = false;
+    if (!own)
+        pthread_rwlock_unlock(&life->lock);
+    release(life);
 }
 
 /* Called by the C library in the thread that ends. After the half is freed the
@@ -73,8 +106,12 @@ static void release(struct life *life)
 static void say_farewell(void *arg)
 {
     struct farewell *f = arg;
-    if (atomic_load(&f->life->alive))
+    pthread_rwlock_rdlock(&f->life->lock);
+    leaving = f->life;
+    if (f->life->alive)
         f->destructor(f->object);
+    leaving = NULL;
+    pthread_rwlock_unlock(&f->life->lock);
     release(f->life);
     free(f);
 }
@@ -339,11 +376,9 @@ static void run_destructors(ompjit__hostjit *h)
  * time of linking counts as LOAD; the compile has told its own stages. */
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
 {
-    h->life = calloc(1, sizeof *h->life);
+    h->life = new_life();
     if (!h->life)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    atomic_init(&h->life->references, 1);
-    atomic_init(&h->life->alive, true);
     ompjit_status status = obtain(h, err);
     uint64_t start = ompjit__now();
     if (!status)
@@ -378,7 +413,7 @@ ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
 
 /* Destructors first, while entries and code are still there: they may launch
  * target regions. `table` is NULL where linking failed, and then nothing has
- * run. `alive` is cleared before the code is unmapped. */
+ * run. Other threads' destructors have ended before the code is unmapped. */
 void ompjit__hostjit_free(ompjit__hostjit *h)
 {
     if (!h)
@@ -388,8 +423,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
         ompjit__tgt_remove(h->mod->ctx, h->mod);
     }
     if (h->life)
-        atomic_store(&h->life->alive, false);
-    release(h->life);
+        end_life(h->life);
     ompjit__jit_free(h->jit);
     ompjit__host_half_free(&h->made);
     free(h);
