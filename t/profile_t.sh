@@ -84,6 +84,10 @@ like "$(cat "$tmp/stderr")" '^(launch|queued) .* saxpy$' "  is told in the end"
 fails_with 'cannot write /nonexistent/x' "a file that cannot be written" \
     sh -c 'OMPJIT_LOG=1 OMPJIT_DEVICE=host OMPJIT_PROFILE=/nonexistent/x \
         "$1" 3000 && exit 1' sh "$builddir/examples/saxpy_api"
+fails_with 'OMPJIT_COMPILER=nobody: not one of' "a context that is not made" \
+    env OMPJIT_COMPILER=nobody OMPJIT_PROFILE="$tmp/none" \
+    "$builddir/examples/saxpy_api" 3000
+succeeds "  writes no profile" test ! -e "$tmp/none"
 
 # --sass needs CUDA's programs: ones of our own show what they are asked.
 program() { # FILE TEXT: a shell script

@@ -308,6 +308,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
                     !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
+        free(ctx->profile_to); /* there is nothing to tell */
+        ctx->profile_to = NULL;
         ompjit_context_destroy(ctx);
         return status;
     }
