@@ -294,7 +294,8 @@ static int add_variant(void *data, const ompjit__variant_key *key)
 static void add_tuned(struct text *t, ompjit_kernel *kernel)
 {
     ompjit_context *ctx = kernel->mod->ctx;
-    for (unsigned d = 0; d < ctx->ndevices; d++)
+    unsigned n = atomic_load(&ctx->devices_known) ? ctx->ndevices : 0;
+    for (unsigned d = 0; d < n; d++)
         for (unsigned c = 0; c <= 64; c++) {
             ompjit_tuned r = OMPJIT_TUNED_INIT;
             uint64_t least = c ? UINT64_C(1) << (c - 1) : 0;

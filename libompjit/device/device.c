@@ -393,11 +393,10 @@ ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
 
 void ompjit__devices_settle_times(ompjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->lock);
-    for (unsigned i = 0; i < ctx->ndevices; i++) {
+    unsigned n = atomic_load(&ctx->devices_known) ? ctx->ndevices : 0;
+    for (unsigned i = 0; i < n; i++) {
         ompjit_device *dev = ctx->devices[i];
         if (dev->ops->settle_times && atomic_load(&dev->ready))
             dev->ops->settle_times(dev);
     }
-    pthread_mutex_unlock(&ctx->lock);
 }
