@@ -97,6 +97,10 @@ void ompjit__memory_is_to(ompjit__memory_map *map, void *begin);
 bool ompjit__memory_lose(ompjit__memory_map *map, const void *p,
                          ompjit__lost *lost);
 void ompjit__memory_copied(ompjit__memory_map *map, const void *p);
+/* The write that was kept for the block that begins there, or NULL. The caller
+ * owns it then. */
+ompjit__lost *ompjit__memory_take_lost(ompjit__memory_map *map,
+                                       const void *begin);
 
 /* The range from `p` on has values now, as far as it is a block's; with size 0
  * all of the block that p is in. */

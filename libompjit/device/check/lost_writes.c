@@ -45,10 +45,11 @@ ompjit__lost *ompjit__lost_new(const ompjit__touch *t)
 
 void ompjit__lost_report(ompjit__check *check, const void *begin)
 {
+    ompjit__lost *lost = ompjit__memory_take_lost(&check->memory, begin);
     ompjit__range r;
-    if (!ompjit__memory_find(&check->memory, begin, &r))
-        return;
-    if (r.lost && !r.freed && r.begin == (uintptr_t)begin)
-        ompjit__report_lost(check, &r.lost->touch, &r);
-    free(r.name);
+    if (lost && ompjit__memory_find(&check->memory, begin, &r)) {
+        ompjit__report_lost(check, &lost->touch, &r);
+        free(r.name);
+    }
+    ompjit__lost_free(lost);
 }

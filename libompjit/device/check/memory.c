@@ -226,6 +226,18 @@ void ompjit__memory_copied(ompjit__memory_map *map, const void *p)
     pthread_rwlock_unlock(&map->lock);
 }
 
+ompjit__lost *ompjit__memory_take_lost(ompjit__memory_map *map,
+                                       const void *begin)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    ompjit__range *r = begins(map, (uintptr_t)begin);
+    ompjit__lost *lost = r ? r->lost : NULL;
+    if (r)
+        r->lost = NULL;
+    pthread_rwlock_unlock(&map->lock);
+    return lost;
+}
+
 /* ----------------------------------------------------------- variables */
 
 /* Under the lock to write. */
