@@ -121,8 +121,8 @@ static void *find_for_orc(void *jit, const char *name)
     return find_outside(jit, name);
 }
 
-/* Loads the compiler wing where it is not there yet, with LLVM. After a failure
- * ompjit__jit_free frees the half-made ORC. */
+/* Loads the compiler wing where it is not there yet, with LLVM. NULL in
+ * jit->orc after a failure: an ORC that lacks definitions is not used. */
 static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
 {
     if (jit->orc)
@@ -134,8 +134,13 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
     if (!status)
         status = jit->door->orc_define(jit->orc, jit->shared, jit->nshared,
                                        err);
-    return status ? status : jit->door->orc_define(jit->orc, jit->defs,
-                                                   jit->ndefs, err);
+    if (!status)
+        status = jit->door->orc_define(jit->orc, jit->defs, jit->ndefs, err);
+    if (status && jit->orc) {
+        jit->door->orc_free(jit->orc);
+        jit->orc = NULL;
+    }
+    return status;
 }
 
 /* ompjit__jit_name takes each jit's lock within all_lock, by trylock alone: it
@@ -176,16 +181,16 @@ ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
     return OMPJIT_OK;
 }
 
-/* Out of the list first, so that nobody asks for names in it any more. ORC
- * unmaps its own code; that of elf.c is unmapped after tools have been told. */
+/* Out of the list first, so that nobody asks for names in it any more. Tools are
+ * told before the code is unmapped. */
 void ompjit__jit_free(ompjit__jit *jit)
 {
     if (!jit)
         return;
     leave_all(jit);
+    ompjit__unpublish(jit->published);
     if (jit->orc)
         jit->door->orc_free(jit->orc);
-    ompjit__unpublish(jit->published);
     ompjit__buf_free(&jit->untold);
     ompjit__elf_free(jit->plain);
     ompjit__buf_free(&jit->pending);

@@ -83,11 +83,15 @@ static void tell_debugger(struct jit_code_entry *entry, enum jit_action action)
     pthread_mutex_unlock(&lock);
 }
 
-/* Has the object, which was linked and so is sound, line tables? */
+/* Has the object, which was linked and so is sound, line tables? One with so
+ * many sections that their number is elsewhere (ELF, e_shnum) counts as one
+ * without. */
 static bool has_lines(const char *object)
 {
     const Elf64_Ehdr *head = (const void *)object;
     const Elf64_Shdr *s = (const void *)(object + head->e_shoff);
+    if (head->e_shstrndx >= head->e_shnum)
+        return false;
     const char *names = object + s[head->e_shstrndx].sh_offset;
     for (unsigned i = 0; i < head->e_shnum; i++)
         if (!strcmp(names + s[i].sh_name, ".debug_line"))
