@@ -138,8 +138,8 @@ static void copy_small(ompjit__gpu *gpu, uintptr_t dst, const void *src,
  * has given. One unsigned comparison covers both ends. */
 static bool is_staged(const ompjit__queue *queue, const void *host)
 {
-    return queue->staging &&
-           (uintptr_t)host - (uintptr_t)queue->staging < STAGING;
+    const char *staging = atomic_load(&queue->staging);
+    return staging && (uintptr_t)host - (uintptr_t)staging < STAGING;
 }
 
 /* Recorded copies read their source each time they are done. So their source

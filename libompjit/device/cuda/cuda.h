@@ -105,7 +105,8 @@ struct ompjit__queue {
     ompjit__queue *next_idle; /* of more_idle                        */
     _Atomic(const char *) kernel; /* the last one launched, for messages */
     pthread_mutex_t lock;     /* of what follows; before the GPU's   */
-    char *staging;            /* page-locked; NULL: not yet needed   */
+    _Atomic(char *) staging;  /* page-locked; NULL: not yet needed;
+                                 read without the lock               */
     _Atomic size_t staged;    /* bytes of it that copies may read    */
 };
 

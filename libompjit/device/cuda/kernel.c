@@ -165,12 +165,16 @@ static ompjit_status fill_imports(ompjit_device *dev, ompjit__loaded *loaded,
 {
     ompjit__gpu *gpu = dev->state;
     cu_pointer table;
-    size_t size, bytes = image->nglobals * sizeof table;
+    size_t size, room, bytes = image->nglobals * sizeof table;
     cu_pointer *addresses = calloc(image->nglobals, sizeof *addresses);
     if (!addresses)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     ompjit_status status =
-        find_variable(gpu, loaded, OMPJIT__IMPORTS, &table, &size, err);
+        find_variable(gpu, loaded, OMPJIT__IMPORTS, &table, &room, err);
+    if (!status && room < bytes)
+        status = ompjit__fail(err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LOAD,
+                              "the image has room for %zu bytes of variables' "
+                              "addresses; %zu are needed", room, bytes);
     for (unsigned i = 0; i < image->nglobals && !status; i++)
         status = find_variable(gpu, loaded->base, image->globals[i].name,
                                &addresses[i], &size, err);
