@@ -55,8 +55,8 @@ enum { MOST_PASSES = 60, DEEP = 8 };
 
 /* May a value of this type be a pointer, or have one in it, or be a part that
  * is copied? Numbers of 64 bits may be pointers that were cast, and code may
- * copy a pointer byte by byte. Numbers of 16 and 32 bits are not followed: a
- * program would have to take pointers apart and put them together again. */
+ * copy a pointer byte by byte. Numbers of 16 and 32 bits are followed where
+ * moves_pointers has found a reason. */
 static bool may_be_pointer(LLVMTypeRef type)
 {
     enum { CHAR = 8, POINTER = 64 };
@@ -69,14 +69,27 @@ static bool may_be_pointer(LLVMTypeRef type)
            kind == LLVMArrayTypeKind || kind == LLVMVectorTypeKind;
 }
 
-/* Accesses as small numbers by the language's types move no pointers. */
-static bool moves_pointers(const ompjit__points *p, LLVMValueRef i)
+static bool is_number(LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(type) > 1;
+}
+
+/* Accesses as small numbers by the language's types move no pointers. Where such
+ * an access has no type (-fno-strict-aliasing), numbers of any width may be parts
+ * of a pointer that is copied: from then on all are followed. */
+static bool moves_pointers(ompjit__points *p, LLVMValueRef i)
 {
     bool store = LLVMIsAStoreInst(i) != NULL;
-    LLVMTypeRef type = ompjit__access_type(p->tbaa, i);
-    if (!type)
-        type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
-    return may_be_pointer(type);
+    LLVMTypeRef known = ompjit__access_type(p->tbaa, i);
+    LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+    if (may_be_pointer(known ? known : type))
+        return true;
+    if (known || !is_number(type))
+        return false;
+    p->changed |= !p->parts;
+    p->parts = true;
+    return true;
 }
 
 /* How far one pointer is behind another leads nowhere. Without this a function
@@ -95,12 +108,14 @@ static bool is_access(LLVMValueRef i)
 
 /* Does the instruction move pointers, or call, or return? The rest is skipped:
  * comparisons, arithmetic of small numbers and of floating point. */
-static bool is_followed(const ompjit__points *p, LLVMValueRef i)
+static bool is_followed(ompjit__points *p, LLVMValueRef i)
 {
+    LLVMTypeRef type = LLVMTypeOf(i);
     if (is_access(i))
         return moves_pointers(p, i);
     return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i) || LLVMIsAReturnInst(i) ||
-           (may_be_pointer(LLVMTypeOf(i)) && !is_distance(i));
+           ((may_be_pointer(type) || (p->parts && is_number(type))) &&
+            !is_distance(i));
 }
 
 /* Grows the sets by one instruction of function `f`. Sets only grow, so that it
