@@ -21,7 +21,7 @@
 #include "device/check/check.h"
 #include "device/device.h"
 #include "omptarget/offload.h"
-#include "launch/variant_table.h"
+#include "context/background.h"
 #include "ompjit_debug.h"
 
 /* The time limit of a run of clang and of a stage of LLVM's work, in

@@ -316,7 +316,7 @@ struct ompjit_context {
     ompjit__compiler compiler;
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     _Atomic uint64_t requires;  /* by them: enum ompjit__requires_flag     */
-    struct ompjit__background *background; /* launch/background.c         */
+    struct ompjit__background *background; /* context/background.c        */
 
     _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT]; /* of all threads       */
     _Atomic uint64_t stage_count[OMPJIT_STAGE_COUNT];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "context/background.h"
 #include "launch/module.h"
 #include "launch/variant.h"
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/variant_table.h"
+#include "context/background.h"
 
 /* Seconds to wait for a job: one that needs a lock which the exiting thread has
  * would never end. */
