@@ -6,7 +6,7 @@
 #ifndef OMPJIT_T_FRONT_H
 #define OMPJIT_T_FRONT_H
 
-#include "core/core.h"
+#include "context/background.h"
 #include "tap.h"
 
 static char front_log[8192];
@@ -37,11 +37,13 @@ static ompjit_context *context_new(const char *clang, unsigned seconds)
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->clang = ompjit__strdup(clang);
     ctx->clang_limit_ms = 1000 * seconds;
+    ctx->background = ompjit__background_new();
     return ctx;
 }
 
 static void context_free(ompjit_context *ctx)
 {
+    ompjit__background_free(ctx->background);
     ompjit__frontend_free(ctx->frontend);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx->clang);

@@ -758,23 +758,29 @@ static void test_chdir(void)
     mkdir(two, 0755);
     mkdir(file("one/sub"), 0755);
     mkdir(file("two/sub"), 0755);
-    write_file("one/sub/where.h", "void one(void) {\n", 0644);
-    write_file("two/sub/where.h", "void two(void) {\n", 0644);
+    write_file("one/sub/where.h", "#define USED 1\n", 0644);
+    write_file("two/sub/where.h", "#define USED a\n", 0644);
     ompjit_context *ctx = context_new(NULL, 20);
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     options.flags = flags;
     options.nflags = 1;
     err.text[0] = 0;
     char *here = getcwd(NULL, 0);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         ompjit__unit unit = {0};
-        if (chdir(i ? two : one))
+        if (i == 1) { /* the next pair for `one` would be started in `two` */
+            ok(!chdir(two), "chdir");
+            ompjit__frontend_rest(ctx);
+            nap(300);
+        }
+        if (chdir(i == 2 ? two : one))
             ok(0, "chdir");
         ok(!ompjit__frontend_c(ctx,
                                "#include <where.h>\n"
-                               "#pragma omp target\n{}}\n",
+                               "void f(int *p, int a) {\n"
+                               "#pragma omp target\n{ *p = USED; }}\n",
                                &options, &unit, &err) &&
-               kernel_named(&unit, i ? "two" : "one"),
+               unit.kernels[0].nparams == (i == 2 ? 2 : 1),
            "relative to today's folder: %s", err.text);
         ompjit__unit_free(&unit);
     }
@@ -936,6 +942,29 @@ static void test_death(void)
     ok(pids[1] && !living(pids, 2), "clang and what it started end too");
 }
 
+static int use_soon(void)
+{
+    alarm(20);
+    return use_after_fork();
+}
+
+/* The background thread starts a pair, with the front end's lock taken. */
+static void test_early_fork(void)
+{
+    ompjit__unit unit;
+    int rc = 0;
+    shared = context_new(NULL, 20);
+    for (int i = 0; i < 8 && !rc; i++) {
+        rc = compile(shared, saxpy, "a.c", &unit);
+        ompjit__unit_free(&unit);
+        ompjit__frontend_rest(shared);
+        usleep(i * 250);
+        rc = rc ? rc : in_child(use_soon);
+    }
+    ok(rc == 0, "a fork while the next pair is started");
+    context_free(shared);
+}
+
 static void test_fork(void)
 {
     pid_t before[8], after[8];
@@ -1033,6 +1062,7 @@ int main(void)
     test_guess();
     test_not_warm();
     test_chdir();
+    test_early_fork();
     test_fork();
     test_death();
     ok(in_child(no_stdio) == 0, "without standard descriptors");

@@ -220,7 +220,7 @@ ompjit_status ompjit__variant_request(ompjit_module *mod,
     const ompjit_kernel *owner =
         key->kernel < mod->unit.nkernels ? &mod->kernels[key->kernel] : NULL;
     status = ompjit__background_add(mod->ctx->background,
-                                    owner ? (const void *)owner : mod,
+                                    owner ? (const void *)owner : mod, false,
                                     run_flight, drop_flight, f, err);
     if (status)
         drop_flight(f);

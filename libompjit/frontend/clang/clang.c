@@ -57,7 +57,9 @@ static void meanwhile(void *data)
 {
     struct run *run = data;
     if (run->eager) {
-        ompjit__warm_up(run->f, run->command, run->key, run->source);
+        char **environment = ompjit__warm_environment(run->source);
+        ompjit__warm_up(run->f, run->command, run->key, environment);
+        free(environment);
         ompjit__dismiss(run->f);
     }
     if (run->cuda)

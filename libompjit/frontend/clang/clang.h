@@ -133,13 +133,16 @@ typedef struct ompjit__child {
     {.source = -1, .host_ir = -1, .out = -1, .diag = -1, .life = -1}
 
 /* The child ends with this process, whatever ends that, and the kernel ends it
- * after so much CPU time and a few seconds more. `like`: its work will come
- * later, so it may take its time to start, and be a source like this one; NULL:
- * its work comes at once. UNAVAILABLE error that names the program; nothing is
- * left then. */
+ * after so much CPU time and a few seconds more. `environment`: NULL is this
+ * process's. UNAVAILABLE error that names the program; nothing is left then. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  const char *like, ompjit__child *out,
+                                  char **environment, ompjit__child *out,
                                   ompjit_error *err);
+/* This process's environment for a child whose work comes later: it may take its
+ * time to start, and the source will be like this one. A copy, for a thread that
+ * does not look at an environment which the application may change meanwhile.
+ * One block, to be freed; NULL: no memory. */
+char **ompjit__child_environment(const char *like);
 /* Closes our descriptors. The child is killed, unless a process that was forked
  * from ours has them too. */
 void ompjit__child_hang_up(ompjit__child *child);

@@ -61,20 +61,24 @@ ompjit_status ompjit__frontend_check(ompjit__frontend *f, ompjit_error *err);
 /* The identity of a pair: command lines and working directory. malloc'd; NULL
  * when memory runs out. */
 char *ompjit__pair_key(const ompjit__command *command);
-/* Starts a pair without a key. `like`: as for ompjit__child_start. On an error
- * no process is left. */
+/* Starts a pair without a key. `environment`: as for ompjit__child_start. On an
+ * error no process is left. */
 ompjit_status ompjit__pair_start(const ompjit__command *command,
-                                 unsigned limit_ms, const char *like,
+                                 unsigned limit_ms, char **environment,
                                  struct ompjit__pair *out, ompjit_error *err);
 void ompjit__pair_kill(struct ompjit__pair *pair);
 /* Moves the warm pair with this key to `out`. False: there is none, or the key
  * is NULL. */
 bool ompjit__warm_take(ompjit__frontend *f, const char *key,
                        struct ompjit__pair *out);
-/* Starts the next pair with this key, unless there is one, or warm pairs are
- * off. All may be NULL but `f` and `command`. */
+/* The environment of a pair that will be given a source like this one, to be
+ * freed; NULL: no memory, or warm pairs are off. */
+char **ompjit__warm_environment(const char *like);
+/* Starts the next pair with this key, unless there is one, or the working
+ * directory is another than the key's. `key` and `environment` may be NULL:
+ * there is none to start. */
 void ompjit__warm_up(ompjit__frontend *f, const ompjit__command *command,
-                     const char *key, const char *like);
+                     const char *key, char **environment);
 /* Takes over a child whose work is done, until ompjit__dismiss. */
 void ompjit__child_leave(ompjit__frontend *f, ompjit__child *child);
 /* Ends the children that leave. */

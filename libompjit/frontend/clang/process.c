@@ -86,21 +86,31 @@ static bool is_set(const char *setting)
     return false;
 }
 
-/* Our environment with what is not set in it yet, and with `head`, to be freed;
- * NULL: as ours. */
-static char **leisurely_environment(char *head)
+static void add_setting(ompjit__buf *text, size_t *n, const char *setting)
 {
+    ompjit__buf_add(text, setting, strlen(setting) + 1);
+    ++*n;
+}
+
+char **ompjit__child_environment(const char *like)
+{
+    ompjit__buf text = {0};
     size_t n = 0;
-    while (environ && environ[n])
-        n++;
-    char **all = calloc(n + OMPJIT__COUNT(at_leisure) + 2, sizeof *all);
-    if (all && n)
-        memcpy(all, environ, n * sizeof *all);
-    for (size_t i = 0; all && i < OMPJIT__COUNT(at_leisure); i++)
+    char *ahead = ompjit__format("OMPJIT_CC1_AHEAD=%.*s", HEAD, like);
+    for (char **e = environ; e && *e; e++)
+        add_setting(&text, &n, *e);
+    for (size_t i = 0; i < OMPJIT__COUNT(at_leisure); i++)
         if (!is_set(at_leisure[i]))
-            all[n++] = (char *)at_leisure[i];
-    if (all && head)
-        all[n] = head;
+            add_setting(&text, &n, at_leisure[i]);
+    if (ahead)
+        add_setting(&text, &n, ahead);
+    size_t pointers = (n + 1) * sizeof(char *);
+    char **all = text.failed ? NULL : calloc(1, pointers + text.size);
+    char *at = all ? memcpy(all + n + 1, text.data, text.size) : NULL;
+    for (size_t i = 0; all && i < n; i++, at += strlen(at) + 1)
+        all[i] = at;
+    ompjit__buf_free(&text);
+    free(ahead);
     return all;
 }
 
@@ -160,7 +170,7 @@ static void limit_cpu(pid_t pid, unsigned limit_ms)
 }
 
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  const char *like, ompjit__child *out,
+                                  char **environment, ompjit__child *out,
                                   ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
@@ -174,13 +184,8 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
             rc = errno;
     }
     const char *what = rc ? "pipe to" : "start";
-    char *head = like ? ompjit__format("OMPJIT_CC1_AHEAD=%.*s", HEAD, like)
-                      : NULL;
-    char **environment = like ? leisurely_environment(head) : NULL;
     if (!rc)
         rc = spawn(argv, environment, theirs, &child.pid);
-    free(environment);
-    free(head);
     if (!rc) {
         limit_cpu(child.pid, limit_ms);
         bind_lives(theirs[FD_LIFE], child.pid);

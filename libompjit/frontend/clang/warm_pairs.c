@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Starting a clang takes longer than compiling a small kernel. So after each
- * compile the next pair with the same command lines is started ahead. It waits
- * for its source, having read no more than headers that it looks at again then,
- * and ends by itself when this process does: its pipes close. OMPJIT_WARM=0
- * switches that off.
+ * compile the next pair with the same command lines is started ahead, by the
+ * background thread: two processes take 2 ms to start, for which nobody waits.
+ * It waits for its source, having read no more than headers that it looks at
+ * again then, and ends by itself when this process does: its pipes close.
+ * OMPJIT_WARM=0 switches that off.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "context/background.h"
 #include "frontend/clang/front_end.h"
 
 void ompjit__next_free(struct ompjit__next *next)
@@ -114,16 +116,16 @@ char *ompjit__pair_key(const ompjit__command *command)
 }
 
 ompjit_status ompjit__pair_start(const ompjit__command *command,
-                                unsigned limit_ms, const char *like,
+                                unsigned limit_ms, char **environment,
                                 struct ompjit__pair *out, ompjit_error *err)
 {
     struct ompjit__pair pair = {NULL, OMPJIT__NO_CHILD, OMPJIT__NO_CHILD};
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
-        status = ompjit__child_start(command->host.v, limit_ms, like,
+        status = ompjit__child_start(command->host.v, limit_ms, environment,
                                      &pair.host, err);
     if (!status)
-        status = ompjit__child_start(command->device.v, limit_ms, like,
+        status = ompjit__child_start(command->device.v, limit_ms, environment,
                                      &pair.device, err);
     if (status)
         ompjit__pair_kill(&pair);
@@ -163,25 +165,46 @@ bool ompjit__warm_take(ompjit__frontend *f, const char *key,
     return i >= 0;
 }
 
+char **ompjit__warm_environment(const char *like)
+{
+    return warm_is_off() ? NULL : ompjit__child_environment(like);
+}
+
+/* A pair works where it was started: the application may have gone elsewhere
+ * since the key was made. */
+static bool is_where_key_says(const ompjit__command *command, const char *key)
+{
+    char *now = ompjit__pair_key(command);
+    bool same = now && !strcmp(now, key);
+    free(now);
+    return same;
+}
+
+/* Under the lock. Returns a pair for the caller to kill, or one without
+ * processes. */
+static struct ompjit__pair put(ompjit__frontend *f, struct ompjit__pair next)
+{
+    struct ompjit__pair old = {0};
+    if (f->warm[OMPJIT__MAX_WARM - 1].key)
+        old = take_at(f, 0);
+    unsigned n = 0;
+    while (f->warm[n].key)
+        n++;
+    f->warm[n] = next;
+    return old;
+}
+
 void ompjit__warm_up(ompjit__frontend *f, const ompjit__command *command,
-                    const char *key, const char *like)
+                     const char *key, char **environment)
 {
     struct ompjit__pair next, old = {0};
-    if (!key || !like || warm_is_off())
+    if (!key || !environment)
         return;
     pthread_mutex_lock(&f->lock);
     if (warm_at(f, key) < 0 &&
-        !ompjit__pair_start(command, f->limit_ms, like, &next, NULL)) {
-        next.key = ompjit__strdup(key);
-        if (f->warm[OMPJIT__MAX_WARM - 1].key)
-            old = take_at(f, 0);
-        unsigned n = 0;
-        while (f->warm[n].key)
-            n++;
-        if (next.key)
-            f->warm[n] = next;
-        else
-            old = next;
+        !ompjit__pair_start(command, f->limit_ms, environment, &next, NULL)) {
+        next.key = is_where_key_says(command, key) ? ompjit__strdup(key) : NULL;
+        old = next.key ? put(f, next) : next;
     }
     pthread_mutex_unlock(&f->lock);
     if (old.device.pid)
@@ -209,6 +232,51 @@ void ompjit__pending_set(ompjit__frontend *f, struct ompjit__next next)
     ompjit__next_free(&old);
 }
 
+/* What the background thread is given. */
+struct ahead {
+    ompjit__frontend *f;
+    struct ompjit__next next;
+    char **environment;
+};
+
+static void ahead_drop(void *arg)
+{
+    struct ahead *a = arg;
+    ompjit__next_free(&a->next);
+    free(a->environment);
+    free(a);
+}
+
+static void ahead_run(void *arg)
+{
+    struct ahead *a = arg;
+    ompjit__warm_up(a->f, &a->next.command, a->next.key, a->environment);
+    ahead_drop(a);
+}
+
+/* `next` is the front end's afterwards. A process that gets no thread starts the
+ * pair itself, and one that exits starts none. */
+static void start_ahead(ompjit_context *ctx, ompjit__frontend *f,
+                        struct ompjit__next next)
+{
+    struct ahead *a = malloc(sizeof *a);
+    char **environment = ompjit__warm_environment(next.like);
+    if (!a || !environment) {
+        ompjit__next_free(&next);
+        free(environment);
+        free(a);
+        return;
+    }
+    *a = (struct ahead){f, next, environment};
+    ompjit_status status = ompjit__background_add(ctx->background, f, true,
+                                                  ahead_run, ahead_drop, a,
+                                                  NULL);
+    if (status == OMPJIT_ERR_UNAVAILABLE)
+        ahead_run(a);
+    else if (status)
+        ahead_drop(a);
+}
+
 /* Called when a build is done: the processors are free, and the children of its
  * compile may end. */
 void ompjit__frontend_rest(ompjit_context *ctx)
@@ -219,7 +287,9 @@ void ompjit__frontend_rest(ompjit_context *ctx)
     if (!f)
         return;
     struct ompjit__next next = ompjit__pending_take(f);
-    ompjit__warm_up(f, &next.command, next.key, next.like);
-    ompjit__next_free(&next);
+    if (next.key && next.like)
+        start_ahead(ctx, f, next);
+    else
+        ompjit__next_free(&next);
     ompjit__dismiss(f);
 }
