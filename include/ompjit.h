@@ -689,6 +689,20 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
 
 /* ---------------------------------------------------------------- modules */
 
+/* A program of n sources, C and C++ mixed: each is compiled by itself, as
+ * ompjit_module_from_c does, and both halves are linked as objects are. So each
+ * has its own `static` names and macros, declares what another defines, also in
+ * device code, and constructors run in the order of the sources. A source that
+ * has not changed is taken from the cache. names[i] is the source's in
+ * diagnostics, and its ending chooses the language; no two are the same.
+ * options->name is the module's. OMPJIT_ERR_LINK names what is defined twice. */
+ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
+                                         const char *const *sources,
+                                         const char *const *names, unsigned n,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod,
+                                         ompjit_error *err);
+
 /* CUDA C++: a snippet of `__global__` kernels and what they call, without a
  * `main` and without <<<>>>. Kernels are launched by ompjit_kernel_launch,
  * which says their geometry in up to three dimensions; parameters are pointers

@@ -191,6 +191,23 @@ static void modules(void)
     NO(ompjit_module_from_c(NULL, "", NULL, &new_module, &err));
     NO(ompjit_module_from_c(ctx, NULL, NULL, &new_module, &err));
     NO(ompjit_module_from_c(ctx, "", NULL, NULL, &err));
+    const char *texts[] = {"", ""}, *names[] = {"a.c", "b.c"};
+    const char *same[] = {"a.c", "a.c"}, *none[] = {"a.c", NULL};
+    NO(ompjit_module_from_sources(NULL, texts, names, 2, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, NULL, names, 2, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, texts, NULL, 2, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, texts, names, 0, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, texts, names, 2, NULL, NULL, &err));
+    NO(ompjit_module_from_sources(ctx, texts, same, 2, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, texts, none, 2, NULL, &new_module,
+                                  &err));
+    NO(ompjit_module_from_sources(ctx, none, names, 2, NULL, &new_module,
+                                  &err));
     NO(module_with(5, 0, 0));
     NO(module_with(0, 1, 0));
     NO(module_with(0, 0, (ompjit_cuda_compiler)3));

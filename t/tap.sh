@@ -41,6 +41,16 @@ fails_with() {
         grep -Eq -- "$tap_regex" "$tmp/stderr"; then pass "$tap_name"
     else fail "$tap_name" "exit $tap_status: $(cat "$tmp/stderr")"; fi
 }
+# status_is N NAME COMMAND...: the exit status, also of a signal
+status_is() {
+    tap_want=$1 tap_name=$2; shift 2
+    exec 3>&2 2>/dev/null # the shell tells of signals
+    out=$("$@" 2>"$tmp/stderr")
+    tap_got=$?
+    exec 2>&3 3>&-
+    is "$tap_got" "$tap_want" "$tap_name"
+    [ "$tap_got" = "$tap_want" ] || sed 's/^/# /' "$tmp/stderr"
+}
 # emulated [NAME=VALUE]... COMMAND...: on the GPU that the libcuda.so.1 in $PTXI is,
 # or not at all.
 emulated() {

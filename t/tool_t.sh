@@ -5,16 +5,6 @@
 OMPJIT_DEVICE=host
 export OMPJIT_DEVICE
 
-# status_is N NAME COMMAND...: the exit status, also of a signal
-status_is() {
-    tap_want=$1 tap_name=$2; shift 2
-    exec 3>&2 2>/dev/null # the shell tells of signals
-    out=$("$@" 2>"$tmp/stderr")
-    tap_got=$?
-    exec 2>&3 3>&-
-    is "$tap_got" "$tap_want" "$tap_name"
-    [ "$tap_got" = "$tap_want" ] || sed 's/^/# /' "$tmp/stderr"
-}
 # usage REGEX NAME COMMAND...: status 2, nothing on stdout, a message
 usage() {
     tap_regex=$1; shift
@@ -57,7 +47,7 @@ usage "did you mean source-ir" "a mistyped stage" \
     "$ompjit" run --dump=sourceir "$tmp/ok.c"
 usage "needs a file" "a binary dump to the terminal" \
     "$ompjit" run --dump=cubin "$tmp/ok.c"
-usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.c
+usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.o
 for made in x.ptx x.cubin x.o; do
     usage "neither source text nor IR" "$made is no input" \
         "$ompjit" inspect --arch=sm_90 "$made"
@@ -261,7 +251,7 @@ fails_with "lnine.*no shared library" "-l without -L" \
     "$ompjit" run -lnine "$tmp/nine.c"
 fails_with "undefined symbols: nine$" "an undefined function" \
     "$ompjit" run "$tmp/nine.c"
-like "$(cat "$tmp/stderr")" '--source.*-l.*-rdynamic.*name="x.cpp"' \
+like "$(cat "$tmp/stderr")" 'from_sources.*-l.*-rdynamic.*name="x.cpp"' \
     "  and where it can come from"
 program ten.cpp 'namespace n { int ten(int, const char *); }' \
     'int main() { return n::ten(3, ""); }'

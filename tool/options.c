@@ -236,6 +236,32 @@ static int read_option(struct options *o, unsigned command, int argc,
     return store(o, option, word, value);
 }
 
+static bool is_source(const char *word)
+{
+    static const char *const endings[] = {".c",   ".cc", ".cpp", ".cxx",
+                                          ".c++", ".C",  ".cu"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_in(word, endings[i]))
+            return true;
+    return false;
+}
+
+/* `ompjit run a.c b.c -- ARGUMENT...`: sources up to the `--`, if that is all
+ * there is before it. Else all words are the program's. */
+static int read_sources(struct options *o)
+{
+    char **word = o->args;
+    while (*word && is_source(*word))
+        word++;
+    if (!*word || strcmp(*word, "--"))
+        return EXIT_OK;
+    int status = EXIT_OK;
+    for (; o->args < word && !status; o->args++)
+        status = add(&o->sources, *o->args);
+    o->args++;
+    return status;
+}
+
 int options_read(struct options *o, unsigned command, int argc, char **argv)
 {
     bool only_names = false;
@@ -249,13 +275,20 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
                 return status;
         } else if (command == EXPLAIN && o->file && !o->kernel) {
             o->kernel = word;
+        } else if (o->file && command & (COMPILE | INSPECT) &&
+                   is_source(word)) {
+            int status = add(&o->sources, word);
+            if (status)
+                return status;
         } else if (o->file || command == DEVICES) {
             complain("%s: one argument too many", word);
             return EXIT_USAGE;
         } else {
             o->file = word;
             o->args = argv + i + 1;
-            if (command & (RUN | TUNE | CACHE)) /* the rest is the program's */
+            if (command & (RUN | TUNE)) /* the rest is the program's */
+                return read_sources(o);
+            if (command == CACHE)
                 return EXIT_OK;
         }
     }

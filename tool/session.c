@@ -316,7 +316,7 @@ static bool include(FILE *out, const char *path)
     return full != NULL;
 }
 
-/* A text that includes every file of the program: they are compiled as one
+/* A text that includes every file of a CUDA program: they are compiled as one
  * translation unit. */
 static int unity(const struct options *o, char **text, size_t *size)
 {
@@ -333,11 +333,15 @@ static int unity(const struct options *o, char **text, size_t *size)
     return fclose(out) ? cannot("join", o->file) : status;
 }
 
-static int read_source(const struct options *o, char **data, size_t *size)
+/* A source's text. */
+static int read_text(const struct options *o, const char *path, char **text)
 {
-    if (!o->sources.n)
-        return read_input(o->file, o->time_limit, data, size);
-    return unity(o, data, size);
+    size_t size;
+    int status = read_input(path, o->time_limit, text, &size);
+    if (status || strlen(*text) == size)
+        return status;
+    complain("%s: has NUL bytes; is it source text?", path);
+    return EXIT_FAILED;
 }
 
 static int module_from_ir(const struct options *o, ompjit_context *ctx,
@@ -374,24 +378,43 @@ static int module_from_text(const struct options *o, ompjit_context *ctx,
                           const ompjit_module_options *, ompjit_module **,
                           ompjit_error *) =
         is_cuda(o->file) ? ompjit_module_from_cuda : ompjit_module_from_c;
-    int status = read_source(o, &source, &size);
-    if (!status && strlen(source) != size) {
-        complain("%s: has NUL bytes; is it source text?", o->file);
-        status = EXIT_FAILED;
-    }
+    int status = o->sources.n ? unity(o, &source, &size)
+                              : read_text(o, o->file, &source);
     if (!status && make(ctx, source, options, mod, &err))
         status = failed(&err);
     free(source);
     return status;
 }
 
+/* A program of several sources, which are compiled one by one. */
+static int module_from_sources(const struct options *o, ompjit_context *ctx,
+                               ompjit_module_options *options,
+                               ompjit_module **mod)
+{
+    unsigned n = o->sources.n + 1;
+    char **texts = calloc(n, sizeof *texts);
+    const char **names = calloc(n, sizeof *names);
+    ompjit_error err;
+    int status = texts && names ? EXIT_OK : cannot("read", o->file);
+    for (unsigned i = 0; i < n && !status; i++) {
+        names[i] = i ? o->sources.items[i - 1] : o->file;
+        status = read_text(o, names[i], &texts[i]);
+    }
+    if (!status && ompjit_module_from_sources(ctx, (const char *const *)texts,
+                                              names, n, options, mod, &err))
+        status = failed(&err);
+    for (unsigned i = 0; texts && i < n; i++)
+        free(texts[i]);
+    free(texts);
+    free(names);
+    return status;
+}
+
 /* The name in diagnostics; its ending chooses the language. */
 static const char *source_name(const struct options *o)
 {
-    if (o->sources.n)
-        return is_cuda(o->file)        ? "sources.cu"
-               : ends_in(o->file, ".c") ? "sources.c"
-                                        : "sources.cpp";
+    if (o->sources.n && is_cuda(o->file))
+        return "sources.cu";
     return strcmp(o->file, "-") ? o->file : "stdin.c";
 }
 
@@ -439,6 +462,9 @@ int session_module(const struct options *o, ompjit_context *ctx,
     if (status)
         return status;
     options.cuda_compiler = (ompjit_cuda_compiler)compiler;
-    return is_ir(o->file) ? module_from_ir(o, ctx, &options, mod)
-                          : module_from_text(o, ctx, &options, mod);
+    if (is_ir(o->file))
+        return module_from_ir(o, ctx, &options, mod);
+    return o->sources.n && !is_cuda(o->file)
+               ? module_from_sources(o, ctx, &options, mod)
+               : module_from_text(o, ctx, &options, mod);
 }

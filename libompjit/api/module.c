@@ -126,6 +126,80 @@ ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
                        source, options, mod, err);
 }
 
+/* Sources in `sources`, their names in `names`; read only. */
+struct program {
+    const char *const *sources, *const *names;
+    unsigned n;
+};
+
+/* clang writes the name's file into the names of kernels, so that two sources
+ * of one name could have kernels of one name. */
+static ompjit_status check_program(const struct program *p, ompjit_error *err)
+{
+    static const char who[] = "ompjit_module_from_sources";
+    for (unsigned i = 0; i < p->n; i++) {
+        if (!p->sources[i] || !p->names[i])
+            return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                "%s: source %u has no %s", who, i,
+                                p->sources[i] ? "name" : "text");
+        for (unsigned k = 0; k < i; k++)
+            if (!strcmp(p->names[i], p->names[k]))
+                return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                                    "%s: sources %u and %u are both named %s",
+                                    who, k, i, p->names[i]);
+    }
+    return OMPJIT_OK;
+}
+
+/* One unit for each source, and those in one. */
+static ompjit_status compile_program(ompjit_context *ctx,
+                                     const struct program *p,
+                                     const ompjit_module_options *o,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__unit *units = calloc(p->n, sizeof *units);
+    if (!units)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    ompjit_status status = OMPJIT_OK;
+    unsigned made = 0;
+    while (made < p->n && !status) {
+        ompjit_module_options own = *o;
+        own.name = p->names[made];
+        status = compile(ompjit__frontend_c, ctx, p->sources[made], &own,
+                         &units[made], err);
+        made += !status;
+    }
+    if (!status)
+        status = ompjit__frontend_join(ctx, units, p->n, o, out, err);
+    while (made--)
+        ompjit__unit_free(&units[made]);
+    free(units);
+    return status;
+}
+
+ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
+                                         const char *const *sources,
+                                         const char *const *names, unsigned n,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod, ompjit_error *err)
+{
+    const struct program p = {sources, names, n};
+    ompjit_module_options room;
+    if (!ctx || !sources || !names || !n || !mod)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_module_from_sources: context, sources, "
+                            "their names and a place for the module are "
+                            "needed");
+    const ompjit_module_options *o = read_options(options, &room, err);
+    if (!o)
+        return OMPJIT_ERR_INVALID;
+    ompjit_status status = check_program(&p, err);
+    ompjit__unit unit = {0};
+    if (!status)
+        status = compile_program(ctx, &p, o, &unit, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
+}
+
 /* `device` and `host` are bitcode or text, and only read during the call.
  * Without `host` the module has kernels but no functions. */
 ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,

@@ -378,6 +378,30 @@ ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
     return status;
 }
 
+ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
+                                      const ompjit__unit *units, unsigned n,
+                                      const char *name, unsigned opt_level,
+                                      ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__ask ask;
+    ask_begin(&ask, compiler, OMPJIT__OP_UNITS_JOIN);
+    ompjit__pack_number(&ask.request, n);
+    for (unsigned i = 0; i < n; i++) {
+        ompjit__pack_bytes(&ask.request, units[i].device_bc.data,
+                           units[i].device_bc.size);
+        ompjit__pack_bytes(&ask.request, units[i].host_bc.data,
+                           units[i].host_bc.size);
+        ompjit__pack_string(&ask.request, units[i].name);
+    }
+    ompjit__pack_string(&ask.request, name);
+    ompjit__pack_number(&ask.request, opt_level);
+    ompjit_status status = ask_any(&ask, err);
+    if (!status)
+        status = take_unit(&ask, out, err);
+    ask_end(&ask);
+    return status;
+}
+
 ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
                                           const ompjit__buf *device,
                                           const char *name, unsigned opt_level,

@@ -22,6 +22,7 @@ enum ompjit__op {
     OMPJIT__OP_PREPARE, /* make ready for a build; no reply */
     OMPJIT__OP_UNIT_READ,      /* bitcode of both halves: a unit            */
     OMPJIT__OP_UNIT_READ_CUDA, /* the same of a CUDA source, which has one  */
+    OMPJIT__OP_UNITS_JOIN,     /* units of several sources: a unit          */
     OMPJIT__OP_EARLY_READ,     /* a host half, kept up to EARLY_FREE; these */
     OMPJIT__OP_EARLY_INFO,     /* five go to one compiler                   */
     OMPJIT__OP_EARLY_AGREES,
@@ -174,6 +175,11 @@ ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
                                           const ompjit__buf *device,
                                           const char *name, unsigned opt_level,
                                           ompjit__unit *out, ompjit_error *err);
+/* As ompjit__units_join of frontend/frontend.h. */
+ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
+                                      const ompjit__unit *units, unsigned n,
+                                      const char *name, unsigned opt_level,
+                                      ompjit__unit *out, ompjit_error *err);
 /* As ompjit__build of backend/backend.h. */
 ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,

@@ -3,6 +3,7 @@
  * IR to a unit, whoever made the IR:
  *
  *   ir.c        reads, verifies and writes both halves
+ *   join.c      one unit of several sources' units
  *   dialect/    LLVM 22's dialect, and what it must be (upgrade.c)
  *   describe/   kernels, parameters and variables
  *
@@ -48,5 +49,21 @@ ompjit_status ompjit__unit_read(const ompjit__buf *device,
 ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      const char *name, unsigned opt_level,
                                      ompjit__unit *out, ompjit_error *err);
+
+/* One source's unit. Borrowed. */
+typedef struct ompjit__part {
+    ompjit__buf device, host;
+    const char *name; /* of the source, for messages */
+} ompjit__part;
+
+/* Links units that ompjit__unit_read has made, each with a host half, n > 0.
+ * LINK error with all that is defined twice; else as ompjit__unit_read. join.c
+ */
+ompjit_status ompjit__units_join(const ompjit__part *parts, unsigned n,
+                                 const char *name, unsigned opt_level,
+                                 ompjit__unit *out, ompjit_error *err);
+/* Appends the module's bitcode. NO_MEMORY. ir.c */
+ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
+                                 ompjit_error *err);
 
 #endif

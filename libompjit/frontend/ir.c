@@ -101,9 +101,8 @@ static ompjit_status read_half(ompjit__early *e, const ompjit__buf *bytes,
     return OMPJIT_OK;
 }
 
-/* Appends the module's bitcode. */
-static ompjit_status write_half(LLVMModuleRef m, ompjit__buf *out,
-                                ompjit_error *err)
+ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
+                                 ompjit_error *err)
 {
     LLVMMemoryBufferRef memory = LLVMWriteBitcodeToMemoryBuffer(m);
     ompjit__buf_add(out, LLVMGetBufferStart(memory),
@@ -141,7 +140,7 @@ static ompjit_status read_host(void *arg, ompjit_error *err)
     ompjit__lambda_regions_find(e->host, &e->lambdas);
     if (e->own_lines)
         LLVMStripModuleDebugInfo(e->host);
-    return write_half(e->host, &e->host_bc, err);
+    return ompjit__write_half(e->host, &e->host_bc, err);
 }
 
 ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
@@ -205,7 +204,7 @@ static ompjit_status unify_variables(LLVMModuleRef device, ompjit__early *e,
         return OMPJIT_OK;
     ompjit__buf_free(&e->host_bc);
     e->host_bc = (ompjit__buf){0};
-    return write_half(e->host, &e->host_bc, err);
+    return ompjit__write_half(e->host, &e->host_bc, err);
 }
 
 /* The steps of a unit, in order. Each may rely on what those before have
@@ -231,7 +230,7 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
     if (!status && r->cuda)
         status = ompjit__cuda_kernels(*device, r->unit, err);
     if (!status)
-        status = write_half(*device, &r->unit->device_bc, err);
+        status = ompjit__write_half(*device, &r->unit->device_bc, err);
     return status;
 }
 

@@ -314,6 +314,36 @@ static ompjit_status unit_read(struct job *job, ompjit_error *err)
     return status ? status : give_unit(job, &unit, err);
 }
 
+static void parts_free(ompjit__part *parts, unsigned n)
+{
+    for (unsigned i = 0; parts && i < n; i++)
+        free((char *)parts[i].name);
+    free(parts);
+}
+
+static ompjit_status units_join(struct job *job, ompjit_error *err)
+{
+    ompjit__reader *r = &job->arguments;
+    ompjit__unit unit;
+    uint64_t n = ompjit__read_number(r);
+    ompjit__part *parts =
+        n && n < r->left ? calloc(n, sizeof *parts) : NULL;
+    for (uint64_t i = 0; parts && i < n; i++) {
+        parts[i].device = read_view(job);
+        parts[i].host = read_view(job);
+        parts[i].name = ompjit__read_string(r);
+    }
+    char *name = ompjit__read_string(r);
+    unsigned opt_level = (unsigned)ompjit__read_number(r);
+    ompjit_status status =
+        !parts || r->bad ? damaged(err)
+                         : ompjit__units_join(parts, (unsigned)n, name,
+                                              opt_level, &unit, err);
+    parts_free(parts, (unsigned)n);
+    free(name);
+    return status ? status : give_unit(job, &unit, err);
+}
+
 static ompjit_status unit_read_cuda(struct job *job, ompjit_error *err)
 {
     ompjit__reader *r = &job->arguments;
@@ -527,6 +557,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_PREPARE] = prepare,
     [OMPJIT__OP_UNIT_READ] = unit_read,
     [OMPJIT__OP_UNIT_READ_CUDA] = unit_read_cuda,
+    [OMPJIT__OP_UNITS_JOIN] = units_join,
     [OMPJIT__OP_EARLY_READ] = early_read,
     [OMPJIT__OP_EARLY_INFO] = early_info,
     [OMPJIT__OP_EARLY_AGREES] = early_agrees,

@@ -87,10 +87,11 @@ static ompjit_status undefined_symbols(const ompjit__orc *orc,
             ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
             : ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
                            "%s: undefined symbols: %s\n"
-                           "They can come from a further source (--source), a "
-                           "library (-l), or the application, where it is "
-                           "linked with -rdynamic; C++ functions are found by "
-                           "a source that is C++ by its name "
+                           "They can come from a further source "
+                           "(ompjit_module_from_sources; ompjit run a.c b.c "
+                           "--), a library (-l), or the application, where it "
+                           "is linked with -rdynamic; C++ functions are found "
+                           "by a source that is C++ by its name "
                            "(name=\"x.cpp\").",
                            orc->name, readable.data);
     ompjit__buf_free(&readable);

@@ -48,6 +48,14 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
 
+/* The units of a program's sources to one, or that by the cache. n > 0; borrows
+ * all. The name is the options', or the first unit's. Errors are those of
+ * ompjit__units_join (frontend/frontend.h). unit_cache.c */
+ompjit_status ompjit__frontend_join(ompjit_context *ctx,
+                                    const ompjit__unit *units, unsigned n,
+                                    const ompjit_module_options *options,
+                                    ompjit__unit *out, ompjit_error *err);
+
 /* ------------------------------------------------ arguments (command.c) */
 
 /* A growing argv, NULL-terminated once anything was added; `failed` is sticky

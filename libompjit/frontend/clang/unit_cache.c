@@ -2,7 +2,8 @@
  *
  * Units that are remembered: of C, under the source, the command lines and the
  * compiler, as long as the included files are what they were; of IR, under the
- * IR. clang's warnings are remembered with the unit.
+ * IR; of several sources, under their units. clang's warnings are remembered with
+ * the unit.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -207,4 +208,59 @@ ompjit_status ompjit__frontend_ir(ompjit_context *ctx, const void *device,
     ompjit__buf d = {.data = (char *)device, .size = device_size};
     ompjit__buf h = {.data = (char *)host, .size = host_size};
     return recall_ir(ctx, &d, &h, name, opt_level, out, err);
+}
+
+/* --------------------------------------------------------- several sources */
+
+static bool join_key(const ompjit__unit *units, unsigned n, const char *name,
+                     unsigned opt_level, ompjit__key *key)
+{
+    uint8_t identity[OMPJIT__DIGEST];
+    ompjit__key_begin(key, "join");
+    for (unsigned i = 0; i < n; i++) {
+        ompjit__unit_identity(&units[i], identity);
+        ompjit__key_digest(key, "unit", identity);
+    }
+    ompjit__buf_printf(&key->text, "opt %u\nname %s\n", opt_level, name);
+    return ompjit__key_end(key);
+}
+
+/* By the compiler wing, and remembered; `key` is NULL where nothing is. */
+static ompjit_status join(ompjit_context *ctx, const ompjit__unit *units,
+                          unsigned n, const char *name, unsigned opt_level,
+                          const ompjit__key *key, ompjit__unit *out,
+                          ompjit_error *err)
+{
+    uint64_t start = ompjit__now();
+    ompjit__buf payload = {0};
+    ompjit_status status = ompjit__door_units_join(&ctx->compiler, units, n,
+                                                   name, opt_level, out, err);
+    ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
+    if (status || !key)
+        return status;
+    ompjit__unit_pack(out, &payload);
+    ompjit__cache_put(ctx->cache, key, &payload);
+    ompjit__buf_free(&payload);
+    return OMPJIT_OK;
+}
+
+ompjit_status ompjit__frontend_join(ompjit_context *ctx,
+                                    const ompjit__unit *units, unsigned n,
+                                    const ompjit_module_options *options,
+                                    ompjit__unit *out, ompjit_error *err)
+{
+    const char *name = options->name ? options->name : units[0].name;
+    unsigned opt_level = options->opt_level;
+    ompjit__key key = {0};
+    bool use = ctx->cache && join_key(units, n, name, opt_level, &key);
+    ompjit_status status = OMPJIT_OK;
+    if (!use || !ompjit__cache_get(ctx->cache, &key, take_ir, out))
+        status = join(ctx, units, n, name, opt_level, use ? &key : NULL, out,
+                      err);
+    ompjit__key_free(&key);
+    if (!status) {
+        out->from_source = true;
+        out->own_lines = units[0].own_lines;
+    }
+    return status;
 }

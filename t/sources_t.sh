@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Programs of several sources, t/sources: each is compiled by itself, and both
+# halves are linked as objects are.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE
+from=$srcdir/t/sources
+OMPJIT_CACHE_DIR=$tmp/cache
+export OMPJIT_CACHE_DIR
+
+all="$from/main.c $from/other.c $from/third.cpp $from/fourth.cpp"
+expect="third
+fourth
+right
+1028 1
+602 9009
+6 8
+0 5"
+
+# prints WHAT OPTION...
+prints() {
+    prints_what=$1; shift
+    # shellcheck disable=SC2086 # several words
+    succeeds "$prints_what" timeout 120 "$ompjit" run --host-memory=separate \
+        "$@" $all -- 0
+    is "$out" "$expect" "  prints what it must"
+}
+
+prints "four sources" --device=host
+prints "from the cache" --device=host
+prints "without optimization" -O0 --device=host
+prints "in automatic memory" --device=host --host-memory=auto
+prints "under --check" --device=host --check
+OMPJIT_SPECIALIZE=now prints "specialized" --device=host
+OMPJIT_COMPILER=inprocess prints "compiled in this process" --device=host \
+    --no-cache
+if [ -n "$PTXI" ]; then
+    for specialize in off now; do
+        LD_LIBRARY_PATH=$PTXI OMPJIT_SPECIALIZE=$specialize \
+            prints "as PTX, specialize $specialize" --device=cuda
+    done
+else
+    pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+
+# shellcheck disable=SC2086
+status_is 7 "arguments behind --" "$ompjit" run -q --device=host $all -- 7
+succeeds "inspect" "$ompjit" inspect -q "$from/main.c" "$from/other.c" \
+    "$from/third.cpp"
+like "$out" '^main:' "  has the kernels of one source"
+like "$out" '^other:' "  and of another"
+
+# A change of one source compiles that one. --time counts the compiles.
+for part in main other third fourth; do
+    cp "$from/$part".c* "$tmp"
+done
+cp "$from"/*.h "$tmp"
+compiles() {
+    # shellcheck disable=SC2046
+    "$ompjit" run --device=host --time $(echo "$all" | sed "s,$from,$tmp,g") \
+        -- 0 2>&1 >/dev/null | sed -n 's/^ompjit: front end *\([0-9]*\) .*/\1/p'
+}
+first=$(compiles)
+second=$(compiles)
+echo '/* changed */' >>"$tmp/other.c"
+third=$(compiles)
+is "$first, ${second:-0}, $third" "4, 0, 1" \
+    "a source that has not changed is not compiled again"
+
+source() { # FILE LINE...
+    source_file=$tmp/$1; shift
+    printf '%s\n' "$@" >"$source_file"
+}
+source one.c 'int f(void) { return 1; }' 'int v = 1;' \
+    'int main(void) { return f(); }'
+source two.c 'int f(void) { return 2; }' 'int v;'
+fails_with 'f is defined in .*one.c and in .*two.c' "what is defined twice" \
+    "$ompjit" run "$tmp/one.c" "$tmp/two.c" --
+like "$(cat "$tmp/stderr")" 'v is defined in .*one.c and in .*two.c' \
+    "  is all told"
+source three.c '#pragma omp declare target' 'int g(void);' \
+    '#pragma omp end declare target' 'int main(void) { int r;' \
+    '#pragma omp target map(from: r)' 'r = g();' 'return r; }'
+source four.c '#pragma omp declare target' 'int h(void) { return 4; }' \
+    '#pragma omp end declare target'
+fails_with 'undefined symbols: g' "what is defined nowhere" "$ompjit" run \
+    --device=host "$tmp/three.c" "$tmp/four.c" --
+source five.c 'int f(void) { return 5 }'
+fails_with 'five.c:1:23: error: ' "a source that does not compile" \
+    "$ompjit" run "$tmp/two.c" "$tmp/five.c" --
+fails_with 'both named' "a source that is there twice" \
+    "$ompjit" run "$tmp/one.c" "$tmp/one.c" --
+fails_with 'cannot read .*none.c' "a source that is not there" \
+    "$ompjit" run "$tmp/one.c" "$tmp/none.c" --
+
+# Words that are no sources are the program's, and so is their --.
+source words.c 'int main(int argc, char **argv) { return argc; }'
+status_is 3 "a -- behind other words" "$ompjit" run "$tmp/words.c" x --
+status_is 2 "a source's name that no -- follows" "$ompjit" run "$tmp/words.c" \
+    "$tmp/two.c"
+status_is 2 "arguments behind the -- of one source" "$ompjit" run \
+    "$tmp/words.c" -- x
+done_testing
