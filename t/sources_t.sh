@@ -95,10 +95,12 @@ fails_with 'cannot read .*none.c' "a source that is not there" \
     "$ompjit" run "$tmp/one.c" "$tmp/none.c" --
 
 # Words that are no sources are the program's, and so is their --.
-source words.c 'int main(int argc, char **argv) { return argc; }'
+source words.c '#include <stdio.h>' \
+    'int main(int argc, char **argv) { puts(*argv); return argc; }'
 status_is 3 "a -- behind other words" "$ompjit" run "$tmp/words.c" x --
 status_is 2 "a source's name that no -- follows" "$ompjit" run "$tmp/words.c" \
     "$tmp/two.c"
 status_is 2 "arguments behind the -- of one source" "$ompjit" run \
     "$tmp/words.c" -- x
+is "$out" "$tmp/words.c" "  and its name"
 done_testing

@@ -247,7 +247,8 @@ static bool is_source(const char *word)
 }
 
 /* `ompjit run a.c b.c -- ARGUMENT...`: sources up to the `--`, if that is all
- * there is before it. Else all words are the program's. */
+ * there is before it. Else all words are the program's. What is before args[0]
+ * is the program's name. */
 static int read_sources(struct options *o)
 {
     char **word = o->args;
@@ -258,7 +259,7 @@ static int read_sources(struct options *o)
     int status = EXIT_OK;
     for (; o->args < word && !status; o->args++)
         status = add(&o->sources, *o->args);
-    o->args++;
+    *o->args++ = (char *)o->file;
     return status;
 }
 
