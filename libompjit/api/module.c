@@ -7,6 +7,8 @@
  * never changes, so emitting and launching need no lock of the module's; that
  * lock is for the host half.
  */
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,29 +153,90 @@ static ompjit_status check_program(const struct program *p, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* What the threads that compile a program's sources share. */
+struct compiling {
+    ompjit_context *ctx;
+    const struct program *p;
+    const ompjit_module_options *o;
+    ompjit__unit *units;  /* one for each source                        */
+    atomic_uint next;     /* source to compile                          */
+    pthread_mutex_t lock; /* of what follows                            */
+    unsigned failed;      /* the first source that failed; p->n: none   */
+    ompjit_error err;     /* its                                        */
+};
+
+static void note_failure(struct compiling *c, unsigned i,
+                         const ompjit_error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    if (i < c->failed) {
+        c->failed = i;
+        c->err = *err;
+    }
+    pthread_mutex_unlock(&c->lock);
+    atomic_store(&c->next, c->p->n); /* no more */
+}
+
+/* One source after the other, as long as there are any. Those before one that
+ * failed have been begun by then: so the error is always the first source's. */
+static void *compile_some(void *arg)
+{
+    struct compiling *c = arg;
+    unsigned i;
+    while ((i = atomic_fetch_add(&c->next, 1)) < c->p->n) {
+        ompjit_module_options own = *c->o;
+        ompjit_error err;
+        own.name = c->p->names[i];
+        if (compile(ompjit__frontend_c, c->ctx, c->p->sources[i], &own,
+                    &c->units[i], &err))
+            note_failure(c, i, &err);
+    }
+    return NULL;
+}
+
+/* By this thread, and by others for as many processors as there are. The
+ * application's signals are not for those. */
+static void compile_all(struct compiling *c)
+{
+    enum { MOST = 64 };
+    pthread_t threads[MOST];
+    unsigned n = 0, most = ompjit__processors();
+    sigset_t every, before;
+    most = most > MOST ? MOST : most;
+    most = most > c->p->n ? c->p->n : most;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    while (n + 1 < most && !pthread_create(&threads[n], NULL, compile_some, c))
+        n++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    compile_some(c);
+    while (n)
+        pthread_join(threads[--n], NULL);
+}
+
 /* One unit for each source, and those in one. */
 static ompjit_status compile_program(ompjit_context *ctx,
                                      const struct program *p,
                                      const ompjit_module_options *o,
                                      ompjit__unit *out, ompjit_error *err)
 {
-    ompjit__unit *units = calloc(p->n, sizeof *units);
-    if (!units)
-        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    struct compiling c = {.ctx = ctx, .p = p, .o = o, .failed = p->n,
+                          .units = calloc(p->n, sizeof *c.units)};
     ompjit_status status = OMPJIT_OK;
-    unsigned made = 0;
-    while (made < p->n && !status) {
-        ompjit_module_options own = *o;
-        own.name = p->names[made];
-        status = compile(ompjit__frontend_c, ctx, p->sources[made], &own,
-                         &units[made], err);
-        made += !status;
-    }
-    if (!status)
-        status = ompjit__frontend_join(ctx, units, p->n, o, out, err);
-    while (made--)
-        ompjit__unit_free(&units[made]);
-    free(units);
+    if (!c.units)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    pthread_mutex_init(&c.lock, NULL);
+    compile_all(&c);
+    if (c.failed == p->n)
+        status = ompjit__frontend_join(ctx, c.units, p->n, o, out, err);
+    else
+        status = c.err.status;
+    if (c.failed < p->n && err)
+        *err = c.err;
+    for (unsigned i = 0; i < p->n; i++)
+        ompjit__unit_free(&c.units[i]);
+    free(c.units);
+    pthread_mutex_destroy(&c.lock);
     return status;
 }
 
