@@ -95,7 +95,28 @@ fails_with 'both named' "a source that is there twice" \
 fails_with 'cannot read .*none.c' "a source that is not there" \
     "$ompjit" run "$tmp/one.c" "$tmp/none.c" --
 
-# Words that are no sources are the program's, and so is their --.
+# Files that are no C or C++ cannot be linked with them. No file is opened.
+refused() { # REGEX NAME COMMAND...
+    refused_regex=$1; shift
+    status_is 2 "$@"
+    like "$(cat "$tmp/stderr")" "$refused_regex" "  and why"
+}
+for made in k.ll k.bc k.o k.ptx k.cubin; do
+    refused "^ompjit: $made: .* cannot be linked with sources; give the source" \
+        "$made as a further source" "$ompjit" run "$tmp/one.c" "$made" --
+    refused "^ompjit: $made: .* cannot be linked" "  by --source" \
+        "$ompjit" inspect --source="$made" "$tmp/one.c"
+done
+refused '^ompjit: k.cu: CUDA source cannot be linked with .*one.c' \
+    "CUDA as a further source" "$ompjit" run "$tmp/one.c" k.cu --
+refused '^ompjit: k.cu: CUDA source cannot be linked' "  of inspect" \
+    "$ompjit" inspect "$tmp/one.c" "$tmp/two.c" k.cu
+refused '^ompjit: k.o: this file cannot be linked' "an object with CUDA" \
+    "$ompjit" inspect k.cu k.o
+refused '^ompjit: k.ll: IR has no further sources, such as .*one.c' \
+    "IR with a further source" "$ompjit" run k.ll "$tmp/one.c" --
+
+# Other words are the program's, and so is their --.
 source words.c '#include <stdio.h>' \
     'int main(int argc, char **argv) { puts(*argv); return argc; }'
 status_is 3 "a -- behind other words" "$ompjit" run "$tmp/words.c" x --

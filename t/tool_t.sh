@@ -47,7 +47,7 @@ usage "did you mean source-ir" "a mistyped stage" \
     "$ompjit" run --dump=sourceir "$tmp/ok.c"
 usage "needs a file" "a binary dump to the terminal" \
     "$ompjit" run --dump=cubin "$tmp/ok.c"
-usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.o
+usage "one argument too many" "two files" "$ompjit" inspect "$tmp/ok.c" b.txt
 for made in x.ptx x.cubin x.o; do
     usage "neither source text nor IR" "$made is no input" \
         "$ompjit" inspect --arch=sm_90 "$made"

@@ -236,23 +236,25 @@ static int read_option(struct options *o, unsigned command, int argc,
     return store(o, option, word, value);
 }
 
-static bool is_source(const char *word)
+/* Whether the word names a file of a program. Only sources can be compiled with
+ * others; session_module refuses the files that compilers make. */
+static bool is_program_file(const char *word)
 {
     static const char *const endings[] = {".c",   ".cc", ".cpp", ".cxx",
                                           ".c++", ".C",  ".cu"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(word, endings[i]))
             return true;
-    return false;
+    return is_ir(word) || is_output(word);
 }
 
-/* `ompjit run a.c b.c -- ARGUMENT...`: sources up to the `--`, if that is all
- * there is before it. Else all words are the program's. What is before args[0]
- * is the program's name. */
+/* `ompjit run a.c b.c -- ARGUMENT...`: the words up to the `--` belong to the
+ * program if all name files of it. Else all words are its arguments. args[0]
+ * becomes the program's name. */
 static int read_sources(struct options *o)
 {
     char **word = o->args;
-    while (*word && is_source(*word))
+    while (*word && is_program_file(*word))
         word++;
     if (!*word || strcmp(*word, "--"))
         return EXIT_OK;
@@ -277,7 +279,7 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
         } else if (command == EXPLAIN && o->file && !o->kernel) {
             o->kernel = word;
         } else if (o->file && command & (COMPILE | INSPECT) &&
-                   is_source(word)) {
+                   is_program_file(word)) {
             int status = add(&o->sources, word);
             if (status)
                 return status;

@@ -45,6 +45,22 @@ bool ends_in(const char *name, const char *ending)
     return n >= m && !strcmp(name + n - m, ending);
 }
 
+bool is_ir(const char *path)
+{
+    return ends_in(path, ".ll") || ends_in(path, ".bc");
+}
+
+bool is_cuda(const char *path)
+{
+    return ends_in(path, ".cu");
+}
+
+bool is_output(const char *path)
+{
+    return ends_in(path, ".ptx") || ends_in(path, ".cubin") ||
+           ends_in(path, ".o");
+}
+
 /* ----------------------------------------------------------------- files */
 
 static int cannot(const char *verb, const char *path)
@@ -301,11 +317,6 @@ int session_device(const struct options *o, ompjit_context *ctx)
 
 /* ---------------------------------------------------------------- module */
 
-static bool is_ir(const char *path)
-{
-    return ends_in(path, ".ll") || ends_in(path, ".bc");
-}
-
 /* A line that includes the file, by its full name: the text stands nowhere. */
 static bool include(FILE *out, const char *path)
 {
@@ -362,11 +373,6 @@ static int module_from_ir(const struct options *o, ompjit_context *ctx,
     return status;
 }
 
-bool is_cuda(const char *path)
-{
-    return ends_in(path, ".cu");
-}
-
 static int module_from_text(const struct options *o, ompjit_context *ctx,
                             const ompjit_module_options *options,
                             ompjit_module **mod)
@@ -418,31 +424,43 @@ static const char *source_name(const struct options *o)
     return strcmp(o->file, "-") ? o->file : "stdin.c";
 }
 
-/* Is it a file that compilers make, this one too? */
-static bool is_output(const char *path)
+/* `path` is a further source: it is linked with o->file, or, for CUDA, included
+ * in the same text. */
+static int check_further(const struct options *o, const char *path)
 {
-    return ends_in(path, ".ptx") || ends_in(path, ".cubin") ||
-           ends_in(path, ".o");
+    if (is_ir(path) || is_output(path)) {
+        complain("%s: %s cannot be linked with sources; give the source that "
+                 "it was made from", path, is_ir(path) ? "IR" : "this file");
+        return EXIT_USAGE;
+    }
+    if (!is_cuda(path) || is_cuda(o->file))
+        return EXIT_OK;
+    complain("%s: CUDA source cannot be linked with %s; compile it by itself",
+             path, o->file);
+    return EXIT_USAGE;
 }
 
 static int check_sources(const struct options *o)
 {
+    int status = EXIT_OK;
     if (is_output(o->file)) {
         complain("%s: neither source text nor IR (.ll, .bc); kernels cannot be "
                  "made from it", o->file);
         return EXIT_USAGE;
     }
-    if (!is_ir(o->file)) {
-        if (!o->host_ir)
-            return EXIT_OK;
+    if (is_ir(o->file) && o->sources.n) {
+        complain("%s: IR has no further sources, such as %s; --host-ir names "
+                 "its host half", o->file, o->sources.items[0]);
+        return EXIT_USAGE;
+    }
+    if (!is_ir(o->file) && o->host_ir) {
         complain("--host-ir belongs to device IR (.ll, .bc), not to %s",
                  o->file);
-    } else {
-        if (!o->sources.n)
-            return EXIT_OK;
-        complain("--source belongs to C and C++, not to %s", o->file);
+        return EXIT_USAGE;
     }
-    return EXIT_USAGE;
+    for (unsigned i = 0; i < o->sources.n && !status; i++)
+        status = check_further(o, o->sources.items[i]);
+    return status;
 }
 
 int session_module(const struct options *o, ompjit_context *ctx,

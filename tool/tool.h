@@ -99,8 +99,11 @@ int session_module(const struct options *o, ompjit_context *ctx,
 int read_input(const char *path, unsigned seconds, char **data, size_t *size);
 /* Whether the name ends so. */
 bool ends_in(const char *name, const char *ending);
-/* Whether the file is a CUDA source. */
+/* Whether the name is that of a CUDA source, of IR (.ll, .bc), or of another
+ * file that compilers make: PTX, a cubin or an object. */
 bool is_cuda(const char *path);
+bool is_ir(const char *path);
+bool is_output(const char *path);
 
 /* --------------------------------------------------------------- output.c */
 
