@@ -320,11 +320,14 @@ void ompjit__door_early_free(ompjit__door_early *early)
 
 /* ------------------------------------------------------------------- units */
 
-static ompjit_status take_unit(ompjit__ask *ask, ompjit__unit *out,
-                               ompjit_error *err)
+/* Ends a request whose result is a unit. `status` is that of asking. */
+static ompjit_status end_with_unit(ompjit__ask *ask, ompjit_status status,
+                                   ompjit__unit *out, ompjit_error *err)
 {
-    return ompjit__unit_unpack(&ask->results, out) ? OMPJIT_OK
-                                                   : no_results(err);
+    if (!status && !ompjit__unit_unpack(&ask->results, out))
+        status = no_results(err);
+    ask_end(ask);
+    return status;
 }
 
 static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
@@ -371,11 +374,7 @@ ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
 {
     ompjit__ask ask;
     begin_unit_read(&ask, compiler, device, host, name, opt_level, early);
-    ompjit_status status = ask_for_unit(&ask, early, err);
-    if (!status)
-        status = take_unit(&ask, out, err);
-    ask_end(&ask);
-    return status;
+    return end_with_unit(&ask, ask_for_unit(&ask, early, err), out, err);
 }
 
 ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
@@ -395,11 +394,7 @@ ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
     }
     ompjit__pack_string(&ask.request, name);
     ompjit__pack_number(&ask.request, opt_level);
-    ompjit_status status = ask_any(&ask, err);
-    if (!status)
-        status = take_unit(&ask, out, err);
-    ask_end(&ask);
-    return status;
+    return end_with_unit(&ask, ask_any(&ask, err), out, err);
 }
 
 ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
@@ -412,11 +407,7 @@ ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
     ompjit__pack_bytes(&ask.request, device->data, device->size);
     ompjit__pack_string(&ask.request, name);
     ompjit__pack_number(&ask.request, opt_level);
-    ompjit_status status = ask_any(&ask, err);
-    if (!status)
-        status = take_unit(&ask, out, err);
-    ask_end(&ask);
-    return status;
+    return end_with_unit(&ask, ask_any(&ask, err), out, err);
 }
 
 /* ------------------------------------------------------------------ builds */
@@ -486,10 +477,7 @@ ompjit_status ompjit__door_cuda_kernels(ompjit__compiler *compiler,
     ask_begin(&ask, compiler, OMPJIT__OP_CUDA_KERNELS);
     ompjit__cuda_pack(cuda, &ask.request);
     ompjit__pack_string(&ask.request, clang);
-    ompjit_status status = ask_any(&ask, err);
-    if (!status)
-        status = take_unit(&ask, out, err);
-    ask_end(&ask);
+    ompjit_status status = end_with_unit(&ask, ask_any(&ask, err), out, err);
     if (status)
         return status;
     free(cuda->why);
