@@ -113,6 +113,18 @@ ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
     return OMPJIT_OK;
 }
 
+ompjit_status ompjit__unit_finish(ompjit__unit *unit, ompjit_status status,
+                                  ompjit__unit *out, ompjit_error *err)
+{
+    if (!status && !ompjit__unit_seal(unit))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    if (status)
+        ompjit__unit_free(unit);
+    else
+        *out = *unit;
+    return status;
+}
+
 /* ------------------------------------------------------- the host half */
 
 /* Arguments of the guarded part of ompjit__early_read. */
@@ -264,13 +276,7 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
             ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
             : ompjit__no_memory(err, OMPJIT_STAGE_READ);
     ompjit__early_free(own);
-    if (!status && !ompjit__unit_seal(&unit))
-        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    if (status)
-        ompjit__unit_free(&unit);
-    else
-        *out = unit;
-    return status;
+    return ompjit__unit_finish(&unit, status, out, err);
 }
 
 ompjit_status ompjit__unit_read(const ompjit__buf *device,

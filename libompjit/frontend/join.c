@@ -189,11 +189,5 @@ ompjit_status ompjit__units_join(const ompjit__part *parts, unsigned n,
         unit.name ? ompjit__guard(join_guarded, &j, OMPJIT_STAGE_READ, err)
                   : ompjit__no_memory(err, OMPJIT_STAGE_READ);
     ompjit__buf_free(&j.messages);
-    if (!status && !ompjit__unit_seal(&unit))
-        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    if (status)
-        ompjit__unit_free(&unit);
-    else
-        *out = unit;
-    return status;
+    return ompjit__unit_finish(&unit, status, out, err);
 }
