@@ -77,6 +77,13 @@ static ompjit_status module_with(ompjit_opt_level opt_level, unsigned nflags,
     return ompjit_module_from_c(ctx, "", &o, &new_module, &err);
 }
 
+static ompjit_status sources_with(const char *const *texts,
+                                  const char *const *names, unsigned n)
+{
+    return ompjit_module_from_sources(ctx, texts, names, n, NULL, &new_module,
+                                      &err);
+}
+
 static ompjit_status launch_with(size_t length, ompjit_specialize s,
                                  uint32_t fold)
 {
@@ -129,6 +136,18 @@ static void check(ompjit_status status, const char *call)
 
 /* The call says INVALID. */
 #define NO(call) check(call, #call)
+/* A copy on `where`, a device or a queue, misses each of its ends. */
+#define NO_COPY(function, where) \
+    NO(function(NULL, data, data, 4, &err)); \
+    NO(function(where, NULL, data, 4, &err)); \
+    NO(function(where, data, NULL, 4, &err))
+/* A launch misses its kernel, device or arguments, or has another context's
+ * device. The function's further arguments follow. */
+#define NO_LAUNCH(function, ...) \
+    NO(function(NULL, dev, NULL, args, nargs, __VA_ARGS__)); \
+    NO(function(k, NULL, NULL, args, nargs, __VA_ARGS__)); \
+    NO(function(k, dev, NULL, NULL, nargs, __VA_ARGS__)); \
+    NO(function(k, foreign, NULL, args, nargs, __VA_ARGS__))
 
 static void contexts(void)
 {
@@ -173,12 +192,8 @@ static void devices(void)
     NO(ompjit_device_free(dev, bytes, &err));
     ok(!ompjit_device_free(foreign, bytes, &err), "but by its device");
     bytes = NULL;
-    NO(ompjit_device_upload(NULL, data, data, 4, &err));
-    NO(ompjit_device_upload(dev, NULL, data, 4, &err));
-    NO(ompjit_device_upload(dev, data, NULL, 4, &err));
-    NO(ompjit_device_download(NULL, data, data, 4, &err));
-    NO(ompjit_device_download(dev, NULL, data, 4, &err));
-    NO(ompjit_device_download(dev, data, NULL, 4, &err));
+    NO_COPY(ompjit_device_upload, dev);
+    NO_COPY(ompjit_device_download, dev);
     NO(ompjit_device_mapped(NULL, data, &bytes, &err));
     NO(ompjit_device_mapped(dev, NULL, &bytes, &err));
     NO(ompjit_device_mapped(dev, data, NULL, &err));
@@ -195,19 +210,13 @@ static void modules(void)
     const char *same[] = {"a.c", "a.c"}, *none[] = {"a.c", NULL};
     NO(ompjit_module_from_sources(NULL, texts, names, 2, NULL, &new_module,
                                   &err));
-    NO(ompjit_module_from_sources(ctx, NULL, names, 2, NULL, &new_module,
-                                  &err));
-    NO(ompjit_module_from_sources(ctx, texts, NULL, 2, NULL, &new_module,
-                                  &err));
-    NO(ompjit_module_from_sources(ctx, texts, names, 0, NULL, &new_module,
-                                  &err));
     NO(ompjit_module_from_sources(ctx, texts, names, 2, NULL, NULL, &err));
-    NO(ompjit_module_from_sources(ctx, texts, same, 2, NULL, &new_module,
-                                  &err));
-    NO(ompjit_module_from_sources(ctx, texts, none, 2, NULL, &new_module,
-                                  &err));
-    NO(ompjit_module_from_sources(ctx, none, names, 2, NULL, &new_module,
-                                  &err));
+    NO(sources_with(NULL, names, 2));
+    NO(sources_with(texts, NULL, 2));
+    NO(sources_with(texts, names, 0));
+    NO(sources_with(texts, same, 2));
+    NO(sources_with(texts, none, 2));
+    NO(sources_with(none, names, 2));
     NO(module_with(5, 0, 0));
     NO(module_with(0, 1, 0));
     NO(module_with(0, 0, (ompjit_cuda_compiler)3));
@@ -276,10 +285,7 @@ static void launches(void)
     const ompjit_region nowhere = {NULL, 100};
     ompjit_launch_info last = OMPJIT_LAUNCH_INFO_INIT;
     ompjit_tuned tuned = OMPJIT_TUNED_INIT;
-    NO(ompjit_kernel_launch(NULL, dev, NULL, args, nargs, &err));
-    NO(ompjit_kernel_launch(k, NULL, NULL, args, nargs, &err));
-    NO(ompjit_kernel_launch(k, dev, NULL, NULL, nargs, &err));
-    NO(ompjit_kernel_launch(k, foreign, NULL, args, nargs, &err));
+    NO_LAUNCH(ompjit_kernel_launch, &err);
     NO(launch_with(0, 0, 0));
     NO(launch_with(SIZE_MAX, 0, 0));
     NO(launch_with(right, (ompjit_specialize)4, 0));
@@ -291,20 +297,11 @@ static void launches(void)
     NO(launch_saying(OMPJIT_ARG_POINTER, 0, OMPJIT_CONTENTS_MAX + 1, data));
     NO(launch_in(queue2, dev));
     NO(launch_in(queue2, foreign));
-    NO(ompjit_kernel_prepare(NULL, dev, NULL, args, nargs, &err));
-    NO(ompjit_kernel_prepare(k, NULL, NULL, args, nargs, &err));
-    NO(ompjit_kernel_prepare(k, dev, NULL, NULL, nargs, &err));
-    NO(ompjit_kernel_prepare(k, foreign, NULL, args, nargs, &err));
-    NO(ompjit_kernel_ready(NULL, dev, NULL, args, nargs, &flag, &err));
-    NO(ompjit_kernel_ready(k, NULL, NULL, args, nargs, &flag, &err));
-    NO(ompjit_kernel_ready(k, dev, NULL, NULL, nargs, &flag, &err));
+    NO_LAUNCH(ompjit_kernel_prepare, &err);
+    NO_LAUNCH(ompjit_kernel_ready, &flag, &err);
     NO(ompjit_kernel_ready(k, dev, NULL, args, nargs, NULL, &err));
-    NO(ompjit_kernel_ready(k, foreign, NULL, args, nargs, &flag, &err));
-    NO(ompjit_kernel_bind(NULL, dev, NULL, args, nargs, &new_bound, &err));
-    NO(ompjit_kernel_bind(k, NULL, NULL, args, nargs, &new_bound, &err));
-    NO(ompjit_kernel_bind(k, dev, NULL, NULL, nargs, &new_bound, &err));
+    NO_LAUNCH(ompjit_kernel_bind, &new_bound, &err);
     NO(ompjit_kernel_bind(k, dev, NULL, args, nargs, NULL, &err));
-    NO(ompjit_kernel_bind(k, foreign, NULL, args, nargs, &new_bound, &err));
     NO(ompjit_bound_run(NULL, &err));
     NO(ompjit_bound_start(NULL, queue, &err));
     NO(ompjit_bound_start(bound, NULL, &err));
@@ -316,10 +313,7 @@ static void launches(void)
     NO(ompjit_kernel_last_launch(k, NULL, &last, &err));
     NO(ompjit_kernel_last_launch(k, dev, NULL, &err));
     NO(ompjit_kernel_last_launch(k, foreign, &last, &err));
-    NO(ompjit_kernel_tune(NULL, dev, NULL, args, nargs, NULL, NULL, &err));
-    NO(ompjit_kernel_tune(k, NULL, NULL, args, nargs, NULL, NULL, &err));
-    NO(ompjit_kernel_tune(k, dev, NULL, NULL, nargs, NULL, NULL, &err));
-    NO(ompjit_kernel_tune(k, foreign, NULL, args, nargs, NULL, NULL, &err));
+    NO_LAUNCH(ompjit_kernel_tune, NULL, NULL, &err);
     NO(tune_with(NULL, 1, 0));
     NO(tune_with(&nowhere, 1, 0));
     NO(tune_with(NULL, 0, 1));
@@ -341,15 +335,9 @@ static void queues(void)
     NO(ompjit_queue_after(NULL, queue, &err));
     NO(ompjit_queue_after(queue, NULL, &err));
     NO(ompjit_queue_after(queue, queue2, &err));
-    NO(ompjit_queue_upload(NULL, data, data, 4, &err));
-    NO(ompjit_queue_upload(queue, NULL, data, 4, &err));
-    NO(ompjit_queue_upload(queue, data, NULL, 4, &err));
-    NO(ompjit_queue_download(NULL, data, data, 4, &err));
-    NO(ompjit_queue_download(queue, NULL, data, 4, &err));
-    NO(ompjit_queue_download(queue, data, NULL, 4, &err));
-    NO(ompjit_queue_copy(NULL, data, data, 4, &err));
-    NO(ompjit_queue_copy(queue, NULL, data, 4, &err));
-    NO(ompjit_queue_copy(queue, data, NULL, 4, &err));
+    NO_COPY(ompjit_queue_upload, queue);
+    NO_COPY(ompjit_queue_download, queue);
+    NO_COPY(ompjit_queue_copy, queue);
     NO(ompjit_queue_update_to(NULL, data, 4, &err));
     NO(ompjit_queue_update_to(queue, NULL, 4, &err));
     NO(ompjit_queue_update_from(NULL, data, 4, &err));
