@@ -118,6 +118,30 @@ static bool is_followed(ompjit__points *p, LLVMValueRef i)
             !is_distance(i));
 }
 
+/* An atomic operation may store each of its operands, and gives what was there.
+ */
+static void step_atomic(ompjit__points *p, LLVMValueRef i)
+{
+    ompjit__set v, to = ompjit__points_operand(p, i, 0);
+    for (unsigned k = 1; k < (unsigned)LLVMGetNumOperands(i); k++) {
+        v = ompjit__points_operand(p, i, k);
+        ompjit__points_store(p, &to, &v);
+    }
+    v = ompjit__points_load(p, &to);
+    ompjit__points_grow(p, i, &v);
+}
+
+/* The value is one of the operands, or `computed` of them as numbers. */
+static void step_operands(ompjit__points *p, LLVMValueRef i, bool computed)
+{
+    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++) {
+        ompjit__set v = ompjit__points_operand(p, i, k);
+        if (computed)
+            v = ompjit__set_moved(p, &v, false, 0);
+        ompjit__points_grow(p, i, &v);
+    }
+}
+
 /* Grows the sets by one instruction of function `f`. Sets only grow, so that it
  * can be repeated until none does: a store adds to what a location holds, and
  * takes nothing away. */
@@ -143,13 +167,7 @@ static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
         break;
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
-        to = ompjit__points_operand(p, i, 0);
-        for (unsigned k = 1; k < (unsigned)LLVMGetNumOperands(i); k++) {
-            v = ompjit__points_operand(p, i, k);
-            ompjit__points_store(p, &to, &v);
-        }
-        v = ompjit__points_load(p, &to);
-        ompjit__points_grow(p, i, &v);
+        step_atomic(p, i);
         break;
     case LLVMGetElementPtr:
         v = ompjit__points_operand(p, i, 0);
@@ -179,17 +197,10 @@ static void step(ompjit__points *p, LLVMValueRef f, LLVMValueRef i)
     case LLVMExtractValue:
     case LLVMInsertValue:
     case LLVMFreeze:
-        for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++) {
-            v = ompjit__points_operand(p, i, k);
-            ompjit__points_grow(p, i, &v);
-        }
+        step_operands(p, i, false);
         break;
-    default: /* computed of pointers as numbers */
-        for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++) {
-            v = ompjit__points_operand(p, i, k);
-            v = ompjit__set_moved(p, &v, false, 0);
-            ompjit__points_grow(p, i, &v);
-        }
+    default: /* arithmetic */
+        step_operands(p, i, true);
     }
 }
 
