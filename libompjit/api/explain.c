@@ -17,12 +17,6 @@
 #include "abi/offload.h"
 #include "launch/launch.h"
 
-/* The unit's description, which does not change. */
-static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
-{
-    return &kernel->mod->unit.kernels[kernel->index];
-}
-
 /* ------------------------------------------------------------- parameters */
 
 /* The order of the questions is that of what a reader wants to know. Masks of
@@ -97,7 +91,7 @@ ompjit_status ompjit_kernel_param_state(ompjit_kernel *kernel, unsigned i,
     const ompjit__param *p = ompjit__kernel_param_at(kernel, i, err);
     if (!p)
         return OMPJIT_ERR_INVALID;
-    full.foldable = foldable(desc(kernel), i);
+    full.foldable = foldable(ompjit__desc_of(kernel), i);
     if (p->kind == OMPJIT__PARAM_POINTER &&
         full.foldable != OMPJIT_FOLDABLE_POINTER)
         full.storage = p->size;
@@ -181,7 +175,7 @@ ompjit_status ompjit_kernel_variants(ompjit_kernel *kernel,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_variants: a kernel and a function "
                             "are needed");
-    struct snapshot s = {.nparams = desc(kernel)->nparams};
+    struct snapshot s = {.nparams = ompjit__desc_of(kernel)->nparams};
     ompjit__variants_walk(kernel->mod, kernel->index, take_info, &s);
     ompjit_status status = s.bytes.failed
                                ? ompjit__no_memory(err, OMPJIT_STAGE_API)
@@ -318,7 +312,7 @@ ompjit_status ompjit_kernel_explain(ompjit_kernel *kernel, char **text,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_explain: a kernel and a place for "
                             "the text are needed");
-    struct text t = {.k = desc(kernel)};
+    struct text t = {.k = ompjit__desc_of(kernel)};
     ompjit__sightings *seen = atomic_load(&kernel->sightings);
     char *title = ompjit__kernel_title(kernel);
     ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;

@@ -16,12 +16,6 @@
 #include "api/queue.h"
 #include "cache/cache.h"
 
-/* The unit's description, which does not change. */
-static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
-{
-    return &kernel->mod->unit.kernels[kernel->index];
-}
-
 /* ------------------------------------------------------------------ names */
 
 /* These two cannot fail: without a module there are no kernels. */
@@ -69,7 +63,7 @@ static bool shares_name(const ompjit_kernel *kernel, const char *whole)
     const ompjit__unit *unit = &kernel->mod->unit;
     bool shared = false;
     for (unsigned i = 0; i < unit->nkernels && !shared; i++) {
-        if (strcmp(unit->kernels[i].name, desc(kernel)->name))
+        if (strcmp(unit->kernels[i].name, ompjit__desc_of(kernel)->name))
             continue;
         char *other = ompjit__kernel_signature(unit->kernels[i].symbol);
         shared = other && strcmp(other, whole) != 0;
@@ -82,12 +76,12 @@ static bool shares_name(const ompjit_kernel *kernel, const char *whole)
  * for overloaded functions. The caller frees it. */
 char *ompjit__kernel_title(const ompjit_kernel *kernel)
 {
-    char *whole = ompjit__kernel_signature(desc(kernel)->symbol);
+    char *whole = ompjit__kernel_signature(ompjit__desc_of(kernel)->symbol);
     if (whole && (memchr(whole, '<', strcspn(whole, "(")) ||
                   shares_name(kernel, whole)))
         return whole;
     free(whole);
-    return ompjit__strdup(desc(kernel)->name);
+    return ompjit__strdup(ompjit__desc_of(kernel)->name);
 }
 
 /* Appends "saxpy:3, axpy<float>(int, float*):8", in the unit's order. A title
@@ -156,7 +150,7 @@ ompjit_status ompjit_kernel_info_get(ompjit_kernel *kernel,
     if (!kernel)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_info_get: no kernel");
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     bool made_spmd = atomic_load_explicit(&kernel->made_spmd,
                                           memory_order_relaxed);
     ompjit_kernel_info full = {.line = k->line,
@@ -208,7 +202,7 @@ ompjit_status ompjit_kernel_fold_contents(ompjit_kernel *kernel,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_kernel_fold_contents: kernel and the "
                             "parameter's name are needed");
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     unsigned at;
     ompjit_status status =
         ompjit__find_param(k, &(ompjit_arg){.name = param}, 0, &at, err);
@@ -234,7 +228,7 @@ ompjit_status ompjit_kernel_launch(ompjit_kernel *kernel, ompjit_device *dev,
         ompjit__launch_check(__func__, kernel, dev, args, nargs, err);
     if (status)
         return status;
-    uint64_t values[desc(kernel)->nparams + 1];
+    uint64_t values[ompjit__desc_of(kernel)->nparams + 1];
     ompjit__request request;
     ompjit__fact_arrays arrays;
     status = ompjit__kernel_request(kernel, launch, &request, err);
@@ -280,7 +274,7 @@ ompjit_status ompjit_kernel_abort(ompjit_kernel *kernel, ompjit_error *err)
     const ompjit_context *ctx = kernel->mod->ctx;
     bool known = atomic_load(&ctx->devices_known);
     return abort_on(ctx->devices, known ? ctx->ndevices : 0,
-                    desc(kernel)->symbol, err);
+                    ompjit__desc_of(kernel)->symbol, err);
 }
 
 /* NULL: launches of all kernels. A signal handler may call it, too. */
@@ -317,7 +311,7 @@ ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
     if (!known)
         return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
                             "kernel %s has not run on this device last",
-                            desc(kernel)->name);
+                            ompjit__desc_of(kernel)->name);
     ompjit__result_fill(OMPJIT__STRUCT_launch_info, &last, info);
     return OMPJIT_OK;
 }

@@ -16,12 +16,6 @@
 #include "door/door.h"
 #include "launch/launch.h"
 
-/* The unit's description, which does not change. */
-static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
-{
-    return &kernel->mod->unit.kernels[kernel->index];
-}
-
 /* -------------------------------------------------------- what is in cubins */
 
 /* The resources in an image for a GPU. False where it does not tell. *res is
@@ -32,7 +26,7 @@ static bool is_told(const ompjit__image *image, const ompjit_kernel *kernel,
 {
     enum { SASS_BYTES = 16 }; /* of an instruction, since sm_70 */
     for (unsigned i = 0; i < image->nusage; i++)
-        if (!strcmp(image->usage[i].symbol, desc(kernel)->symbol)) {
+        if (!strcmp(image->usage[i].symbol, ompjit__desc_of(kernel)->symbol)) {
             *res = image->usage[i].res;
             res->instructions = res->code / SASS_BYTES;
             return true;
@@ -47,7 +41,7 @@ static ompjit_status not_told(const ompjit_kernel *kernel, const char *arch,
 {
     return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_ASSEMBLE,
                         "the cubin for %s does not tell what kernel %s uses",
-                        arch, desc(kernel)->name);
+                        arch, ompjit__desc_of(kernel)->name);
 }
 
 /* The generic code's: no argument and no geometry is folded. */
@@ -111,7 +105,7 @@ static ompjit_status add_args(ompjit_kernel *kernel, ompjit__request *r,
                               const ompjit_arg *args, unsigned nargs,
                               uint64_t *values, ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     r->facts.literals.values = values;
     for (unsigned i = 0; i < nargs; i++) {
         unsigned at = i;
@@ -212,8 +206,8 @@ ompjit_status ompjit_kernel_code(ompjit_kernel *kernel, const char *arch,
                             "ompjit_kernel_code: a kernel, an architecture "
                             "and arguments are needed");
     const ompjit__arch *found;
-    uint64_t values[desc(kernel)->nparams + 1];
-    ompjit__spec spec = {.kernel = desc(kernel)->symbol};
+    uint64_t values[ompjit__desc_of(kernel)->nparams + 1];
+    ompjit__spec spec = {.kernel = ompjit__desc_of(kernel)->symbol};
     ompjit__request r;
     ompjit__fact_arrays arrays;
     ompjit_resources full = {0};

@@ -11,11 +11,6 @@
 #include "base/structs.h"
 #include "launch/module.h"
 
-static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
-{
-    return &kernel->mod->unit.kernels[kernel->index];
-}
-
 uint32_t ompjit__value_size(const ompjit__param *p)
 {
     return p->kind != OMPJIT__PARAM_POINTER && p->size ? p->size : p->bytes;
@@ -24,7 +19,7 @@ uint32_t ompjit__value_size(const ompjit__param *p)
 const ompjit__param *ompjit__kernel_param_at(const ompjit_kernel *kernel,
                                              unsigned i, ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     if (i < k->nparams)
         return &k->params[i];
     ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
@@ -148,7 +143,7 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     ompjit_status status = ompjit__find_param(k, arg, *at, at, err);
     if (!status)
         status = check_type(k, &k->params[*at], arg, err);
@@ -209,7 +204,7 @@ ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    ompjit__fact_arrays *arrays,
                                    ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     if (!arg->flags && !arg->bytes && !arg->contents && !arg->reserved[0] &&
         !arg->reserved[1])
         return OMPJIT_OK;
@@ -235,7 +230,7 @@ ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     ompjit__fact_arrays *arrays,
                                     ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     bool given[k->nparams + 1];
     memset(given, 0, sizeof given);
     if (nargs != k->nparams)

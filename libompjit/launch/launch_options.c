@@ -5,11 +5,6 @@
 #include "base/structs.h"
 #include "launch/module.h"
 
-static const ompjit__kernel_desc *desc(const ompjit_kernel *kernel)
-{
-    return &kernel->mod->unit.kernels[kernel->index];
-}
-
 ompjit_status ompjit__kernel_on(const char *who, const ompjit_kernel *kernel,
                                 const ompjit_device *dev, ompjit_error *err)
 {
@@ -20,7 +15,7 @@ ompjit_status ompjit__kernel_on(const char *who, const ompjit_kernel *kernel,
         return OMPJIT_OK;
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                         "%s: device %u is of another context than kernel %s",
-                        who, dev->number, desc(kernel)->name);
+                        who, dev->number, ompjit__desc_of(kernel)->name);
 }
 
 ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
@@ -93,8 +88,9 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
         return OMPJIT_OK;
     const ompjit_launch *l =
         ompjit__options(OMPJIT__STRUCT_launch, launch, &room, err);
-    ompjit_status status =
-        l ? check_geometry(desc(kernel), l, err) : OMPJIT_ERR_INVALID;
+    ompjit_status status = OMPJIT_ERR_INVALID;
+    if (l)
+        status = check_geometry(ompjit__desc_of(kernel), l, err);
     if (status)
         return status;
     r->teams[0] = l->teams;
@@ -121,7 +117,7 @@ ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *r, ompjit_error *err)
 {
-    const ompjit__kernel_desc *k = desc(kernel);
+    const ompjit__kernel_desc *k = ompjit__desc_of(kernel);
     ompjit_status status = ompjit__kernel_folds(kernel, launch, r, err);
     if (!status && k->cuda && (!r->teams[0] || !r->threads[0]))
         return geometry_error(k, "of a CUDA kernel the launch says how many "

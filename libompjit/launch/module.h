@@ -46,6 +46,13 @@ struct ompjit_module {
     struct ompjit__hostjit *hostjit; /* NULL until first needed    */
 };
 
+/* The unit's description of a kernel, which does not change. */
+static inline const ompjit__kernel_desc *
+ompjit__desc_of(const ompjit_kernel *kernel)
+{
+    return &kernel->mod->unit.kernels[kernel->index];
+}
+
 /* Parameters whose values can be folded: variant_policy.c */
 uint64_t ompjit__eligible(const ompjit__kernel_desc *k);
 /* Pointers to what is folded as values are: variant_policy.c */
