@@ -20,20 +20,13 @@ struct ompjit_event {
     uint64_t at;          /* then: the clock                 */
 };
 
-/* `who` is the public function, whose name begins the message. */
-static ompjit_status null(const char *who, ompjit_error *err)
-{
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "%s: an argument is NULL", who);
-}
-
 /* The device's own event is made by the first record: one that is never
  * recorded costs the driver nothing. */
 ompjit_status ompjit_event_create(ompjit_device *dev, ompjit_event **event,
                                   ompjit_error *err)
 {
     if (!dev || !event)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_status status = ompjit__device_ready(dev, err);
     ompjit_event *made = status ? NULL : calloc(1, sizeof *made);
     if (!status && !made)
@@ -53,7 +46,7 @@ ompjit_status ompjit_event_adopt(ompjit_device *dev, void *native,
 {
     ompjit_event *made;
     if (!dev || !native || !event)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     if (!dev->ops->native)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
                             "ompjit_event_adopt: device %u (%s) has no events "
@@ -77,7 +70,7 @@ ompjit_status ompjit_event_native(ompjit_event *event, void **native,
                                   ompjit_error *err)
 {
     if (!event || !native)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_device *dev = event->dev;
     ompjit_status status = OMPJIT_OK;
     void *handle = NULL;
@@ -109,7 +102,7 @@ ompjit_status ompjit_event_record(ompjit_event *event, ompjit_queue *queue,
                                   ompjit_error *err)
 {
     if (!event || !queue)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_device *dev = event->dev;
     ompjit_status status = ompjit__queue_check(__func__, queue, dev, err);
     if (!status)
@@ -155,7 +148,7 @@ static ompjit_status check_recorded(const char *who, const ompjit_event *event,
 ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
 {
     if (!event)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     pthread_mutex_lock(&event->lock);
     ompjit_status status = check_recorded(__func__, event, err);
     ompjit__event *inner = event->event;
@@ -171,7 +164,7 @@ ompjit_status ompjit_event_query(ompjit_event *event, int *done,
                                  ompjit_error *err)
 {
     if (!event || !done)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     bool came = true;
     pthread_mutex_lock(&event->lock);
     ompjit_status status = check_recorded(__func__, event, err);
@@ -191,7 +184,7 @@ ompjit_status ompjit_event_elapsed(ompjit_event *from, ompjit_event *to,
 {
     int from_done = 0, to_done = 0;
     if (!from || !to || !seconds)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     if (from->dev != to->dev)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_event_elapsed: events of two devices");
@@ -220,7 +213,7 @@ ompjit_status ompjit_queue_after_event(ompjit_queue *queue,
                                        ompjit_event *event, ompjit_error *err)
 {
     if (!queue || !event)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_device *dev = queue->dev;
     if (event->dev != dev)
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,

@@ -17,8 +17,7 @@
  * newest uses are compared with a new one. */
 enum { MOST_USES = 1024, LOOKED_AT = 8 };
 
-/* `who` is the public function, whose name begins the message. */
-static ompjit_status null(const char *who, ompjit_error *err)
+ompjit_status ompjit__null_argument(const char *who, ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                         "%s: an argument is NULL", who);
@@ -49,7 +48,7 @@ ompjit_status ompjit_queue_create(ompjit_device *dev, ompjit_queue **queue,
 {
     ompjit__queue *inner;
     if (!dev || !queue)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_status status = ompjit__device_ready(dev, err);
     if (!status)
         status = dev->ops->queues->create(dev, &inner, err);
@@ -63,7 +62,7 @@ ompjit_status ompjit_queue_adopt(ompjit_device *dev, void *stream,
 {
     ompjit__queue *inner;
     if (!dev || !queue)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     if (!dev->ops->native)
         return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
                             "ompjit_queue_adopt: device %u (%s) has no streams",
@@ -85,7 +84,7 @@ ompjit_status ompjit_queue_stream(ompjit_queue *queue, void **stream,
 {
     ompjit__native native = {0};
     if (!queue || !stream)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_device *dev = queue->dev;
     ompjit_status status =
         dev->ops->native ? dev->ops->native->describe(dev, queue->queue,
@@ -272,7 +271,7 @@ static void drop_environment(ompjit_queue *queue)
 ompjit_status ompjit_queue_wait(ompjit_queue *queue, ompjit_error *err)
 {
     if (!queue)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     pthread_mutex_lock(&queue->lock);
     bool recording = queue->recording;
     ompjit__use *uses = recording ? NULL : queue->uses;
@@ -326,7 +325,7 @@ ompjit_status ompjit_queue_after(ompjit_queue *queue, ompjit_queue *other,
                                  ompjit_error *err)
 {
     if (!queue || !other)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_device *dev = queue->dev;
     ompjit__event *event = NULL;
     ompjit_status status = ompjit__queue_check(__func__, other, dev, err);
@@ -351,7 +350,7 @@ ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
                                      ompjit__step step, ompjit_error *err)
 {
     if (!queue || (step.size && (!step.dst || !step.src)))
-        return null(who, err);
+        return ompjit__null_argument(who, err);
     if (ompjit__records_steps(queue))
         return ompjit__step_add(queue, step, err);
     return queue->dev->ops->copy(queue->dev, step.direction, step.dst,

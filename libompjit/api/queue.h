@@ -68,6 +68,8 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const ompjit__request *request,
                                    const uint64_t *values, ompjit_error *err);
 
+/* INVALID: an argument of the public function `who` is NULL. */
+ompjit_status ompjit__null_argument(const char *who, ompjit_error *err);
 /* INVALID where the queue is another device's or NULL. `who` is the public
  * function that was called. No lock. */
 ompjit_status ompjit__queue_check(const char *who, const ompjit_queue *queue,

@@ -17,13 +17,6 @@ typedef struct piece {
     size_t size;
 } piece;
 
-/* `who` is the public function, whose name begins the message. */
-static ompjit_status null(const char *who, ompjit_error *err)
-{
-    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                        "%s: an argument is NULL", who);
-}
-
 /* `part` is an entry that has some of the bytes; NULL: none has. */
 static ompjit_status absent(const char *who, const ompjit_device *dev,
                             const void *host, size_t size,
@@ -128,7 +121,7 @@ static ompjit_status update(const char *who, ompjit_queue *queue,
                             size_t size, ompjit_error *err)
 {
     if (!queue || (size && !host))
-        return null(who, err);
+        return ompjit__null_argument(who, err);
     ompjit_device *dev = queue->dev;
     ompjit__inflight inflight = {.dev = dev};
     ompjit__buf pieces = {0};
@@ -168,7 +161,7 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
                                    void **ptr, ompjit_error *err)
 {
     if (!dev || !host || !ptr)
-        return null(__func__, err);
+        return ompjit__null_argument(__func__, err);
     ompjit_status status = ompjit__tgt_globals(dev->ctx->tgt, dev, err);
     if (status)
         return status;
