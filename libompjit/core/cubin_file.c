@@ -2,8 +2,6 @@
  *
  * Cubins: what they add to ELF files.
  */
-#include <string.h>
-
 #include "core/elf_file.h"
 
 enum {
@@ -20,10 +18,13 @@ const char *ompjit__cubin_head(ompjit__elf_file *f)
     if (bad)
         return bad;
     if (h->e_machine != EM_CUDA)
-        return "an ELF file for another machine than CUDA";
+        return ompjit__elf_bad(f, offsetof(Elf64_Ehdr, e_machine),
+                               "an ELF file for another machine than CUDA");
     uint8_t abi = h->e_ident[EI_ABIVERSION];
     if (abi != OMPJIT__CUBIN_ABI_12 && abi != OMPJIT__CUBIN_ABI_13)
-        return "of an ELF ABI version other than 7 (CUDA 12) and 8 (CUDA 13)";
+        return ompjit__elf_bad(f, EI_ABIVERSION,
+                               "of an ELF ABI version other than 7 (CUDA 12) "
+                               "and 8 (CUDA 13)");
     f->sm = abi == OMPJIT__CUBIN_ABI_12 ? h->e_flags & 0xff
                                         : h->e_flags >> 8 & 0xff;
     return NULL;
@@ -37,9 +38,11 @@ const char *ompjit__cubin_open(ompjit__elf_file *f)
     if (!bad)
         bad = ompjit__elf_sections(f);
     if (!bad && !f->section_names.n)
-        bad = "spoilt: no section names";
+        bad = ompjit__elf_bad(f, offsetof(Elf64_Ehdr, e_shstrndx),
+                              "spoilt: no section names");
     if (!bad && !f->symbols.n)
-        bad = "spoilt: no symbols";
+        bad = ompjit__elf_bad(f, offsetof(Elf64_Ehdr, e_shoff),
+                              "spoilt: no symbols");
     return bad;
 }
 
@@ -67,6 +70,7 @@ bool ompjit__cubin_info_next(ompjit__cubin_info *i)
     }
     i->at += sizeof entry;
     i->attribute = entry.attribute;
+    i->immediate = entry.value;
     if (entry.format != FORMAT_SIZED)
         return true;
     if (!ompjit__bytes_slice(i->info, i->at, entry.value, &i->value)) {

@@ -26,13 +26,16 @@ typedef struct ompjit__elf_file {
     ompjit__bytes section_names;
     ompjit__bytes symbols, symbol_names; /* of the last symbol table */
     unsigned sm;                         /* of a cubin: 90           */
+    uint64_t bad_at; /* offset of the field that the last check refused */
 } ompjit__elf_file;
 
+/* Notes where what is wrong is, and returns it. */
+const char *ompjit__elf_bad(ompjit__elf_file *f, uint64_t at, const char *what);
 /* Reads the header of a 64-bit little-endian file. elf_file.c, as all here but
  * for the cubins' */
 const char *ompjit__elf_head(ompjit__elf_file *f);
 /* The tables of sections and of segments lie within the file. */
-const char *ompjit__elf_tables(const ompjit__elf_file *f);
+const char *ompjit__elf_tables(ompjit__elf_file *f);
 /* Every section lies within the file; finds names and symbols, if any. */
 const char *ompjit__elf_sections(ompjit__elf_file *f);
 /* The i-th section's header; false past the last. */
@@ -59,6 +62,7 @@ typedef struct ompjit__cubin_info {
     ompjit__bytes info;
     size_t at;
     unsigned attribute;
+    unsigned immediate;  /* the 16 bits                          */
     ompjit__bytes value; /* empty where the value is the 16 bits */
     const char *bad;     /* what is wrong, once something is     */
 } ompjit__cubin_info;
