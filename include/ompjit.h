@@ -691,13 +691,13 @@ ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
 
 /* A program of n sources, C and C++ mixed: each is compiled by itself, as
  * ompjit_module_from_c does, and both halves are linked as objects are. So each
- * has its own `static` names and macros, declares what another defines, also in
- * device code, and constructors run in the order of the sources. They are
- * compiled by several threads, and one that has not changed is taken from the
- * cache. names[i] is the source's in diagnostics, and its ending chooses the
- * language; no two are the same. options->name is the module's. The error is that
- * of the first source that does not compile; OMPJIT_ERR_LINK names all that is
- * defined twice. */
+ * source has its own `static` names and macros, and declares the functions and
+ * variables of others that it uses, in device code, too. Constructors run in
+ * the order of the sources. They are compiled by several threads, and one that
+ * has not changed is taken from the cache. names[i] is the name of sources[i]
+ * in diagnostics, and its ending chooses the language; no two names are the
+ * same. options->name is the module's. The error is that of the first source
+ * that does not compile; OMPJIT_ERR_LINK names all that is defined twice. */
 ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
                                          const char *const *sources,
                                          const char *const *names, unsigned n,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * ompjit_module_from_sources: sources that are in no file, with functions of one
- * name and kernels in one line; how many of them are compiled again.
+ * ompjit_module_from_sources: sources that are in no file, with functions of
+ * one name and kernels in one line; the number of those that are compiled
+ * again.
  */
 #include "ompjit_debug.h"
 #include "tap.h"
@@ -37,7 +38,8 @@ static unsigned front_ends(ompjit_context *ctx)
     return (unsigned)times.stage[OMPJIT_STAGE_FRONTEND].count;
 }
 
-/* The numbers of kernels of the program, and of the sources compiled for it. */
+/* Checks how many of the sources are compiled, the number of kernels, and
+ * results. */
 static void run(ompjit_context *ctx, const char *const *sources,
                 const char *const *names, unsigned n, unsigned compiled)
 {

@@ -102,7 +102,7 @@ refused() { # REGEX NAME COMMAND...
     like "$(cat "$tmp/stderr")" "$refused_regex" "  and why"
 }
 for made in k.ll k.bc k.o k.ptx k.cubin; do
-    refused "^ompjit: $made: .* cannot be linked with sources; give the source" \
+    refused "^ompjit: $made: .* cannot be linked with sources; give" \
         "$made as a further source" "$ompjit" run "$tmp/one.c" "$made" --
     refused "^ompjit: $made: .* cannot be linked" "  by --source" \
         "$ompjit" inspect --source="$made" "$tmp/one.c"

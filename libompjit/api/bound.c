@@ -552,8 +552,8 @@ ompjit_status ompjit_bound_set(ompjit_bound *b, unsigned i,
     return OMPJIT_OK;
 }
 
-/* Nobody runs it, and no queue has it. The environment goes back to the device
- * where the last run ended well. */
+/* The caller makes sure that no thread runs it and that no queue has work of
+ * it. The environment goes back to the device where the last run ended well. */
 void ompjit_bound_destroy(ompjit_bound *b)
 {
     if (!b)

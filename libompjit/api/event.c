@@ -84,8 +84,8 @@ ompjit_status ompjit_event_native(ompjit_event *event, void **native,
     return status;
 }
 
-/* Nobody waits for it any more. A queue that waits for its point goes on to do
- * so. */
+/* The caller makes sure that no thread waits for it any more. A queue that
+ * waits for its point goes on to do so. */
 void ompjit_event_destroy(ompjit_event *event)
 {
     if (!event)
@@ -144,7 +144,8 @@ static ompjit_status check_recorded(const char *who, const ompjit_event *event,
 }
 
 /* Waits without the lock: others may ask meanwhile. The device's event is not
- * freed meanwhile: whoever destroys the event may not do so before. */
+ * freed meanwhile, since the application may destroy an event only when no
+ * thread waits for it. */
 ompjit_status ompjit_event_wait(ompjit_event *event, ompjit_error *err)
 {
     if (!event)

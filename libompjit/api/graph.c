@@ -93,9 +93,9 @@ ompjit_status ompjit_graph_end(ompjit_queue *queue, ompjit_graph **graph,
     return status;
 }
 
-/* No run is under way. Nobody has waited here for the last run's end without an
- * error, so the environment is not kept for other launches. The device's graph
- * goes first: it refers to the variants' code. */
+/* The caller makes sure that no run is under way. Whether the last run ended
+ * well is not known here, so the environment is not kept for other launches.
+ * The device's graph goes first: it refers to the variants' code. */
 void ompjit_graph_destroy(ompjit_graph *graph)
 {
     if (!graph)
@@ -143,9 +143,9 @@ static ompjit_status run_alone(ompjit_graph *graph, ompjit_error *err)
     return status ? status : waited;
 }
 
-/* One run at a time: that is the caller's to keep, since runs share an
- * environment. With a queue it returns when the run was put there, or, where
- * the graph is steps, done. */
+/* The caller allows one run at a time, since runs share an environment. With a
+ * queue it returns when the run was put there, or, where the graph is steps,
+ * done. */
 ompjit_status ompjit_graph_run(ompjit_graph *graph, ompjit_queue *queue,
                                ompjit_error *err)
 {

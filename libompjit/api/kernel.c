@@ -286,8 +286,8 @@ ompjit_status ompjit_device_abort(ompjit_device *dev, ompjit_error *err)
     return abort_on(&dev, 1, NULL, err);
 }
 
-/* NOT_FOUND also where another device was the last one: only one launch is
- * remembered. INVALID for another context's device. */
+/* NOT_FOUND also where the last launch was on another device: only one launch
+ * is remembered. INVALID for another context's device. */
 ompjit_status ompjit_kernel_last_launch(ompjit_kernel *kernel,
                                         ompjit_device *dev,
                                         ompjit_launch_info *info,

@@ -128,7 +128,7 @@ ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
                        source, options, mod, err);
 }
 
-/* Sources in `sources`, their names in `names`; read only. */
+/* The arguments of ompjit_module_from_sources. Borrowed. */
 struct program {
     const char *const *sources, *const *names;
     unsigned n;
@@ -153,7 +153,7 @@ static ompjit_status check_program(const struct program *p, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* What the threads that compile a program's sources share. */
+/* The state that the threads which compile a program's sources share. */
 struct compiling {
     ompjit_context *ctx;
     const struct program *p;
@@ -194,8 +194,8 @@ static void *compile_some(void *arg)
     return NULL;
 }
 
-/* By this thread, and by others for as many processors as there are. The
- * application's signals are not for those. */
+/* Compiles in this thread and in others, one for each further processor. Those
+ * block all signals, which are the application's. */
 static void compile_all(struct compiling *c)
 {
     enum { MOST = 64 };
@@ -214,7 +214,7 @@ static void compile_all(struct compiling *c)
         pthread_join(threads[--n], NULL);
 }
 
-/* One unit for each source, and those in one. */
+/* Makes a unit of each source, and one of all these. */
 static ompjit_status compile_program(ompjit_context *ctx,
                                      const struct program *p,
                                      const ompjit_module_options *o,
@@ -222,17 +222,16 @@ static ompjit_status compile_program(ompjit_context *ctx,
 {
     struct compiling c = {.ctx = ctx, .p = p, .o = o, .failed = p->n,
                           .units = calloc(p->n, sizeof *c.units)};
-    ompjit_status status = OMPJIT_OK;
     if (!c.units)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     pthread_mutex_init(&c.lock, NULL);
     compile_all(&c);
-    if (c.failed == p->n)
-        status = ompjit__frontend_join(ctx, c.units, p->n, o, out, err);
-    else
-        status = c.err.status;
-    if (c.failed < p->n && err)
+    bool good = c.failed == p->n;
+    if (!good && err)
         *err = c.err;
+    ompjit_status status =
+        good ? ompjit__frontend_join(ctx, c.units, p->n, o, out, err)
+             : c.err.status;
     for (unsigned i = 0; i < p->n; i++)
         ompjit__unit_free(&c.units[i]);
     free(c.units);

@@ -90,8 +90,8 @@ ompjit_status ompjit__queue_transfer(const char *who, ompjit_queue *queue,
 ompjit_status ompjit__queue_use(ompjit_queue *queue,
                                 const ompjit__inflight *inflight,
                                 ompjit_error *err);
-/* Ends and frees a list; `well` as in ompjit__inflight_end. Nobody else has the
- * list. No lock. */
+/* Ends and frees a list; `well` as in ompjit__inflight_end. The caller alone
+ * has the list. No lock. */
 void ompjit__uses_end(ompjit__use *uses, bool well);
 /* The state that a launch in the queue now shares with others; false: with
  * none, since the application records it. *out points into the queue or its

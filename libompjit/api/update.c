@@ -93,8 +93,8 @@ static ompjit_status find(const char *who, ompjit_queue *queue, char *host,
     return OMPJIT_OK;
 }
 
-/* Whatever comes of the copies, those that there are use the mapping. So the
- * use is added also after a failure in the middle. */
+/* A copy that was put into the queue uses the mapping. So the use is added also
+ * after a failure in the middle. */
 static ompjit_status put(const char *who, ompjit_queue *queue,
                          enum ompjit__copy direction,
                          const ompjit__buf *pieces, ompjit_error *err)

@@ -65,8 +65,9 @@ ompjit_status ompjit__units_join(const ompjit__part *parts, unsigned n,
 /* Appends the module's bitcode. NO_MEMORY. ir.c */
 ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
                                  ompjit_error *err);
-/* Seals a unit that is complete and hands it out. Where `status` is an error, or
- * memory runs out, frees what there is of the unit. Returns the status. ir.c */
+/* Seals a unit that is complete and hands it out. If `status` is an error, or
+ * memory runs out, it frees what there is of the unit. Returns the status. ir.c
+ */
 ompjit_status ompjit__unit_finish(ompjit__unit *unit, ompjit_status status,
                                   ompjit__unit *out, ompjit_error *err);
 

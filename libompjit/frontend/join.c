@@ -33,7 +33,7 @@ static const ompjit__buf *half_of(const ompjit__part *part, bool host)
 
 /* ------------------------------------------------- what is defined twice */
 
-/* A definition that no other one may stand beside. */
+/* Is it a definition of which a program may have one only? */
 static bool is_strong(LLVMValueRef v)
 {
     LLVMLinkage linkage = LLVMGetLinkage(v);
@@ -47,7 +47,8 @@ static LLVMValueRef find_value(LLVMModuleRef m, const char *name)
     return f ? f : LLVMGetNamedGlobal(m, name);
 }
 
-/* v is defined in the part i. Told once, with the first part that has it. */
+/* Finds a definition of v, which part i has, in an earlier part. It is told
+ * once, with the first part that has it. */
 static void check_once(const struct joining *j, const LLVMModuleRef *modules,
                        unsigned i, LLVMValueRef v, ompjit__findings *f)
 {
@@ -91,7 +92,8 @@ static void dispose(LLVMModuleRef *modules, unsigned n)
     free(modules);
 }
 
-/* Modules before the one that does not read are there. */
+/* After a failure the modules before the one that does not read are there, for
+ * the caller to dispose of. */
 static ompjit_status parse_halves(struct joining *j, bool host,
                                   LLVMModuleRef *modules, ompjit_error *err)
 {
@@ -143,9 +145,9 @@ static ompjit_status link_halves(struct joining *j, bool host,
 
 /* ---------------------------------------------------------------- the unit */
 
-/* The host halves go first: what is wrong with functions of both, they say.
- * Variables of one source that another one's device half reads are unified
- * here. */
+/* The host halves are linked first: an error in functions of both halves is
+ * told as theirs. A variable that one source defines and another one's device
+ * code uses is unified here. */
 static ompjit_status join(struct joining *j, LLVMModuleRef *device,
                           LLVMModuleRef *host, ompjit_error *err)
 {
@@ -163,7 +165,7 @@ static ompjit_status join(struct joining *j, LLVMModuleRef *device,
     return status;
 }
 
-/* What LLVM makes is made, and disposed of, in the guard. */
+/* Both modules and their LLVM context are made and disposed of in the guard. */
 static ompjit_status join_guarded(void *arg, ompjit_error *err)
 {
     struct joining *j = arg;

@@ -48,7 +48,7 @@ void *ompjit__served_address(const char *name)
 
 /* The cache's callback for one payload (ompjit__cache_take). A half that needs
  * a function which this library does not serve is refused: the cache takes that
- * as a miss, and the half is compiled again. Of a refused half nothing is left
+ * as a miss, and the half is compiled again. A refused half leaves nothing
  * allocated. */
 bool ompjit__half_take(void *data, const void *payload, size_t size)
 {

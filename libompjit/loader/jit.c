@@ -181,8 +181,8 @@ ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
     return OMPJIT_OK;
 }
 
-/* Out of the list first, so that nobody asks for names in it any more. Tools are
- * told before the code is unmapped. */
+/* It leaves the list first, so that no thread asks for names in it any more.
+ * Tools are told before the code is unmapped. */
 void ompjit__jit_free(ompjit__jit *jit)
 {
     if (!jit)

@@ -2,8 +2,8 @@
 // in shared memory: 1 1
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Another thread of the team reads behind a critical section, while the kernel's
- * values are newer.
+ * Another thread of the team reads behind a critical section, while the
+ * kernel's values are newer.
  */
 #include "sharing.h"
 

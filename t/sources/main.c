@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A program of three sources. Each has a `twice`, a `local` and a FACTOR of its
- * own.
+ * A program of four sources. Three of them have a `twice` and a `local` of
+ * their own, and two a FACTOR.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static int twice(int x)
     return FACTOR * x;
 }
 
-/* Of another source, on the device and as a variable. */
+/* Uses a device function and variables of another source. */
 static int call(void)
 {
     int r = 0;

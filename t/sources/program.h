@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the sources of this program have in common. No include guard: a source
- * reads it once.
+ * The declarations that the sources of this program share. The header has no
+ * include guard, since each source reads it once.
  */
 #include <stdio.h>
 

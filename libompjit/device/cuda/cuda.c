@@ -243,8 +243,7 @@ bool ompjit__gpu_remember(ompjit__gpu *gpu, void **tree, void *block)
     return done;
 }
 
-/* False: no such block. Of two threads that free the same block one gets true.
- */
+/* False: no such block. If two threads free the same block, one gets true. */
 bool ompjit__gpu_forget(ompjit__gpu *gpu, void **tree, void *block)
 {
     pthread_mutex_lock(&gpu->lock);

@@ -40,8 +40,8 @@ enum { OMPJIT__IDLE_QUEUES = 16 };
 typedef struct ompjit__gpu_timing ompjit__gpu_timing; /* of one operation */
 typedef struct ompjit__gpu_pipe ompjit__gpu_pipe;     /* staging.c   */
 
-/* Device times, where the context is profiled: clock.c Times are in nanoseconds
- * of ompjit__now. */
+/* Device times, where the context is profiled, in nanoseconds of ompjit__now.
+ * clock.c */
 typedef struct ompjit__gpu_clock {
     pthread_mutex_t lock; /* of all this; before the profile's             */
     cu_event base;        /* NULL: nothing has been timed                  */
@@ -243,7 +243,7 @@ ompjit_status ompjit__gpu_queue_after(ompjit_device *dev, ompjit__queue *queue,
                                       ompjit__event *event, ompjit_error *err);
 void ompjit__gpu_event_destroy(ompjit_device *dev, ompjit__event *event);
 
-/* copy.c: operations of ompjit__device_ops and ompjit__queued_memory_ops Each
+/* Operations of ompjit__device_ops and ompjit__queued_memory_ops. copy.c. Each
  * enters and leaves for itself. Without a queue the work is done, and host
  * memory free, when they return, also after a failure. */
 ompjit_status ompjit__gpu_copy(ompjit_device *dev, enum ompjit__copy direction,
@@ -277,12 +277,12 @@ void ompjit__gpu_close_pipes(ompjit__gpu *gpu, bool driver);
  * that was not tried yet. Failures are logged. Both have their contexts;
  * between enter and leave of `gpu`. */
 void ompjit__gpu_open_peer(ompjit__gpu *gpu, ompjit__gpu *other);
-/* The pool of the GPU's memory, made by the first call; NULL: there is none.
- * cuda.c Between enter and leave, and not under gpu->lock. The GPU's; closed
- * with it. */
+/* The pool of the GPU's memory, made by the first call and closed with the GPU;
+ * NULL: there is none. Between enter and leave, and not under gpu->lock. cuda.c
+ */
 cu_pool ompjit__gpu_pool(ompjit__gpu *gpu);
 
-/* host_memory.c: the operations of ompjit__host_memory_ops, and their end
+/* The operations of ompjit__host_memory_ops, and their end. host_memory.c.
  * Allocation and freeing enter and leave for themselves. A block is the
  * caller's until it is freed, by the same `managed`; close frees what is left.
  */

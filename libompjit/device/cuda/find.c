@@ -245,7 +245,7 @@ static ompjit_status add_all(ompjit_context *ctx, const ompjit__cuda *cu,
 
 /* The `find` of this kind (device/device.h). `required`: the user has asked for
  * a GPU, so its absence is an error; else it is a line in the log, and the next
- * kind is tried. `ordinal` -1: all of them. Where the library file is missing
+ * kind is tried. `ordinal` -1: all of them. If the library file is missing,
  * nothing is loaded, which saves the search of a machine without CUDA. */
 ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err)

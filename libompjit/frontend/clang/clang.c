@@ -243,7 +243,7 @@ static void collect_warnings(const struct run *run, ompjit__buf *text)
         text->data[--text->size] = 0;
 }
 
-/* Nobody gets them where the application has asked for no log. */
+/* Tells the log of clang's warnings. Without a log they are dropped. */
 static void log_warnings(ompjit_context *ctx, const ompjit__buf *text)
 {
     if (text->size && !text->failed)

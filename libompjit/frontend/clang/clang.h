@@ -146,10 +146,10 @@ typedef struct ompjit__child {
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
                                   char **environment, ompjit__child *out,
                                   ompjit_error *err);
-/* This process's environment for a child whose work comes later: it may take its
- * time to start, and the source will be like this one. A copy, for a thread that
- * does not look at an environment which the application may change meanwhile.
- * One block, to be freed; NULL: no memory. */
+/* This process's environment for a child whose work comes later: it may take
+ * its time to start, and the source will be like this one. It is a copy, since
+ * the background thread uses it while the application may change its own. One
+ * block, to be freed; NULL: no memory. */
 char **ompjit__child_environment(const char *like);
 /* Closes our descriptors. The child is killed, unless a process that was forked
  * from ours has them too. */

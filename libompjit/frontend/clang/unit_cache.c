@@ -2,8 +2,8 @@
  *
  * Units that are remembered: of C, under the source, the command lines and the
  * compiler, as long as the included files are what they were; of IR, under the
- * IR; of several sources, under their units. clang's warnings are remembered with
- * the unit.
+ * IR; of several sources, under their units. clang's warnings are remembered
+ * with the unit.
  */
 #include <limits.h>
 #include <stdlib.h>

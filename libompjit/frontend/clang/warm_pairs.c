@@ -3,8 +3,8 @@
  * Starting a clang takes longer than compiling a small kernel. So after each
  * compile the next pair with the same command lines is started ahead, by the
  * background thread: two processes take 2 ms to start, for which nobody waits.
- * It waits for its source, having read no more than headers that it looks at
- * again then, and ends by itself when this process does: its pipes close.
+ * The pair waits for its source, having read no more than headers that it looks
+ * at again then, and ends by itself when this process does: its pipes close.
  * OMPJIT_WARM=0 switches that off.
  */
 #include <stdlib.h>
@@ -232,7 +232,7 @@ void ompjit__pending_set(ompjit__frontend *f, struct ompjit__next next)
     ompjit__next_free(&old);
 }
 
-/* What the background thread is given. */
+/* A job of the background thread: to start the next pair. */
 struct ahead {
     ompjit__frontend *f;
     struct ompjit__next next;
@@ -254,8 +254,8 @@ static void ahead_run(void *arg)
     ahead_drop(a);
 }
 
-/* `next` is the front end's afterwards. A process that gets no thread starts the
- * pair itself, and one that exits starts none. */
+/* Takes `next` over. A process that gets no thread starts the pair itself, and
+ * one that exits starts none. */
 static void start_ahead(ompjit_context *ctx, ompjit__frontend *f,
                         struct ompjit__next next)
 {

@@ -352,7 +352,8 @@ static bool is_harmless_call(LLVMValueRef call, LLVMValueRef f)
 {
     static const char *const names[] = {"printf", "vprintf", NULL};
     return is_harmless(f) ||
-           (has_name(f, names) && ompjit__format_only_reads(LLVMGetOperand(call, 0)));
+           (has_name(f, names) &&
+            ompjit__format_only_reads(LLVMGetOperand(call, 0)));
 }
 
 /* Variables of a loop, which the runtime fills with numbers. */

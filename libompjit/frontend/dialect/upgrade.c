@@ -277,8 +277,8 @@ static void check_calls(LLVMValueRef fn, ompjit__findings *findings)
     }
 }
 
-/* Calls of the runtime's functions, whose declarations the table has checked.
- * */
+/* Checks the calls of the runtime's functions, whose declarations the table has
+ * checked. */
 static void check_all_calls(LLVMModuleRef m, ompjit__findings *findings)
 {
     LLVMValueRef f = LLVMGetFirstFunction(m);

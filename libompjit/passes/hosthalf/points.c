@@ -75,9 +75,9 @@ static bool is_number(LLVMTypeRef type)
            LLVMGetIntTypeWidth(type) > 1;
 }
 
-/* Accesses as small numbers by the language's types move no pointers. Where such
- * an access has no type (-fno-strict-aliasing), numbers of any width may be parts
- * of a pointer that is copied: from then on all are followed. */
+/* Accesses as small numbers by the language's types move no pointers. If such
+ * an access has no type (-fno-strict-aliasing), numbers of any width may be
+ * parts of a pointer that is copied: from then on all are followed. */
 static bool moves_pointers(ompjit__points *p, LLVMValueRef i)
 {
     bool store = LLVMIsAStoreInst(i) != NULL;

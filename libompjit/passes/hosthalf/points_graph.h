@@ -85,7 +85,7 @@ struct ompjit__points {
     ompjit__set wild; /* stored through pointers that lead anywhere */
     bool all_escaped;
     bool crowd_escaped; /* some of the crowd */
-    bool parts; /* of pointers may be in small numbers */
+    bool parts;   /* numbers of any width may be parts of pointers */
     bool given; /* functions of the module have escaped */
     bool whole;   /* nothing outside calls more than main          */
     bool changed; /* a set has grown since the pass over all began */

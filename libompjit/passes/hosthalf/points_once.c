@@ -330,7 +330,7 @@ static bool is_plain(const ompjit__points *p, unsigned object)
            !ompjit__points_has_escaped(p, object);
 }
 
-/* Where a load or store is: not where a null pointer leads. */
+/* The location of a load or store, which is not where a null pointer leads. */
 static uint64_t accessed_location(ompjit__points *p, LLVMValueRef pointer)
 {
     ompjit__set all = ompjit__points_value(p, pointer, DEEP),

@@ -186,7 +186,7 @@ uint32_t ompjit__walk_meant(ompjit__walk *w, ompjit__access *a)
     return all;
 }
 
-/* Is it that one entry for certain? Of `all`, the lowest bit is asked: where an
+/* Is it that one entry for certain? The lowest bit of `all` is asked: where an
  * entry is certain, ompjit__walk_meant gives that one only. */
 bool ompjit__walk_is_one(ompjit__walk *w, const ompjit__access *a, uint32_t all)
 {

@@ -432,8 +432,8 @@ static void reduce(ompjit__walk *w, const ompjit__frame *frame,
 
 /* A call __tgt_...: the constructs of OpenMP themselves. One in a function that
  * may run at any time (called_back), or one for another device, would need an
- * order of events that the walk does not keep. A region that begins
- * again before its end counts its storage twice. Other names, such as
+ * order of events that the walk does not keep. A region that begins again
+ * before its end counts its storage twice. Other names, such as
  * __tgt_target_data_update_nowait_mapper, are unknown functions of OpenMP. */
 static void call_of_runtime(ompjit__walk *w, const ompjit__frame *frame,
                             ompjit__state *s, LLVMValueRef call,

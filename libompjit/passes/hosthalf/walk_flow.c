@@ -47,24 +47,29 @@ static void step_atomic(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_run_given(w, frame, s, i);
 }
 
-static bool has_no_unwind(LLVMValueRef f)
+static unsigned kind_of_nounwind(void)
 {
     static const char name[] = "nounwind";
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
-    return LLVMIsAFunction(f) && LLVMGetEnumAttributeAtIndex(
-                                     f, LLVMAttributeFunctionIndex, kind);
+    return LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
 }
 
-/* C++ marks functions that throw nothing; rows of host_calls.def that are C's
- * throw nothing either. Yes where it is not known. */
+static bool has_nounwind(LLVMValueRef f)
+{
+    return LLVMIsAFunction(f) &&
+           LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                       kind_of_nounwind());
+}
+
+/* May the call throw an exception? clang marks C++ functions that throw
+ * nothing, and C's functions in host_calls.def throw nothing either. True where
+ * it is not known. */
 static bool may_throw(LLVMValueRef call)
 {
-    static const char name[] = "nounwind";
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
     LLVMValueRef f = ompjit__callee(call);
     const char *callee = ompjit__callee_name(call);
-    if (LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, kind) ||
-        has_no_unwind(f) || ompjit__is_of_runtime(call))
+    if (LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex,
+                                     kind_of_nounwind()) ||
+        has_nounwind(f) || ompjit__is_of_runtime(call))
         return false;
     return !LLVMIsAFunction(f) || !LLVMIsDeclaration(f) ||
            !strncmp(callee, "_Z", 2) || !strncmp(callee, "__cxa_", 6) ||
@@ -80,7 +85,8 @@ static bool may_throw(LLVMValueRef call)
  *     #pragma omp target update from(a[:N])
  *     }                                      returns with SAME alone
  *
- * Those states are gathered in w->thrown. None leaves a structured region. */
+ * Those states are gathered in w->thrown. No exception leaves a structured
+ * region. */
 static bool step_call(ompjit__walk *w, const ompjit__frame *frame,
                       ompjit__state *s, LLVMValueRef call)
 {
@@ -95,7 +101,7 @@ static bool step_call(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_throw(w, s);
     memcpy(w->during, w->thrown, sizeof w->during);
     bool adds = !inside && !LLVMIsAInvokeInst(call) && may_throw(call) &&
-                !has_no_unwind(frame->f);
+                !has_nounwind(frame->f);
     for (unsigned i = 0; i < w->n; i++)
         w->thrown[i] = outer[i] | (adds ? w->during[i] : 0);
     return returns;
