@@ -26,10 +26,11 @@
 #include "device/engine/libomp.h"
 #include "hosthalf/program_code.h"
 
-/* Outlives the host half where a thread still has destructors to run: those
- * then do nothing. The half holds one reference and each pending thread-local
- * destructor another. A destructor runs with the lock held to read, so that its
- * code is not unmapped meanwhile. */
+/* Tells thread-local destructors whether their code is still mapped. It
+ * outlives the host half where a thread still has destructors to run: those
+ * then do nothing. The half holds one reference and each pending destructor
+ * another. A destructor runs with the lock held to read, so that its code is
+ * not unmapped meanwhile. */
 struct life {
     atomic_uint references;
     pthread_rwlock_t lock; /* of what follows */
@@ -58,14 +59,14 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /* One thread-local object of the program, to be destroyed when its thread ends.
  * Owned by the C library from the registration on. */
-struct farewell {
+struct thread_exit {
     struct life *life;
     void (*destructor)(void *);
     void *object;
 };
 
 /* The half whose destructor this thread runs. */
-static _Thread_local const struct life *leaving;
+static _Thread_local const struct life *destroying;
 
 static struct life *new_life(void)
 {
@@ -88,11 +89,12 @@ static void release(struct life *life)
     free(life);
 }
 
-/* No destructor begins after this, and those of other threads have ended. One
- * that frees its own half does not wait for itself. */
+/* No destructor begins after this, and those of other threads have ended. A
+ * destructor that frees its own half waits for none, since it would wait for
+ * itself. */
 static void end_life(struct life *life)
 {
-    bool own = leaving == life;
+    bool own = destroying == life;
     if (!own)
         pthread_rwlock_wrlock(&life->lock);
     life->alive = false;
@@ -103,17 +105,17 @@ static void end_life(struct life *life)
 
 /* Called by the C library in the thread that ends. After the half is freed the
  * destructor's code is unmapped, so the call is skipped. */
-static void say_farewell(void *arg)
+static void destroy_object(void *arg)
 {
-    struct farewell *f = arg;
-    pthread_rwlock_rdlock(&f->life->lock);
-    leaving = f->life;
-    if (f->life->alive)
-        f->destructor(f->object);
-    leaving = NULL;
-    pthread_rwlock_unlock(&f->life->lock);
-    release(f->life);
-    free(f);
+    struct thread_exit *t = arg;
+    pthread_rwlock_rdlock(&t->life->lock);
+    destroying = t->life;
+    if (t->life->alive)
+        t->destructor(t->object);
+    destroying = NULL;
+    pthread_rwlock_unlock(&t->life->lock);
+    release(t->life);
+    free(t);
 }
 
 /* __cxa_thread_atexit of the program. It registers our own function with our
@@ -123,12 +125,12 @@ static void say_farewell(void *arg)
 static int thread_atexit(struct life *life, void (*destructor)(void *),
                          void *object, void *dso)
 {
-    struct farewell *f = malloc(sizeof *f);
-    if (!f)
+    struct thread_exit *t = malloc(sizeof *t);
+    if (!t)
         return -1;
-    *f = (struct farewell){life, destructor, object};
+    *t = (struct thread_exit){life, destructor, object};
     atomic_fetch_add(&life->references, 1);
-    return __cxa_thread_atexit_impl(say_farewell, f, &__dso_handle);
+    return __cxa_thread_atexit_impl(destroy_object, t, &__dso_handle);
 }
 
 const ompjit__served ompjit__thread_atexit_row = {
