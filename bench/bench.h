@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the benchmark programs share: a clock, and the end at the first error.
+ * A clock, and the end at the first error, for all benchmark programs.
  */
 #ifndef BENCH_H
 #define BENCH_H

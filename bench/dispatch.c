@@ -35,7 +35,7 @@ enum { CALLS = 2000, VARIANTS = 100 };
 
 static double x[16];
 
-/* What the kernel does, as a call that no compiler sees through. */
+/* The kernel's work, as a call that no compiler sees through. */
 static void native(double *at, long n, double a)
 {
     at[0] += a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the benchmarks of a GPU share: the bare CUDA driver, which they call
- * beside the library, and sources from files.
+ * The bare CUDA driver, which the benchmarks of a GPU call beside the library,
+ * and sources from files.
  */
 #ifndef BENCH_DRIVER_H
 #define BENCH_DRIVER_H

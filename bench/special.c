@@ -24,7 +24,7 @@ enum { radius = 3, degree = 11, relativistic = 1, magnetic = 0, drag = 0,
 #define size 16.0
 #else
 #define ARGUMENTS(...) __VA_ARGS__,
-/* What the compiler of the host's half cannot know. */
+/* Values that the compiler of the host half cannot know. */
 static volatile double given_values[64];
 static int given_count;
 static double given(double value)

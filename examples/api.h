@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the examples of the API have in common: they stop at the first error,
- * and tell what ran where.
+ * The examples of the API stop at the first error, and tell what ran where, by
+ * these functions.
  */
 #ifndef EXAMPLES_API_H
 #define EXAMPLES_API_H

@@ -36,7 +36,7 @@ static float relax(long n, long sweeps, float *a, float *b)
     return change;
 }
 
-/* What one sweep is, without OpenMP. */
+/* One sweep, without OpenMP. */
 static void sweep_plain(long n, const float *old, float *new)
 {
     for (long i = 1; i < n - 1; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the host build of the device runtime and the library's host engine
- * (libompjit/device/host_*.c) know of each other. The runtime's bitcode calls
- * the functions; the engine defines them as absolute symbols of the JIT.
+ * The interface between the host build of the device runtime and the library's
+ * host engine (libompjit/device/engine/). The runtime's bitcode calls the
+ * functions; the engine defines them as absolute symbols of the JIT.
  *
  * A device thread is a fiber, or the calling OS thread itself where a team has
  * one thread. Fibers of a team may be on several OS threads: what they share

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What task.c and detach.c share.
+ * Tasks, for task.c and detach.c.
  */
 #ifndef OMPJIT_RT_TASK_H
 #define OMPJIT_RT_TASK_H

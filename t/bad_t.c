@@ -27,7 +27,7 @@ static const struct {
     [NO_GPU] = {"cuda", NULL},
 };
 
-/* What every row starts from; the first two are files in t/data. */
+/* The start of every row; the first two are files in t/data. */
 static struct {
     char *omp, *bare;
     unsigned char *bitcode;
@@ -55,7 +55,7 @@ struct row {
     ompjit_status status;
     ompjit_stage stage;
     const char *words[4];
-    /* Where those are what makes it bad. */
+    /* The change that makes it bad. */
     const char *from, *to; /* in the OpenMP module; every `from` is replaced */
     unsigned number;
     enum where where;
@@ -541,8 +541,8 @@ static void tear_down(void)
 
 /* ------------------------------------------------------- launches on a GPU */
 
-/* What only a GPU refuses, on the emulated one: the driver is loaded once in a
- * process, so this is a process of its own. */
+/* Launches that only a GPU refuses, on the emulated one: the driver is loaded
+ * once in a process, so this is a process of its own. */
 static int gpu(void)
 {
     static const struct {

@@ -75,8 +75,8 @@ static void libraries(void)
     ok_contains(err.text, "/nonexistent/libm.so", "and the path that failed");
 }
 
-/* What is said to be missing dlopen does not find, and looks for where somebody
- * may have put another. */
+/* ompjit__library_missing agrees with dlopen, and gives no answer where
+ * LD_LIBRARY_PATH names folders. */
 static void missing_libraries(void)
 {
     static const char *const names[] = {"libc.so.6", "libz.so.1", "libm.so.6",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the tests of the cache share: a folder of their own, contexts on it,
- * and entries that need no compiler.
+ * A folder of a test's own, contexts on it, and entries that need no compiler,
+ * for the tests of the cache.
  */
 #ifndef OMPJIT_T_CACHE_H
 #define OMPJIT_T_CACHE_H

@@ -106,7 +106,7 @@ static void test_hit(void)
     ompjit_context_destroy(ctx);
 }
 
-/* What must be another entry. */
+/* Each of these must be another entry. */
 static void test_keys(void)
 {
     static const char *const define[] = {"-DM=1"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Contexts that check: what a report says, kernels launched by hand, and the
- * options that cannot be. What is reported of which program: check_t.sh.
+ * options that cannot be. check_t.sh tests the reports of whole programs.
  */
 #include <stdbool.h>
 
@@ -21,7 +22,7 @@ static const char source[] =
     "    s[0] += x[i];\n"
     "}\n";
 
-/* What the last report said. Strings are copied: they end with the call. */
+/* The last report. Strings are copied: they end with the call. */
 struct seen {
     unsigned n;
     ompjit_check_report last;

@@ -141,7 +141,7 @@ static void timed_events(void)
     faults_of("cuEventDestroy", "cuEventDestroy_v2");
 }
 
-/* What fails twice is left, and told. */
+/* A thing whose release fails twice is left, and told. */
 static void leak(void)
 {
     DRIVER(cu_result, ptxi_driver_fail, const char *);
@@ -177,7 +177,7 @@ static bool spent(void)
     return allocations >= 0 && allocations-- == 0;
 }
 
-/* What the C library needs to start one of the driver's threads is not ours. */
+/* A thread's memory is the C library's, and does not count as ours. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                    void *(*start)(void *), void *arg)
 {

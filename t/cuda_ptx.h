@@ -61,7 +61,7 @@ static const char ptx_kernels[] = PTX_HEADER
 static const char ptx_broken[] = PTX_HEADER
     ".visible .entry broken() { bra NOWHERE; }\n";
 
-/* What a cubin begins with, to a driver that runs none. */
+/* The begin of a cubin, for a driver that runs none. */
 static const char cubin_magic[64] = "\x7f" "ELF\2\1\1\x33\7";
 
 #endif

@@ -396,7 +396,7 @@ static void lookups(void)
     ompjit_context_destroy(ctx); /* unloads */
 }
 
-/* What is made once is used again. */
+/* Streams, functions and the context are made once and used again. */
 static void reuse(void)
 {
     DRIVER(int, ptxi_driver_calls, const char *);

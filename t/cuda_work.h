@@ -95,7 +95,7 @@ static uint32_t ids[TEAM];
 /* Long enough to go through page-locked memory in three pieces. */
 static unsigned char far_to[160 << 10], far_from[160 << 10];
 
-/* What a run holds, so that a failure anywhere lets go of it all. */
+/* All that a run holds, so that a failure anywhere lets go of it. */
 struct run {
     void *dx, *dy, *dz, *far;
     void *pooled;          /* in queue */

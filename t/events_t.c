@@ -238,7 +238,7 @@ static void not_yet(void)
     close_all(&g);
 }
 
-/* What an application with CUDA of its own has. */
+/* The CUDA objects of an application that uses CUDA itself. */
 struct own {
     cu_context context;
     cu_stream stream;

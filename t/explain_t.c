@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What can be folded and why not, what that does to code, which variants there
- * are, and lists of variants: written, read, wrong.
+ * Explanations of what can be folded and why not, of its effect on code, and of
+ * the variants that there are; and lists of variants: written, read, wrong.
  */
 #include <unistd.h>
 

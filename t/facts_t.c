@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What is folded into a variant: every row of core/facts.def is hashed,
+ * Facts, which are folded into variants: every row of core/facts.def is hashed,
  * compared, copied, packed, written as text and restricted.
  */
 #include "core/core.h"

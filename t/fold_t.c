@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What of the device runtime's state does not stay in kernels: team-shared
- * variables that hold one constant (passes/fold_shared.c), the kinds of tasks,
- * and the lists of tasks with events.
+ * The parts of the device runtime's state that do not stay in kernels:
+ * team-shared variables that hold one constant (passes/fold_shared.c), the
+ * kinds of tasks, and the lists of tasks with events.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the tests of the front end share: a context made by hand, whose log and
- * clock are here.
+ * A context made by hand, with its log and clock, for the tests of the front
+ * end.
  */
 #ifndef OMPJIT_T_FRONT_H
 #define OMPJIT_T_FRONT_H

@@ -319,7 +319,7 @@ static void test_diagnostics(ompjit_context *ctx)
     ok(compile(ctx, "int f(void) {\n  return bad;\n}\n", "mine.c", NULL) ==
            OMPJIT_ERR_SOURCE,
        "nothing is stored on failure");
-    /* What only the device half can find; the warning is both halves'. */
+    /* The device half alone can find this; the warning is both halves'. */
     ok(compile(ctx,
                "int g(void) { int u; }\n"
                "void f(double *x) {\n"

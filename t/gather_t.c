@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a construct's small data costs on a GPU: the driver's allocations and
+ * The cost of a construct's small data on a GPU: the driver's allocations and
  * copies counted, for storage that comes and goes together and apart, and the
  * results in each mode of ptxi's driver.
  */
@@ -69,7 +69,7 @@ static const char source[] =
     "  FOR(i, 100) { b[i] = a[i] - 1; big[i] = a[i]; }\n"
     "  FOR(i, 100) bad |= b[i] != i - 1 || big[i] != i;\n"
     "  return bad; }\n"
-    /* What is large is copied from and to where it is. */
+    /* Large data is copied from and to its own place. */
     "int mixed(void) { set();\n"
     "  FOR(i, 5000) big[i] = i;\n"
     "#pragma omp target map(tofrom: big, a) map(to: b)\n"
@@ -222,7 +222,7 @@ static void *run_together(void *fn)
     return (void *)(intptr_t)bad;
 }
 
-/* What remains mapped is freed with the context. */
+/* Data that remains mapped is freed with the context. */
 static void left_over(void)
 {
     ompjit_module *mod;
@@ -255,9 +255,9 @@ static void threads(void)
     ompjit_context_destroy(ctx);
 }
 
-/* What was copied behind the kernel is not believed of storage that another
- * construct has used since. `update`: that one only updates it. Of `n` numbers,
- * few are staged; many are at their place already, which is cleared then. */
+/* A copy behind the kernel does not count for storage that another construct
+ * has used since. `update`: that one only updates it. Of `n` numbers, few are
+ * staged; many are at their place already, which is cleared then. */
 static void end_after(ompjit_device *dev, size_t n, bool used, bool update)
 {
     static int data[5000], later[5000];

@@ -135,7 +135,7 @@ static void check(const struct row *row)
     free(text);
 }
 
-/* What the pass must say and unsay. */
+/* The attributes that the pass must set and remove. */
 static void check_promises(void)
 {
     char *text = change(rows[0].ir);

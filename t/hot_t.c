@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the launch path takes: allocations and locks of the library, counted while
- * launches are repeated.
+ * The cost of the launch path: allocations and locks of the library, counted
+ * while launches are repeated.
  */
 #include <link.h>
 #include <pthread.h>

@@ -267,7 +267,7 @@ static void ends(void)
     close_device(ctx, dev);
 }
 
-/* What only holds a mapping, as a graph does, is not what an end takes back. */
+/* The end of a construct leaves a hold of the mapping, as a graph has one. */
 static void held(void)
 {
     const int64_t hold = (int64_t)OMPJIT__MAP_HOLD;

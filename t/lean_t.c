@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the passes after a specialization make of a GPU's loops: that these end
- * by their next counter, but not where that could overflow.
+ * The passes after a specialization make a GPU's loops end by their next
+ * counter, but not where that could overflow.
  */
 #include "backend/nvptx/nvptx.h"
 #include "backend/variant_pipeline.h"
@@ -74,7 +74,7 @@ static const struct row {
     {"the other way", small, "", 4, "sgt", 20, NULL},
 };
 
-/* What IR the loop becomes; malloc'd. */
+/* The IR that the loop becomes; malloc'd. */
 static char *lean(const char *ir)
 {
     struct ir_text t;

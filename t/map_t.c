@@ -134,7 +134,7 @@ static void map_type(const row *r, bool shares)
                             &err);
     good = good && f->from == (shares ? 0 : r->from) &&
            count_of(dev, x) == (uint64_t)r->after;
-    /* What came back is the device's 0xA5, or what went in. */
+    /* Either the device's 0xA5 came back, or the value that went in. */
     char want = !shares && r->from && !r->to ? (char)0xA5 : 1;
     int changed = x[r->at] != want;
     int clean = f->live == (!shares && r->after > 0);
@@ -464,7 +464,7 @@ static void push(void *handle, void *base, void *begin, int64_t size,
         .base = base, .begin = begin, .size = size, .type = type});
 }
 
-/* What clang 22 makes of declare mapper(thing t) map(t.b, t.p, t.p[0:4]). */
+/* clang 22's code for declare mapper(thing t) map(t.b, t.p, t.p[0:4]). */
 static void thing_mapper(void *handle, void *base, void *begin, int64_t size,
                          int64_t type, void *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What variants cost in resident memory while they live, and that those which
- * are evicted give theirs back. One process compiles them into a cache, others
- * take them from there, so that no compiler's memory is counted.
+ * Variants' resident memory while they live; those that are evicted give theirs
+ * back. One process compiles them into a cache, others take them from there, so
+ * that no compiler's memory is counted.
  */
 #include <sys/prctl.h>
 

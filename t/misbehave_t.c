@@ -333,7 +333,7 @@ static const struct row rows[] = {
      .source =
      "void f(int n, int *x) {\n#pragma omp target map(tofrom: x[:1L << 60])\n"
      "  x[0] = 1;\n}\n"},
-    /* What never gets as far as a kernel. */
+    /* Programs that never get as far as a kernel. */
     {"an undefined function", BEFORE, "undefined symbols",
      .source = LOOP("void nowhere(int);", "nowhere(i);")},
     {"an undefined function of the host", BEFORE, "undefined symbols",
@@ -419,7 +419,7 @@ static ompjit_status launch(ompjit_context *ctx, ompjit_module *mod,
     return ompjit_kernel_launch(k, dev, NULL, args, info.nparams, err);
 }
 
-/* What a test of a child says: 0 all well, else which of these is not. */
+/* The result of a test in a child: 0 is all well, else one of these is not. */
 enum { WELL, NO_CONTEXT = 10, NO_MODULE, NO_FUNCTION, WRONG_LAUNCH,
        WRONG_FUNCTION, WRONG_COUNT, SPOILT };
 

@@ -63,7 +63,7 @@ static void architectures(void)
     "!5 = !{}\n"                                                               \
     "!6 = !DILocation(line: 42, column: 7, scope: !3)\n"
 
-/* What clang makes by default for lines, and what other IR may have. */
+/* Line information: clang's default, and what other IR may have. */
 static const char *const with_debug[] = {
     WITH_DEBUG("DebugDirectivesOnly"),
     WITH_DEBUG("LineTablesOnly"),
@@ -208,7 +208,7 @@ static unsigned number_before(const char *from, size_t n, const char *words)
     return (unsigned)strtoul(at, NULL, 10);
 }
 
-/* What the assembler's own words on one kernel come to. */
+/* The resources of one kernel by the assembler's own words. */
 static ompjit_resources said(const char *log, const char *kernel)
 {
     ompjit_resources r = {0};

@@ -438,7 +438,7 @@ static bool is_cut(ompjit_status status)
            strstr(err.text, "... (cut; the context's log has all ");
 }
 
-/* What an error has no room for goes to the log, once. */
+/* Text for which an error has no room goes to the log, once. */
 static void long_complaints(void)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
@@ -576,7 +576,7 @@ static void wrong_launches(void)
     close_work(&w);
 }
 
-/* What only NVRTC takes is for GPUs alone. */
+/* A source that only NVRTC takes is for GPUs alone. */
 static void headers_of_cuda(void)
 {
     static const char source[] =

@@ -14,7 +14,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-/* What a look-up must give, from a list of ranges (end 0: not there). */
+/* The right answer of a look-up, by a list of ranges (end 0: not there). */
 static enum ompjit__found model_find(const ompjit__mapped *list, size_t n,
                                      uintptr_t begin, uint64_t size,
                                      uintptr_t *found)

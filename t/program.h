@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * One program at a time on the context's first device, and what is in it. What
- * fails ends the test.
+ * One program at a time on the context's first device, and what is in it. A
+ * failure ends the test.
  */
 #ifndef OMPJIT_T_PROGRAM_H
 #define OMPJIT_T_PROGRAM_H

@@ -793,7 +793,7 @@ static void stuck_faults(void)
     close_all(&g);
 }
 
-/* Of a graph the profile has the GPU's time of each run. */
+/* The profile has the GPU's time of each run of a graph. */
 static void timed(void)
 {
     struct gpu g;

@@ -13,7 +13,7 @@
  *
  * Data are arrays of two halves, in which all elements are equal. An array is
  * mapped as a whole, or by halves: one element never belongs to two mapped
- * sections. What is not initialized is neither printed nor read.
+ * sections. Memory that is not initialized is neither printed nor read.
  */
 #include <stdarg.h>
 #include <stdbool.h>

@@ -110,8 +110,8 @@ enum form {
 static enum form form;
 static unsigned threads, teams, slices, launches;
 
-/* What a slice has: arrays of one element for each of MOST threads, scalars,
- * and counters that all slices add to. */
+/* A slice has arrays of one element for each of MOST threads, scalars, and
+ * counters that all slices add to. */
 enum { MOST = 128, ARRAYS = 4, SCALARS = 4, COUNTERS = 3, PRIVATES = 3 };
 
 enum place {
@@ -121,13 +121,13 @@ enum place {
 };
 static enum place array_place[ARRAYS], scalar_place[SCALARS];
 
-/* Who may do what in the phase that is being written. */
+/* The threads' rights in the phase that is being written. */
 enum access { READ, OWN, ADD, SEQUENCE, NOTHING };
 static enum access array_access[ARRAYS], scalar_access[SCALARS];
 static char scalar_operator[SCALARS];
 static unsigned scalar_owner[SCALARS]; /* a thread's number, where OWN */
 
-/* Where an expression stands. */
+/* The place of an expression. */
 static bool has_thread;   /* in a parallel region, outside of worksharing */
 static bool has_index;    /* in a worksharing loop                        */
 
@@ -290,7 +290,7 @@ static void count(void)
     put(BOTH, "k[%u] %c= %s;", i, "+^|"[i], value);
 }
 
-/* What each array and scalar is for in the next phase. */
+/* Chooses the use of each array and scalar in the next phase. */
 static void deal_out(bool sequential)
 {
     for (unsigned i = 0; i < ARRAYS; i++)

@@ -439,8 +439,8 @@ static unsigned lanes(void)
     return n >= 32 ? ~0u : (1u << n) - 1;
 }
 
-/* What lane + delta has, in segments of `width` lanes; a lane that does not
- * exist gives nothing to compare. */
+/* Reads the value of lane + delta, in segments of `width` lanes; a lane that
+ * does not exist gives nothing to compare. */
 static int wrong_down(unsigned mask, int me, int delta, int width)
 {
     int lane = me & 31, inside = lane % width + delta < width;
@@ -711,7 +711,7 @@ static int wrong_task_kinds(void)
     return wrong + (omp_in_explicit_task() || omp_in_final());
 }
 
-/* What a task sets is its own. */
+/* A task's settings are its own. */
 static int wrong_task_settings(void)
 {
     int wrong = 0, chunk = 0, before = omp_get_max_threads();
@@ -780,7 +780,7 @@ static int wrong_strings(void)
     return wrong;
 }
 
-/* What is printed must not look like a result. */
+/* The output must not look like a result. */
 static int output(args *p)
 {
     int (*volatile print)(const char *, ...) = printf;
@@ -844,7 +844,7 @@ void rt_spmd_stack(args *p)
     }
 }
 
-/* What LLVM cannot make SPMD: the main thread allocates between regions. */
+/* LLVM cannot make this SPMD: the main thread allocates between regions. */
 void rt_state_machine(args *p)
 {
 #pragma omp target is_device_ptr(p)

@@ -163,8 +163,8 @@ static int whole(int schedule, int has_chunk)
         __kmpc_for_static_fini(0, gtid);                                       \
     }
 
-/* What a chunk of n iterations from number `first` on must be, of `all`, where
- * the schedule says so: of the right size, and the right thread's. */
+/* Is a chunk of n iterations of `all`, from number `first` on, of the wrong
+ * size, or another thread's, where the schedule tells both? */
 static int misplaced(int schedule, int64_t given, uint64_t first, uint64_t n,
                      uint64_t all)
 {

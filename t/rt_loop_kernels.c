@@ -55,7 +55,7 @@ void rt_ordered_schedules(args *p)
     }
 }
 
-/* Where the iterations of an ordered loop run. */
+/* The threads that run the iterations of an ordered loop. */
 void rt_ordered_places(args *p)
 {
 #pragma omp target parallel is_device_ptr(p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the kernels need of omp.h when it is read sequentially.
+ * The part of omp.h that the kernels need when they are compiled without
+ * OpenMP.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What specialization writes into the code: literals, geometry, alignment and
- * non-aliasing of pointers, launch bounds, on both targets; with and without
- * a template.
+ * Specialization's effect on the code: literals, geometry, alignment and
+ * non-aliasing of pointers, launch bounds, on both targets; with and without a
+ * template.
  */
 #include <malloc.h>
 #include <unistd.h>

@@ -220,7 +220,7 @@ static void threads(void)
     ompjit_context_destroy(ctx);
 }
 
-/* Where so many copies are under way, the driver does the next alone. */
+/* If so many copies are under way, the driver does the next alone. */
 static void most(void)
 {
     enum { MOST_PIPES = 16 };
@@ -255,7 +255,7 @@ static void most(void)
 
 /* ---------------------------------------------------------------- failures */
 
-/* What waits for a kernel that fails says which. */
+/* An operation that waits for a kernel that fails names the kernel. */
 static void behind_failure(void)
 {
     ompjit_context *ctx;

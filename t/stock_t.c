@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What variants share (backend/build_scratch.h) does not show in them: built
- * one after another, of different kernels, in turn, they are what each is in a
- * context of its own.
+ * Variants share memory and machines (backend/build_scratch.h), and that does
+ * not show in them: built one after another, of different kernels, in turn,
+ * they are what each is in a context of its own.
  */
 #include <ctype.h>
 

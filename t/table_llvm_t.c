@@ -47,7 +47,8 @@ static ompjit_status check_newest(LLVMModuleRef m, ompjit_error *err)
 
 /* ---------------------------------------------------------- declarations */
 
-/* What LLVM prints, and OpenMPIRBuilder makes, for some rows. */
+/* The declarations of some rows as LLVM prints them and OpenMPIRBuilder makes
+ * them. */
 static const struct {
     unsigned index;
     const char *words;

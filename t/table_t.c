@@ -217,7 +217,7 @@ static void rows_of_llvm(void)
     ok(next == 194, "LLVM's table gives the 194 rows");
 }
 
-/* What a set of OMPKinds.def is where attributes are not optimistic. */
+/* The attributes of a set of OMPKinds.def where they are not optimistic. */
 static const char *set_text(const char *set)
 {
     if (strstr(set, "Barrier"))

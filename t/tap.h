@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * TAP for the unit tests: ok() a line each, done_testing() at the end. A test
- * that cannot run here says skip_all() with the reason, before any ok(). What a
- * failure is about goes to standard error, which prove shows.
+ * that cannot run here says skip_all() with the reason, before any ok(). The
+ * details of a failure go to standard error, which prove shows.
  */
 #ifndef OMPJIT_T_TAP_H
 #define OMPJIT_T_TAP_H

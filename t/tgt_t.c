@@ -158,7 +158,7 @@ static int32_t run(ompjit_context *ctx, int64_t device, int32_t teams,
                                    (void *)(uintptr_t)which, args);
 }
 
-/* What the clauses ask of a launch. */
+/* The requests of clauses for a launch. */
 static void requests(void)
 {
     static const struct {

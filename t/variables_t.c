@@ -136,7 +136,7 @@ static unsigned folded(const struct program *p, const char *name)
     return info.folded_args;
 }
 
-/* What the calls of add leave, done here. */
+/* The results of the calls of add, computed here. */
 struct expected {
     int total, hidden, table[8], calls;
 };

@@ -232,7 +232,7 @@ static void racing(unsigned cap)
 
 /* -------------------------------------------------------- prepared launches */
 
-/* What is compiled in beside values stays so; arrays are copied. */
+/* Facts other than values stay compiled in; their arrays are copied. */
 static void assumptions(void)
 {
     enum { OTHER = 8 };
@@ -375,8 +375,8 @@ static void forked(void)
 
 /* ------------------------------------------------------------------- exit */
 
-/* Nothing is destroyed before the process ends, and a build is under way. What
- * a child finds at its end is its status. */
+/* Nothing is destroyed before the process ends, and a build is under way. A
+ * child's findings at its end are its status. */
 static int unrest;
 
 /* A handler: is nothing built any more? */

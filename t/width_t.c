@@ -57,7 +57,7 @@ static int launch(const struct machine *m, ompjit__width_choice *c)
     return c->width;
 }
 
-/* What n launches in a row cost beside the better width. */
+/* The time of n launches in a row beyond that of the better width. */
 static double excess(struct machine m, uint64_t trips, int n)
 {
     ompjit__paces paces = {0};

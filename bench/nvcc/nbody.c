@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What all bodies do to each of them.
+ * The acceleration of each body by all bodies.
  */
 float sqrtf(float x);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What each device says that it is.
+ * Prints the numbers that each device gives for itself.
  */
 #include <omp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What a CUDA source may have, small enough for an interpreter of PTX.
+// Kernels for an interpreter of PTX, with all that a CUDA source may have.
 
 __global__ void __launch_bounds__(256)
 vadd(int n, float a, const float *x, float *y)
@@ -60,7 +60,7 @@ __global__ void stencil(int w, int h, const float *in, float *out)
 }
 }
 
-// Where each thread of a launch in three dimensions stands.
+// The place of each thread of a launch in three dimensions.
 __global__ void place(unsigned *out)
 {
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);

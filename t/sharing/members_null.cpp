@@ -2,7 +2,7 @@
 // in shared memory: 5
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a member that is null by then brings back is nothing.
+ * A member that is null by then brings nothing back.
  */
 #include "sharing.h"
 

@@ -2,7 +2,7 @@
 // in shared memory: 1 1
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What a function that is not known was given leads to the data.
+ * A function that is not known was given a pointer that leads to the data.
  */
 #include <search.h>
 #include "sharing.h"

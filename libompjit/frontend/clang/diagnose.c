@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What clang wrote to its standard error, made fit to be read by the one who
- * wrote the source: each diagnostic once, although two clangs saw it, and
- * crashes told from mistakes.
+ * Makes clang's standard error readable for the author of the source: each
+ * diagnostic is there once, although two clangs saw it, and crashes are told
+ * from mistakes.
  */
 #include <string.h>
 

@@ -73,7 +73,7 @@ static char *own_clang(void)
     return NULL;
 }
 
-/* In the order that clang.h tells. What somebody asked for by name is the only
+/* In the order that clang.h tells. A clang that the user has named is the only
  * one that is tried. */
 static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
                                ompjit_error *err)

@@ -410,7 +410,7 @@ static void give_result(struct search *s, const struct trace *t,
     }
 }
 
-/* One use of a traced pointer. What is not listed gives up. */
+/* One use of a traced pointer. A use that is not listed gives up. */
 static void use(struct search *s, const struct trace *t, LLVMValueRef user)
 {
     if (has_opcode(user, LLVMGetElementPtr)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the other rooms ask of the runtime table.
+ * The runtime table's interface for the other rooms.
  */
 #ifndef OMPJIT_TABLE_H
 #define OMPJIT_TABLE_H
