@@ -6,7 +6,9 @@
  *
  * IMAGES="FIRST COUNT" in the environment damages with other seeds than CI's.
  */
-#include "images/images.h"
+#include <unistd.h>
+
+#include "images/gpu_code.h"
 #include "images_make.h"
 #include "tap.h"
 
@@ -246,6 +248,271 @@ static void depth(void)
     ompjit__buf_free(&b);
 }
 
+/* ------------------------------------------------------------ descriptions */
+
+/* "k(8@0 4@8) <=256 mode 3 env 48; none() ==0; var 40" */
+static char *describe_code(const ompjit__gpu_code *code)
+{
+    ompjit__buf b = {0};
+    ompjit__buf_printf(&b, "%s", "");
+    for (unsigned i = 0; i < code->nkernels; i++) {
+        const ompjit__gpu_kernel *k = &code->kernels[i];
+        ompjit__buf_printf(&b, "%s(", k->symbol);
+        for (unsigned p = 0; p < k->nparams; p++)
+            ompjit__buf_printf(&b, "%s%u@%u", p ? " " : "", k->params[p].size,
+                               k->params[p].offset);
+        ompjit__buf_printf(&b, ")%s%u mode %d env %u; ",
+                           k->threads_required ? "==" : "<=", k->max_threads,
+                           k->exec_mode, k->environment_size);
+    }
+    for (unsigned i = 0; i < code->nvariables; i++)
+        ompjit__buf_printf(&b, "%s %llu; ", code->variables[i].symbol,
+                           (unsigned long long)code->variables[i].size);
+    char *text = ompjit__strdup(b.data ? b.data : "");
+    ompjit__buf_free(&b);
+    return text;
+}
+
+/* The only piece of an image, described. */
+static ompjit_status code_of(const void *data, size_t size,
+                             ompjit__gpu_code *code, ompjit_error *err)
+{
+    void *copy;
+    ompjit__pieces pieces;
+    *code = (ompjit__gpu_code){0};
+    ompjit_status status = read_copy(data, size, &copy, &pieces, err);
+    if (!status)
+        status = ompjit__gpu_code_read(pieces.list, code, err);
+    ompjit__pieces_free(&pieces);
+    free(copy);
+    return status;
+}
+
+static void code_is(const char *what, const void *data, size_t size,
+                    const char *want)
+{
+    ompjit__gpu_code code;
+    ompjit_error err = {0};
+    ompjit_status status = code_of(data, size, &code, &err);
+    char *got = describe_code(&code);
+    ok(!status, "%s is described: %s", what, err.text);
+    ok_string(got, want, "%s: so", what);
+    free(got);
+    ompjit__gpu_code_free(&code);
+}
+
+#define HEAD ".version 8.5\n.target sm_90\n.address_size 64\n"
+
+static const struct {
+    const char *what, *ptx, *want, *words;
+} ptx_rows[] = {
+    {"a kernel without parameters", ".visible .entry k() { ret; }",
+     "k()<=0 mode -1 env 0; ", NULL},
+    {"nor parentheses", ".entry k { ret; }", "k()<=0 mode -1 env 0; ", NULL},
+    {"parameters, aligned",
+     ".entry k(.param .u8 a, .param .align 16 .b8 s[20000], .param .v2 .f32 f,"
+     " .param .u16 h, .param .u64 .ptr .global .align 1 p) .reqntid 32, 2\n"
+     "{ { ret; } }",
+     "k(1@0 20000@16 8@20016 2@20024 8@20032)==64 mode -1 env 0; ", NULL},
+    {"a declaration and its kernel",
+     ".entry k(.param .b32 n);\n.entry k(.param .b32 n)\n.maxntid 4,4,4\n"
+     ".minnctapersm 2 { }", "k(4@0)<=64 mode -1 env 0; ", NULL},
+    {"functions, comments, sections",
+     ".visible .func (.param .b32 r) f(.param .b64 .ptr .global p)\n"
+     "{ .reg .b32 %a; // }\n /* } */ }\n.extern .func g();\n"
+     ".file 1 \"a}.c\"\n.section .debug_str { .b8 1 }\n.entry k() {}",
+     "k()<=0 mode -1 env 0; ", NULL},
+    {"variables",
+     ".visible .global .align 4 .u32 counter = 3;\n"
+     ".weak .const .align 8 .f64 t[2][3] = {{0d0000000000000000, 1}, {2}};\n"
+     ".visible .global .v4 .f32 a, b[2];\n.visible .global .b8 s[] = "
+     "{1, 2, -3};\n.extern .global .u32 e;\n.global .u32 hidden;\n"
+     ".visible .global .attribute(.managed) .s16 m;\n"
+     ".extern .shared .align 16 .b8 smem[];",
+     "counter 4; t 48; a 16; b 32; s 3; m 2; ", NULL},
+    {"an environment of words",
+     ".weak .global .align 8 .u64 k_kernel_environment[6] = {4295164160, 128, "
+     "0, 0, generic(k), 0};\n.entry k() {}",
+     "k()<=0 mode 3 env 48; k_kernel_environment 48; ", NULL},
+    {"an environment of bytes, that nobody else names",
+     ".entry k() {}\n.global .align 8 .b8 k_kernel_environment[48] = {1, 0, "
+     "0x3, 0, 0xFF(generic(k)), 0xFF00(generic(k))};",
+     "k()<=0 mode 3 env 48; ", NULL},
+    {"an execution mode", ".visible .global .u8 k_exec_mode = 1;\n"
+                          ".entry k() {}",
+     "k()<=0 mode 1 env 1; k_exec_mode 1; ", NULL},
+    {"a kernel without a name", ".entry (", NULL,
+     "byte 51: a kernel without a name"},
+    {"a kernel without a body", ".entry k()", NULL, "a kernel without a body"},
+    {"an open brace", ".entry k() { ", NULL,
+     "byte 55: a brace is not closed"},
+    {"a parameter without a type", ".entry k(.param x)", NULL,
+     "a declaration without a type"},
+    {"a large variable", ".global .b64 x[99999999999][99999999999];", NULL,
+     "a variable larger than the address space"},
+    {"large parameters", ".entry k(.param .b8 x[5000000000]) {}", NULL,
+     "parameters of more than 4 GiB"},
+};
+
+static void described(void)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(ptx_rows); i++) {
+        ompjit_error err = {0};
+        ompjit__gpu_code code;
+        char *text = ompjit__format(HEAD "%s", ptx_rows[i].ptx);
+        if (ptx_rows[i].want) {
+            code_is(ptx_rows[i].what, text, strlen(text), ptx_rows[i].want);
+        } else {
+            ok(code_of(text, strlen(text), &code, &err) == OMPJIT_ERR_INVALID,
+               "%s is refused", ptx_rows[i].what);
+            ok_contains(err.text, ptx_rows[i].words, "%s: said so",
+                        ptx_rows[i].what);
+        }
+        free(text);
+    }
+    for (unsigned abi = 7; abi < 9; abi++) {
+        ompjit__buf b = make_cubin(abi, 90, 0);
+        code_is("a cubin", b.data, b.size,
+                "kern(8@0 4@8)<=256 mode 3 env 48; var 40; "
+                "kern_kernel_environment 48; ");
+        ompjit__buf_free(&b);
+    }
+    ompjit_error err = {0};
+    ompjit__gpu_code code;
+    ok(code_of(ir, sizeof ir, &code, &err) == OMPJIT_ERR_INVALID,
+       "IR has no such description");
+    ok_contains(err.text, "neither a cubin nor PTX", "said so");
+}
+
+/* ------------------------------------------------------------------- tools */
+
+static char folder[] = "/tmp/images-XXXXXX";
+
+/* The path of a tool of CUDA or LLVM, valid until the next call; "" where it
+ * is not on this machine. */
+static const char *tool(const char *name)
+{
+    static char path[512];
+    const char *places[] = {"/usr/local/cuda/bin", getenv("LLVM_BINDIR"),
+                            "/usr/bin", "/usr/local/bin"};
+    for (size_t i = 0; i < OMPJIT__COUNT(places); i++) {
+        snprintf(path, sizeof path, "%s/%s", places[i] ? places[i] : "", name);
+        if (!access(path, X_OK))
+            return path;
+    }
+    return path[0] = 0, path;
+}
+
+static void put_file(const char *name, const ompjit__buf *b)
+{
+    char *path = ompjit__format("%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    ok(f && fwrite(b->data, 1, b->size, f) == b->size && !fclose(f),
+       "%s is written", name);
+    free(path);
+}
+
+/* Runs a tool in the folder, with one argument in its line. It writes "out". */
+static bool run_tool(const char *path, const char *format, const char *argument,
+                     ompjit__buf *out)
+{
+    char *command = ompjit__format("cd %s && rm -f out && %s ", folder, path);
+    char *line = ompjit__format(format, argument);
+    char *all = ompjit__format("%s%s >log 2>&1 || { sed 's/^/# /' log; "
+                               "false; }", command, line);
+    char *made = ompjit__format("%s/out", folder);
+    bool good = !system(all) && !ompjit__read_file(made, out, NULL);
+    free(command);
+    free(line);
+    free(all);
+    free(made);
+    return good;
+}
+
+/* --------------------------------------------------------------- assembler */
+
+static const char assembled_ptx[] =
+    ".version %s\n.target %s\n.address_size 64\n"
+    ".visible .global .align 4 .u32 counter = 3;\n"
+    ".weak .global .align 8 .u64 k_kernel_environment[6] = {4295098368, 128, 0,"
+    " 0, generic(counter), 0};\n"
+    ".visible .const .align 8 .b8 table[32] = {1, 2};\n"
+    ".visible .entry k(.param .u8 a, .param .align 16 .b8 s[2000],"
+    " .param .u64 .ptr .global .align 1 p) .maxntid 16, 4\n"
+    "{ .reg .b64 %%rd<4>; .reg .b32 %%r<4>;\n"
+    "ld.param.u64 %%rd1, [p]; ld.param.u8 %%r1, [a];\n"
+    "ld.param.u32 %%r2, [s+16]; add.u32 %%r1, %%r1, %%r2;\n"
+    "ld.global.u32 %%r2, [counter]; add.u32 %%r1, %%r1, %%r2;\n"
+    "ld.const.u8 %%r2, [table]; add.u32 %%r1, %%r1, %%r2;\n"
+    "mov.u64 %%rd2, k_kernel_environment; st.global.u64 [%%rd1+8], %%rd2;\n"
+    "st.global.u32 [%%rd1], %%r1; ret; }\n"
+    ".visible .entry none() .reqntid 32 { ret; }\n";
+
+/* In any order of kernels and variables. */
+static bool same_code(const ompjit__gpu_code *a, const ompjit__gpu_code *b)
+{
+    unsigned same = 0;
+    for (unsigned i = 0; i < a->nkernels; i++)
+        for (unsigned j = 0; j < b->nkernels; j++) {
+            const ompjit__gpu_kernel *x = &a->kernels[i], *y = &b->kernels[j];
+            same += !strcmp(x->symbol, y->symbol) &&
+                    x->nparams == y->nparams &&
+                    (!x->nparams || !memcmp(x->params, y->params, x->nparams *
+                                            sizeof *x->params)) &&
+                    x->max_threads == y->max_threads &&
+                    x->threads_required == y->threads_required &&
+                    x->exec_mode == y->exec_mode &&
+                    !memcmp(x->environment, y->environment,
+                            sizeof x->environment);
+        }
+    for (unsigned i = 0; i < a->nvariables; i++)
+        for (unsigned j = 0; j < b->nvariables; j++)
+            same += !strcmp(a->variables[i].symbol, b->variables[j].symbol) &&
+                    a->variables[i].size == b->variables[j].size;
+    return a->nkernels == b->nkernels && a->nvariables == b->nvariables &&
+           same == a->nkernels + a->nvariables;
+}
+
+/* PTX and the cubin that is made of it have the same description. */
+static void assembled(const char *arch, const char *version)
+{
+    ompjit_error err = {0};
+    ompjit__buf text = {0}, cubin = {0};
+    ompjit__gpu_code of_ptx = {0}, of_cubin = {0};
+    char *want = ompjit__format("cubin " NV " %s", arch);
+    ompjit__buf_printf(&text, assembled_ptx, version, arch);
+    put_file("in.ptx", &text);
+    ok(run_tool(tool("ptxas"), "-arch=%s in.ptx -o out", arch, &cubin),
+       "%s: assembled", arch);
+    holds(arch, &cubin, want);
+    ok(!code_of(text.data, text.size, &of_ptx, &err) &&
+           !code_of(cubin.data, cubin.size, &of_cubin, &err),
+       "%s: PTX and cubin are described: %s", arch, err.text);
+    char *got = describe_code(&of_cubin);
+    ok(same_code(&of_ptx, &of_cubin), "%s: the same", arch);
+    ok_contains(got, "k(1@0 2000@16 8@2016)<=64 mode 2 env 48; ", "as is");
+    free(got);
+    free(want);
+    ompjit__gpu_code_free(&of_ptx);
+    ompjit__gpu_code_free(&of_cubin);
+    ompjit__buf_free(&text);
+    ompjit__buf_free(&cubin);
+}
+
+static void assembler(void)
+{
+    static const struct {
+        const char *arch, *version;
+    } rows[] = {{"sm_75", "6.3"},  {"sm_80", "7.0"},   {"sm_90", "7.8"},
+                {"sm_90a", "8.0"}, {"sm_100a", "8.6"}, {"sm_120", "8.7"}};
+    if (!*tool("ptxas")) {
+        ok(1, "assembled PTX # SKIP no ptxas");
+        return;
+    }
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        assembled(rows[i].arch, rows[i].version);
+}
+
 /* ------------------------------------------------------------------ damage */
 
 static unsigned first_seed = 1, seeds = 4000;
@@ -259,23 +526,40 @@ static size_t below(size_t n)
     return state % n;
 }
 
-/* Bytes that a piece has can be read; -1: an odd end. */
+/* A failure has a status that fits, and a text. */
+static bool in_order(ompjit_status status, const ompjit_error *err)
+{
+    return !status || (status == OMPJIT_ERR_INVALID && err->text[0]);
+}
+
+/* All bytes of a piece can be read, and code for GPUs ends in order, too. */
+static bool read_piece(const ompjit__piece *piece)
+{
+    ompjit_error err = {0};
+    ompjit__gpu_code code = {0};
+    unsigned sum = 0;
+    for (size_t i = 0; i < piece->size; i++)
+        sum += piece->data[i];
+    if (piece->kind != OMPJIT__PIECE_PTX && piece->kind != OMPJIT__PIECE_CUBIN)
+        return sum != UINT32_MAX;
+    ompjit_status status = ompjit__gpu_code_read(piece, &code, &err);
+    ompjit__gpu_code_free(&code);
+    return in_order(status, &err);
+}
+
+/* 1: read, 0: refused, -1: neither as it should. */
 static int read_all(const void *data, size_t size)
 {
     void *copy;
     ompjit__pieces pieces;
     ompjit_error err = {0};
     ompjit_status status = read_copy(data, size, &copy, &pieces, &err);
-    unsigned sum = 0;
+    bool good = in_order(status, &err) && (status || pieces.n);
     for (unsigned i = 0; i < pieces.n; i++)
-        for (size_t k = 0; k < pieces.list[i].size; k++)
-            sum += pieces.list[i].data[k];
-    int result = status == OMPJIT_OK            ? pieces.n > 0 ? 1 : -1
-                 : status == OMPJIT_ERR_INVALID ? err.text[0] ? 0 : -1
-                                                : -1;
+        good = read_piece(&pieces.list[i]) && good;
     ompjit__pieces_free(&pieces);
     free(copy);
-    return sum == UINT32_MAX ? 0 : result;
+    return good ? !status : -1;
 }
 
 static void damage(const char *what, const ompjit__buf *whole)
@@ -331,12 +615,19 @@ int main(void)
     const char *asked = getenv("IMAGES");
     if (asked && sscanf(asked, "%u %u", &first_seed, &seeds) != 2)
         return 2;
+    if (!mkdtemp(folder))
+        return 2;
     leaves();
     elf_files();
     offload_binaries();
     offload_fields();
     overlap();
     depth();
+    described();
+    assembler();
     damaged();
+    char *remove = ompjit__format("rm -r %s", folder);
+    ok(!system(remove), "the folder is removed");
+    free(remove);
     return done_testing();
 }
