@@ -26,8 +26,8 @@ ompjit_status ompjit__build_verify(struct build *b, ompjit_error *err)
 }
 
 /* A function of the OpenMP runtime that is left undefined is one that device
- * code does not have. */
-static bool is_foreign(LLVMValueRef f)
+ * code does not have. On a GPU one of flang's runtime library is, too. */
+static bool is_foreign(const struct build *b, LLVMValueRef f)
 {
     static const char *const prefixes[] = {"omp_", "ompx_", "__kmpc_", "kmp_",
                                            "__tgt_", "llvm_omp_"};
@@ -38,7 +38,7 @@ static bool is_foreign(LLVMValueRef f)
     for (size_t i = 0; i < OMPJIT__COUNT(prefixes); i++)
         if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
             return true;
-    return false;
+    return !b->host && !strncmp(name, "_Fortran", strlen("_Fortran"));
 }
 
 /* All of them in one error: libomp would answer such calls on the host device,
@@ -51,7 +51,7 @@ ompjit_status ompjit__build_check_undefined(struct build *b, ompjit_error *err)
     for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
          f = LLVMGetNextFunction(f)) {
         size_t n;
-        if (is_foreign(f))
+        if (is_foreign(b, f))
             ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
                                LLVMGetValueName2(f, &n));
     }

@@ -381,6 +381,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
         return status;
+    ompjit__drop_stray_lines(m);
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
     if (!status)
