@@ -499,13 +499,15 @@ typedef enum ompjit_opt_level {
 struct ompjit_module_options {
     size_t size;              /* OMPJIT_MODULE_OPTIONS_INIT               */
     const char *name;         /* file name in diagnostics; NULL: "snippet.c"
-                                 (CUDA: "snippet.cu"). A .cc, .cpp, .cxx or
+                                 (CUDA: "snippet.cu", Fortran:
+                                 "snippet.f90"). A .cc, .cpp, .cxx or
                                  .C file is C++                           */
     const char *const *flags; /* -I -D -U -include -f... as clang's, each
                                  its own string; NULL: none. -g: line
                                  tables in PTX and cubins                 */
     unsigned nflags;
-    unsigned openmp_version;  /* as -fopenmp-version: 45 to 60; 0: 51     */
+    unsigned openmp_version;  /* as -fopenmp-version: 45 to 60; 0: 51,
+                                 and 52 for Fortran                       */
     ompjit_opt_level opt_level;
     ompjit_cuda_compiler cuda_compiler; /* of ompjit_module_from_cuda     */
 };
@@ -687,33 +689,16 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
 ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
                                    void **ptr, ompjit_error *err);
 
-/* ------------------------------------------------- programs of the process */
-
-/* The context of the programs in this process that call libomptarget's
- * functions and are linked with libompjit-omptarget: their failures, times and
- * devices. It is made when the first of them registers its images, or by this
- * call, and lives as long as the process: nobody destroys it. Its options are
- * the defaults, but that values are specialized (AUTO) and host memory is AUTO
- * unless OMPJIT_SPECIALIZE and OMPJIT_HOST_MEMORY say otherwise, and that a
- * failed target construct ends the process with its error on stderr, as
- * libomptarget's do. Any thread. The error is that of making it, each time. */
-ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err);
-
-/* The function by which the library serves a function of libomptarget's, for
- * those who bind programs to contexts themselves: "__tgt_target_kernel",
- * "omp_target_alloc", ... Its first argument is the context, then come the
- * program's own (libompjit/abi/entry_points.def lists them; those of rows P have
- * no context). NULL: it serves none of that name. Any thread. */
-void *ompjit_process_function(const char *name);
-
 /* ---------------------------------------------------------------- modules */
 
-/* A program of n sources, C and C++ mixed: each is compiled by itself, as
- * ompjit_module_from_c does, and both halves are linked as objects are. So each
- * source has its own `static` names and macros, and declares the functions and
- * variables of others that it uses, in device code, too. Constructors run in
- * the order of the sources. They are compiled by several threads, and one that
- * has not changed is taken from the cache. names[i] is the name of sources[i]
+/* A program of n sources, C, C++ and Fortran mixed: each is compiled by itself,
+ * as ompjit_module_from_c and _fortran do, and both halves are linked as objects
+ * are. So each source has its own `static` names and macros, and declares the
+ * functions and variables of others that it uses, in device code, too.
+ * Constructors run in the order of the sources. They are compiled by several
+ * threads, those of Fortran one by one, so that each can use the modules of the
+ * ones before it, which are in a private folder unless -J names one. One that has
+ * not changed is taken from the cache. names[i] is the name of sources[i]
  * in diagnostics, and its ending chooses the language; no two names are the
  * same. options->name is the module's. The error is that of the first source
  * that does not compile; OMPJIT_ERR_LINK names all that is defined twice. */
@@ -751,24 +736,22 @@ ompjit_status ompjit_module_from_cuda(ompjit_context *ctx, const char *source,
                                       const ompjit_module_options *options,
                                       ompjit_module **mod, ompjit_error *err);
 
-/* Device code that was compiled ahead of time: LLVM bitcode or IR text for
- * nvptx64, PTX, a cubin, or a container of such: LLVM's offload binary, clang's
- * offload bundle (compressed or not), CUDA's fat binary, an object or archive
- * with any of them in its sections. Of several images the best one for the
- * context's devices is taken: IR before machine code, since it is compiled and
- * specialized for whatever device runs it, the host device included; then the
- * newest architecture that all of the context's GPUs run. Several pieces of IR
- * for one architecture are linked. PTX and cubins run on GPUs only.
- *
- * The bytes are only read during the call. The module has kernels and variables
- * but no functions for ompjit_module_function. Of the options, `name` and
- * `opt_level` count. OMPJIT_ERR_IR or _ABI for what is wrong with the image,
- * with the byte where it is; OMPJIT_ERR_UNAVAILABLE where nothing in it is for
- * a device of this library. */
-ompjit_status ompjit_module_from_image(ompjit_context *ctx, const void *image,
-                                       size_t size,
-                                       const ompjit_module_options *options,
-                                       ompjit_module **mod, ompjit_error *err);
+/* Fortran with OpenMP directives, by flang 22 in its own process: OMPJIT_FLANG,
+ * else the one beside the clang found by configure, else flang-22 on PATH.
+ * options->name says the form: .f90 .f95 .f03 .f08 .f18 are free, .f .for .ftn
+ * fixed, and those in capitals, and .fpp, are preprocessed; NULL is
+ * "snippet.f90". Flags are -I -D -U -f... as flang's, and -J, the folder that
+ * .mod files are written to and looked for; without it those of this source are
+ * not kept. An `openmp_version` of 0 is 52. OMPJIT_ERR_SOURCE carries flang's
+ * diagnostics, OMPJIT_ERR_UNAVAILABLE says that there is no flang and how to get
+ * it. A main program is the function `main`. The first function that is asked
+ * for loads flang's runtime library, which stays in the process. `options` may
+ * be NULL. */
+ompjit_status ompjit_module_from_fortran(ompjit_context *ctx,
+                                         const char *source,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod,
+                                         ompjit_error *err);
 
 /* ---------------------------------------------------------------- kernels */
 

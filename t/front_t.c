@@ -440,6 +440,7 @@ static void test_translated_flags(ompjit_context *ctx)
 {
     static const char *const flags[] = {
 #define PAIR(flag)
+#define OTHERS(flag)
 #define MEANS(flag, host, device) flag,
 #define REFUSE(prefix, why)
 #include "frontend/clang/flags.def"

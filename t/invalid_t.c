@@ -165,9 +165,6 @@ static void contexts(void)
     NO(ompjit_context_times(ctx, NULL, &err));
     NO(ompjit_context_cancel(NULL, &err));
     NO(ompjit_context_failure(NULL, &err));
-    NO(ompjit_process_context(NULL, &err));
-    ok(!ompjit_process_function(NULL) && !ompjit_process_function("main"),
-       "functions that are not served");
     NO(ompjit_context_profile(NULL, 0, &text, NULL, &err));
     NO(ompjit_context_profile(ctx, 0, NULL, NULL, &err));
     NO(ompjit_context_profile(ctx, (ompjit_profile_format)2, &text, NULL,
@@ -226,14 +223,13 @@ static void modules(void)
     NO(ompjit_module_from_cuda(NULL, "", NULL, &new_module, &err));
     NO(ompjit_module_from_cuda(ctx, NULL, NULL, &new_module, &err));
     NO(ompjit_module_from_cuda(ctx, "", NULL, NULL, &err));
+    NO(ompjit_module_from_fortran(NULL, "", NULL, &new_module, &err));
+    NO(ompjit_module_from_fortran(ctx, NULL, NULL, &new_module, &err));
+    NO(ompjit_module_from_fortran(ctx, "", NULL, NULL, &err));
     NO(ompjit_module_from_ir(NULL, "", 0, NULL, 0, NULL, &new_module, &err));
     NO(ompjit_module_from_ir(ctx, NULL, 9, NULL, 0, NULL, &new_module, &err));
     NO(ompjit_module_from_ir(ctx, "", 0, NULL, 9, NULL, &new_module, &err));
     NO(ompjit_module_from_ir(ctx, "", 0, NULL, 0, NULL, NULL, &err));
-    NO(ompjit_module_from_image(NULL, "", 0, NULL, &new_module, &err));
-    NO(ompjit_module_from_image(ctx, NULL, 9, NULL, &new_module, &err));
-    NO(ompjit_module_from_image(ctx, "", 0, NULL, NULL, &err));
-    NO(ompjit_module_from_image(ctx, "abc", 3, NULL, &new_module, &err));
     NO(ompjit_module_emit(NULL, 0, NULL, &bytes, &size, &err));
     NO(ompjit_module_emit(mod, OMPJIT_FORMAT_COUNT, "host", &bytes, &size,
                           &err));

@@ -245,7 +245,7 @@ static bool is_program_file(const char *word)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_in(word, endings[i]))
             return true;
-    return is_ir(word) || is_output(word);
+    return is_fortran(word) || is_ir(word) || is_output(word);
 }
 
 /* `ompjit run a.c b.c -- ARGUMENT...`: the words up to the `--` belong to the

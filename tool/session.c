@@ -55,6 +55,11 @@ bool is_cuda(const char *path)
     return ends_in(path, ".cu");
 }
 
+bool is_fortran(const char *path)
+{
+    return ompjit__fortran_name(path, NULL) != OMPJIT__FORTRAN_NONE;
+}
+
 bool is_output(const char *path)
 {
     return ends_in(path, ".ptx") || ends_in(path, ".cubin") ||
@@ -383,7 +388,9 @@ static int module_from_text(const struct options *o, ompjit_context *ctx,
     ompjit_status (*make)(ompjit_context *, const char *,
                           const ompjit_module_options *, ompjit_module **,
                           ompjit_error *) =
-        is_cuda(o->file) ? ompjit_module_from_cuda : ompjit_module_from_c;
+        is_cuda(o->file)      ? ompjit_module_from_cuda
+        : is_fortran(o->file) ? ompjit_module_from_fortran
+                              : ompjit_module_from_c;
     int status = o->sources.n ? unity(o, &source, &size)
                               : read_text(o, o->file, &source);
     if (!status && make(ctx, source, options, mod, &err))

@@ -104,6 +104,8 @@ bool ends_in(const char *name, const char *ending);
 bool is_cuda(const char *path);
 bool is_ir(const char *path);
 bool is_output(const char *path);
+/* The same of a Fortran source. */
+bool is_fortran(const char *path);
 
 /* --------------------------------------------------------------- output.c */
 

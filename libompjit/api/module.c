@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Modules: made from C or IR, written in any format, and their host half as
+ * Modules: made from C, Fortran or IR, written in any format, and their host half as
  * functions of this process.
  *
  * A module owns its unit, its kernels, its variants and its host half. Its unit
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/module.h"
 #include "base/structs.h"
 #include "launch/module.h"
 #include "omptarget/offload.h"
@@ -21,10 +20,12 @@
 #include "cache/cache.h"
 #include "door/door.h"
 #include "frontend/clang/clang.h"
+#include "frontend/flang/flang.h"
 
-const ompjit_module_options *
-ompjit__module_options(const ompjit_module_options *options,
-                       ompjit_module_options *room, ompjit_error *err)
+/* NULL where the options are wrong. */
+static const ompjit_module_options *
+read_options(const ompjit_module_options *options, ompjit_module_options *room,
+             ompjit_error *err)
 {
     const ompjit_module_options *o =
         ompjit__options(OMPJIT__STRUCT_module_options, options, room, err);
@@ -35,8 +36,10 @@ ompjit__module_options(const ompjit_module_options *options,
     return NULL;
 }
 
-ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
-                                 ompjit_module **out, ompjit_error *err)
+/* Takes the unit, also on failure. The unit's content moves into the module:
+ * the caller's struct must not be used or freed afterwards. */
+static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                ompjit_module **out, ompjit_error *err)
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
@@ -62,7 +65,7 @@ ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
     return OMPJIT_OK;
 }
 
-/* The two front ends that take source text. */
+/* The front ends that take source text. */
 typedef ompjit_status from_source(ompjit_context *ctx, const char *source,
                                   const ompjit_module_options *options,
                                   ompjit__unit *out, ompjit_error *err);
@@ -102,12 +105,12 @@ static ompjit_status module_from(const char *who, from_source *front_end,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "%s: context, source and a place for the module "
                             "are needed", who);
-    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
+    const ompjit_module_options *o = read_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
     ompjit_status status = compile(front_end, ctx, source, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
 }
 
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
@@ -115,6 +118,26 @@ ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
                                    ompjit_module **mod, ompjit_error *err)
 {
     return module_from("ompjit_module_from_c", ompjit__frontend_c, ctx, source,
+                       options, mod, err);
+}
+
+/* The name says the form of the source. */
+static ompjit_status fortran(ompjit_context *ctx, const char *source,
+                             const ompjit_module_options *options,
+                             ompjit__unit *out, ompjit_error *err)
+{
+    ompjit_module_options named = *options;
+    if (!named.name)
+        named.name = "snippet.f90";
+    return ompjit__frontend_fortran(ctx, source, &named, out, err);
+}
+
+ompjit_status ompjit_module_from_fortran(ompjit_context *ctx,
+                                         const char *source,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod, ompjit_error *err)
+{
+    return module_from("ompjit_module_from_fortran", fortran, ctx, source,
                        options, mod, err);
 }
 
@@ -151,12 +174,18 @@ static ompjit_status check_program(const struct program *p, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+static bool is_fortran(const struct program *p, unsigned i)
+{
+    return ompjit__fortran_name(p->names[i], NULL) != OMPJIT__FORTRAN_NONE;
+}
+
 /* The state that the threads which compile a program's sources share. */
 struct compiling {
     ompjit_context *ctx;
     const struct program *p;
     const ompjit_module_options *o;
     ompjit__unit *units;  /* one for each source                        */
+    const ompjit_module_options *fortran; /* of sources in Fortran      */
     atomic_uint next;     /* source to compile                          */
     pthread_mutex_t lock; /* of what follows                            */
     unsigned failed;      /* the first source that failed; p->n: none   */
@@ -175,6 +204,31 @@ static void note_failure(struct compiling *c, unsigned i,
     atomic_store(&c->next, c->p->n); /* no more */
 }
 
+/* Has a source before this one failed? */
+static bool has_failed(struct compiling *c, unsigned i)
+{
+    pthread_mutex_lock(&c->lock);
+    bool failed = c->failed < i;
+    pthread_mutex_unlock(&c->lock);
+    return failed;
+}
+
+/* Those of Fortran, which may use the modules of the ones before them: one by
+ * one, as far as no source before has failed. */
+static void compile_fortran(struct compiling *c)
+{
+    for (unsigned i = 0; i < c->p->n && !has_failed(c, i); i++) {
+        if (!is_fortran(c->p, i))
+            continue;
+        ompjit_module_options own = *c->fortran;
+        ompjit_error err;
+        own.name = c->p->names[i];
+        if (compile(ompjit__frontend_fortran, c->ctx, c->p->sources[i], &own,
+                    &c->units[i], &err))
+            note_failure(c, i, &err);
+    }
+}
+
 /* One source after the other, as long as there are any. Those before one that
  * failed have been begun by then: so the error is always the first source's. */
 static void *compile_some(void *arg)
@@ -185,7 +239,8 @@ static void *compile_some(void *arg)
         ompjit_module_options own = *c->o;
         ompjit_error err;
         own.name = c->p->names[i];
-        if (compile(ompjit__frontend_c, c->ctx, c->p->sources[i], &own,
+        if (!is_fortran(c->p, i) &&
+            compile(ompjit__frontend_c, c->ctx, c->p->sources[i], &own,
                     &c->units[i], &err))
             note_failure(c, i, &err);
     }
@@ -207,18 +262,21 @@ static void compile_all(struct compiling *c)
     while (n + 1 < most && !pthread_create(&threads[n], NULL, compile_some, c))
         n++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    compile_fortran(c);
     compile_some(c);
     while (n)
         pthread_join(threads[--n], NULL);
 }
 
 /* Makes a unit of each source, and one of all these. */
-static ompjit_status compile_program(ompjit_context *ctx,
-                                     const struct program *p,
-                                     const ompjit_module_options *o,
-                                     ompjit__unit *out, ompjit_error *err)
+static ompjit_status compile_units(ompjit_context *ctx,
+                                   const struct program *p,
+                                   const ompjit_module_options *o,
+                                   const ompjit_module_options *fortran,
+                                   ompjit__unit *out, ompjit_error *err)
 {
-    struct compiling c = {.ctx = ctx, .p = p, .o = o, .failed = p->n,
+    struct compiling c = {.ctx = ctx, .p = p, .o = o, .fortran = fortran,
+                          .failed = p->n,
                           .units = calloc(p->n, sizeof *c.units)};
     if (!c.units)
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
@@ -237,6 +295,46 @@ static ompjit_status compile_program(ompjit_context *ctx,
     return status;
 }
 
+/* With a private folder for .mod files, unless the user's flags, which come
+ * behind it, name another one. */
+static ompjit_status compile_modules(ompjit_context *ctx,
+                                     const struct program *p,
+                                     const ompjit_module_options *o,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    ompjit_module_options fortran = *o;
+    char *folder;
+    ompjit_status status = ompjit__folder_new(&folder, err);
+    if (status)
+        return status;
+    const char **flags = calloc(o->nflags + 2u, sizeof *flags);
+    if (flags) {
+        flags[0] = "-J";
+        flags[1] = folder;
+        for (unsigned i = 0; i < o->nflags; i++)
+            flags[i + 2] = o->flags[i];
+        fortran.flags = flags;
+        fortran.nflags = o->nflags + 2;
+        status = compile_units(ctx, p, o, &fortran, out, err);
+    } else {
+        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    }
+    free(flags);
+    ompjit__folder_free(folder);
+    return status;
+}
+
+static ompjit_status compile_program(ompjit_context *ctx,
+                                     const struct program *p,
+                                     const ompjit_module_options *o,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    for (unsigned i = 0; i < p->n; i++)
+        if (is_fortran(p, i))
+            return compile_modules(ctx, p, o, out, err);
+    return compile_units(ctx, p, o, NULL, out, err);
+}
+
 ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
                                          const char *const *sources,
                                          const char *const *names, unsigned n,
@@ -250,14 +348,14 @@ ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
                             "ompjit_module_from_sources: context, sources, "
                             "their names and a place for the module are "
                             "needed");
-    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
+    const ompjit_module_options *o = read_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit_status status = check_program(&p, err);
     ompjit__unit unit = {0};
     if (!status)
         status = compile_program(ctx, &p, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
 }
 
 /* `device` and `host` are bitcode or text, and only read during the call.
@@ -273,13 +371,13 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_module_from_ir: context, device IR and a "
                             "place for the module are needed");
-    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
+    const ompjit_module_options *o = read_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
     ompjit_status status = ompjit__frontend_ir(
         ctx, device, device_size, host, host_size, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : module_new(ctx, &unit, mod, err);
 }
 
 /* The host half goes first, whose destructors may still launch kernels; then

@@ -93,6 +93,16 @@ unsigned ompjit__distance(const char *a, const char *b);
 typedef void ompjit__misspelled_fn(void *data, const char *text);
 void ompjit__variables_misspelled(ompjit__misspelled_fn *tell, void *data);
 
+/* The form of a Fortran source, by its name's ending (.f90, .F), and whether it
+ * is preprocessed, where `preprocessed` is not NULL. fortran_name.c */
+enum ompjit__fortran {
+    OMPJIT__FORTRAN_NONE, /* it is no Fortran */
+    OMPJIT__FORTRAN_FREE,
+    OMPJIT__FORTRAN_FIXED
+};
+enum ompjit__fortran ompjit__fortran_name(const char *name,
+                                          bool *preprocessed);
+
 /* ---------------------------------------------------------------- clocks */
 
 /* Nanoseconds of the monotonic clock. */

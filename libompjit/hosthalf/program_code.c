@@ -24,6 +24,7 @@
 #include "omptarget/offload.h"
 #include "device/engine/fault.h"
 #include "device/engine/libomp.h"
+#include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
 
 /* Tells thread-local destructors whether their code is still mapped. It
@@ -46,6 +47,7 @@ struct ompjit__hostjit {
     struct life *life;
     const void *const *table; /* NULL until linked */
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
+    ompjit_error fortran;     /* the same of flang's runtime library        */
 };
 
 /* Functions of the C++ ABI and of libgcc that no header declares. __dso_handle
@@ -211,6 +213,15 @@ static void *find_library(const char *name)
     return NULL;
 }
 
+/* Of Fortran, behind all others: a process that has flang's runtime library
+ * uses its own. A failure is told once, by add_cause. */
+static void *find_fortran(ompjit__hostjit *h, const char *name)
+{
+    return ompjit__flang_runtime_has(name) && !h->fortran.status
+               ? ompjit__flang_runtime(h->mod->ctx, name, &h->fortran)
+               : NULL;
+}
+
 /* ompjit__jit_find: called under the jit's lock, for names that neither the
  * object nor a definition has. The process's own symbols come before libraries,
  * as they would for a linked program. */
@@ -219,16 +230,19 @@ static void *find(void *data, const char *name)
     void *address = is_openmp(name) ? find_openmp(data, name) : NULL;
     if (!address)
         address = dlsym(RTLD_DEFAULT, name);
-    return address ? address : find_library(name);
+    if (!address)
+        address = find_library(name);
+    return address ? address : find_fortran(data, name);
 }
 
-/* Undefined OpenMP functions are so because there is no libomp. The reader sees
- * the linker's list of names first and then why libomp did not load. */
-static void add_cause(const ompjit__hostjit *h, ompjit_error *err)
+/* Undefined OpenMP functions are so because there is no libomp, those of Fortran
+ * because there is no runtime library of flang's. The reader sees the linker's
+ * list of names first and then why the library did not load. */
+static void add_cause(const ompjit_error *cause, ompjit_error *err)
 {
     size_t n = err ? strlen(err->text) : 0;
-    if (err)
-        snprintf(err->text + n, sizeof err->text - n, "\n%s", h->libomp.text);
+    if (err && cause->status)
+        snprintf(err->text + n, sizeof err->text - n, "\n%s", cause->text);
 }
 
 /* Binds the served functions that the half calls, each under its own name. They
@@ -272,10 +286,12 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
                                         h->made.object.size, err);
     if (!status)
         status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
-    if (!status)
+    if (!status) {
         h->table = table;
-    else if (h->libomp.status)
-        add_cause(h, err);
+        return OMPJIT_OK;
+    }
+    add_cause(&h->libomp, err);
+    add_cause(&h->fortran, err);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * Images of the host device: objects that the loader links with the functions
  * of the engine.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "device/engine/libc.h"
 #include "device/engine/lock.h"
 #include "device/host/host.h"
+#include "frontend/flang/flang.h"
 #include "loader/jit.h"
 #include "runtime-bc/host_abi.h"
 
@@ -109,6 +111,17 @@ static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
     return OMPJIT_OK;
 }
 
+/* ompjit__jit_find: what flang leaves to its runtime library in device code, for
+ * names that the process lacks. Without the library they are undefined. */
+static void *find_library(void *ctx, const char *name)
+{
+    ompjit_error err;
+    void *address = dlsym(RTLD_DEFAULT, name);
+    return address || !ompjit__flang_runtime_has(name)
+               ? address
+               : ompjit__flang_runtime(ctx, name, &err);
+}
+
 static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
@@ -158,6 +171,8 @@ ompjit_status ompjit__host_load(ompjit_device *dev, const ompjit__image *image,
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status && image->lines)
         ompjit__jit_debug(loaded->jit);
+    if (!status)
+        ompjit__jit_search(loaded->jit, find_library, dev->ctx);
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)

@@ -153,8 +153,8 @@ static ompjit_status run_in(struct run *run, struct ompjit__pair *pair,
                             ompjit_error *err)
 {
     run_free(run);
-    run->host = (ompjit__talk){.child = &pair->host};
-    run->device = (ompjit__talk){.child = &pair->device};
+    run->host = (ompjit__talk){.program = "clang", .child = &pair->host};
+    run->device = (ompjit__talk){.program = "clang", .child = &pair->device};
     ompjit__order order = {.source = run->source,
                            .size = strlen(run->source),
                            .limit_ms = run->f->limit_ms,

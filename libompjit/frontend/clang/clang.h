@@ -70,6 +70,26 @@ typedef struct ompjit__args {
 void ompjit__args_add(ompjit__args *args, const char *arg);
 void ompjit__args_free(ompjit__args *args);
 
+/* --------------------------------------------- programs (find_program.c) */
+
+/* The release of clang and flang whose IR the library's dialect is. */
+#define OMPJIT__COMPILER_MAJOR "22"
+
+/* A regular file that this process may run? */
+bool ompjit__executable(const char *path);
+/* The first executable of that name on PATH, malloc'd; NULL: there is none. */
+char *ompjit__on_path(const char *name);
+/* The program that somebody asked for, by its path or by a name on PATH:
+ * UNAVAILABLE error where it is not there, which says who asked and what is
+ * needed. */
+ompjit_status ompjit__program_named(const char *who, const char *path,
+                                    const char *need, char **out,
+                                    ompjit_error *err);
+/* OK if the executable says that it is `name` of that release, else UNAVAILABLE
+ * error that names what was found. */
+ompjit_status ompjit__version_check(char *path, const char *name,
+                                    unsigned limit_ms, ompjit_error *err);
+
 /* ------------------------------------------------ clang (find_clang.c) */
 
 /* Everything that is known of the installed compiler. */
@@ -118,11 +138,34 @@ ompjit_status ompjit__command_make_cuda(const ompjit__clang *clang,
                                         ompjit__command *out,
                                         ompjit_error *err);
 void ompjit__command_free(ompjit__command *command);
+/* What becomes of a user's flag that is not simply passed on. */
+typedef struct ompjit__flag {
+    const char *flag;
+    enum {
+        OMPJIT__FLAG_PAIRED, /* has a value                                  */
+        OMPJIT__FLAG_OTHERS, /* likewise, but is another compiler's          */
+        OMPJIT__FLAG_MEANS,  /* others in its place: words for both halves   */
+        OMPJIT__FLAG_REFUSED /* `host` is the reason                         */
+    } kind;
+    const char *host, *device;
+} ompjit__flag;
+/* A compiler's flags. Those of a family (a prefix) that have no row are passed
+ * on. */
+typedef struct ompjit__flags {
+    const ompjit__flag *rows;
+    size_t n;
+    const char *const *families; /* NULL-terminated */
+} ompjit__flags;
+extern const ompjit__flags ompjit__clang_flags;
 /* Adds the user's flags to both command lines. `dir` is the source's folder
  * or NULL. INVALID error for one that cannot work. */
-ompjit_status ompjit__flags_add(const ompjit_module_options *options,
+ompjit_status ompjit__flags_add(const ompjit__flags *flags,
+                                const ompjit_module_options *options,
                                 const char *dir, ompjit__command *command,
                                 ompjit_error *err);
+/* INVALID error for a name or a version that cannot work. */
+ompjit_status ompjit__options_check(const ompjit_module_options *options,
+                                    ompjit_error *err);
 /* The name that the application gives the source, or "snippet.c". */
 const char *ompjit__source_name(const ompjit_module_options *options);
 
@@ -179,6 +222,7 @@ ompjit__exit ompjit__child_wait(ompjit__child *child, uint64_t deadline);
 
 /* One child's part of an exchange. */
 typedef struct ompjit__talk {
+    const char *program; /* its name in errors                           */
     ompjit__child *child;
     ompjit__buf out, diag;
     size_t sent, forwarded; /* of the source; of the host half's bitcode */
@@ -211,11 +255,12 @@ typedef struct ompjit__order {
  * NULL: there is only the device half. */
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
-/* Runs a command to its end and collects its standard output, which the caller
- * frees; `how` tells how it ended. Set on success only. */
+/* Runs a command to its end and collects its standard output and, unless `diag`
+ * is NULL, its standard error, which the caller frees; `how` tells how it ended.
+ * Set on success only. */
 ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
-                               ompjit__buf *out, ompjit__exit *how,
-                               ompjit_error *err);
+                               ompjit__buf *out, ompjit__buf *diag,
+                               ompjit__exit *how, ompjit_error *err);
 
 /* ------------------------------------------------ guesses (region_guess.c) */
 

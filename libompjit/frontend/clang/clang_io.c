@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The conversation with the two clang processes of a compile, in one poll
+ * The conversation with the two processes of a compile, clang's or flang's, in one poll
  * loop:
  *
  *   source --> host half --> bitcode ----------------------> application
@@ -226,10 +226,10 @@ static bool source_is_sent(const struct exchange *x)
 /* Milliseconds after which it is looked whether the compile is cancelled. */
 enum { SLICE = 50 };
 
-/* The poll loop. `what` names the program in errors. */
-static ompjit_status converse(const struct exchange *x, const char *what,
-                              ompjit_error *err)
+/* The poll loop. */
+static ompjit_status converse(const struct exchange *x, ompjit_error *err)
 {
+    const char *what = x->talks[0]->program;
     unsigned cancels = cancels_of(x);
     uint64_t deadline = ompjit__now() + OMPJIT__MS(x->order->limit_ms);
     struct pollfd fds[2 * FDS_EACH];
@@ -287,14 +287,14 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
     if (!host)
         hang_up(&device->child->host_ir);
     ompjit__hold(&held, SIGPIPE); /* of a child that has died */
-    ompjit_status status = converse(&x, "clang", err);
+    ompjit_status status = converse(&x, err);
     ompjit__release(&held);
     return status;
 }
 
 ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
-                               ompjit__buf *out, ompjit__exit *how,
-                               ompjit_error *err)
+                               ompjit__buf *out, ompjit__buf *diag,
+                               ompjit__exit *how, ompjit_error *err)
 {
     ompjit__child child;
     ompjit_status status =
@@ -302,18 +302,21 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
     if (status)
         return status;
     ompjit__order order = {.limit_ms = limit_ms};
-    ompjit__talk talk = {.child = &child};
+    ompjit__talk talk = {.program = argv[0], .child = &child};
     struct exchange x = {.order = &order, .talks = {&talk}, .n = 1};
     hang_up(&child.source);
     hang_up(&child.host_ir);
-    status = converse(&x, argv[0], err);
+    status = converse(&x, err);
     ompjit__child_kill(&child);
-    ompjit__buf_free(&talk.diag);
+    if (status || !diag)
+        ompjit__buf_free(&talk.diag);
     if (status) {
         ompjit__buf_free(&talk.out);
         return status;
     }
     *out = talk.out;
+    if (diag)
+        *diag = talk.diag;
     *how = talk.exit;
     return OMPJIT_OK;
 }

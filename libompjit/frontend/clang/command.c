@@ -353,7 +353,12 @@ static ompjit_status add_end(const ompjit__clang *clang,
     char *dir = slash ? ompjit__format("%.*s", (int)(slash - name + 1), name)
                       : NULL;
     add_headers(clang, command);
-    ompjit_status status = ompjit__flags_add(options, dir, command, err);
+    if (dir) {
+        add_both(command, "-iquote");
+        add_both(command, dir);
+    }
+    ompjit_status status = ompjit__flags_add(&ompjit__clang_flags, options,
+                                             dir, command, err);
     free(dir);
     add_source(command, name, language);
     if (!status && (command->host.failed || command->device.failed))
@@ -361,9 +366,8 @@ static ompjit_status add_end(const ompjit__clang *clang,
     return status;
 }
 
-/* The options that are no flags of clang's. */
-static ompjit_status check_options(const ompjit_module_options *options,
-                                   ompjit_error *err)
+ompjit_status ompjit__options_check(const ompjit_module_options *options,
+                                    ompjit_error *err)
 {
     ompjit_status status = check_name(ompjit__source_name(options), err);
     return status ? status : check_numbers(options, err);
@@ -375,7 +379,7 @@ ompjit_status ompjit__command_make(const ompjit__clang *clang,
 {
     ompjit__command command = {0};
     bool cxx = is_cxx(ompjit__source_name(options));
-    ompjit_status status = check_options(options, err);
+    ompjit_status status = ompjit__options_check(options, err);
     if (status)
         return status;
     add_start(clang, &command);
@@ -397,7 +401,7 @@ ompjit_status ompjit__command_make_cuda(const ompjit__clang *clang,
                                         ompjit_error *err)
 {
     ompjit__command command = {0};
-    ompjit_status status = check_options(options, err);
+    ompjit_status status = ompjit__options_check(options, err);
     if (status)
         return status;
     add_start_cuda(clang, &command.device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Makes clang's standard error readable for the author of the source: each
- * diagnostic is there once, although two clangs saw it, and crashes are told
+ * Makes a compiler's standard error readable for the author of the source: each
+ * diagnostic is there once, although two processes saw it, and crashes are told
  * from mistakes.
  */
 #include <string.h>
@@ -155,7 +155,7 @@ static void add_last_words(ompjit__buf *out, const ompjit__buf *diag)
     trim(out);
 }
 
-/* clang's own trouble: a signal, or LLVM's "fatal error" (exit code 70). */
+/* The compiler's own trouble: a signal, or LLVM's "fatal error" (exit code 70). */
 static ompjit_status crashed(const char *name, const char *half,
                              const ompjit__talk *talk, ompjit_error *err)
 {
@@ -166,15 +166,15 @@ static ompjit_status crashed(const char *name, const char *half,
     bool signal = talk->exit.how == OMPJIT__END_SIGNAL;
     ompjit_status status = ompjit__fail(
         err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
-        "clang crashed on the %s half of %s (%s %d); it said:\n%s%s", half,
-        name, signal ? "signal" : "exit code", talk->exit.code,
+        "%s crashed on the %s half of %s (%s %d); it said:\n%s%s",
+        talk->program, half, name, signal ? "signal" : "exit code", talk->exit.code,
         skip ? "..." : "", words.size ? words.data + skip : "(nothing)");
     ompjit__buf_free(&words);
     return status;
 }
 
 /* A mistake in the source has an exit code and an error among the diagnostics.
- * Anything else is clang's own failure. */
+ * Anything else is the compiler's own failure. */
 ompjit_status ompjit__diagnose(ompjit_context *ctx, const char *name,
                                const char *half, const ompjit__talk *talk,
                                const ompjit__buf *known, ompjit_error *err)

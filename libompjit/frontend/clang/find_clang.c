@@ -14,48 +14,11 @@
 
 #include "frontend/clang/clang.h"
 
-#define CLANG_MAJOR "22"
+#define CLANG_MAJOR OMPJIT__COMPILER_MAJOR
 
 /* --------------------------------------------------------------- clang */
 
-/* A regular file that this process may run. */
-static bool is_executable(const char *path)
-{
-    struct stat s;
-    return !stat(path, &s) && S_ISREG(s.st_mode) && !access(path, X_OK);
-}
-
-/* The first executable of that name on PATH, malloc'd; else NULL. */
-static char *on_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t n = strcspn(path, ":");
-        char *file = ompjit__format("%.*s%s%s", (int)n, path, n ? "/" : "",
-                                    name);
-        if (file && is_executable(file))
-            return file;
-        free(file);
-        path += n + (path[n] == ':');
-    }
-    return NULL;
-}
-
-/* Somebody asked for this one: no other will do. */
-static ompjit_status named(const char *who, const char *path, char **out,
-                           ompjit_error *err)
-{
-    char *found = strchr(path, '/') ? NULL : on_path(path);
-    if (!found && is_executable(path))
-        found = ompjit__strdup(path);
-    if (!found)
-        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
-                            "%s (%s) is not an executable file; clang "
-                            CLANG_MAJOR " is needed to compile C",
-                            path, who);
-    *out = found;
-    return OMPJIT_OK;
-}
+#define NEED "clang " CLANG_MAJOR " is needed to compile C"
 
 #ifdef OMPJIT_CONFIG_CC1
 enum { HAS_OWN = true };
@@ -67,7 +30,7 @@ enum { HAS_OWN = false };
 static char *own_clang(void)
 {
     char *path = HAS_OWN ? ompjit__compiler_program() : NULL;
-    if (path && is_executable(path))
+    if (path && ompjit__executable(path))
         return path;
     free(path);
     return NULL;
@@ -81,16 +44,17 @@ static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
     char **out = &clang->path;
     const char *env = getenv("OMPJIT_CLANG");
     if (wanted)
-        return named("the context's option `clang` or OMPJIT_CLANG",
-                     wanted, out, err);
+        return ompjit__program_named(
+            "the context's option `clang` or OMPJIT_CLANG", wanted, NEED, out,
+            err);
     if (env && *env)
-        return named("OMPJIT_CLANG", env, out, err);
+        return ompjit__program_named("OMPJIT_CLANG", env, NEED, out, err);
     if ((*out = own_clang()))
         clang->own = true;
-    else if (is_executable(OMPJIT_CONFIG_CLANG))
+    else if (ompjit__executable(OMPJIT_CONFIG_CLANG))
         *out = ompjit__strdup(OMPJIT_CONFIG_CLANG);
     else
-        *out = on_path("clang-" CLANG_MAJOR);
+        *out = ompjit__on_path("clang-" CLANG_MAJOR);
     if (!*out)
         return ompjit__fail(
             err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
@@ -124,7 +88,8 @@ static ompjit_status ask_resource_dir(ompjit__clang *clang,
     char *argv[] = {clang->path, "-print-resource-dir", NULL};
     ompjit__buf out = {0};
     ompjit__exit how;
-    ompjit_status status = ompjit__run_tool(argv, limit_ms, &out, &how, err);
+    ompjit_status status =
+        ompjit__run_tool(argv, limit_ms, &out, NULL, &how, err);
     if (status)
         return status;
     if (out.data)
@@ -269,31 +234,7 @@ void ompjit__clang_free(ompjit__clang *clang)
 ompjit_status ompjit__clang_check(const ompjit__clang *clang,
                                   unsigned limit_ms, ompjit_error *err)
 {
-    static const char word[] = "clang version ";
-    char *argv[] = {clang->path, "--version", NULL};
-    ompjit__buf out = {0};
-    ompjit__exit how;
-    if (clang->own)
-        return OMPJIT_OK;
-    ompjit_status status = ompjit__run_tool(argv, limit_ms, &out, &how, err);
-    if (status)
-        return status;
-    const char *version = out.data ? strstr(out.data, word) : NULL;
-    if (version)
-        version += sizeof word - 1;
-    if (!version)
-        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
-                              OMPJIT_STAGE_FRONTEND,
-                              "%s does not say that it is clang (--version); "
-                              "clang " CLANG_MAJOR " is needed",
-                              clang->path);
-    else if (strncmp(version, CLANG_MAJOR ".", strlen(CLANG_MAJOR) + 1))
-        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE,
-                              OMPJIT_STAGE_FRONTEND,
-                              "%s is clang %.*s; clang " CLANG_MAJOR
-                              " is needed",
-                              clang->path, (int)strcspn(version, " \n"),
-                              version);
-    ompjit__buf_free(&out);
-    return status;
+    return clang->own ? OMPJIT_OK
+                      : ompjit__version_check(clang->path, "clang", limit_ms,
+                                              err);
 }

@@ -9,15 +9,6 @@
 
 #include "frontend/clang/clang.h"
 
-enum kind { PAIRED, TRANSLATED, REFUSED };
-
-/* A row of flags.def. */
-struct row {
-    const char *flag;
-    enum kind kind;
-    const char *host, *device; /* REFUSED: host is the reason */
-};
-
 /* As the driver spells them out. */
 #define FINITE_MATH "-menable-no-infs -menable-no-nans -ffinite-math-only"
 #define UNSAFE_MATH                                                           \
@@ -30,12 +21,15 @@ struct row {
 /* The flags that ptxas takes without full debug information. */
 #define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"
 
-static const struct row rows[] = {
-#define PAIR(flag) {flag, PAIRED, NULL, NULL},
-#define MEANS(flag, host, device) {flag, TRANSLATED, host, device},
-#define REFUSE(prefix, why) {prefix, REFUSED, why, NULL},
+static const ompjit__flag rows[] = {
+#define PAIR(flag) {flag, OMPJIT__FLAG_PAIRED, NULL, NULL},
+#define OTHERS(flag) {flag, OMPJIT__FLAG_OTHERS, NULL, NULL},
+#define MEANS(flag, host, device) {flag, OMPJIT__FLAG_MEANS, host, device},
+#define REFUSE(prefix, why) {prefix, OMPJIT__FLAG_REFUSED, why, NULL},
 #include "frontend/clang/flags.def"
 };
+static const char *const families[] = {"-f", "-W", "-std=", "-pedantic", NULL};
+const ompjit__flags ompjit__clang_flags = {rows, OMPJIT__COUNT(rows), families};
 
 static bool starts(const char *s, const char *with)
 {
@@ -43,27 +37,26 @@ static bool starts(const char *s, const char *with)
 }
 
 /* A translated flag is matched as a whole, the others by how they begin. */
-static bool matches(const struct row *row, const char *flag)
+static bool matches(const ompjit__flag *row, const char *flag)
 {
-    return row->kind == TRANSLATED ? !strcmp(flag, row->flag)
+    return row->kind == OMPJIT__FLAG_MEANS ? !strcmp(flag, row->flag)
                                    : starts(flag, row->flag);
 }
 
-static const struct row *find(const char *flag)
+static const ompjit__flag *find(const ompjit__flags *flags, const char *flag)
 {
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        if (matches(&rows[i], flag))
-            return &rows[i];
+    for (size_t i = 0; i < flags->n; i++)
+        if (matches(&flags->rows[i], flag))
+            return &flags->rows[i];
     return NULL;
 }
 
-/* A flag of one of these families that has no row goes to clang as it is;
- * clang's own message tells of one that it does not know. */
-static bool is_passed(const char *flag)
+/* A flag of one of these families that has no row goes to the compiler as it
+ * is, whose own message tells of one that it does not know. */
+static bool is_passed(const ompjit__flags *flags, const char *flag)
 {
-    static const char *const families[] = {"-f", "-W", "-std=", "-pedantic"};
-    for (size_t i = 0; i < OMPJIT__COUNT(families); i++)
-        if (starts(flag, families[i]))
+    for (const char *const *family = flags->families; *family; family++)
+        if (starts(flag, *family))
             return true;
     return !strcmp(flag, "-w") || !strcmp(flag, "-pthread");
 }
@@ -115,26 +108,28 @@ static void add_pair(ompjit__command *command, const char *option,
 }
 
 /* The flag at *i, and its value if that is the next string; *i moves on. */
-static ompjit_status add_flag(const ompjit_module_options *options,
+static ompjit_status add_flag(const ompjit__flags *flags,
+                              const ompjit_module_options *options,
                               unsigned *i, const char *dir,
                               ompjit__command *command, ompjit_error *err)
 {
     const char *flag = options->flags[(*i)++];
-    const struct row *row = flag ? find(flag) : NULL;
+    const ompjit__flag *row = flag ? find(flags, flag) : NULL;
     if (!flag)
         return refuse("(null)", "it is no string", err);
-    if (row && row->kind == REFUSED)
+    if (row && row->kind == OMPJIT__FLAG_REFUSED)
         return refuse(flag, row->host, err);
-    if (row && row->kind == PAIRED) {
+    if (row && row->kind <= OMPJIT__FLAG_OTHERS) {
         const char *value = flag + strlen(row->flag);
         if (!*value && *i < options->nflags)
             value = options->flags[(*i)++];
         if (!value || !*value)
             return refuse(flag, "its value is missing", err);
-        add_pair(command, row->flag, value, dir);
+        if (row->kind == OMPJIT__FLAG_PAIRED)
+            add_pair(command, row->flag, value, dir);
         return OMPJIT_OK;
     }
-    if (!row && !is_passed(flag))
+    if (!row && !is_passed(flags, flag))
         return refuse(flag, *flag == '-' ? "it is not known here"
                                          : "it is no flag",
                       err);
@@ -148,14 +143,14 @@ static ompjit_status add_flag(const ompjit_module_options *options,
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__flags_add(const ompjit_module_options *options,
+ompjit_status ompjit__flags_add(const ompjit__flags *flags,
+                                const ompjit_module_options *options,
                                 const char *dir, ompjit__command *command,
                                 ompjit_error *err)
 {
-    if (dir)
-        add_both(command, "-iquote", dir);
     for (unsigned i = 0; i < options->nflags;) {
-        ompjit_status status = add_flag(options, &i, dir, command, err);
+        ompjit_status status = add_flag(flags, options, &i, dir,
+                                        command, err);
         if (status)
             return status;
     }

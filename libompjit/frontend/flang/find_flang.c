@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Finds flang and the folder of its runtime library.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/flang/flang.h"
+
+#define MAJOR OMPJIT__COMPILER_MAJOR
+#define GET "install the package flang-" MAJOR " or set OMPJIT_FLANG to one"
+
+/* malloc'd; NULL: it is not there. */
+static char *beside_clang(void)
+{
+    const char *clang = OMPJIT_CONFIG_CLANG, *slash = strrchr(clang, '/');
+    char *path = slash ? ompjit__format("%.*s/flang", (int)(slash - clang),
+                                        clang)
+                       : NULL;
+    if (path && ompjit__executable(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static ompjit_status find_path(char **out, ompjit_error *err)
+{
+    const char *env = getenv("OMPJIT_FLANG");
+    if (env && *env)
+        return ompjit__program_named("OMPJIT_FLANG", env,
+                                     "flang " MAJOR
+                                     " is needed to compile Fortran",
+                                     out, err);
+    *out = beside_clang();
+    if (!*out)
+        *out = ompjit__on_path("flang-" MAJOR);
+    if (!*out)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+                            "compiling Fortran needs flang " MAJOR ", which is "
+                            "not there: neither flang beside "
+                            OMPJIT_CONFIG_CLANG " nor flang-" MAJOR
+                            " on PATH; " GET);
+    return OMPJIT_OK;
+}
+
+/* Where the executable's links lead to, as flang's driver finds it. */
+static char *resource_dir(const char *path)
+{
+    char *real = realpath(path, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    char *dir = slash ? ompjit__format("%.*s/../lib/clang/" MAJOR,
+                                       (int)(slash - real), real)
+                      : NULL;
+    free(real);
+    return dir;
+}
+
+ompjit_status ompjit__flang_find(ompjit__flang *out, ompjit_error *err)
+{
+    ompjit__flang flang = {0};
+    ompjit_status status = find_path(&flang.path, err);
+    if (status)
+        return status;
+    flang.resource_dir = resource_dir(flang.path);
+    if (!flang.resource_dir) {
+        ompjit__flang_free(&flang);
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    }
+    *out = flang;
+    return OMPJIT_OK;
+}
+
+void ompjit__flang_free(ompjit__flang *flang)
+{
+    free(flang->path);
+    free(flang->resource_dir);
+    *flang = (ompjit__flang){0};
+}

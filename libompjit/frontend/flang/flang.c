@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Fortran to a unit, by two flang processes, one for each half. The cache is
+ * asked first, and remembers the unit with the modules that the source defines:
+ *
+ *   compile_source    the cache's unit, or
+ *   compile_new       a new one, which is remembered
+ *     compile         both halves, in a pair of processes
+ *   install           the modules, for the sources that come after this one
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frontend/clang/front_end.h"
+#include "frontend/flang/flang.h"
+
+/* One compile. compile_source frees what it owns. */
+struct run {
+    ompjit_context *ctx;
+    const ompjit__flang *flang;
+    const ompjit_module_options *options;
+    ompjit__buf source;       /* behind the line that names its file      */
+    ompjit__command *command; /* without the folders of modules           */
+    const char *folder;       /* of modules, by -J; NULL: none            */
+    ompjit__talk host, device;
+    ompjit__buf modules;      /* packed                                   */
+    ompjit__buf warnings;
+    unsigned cancels; /* of the context, when the compile began */
+};
+
+/* -------------------------------------------------------------- diagnostics */
+
+/* Takes away whole lines that begin so. */
+static void drop_lines(ompjit__buf *text, const char *with)
+{
+    size_t n = strlen(with);
+    for (char *p = text->data; text->size && *p;) {
+        char *end = strchrnul(p, '\n');
+        end += *end == '\n';
+        if (strncmp(p, with, n)) {
+            p = end;
+            continue;
+        }
+        text->size -= (size_t)(end - p);
+        memmove(p, end, strlen(end) + 1);
+    }
+}
+
+/* What flang says of each source: that it is standard input, and that not all
+ * of OpenMP is there. */
+static void drop_headings(ompjit__buf *text)
+{
+    drop_lines(text, "error: Semantic errors in -\n");
+    drop_lines(text, "error: Could not parse -\n");
+    drop_lines(text, "error: Could not scan -\n");
+    drop_lines(text, "warning: OpenMP support for version ");
+}
+
+/* What flang cannot compile is the source's fault to the one who wrote it, but
+ * flang aborts: OK where it is something else. */
+static ompjit_status not_implemented(const struct run *run,
+                                     const ompjit__talk *talk,
+                                     ompjit_error *err)
+{
+    static const char words[] = "not yet implemented: ";
+    const char *p = talk->diag.size ? strstr(talk->diag.data, words) : NULL;
+    if (!p)
+        return OMPJIT_OK;
+    const char *line = p, *loc = NULL;
+    while (line > talk->diag.data && line[-1] != '\n')
+        line--;
+    if ((loc = strstr(line, "loc(\"")) && loc < p)
+        loc += sizeof "loc(\"" - 1;
+    else
+        loc = NULL;
+    size_t file = loc ? strcspn(loc, "\"\n") : 0;
+    size_t place = loc && loc[file] == '"' ? strcspn(loc + file + 1, ")\n") : 0;
+    p += sizeof words - 1;
+    return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                        "%.*s%.*s: error: flang " OMPJIT__COMPILER_MAJOR
+                        " does not implement: %.*s",
+                        loc ? (int)file : (int)strlen(run->options->name),
+                        loc ? loc : run->options->name, (int)place,
+                        loc ? loc + file + 1 : "", (int)strcspn(p, "\n"), p);
+}
+
+/* At least one half has ended without bitcode. The host half goes first: what
+ * is wrong with the source, it says, and the device half fails without it. */
+static ompjit_status verdict(struct run *run, ompjit_error *err)
+{
+    bool host = run->host.exit.how != OMPJIT__END_RUNNING;
+    ompjit__talk *talk = host ? &run->host : &run->device;
+    ompjit_status status = not_implemented(run, talk, err);
+    if (!status)
+        status = ompjit__diagnose(run->ctx, run->options->name,
+                                  host ? "host" : "device", talk,
+                                  run->host.complete ? &run->host.diag : NULL,
+                                  err);
+    ompjit_status version = ompjit__version_check(
+        run->flang->path, "flang", run->ctx->clang_limit_ms, err);
+    return version ? version : status;
+}
+
+/* The warnings of both halves, each once. */
+static void collect_warnings(struct run *run)
+{
+    ompjit__buf *text = &run->warnings;
+    ompjit__diagnostics_add(text, &run->host.diag, NULL);
+    ompjit__diagnostics_add(text, &run->device.diag, &run->host.diag);
+    while (text->size && text->data[text->size - 1] == '\n')
+        text->data[--text->size] = 0;
+}
+
+/* Nobody gets them where the application has asked for no log. */
+static void log_warnings(const struct run *run)
+{
+    if (run->warnings.size && !run->warnings.failed)
+        ompjit__log(run->ctx, "%s", run->warnings.data);
+}
+
+/* -------------------------------------------------------------- compile */
+
+/* While both halves are compiled, the runtime is read for the build that will
+ * follow. */
+static void at_first(void *data)
+{
+    struct run *run = data;
+    ompjit__door_prepare(&run->ctx->compiler);
+}
+
+static ompjit_status check_cancelled(const struct run *run, ompjit_error *err)
+{
+    return run->cancels == atomic_load(&run->ctx->compiler.cancels)
+               ? OMPJIT_OK
+               : ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_FRONTEND,
+                              "the compile was cancelled");
+}
+
+/* In a new pair of processes, which are gone afterwards. */
+static ompjit_status exchange(struct run *run, ompjit_error *err)
+{
+    unsigned limit = run->ctx->clang_limit_ms;
+    struct ompjit__pair pair;
+    ompjit_status status = check_cancelled(run, err);
+    if (!status)
+        status = ompjit__pair_start(run->command, limit, NULL, &pair, err);
+    if (status)
+        return status;
+    run->host = (ompjit__talk){.program = "flang", .child = &pair.host};
+    run->device = (ompjit__talk){.program = "flang", .child = &pair.device};
+    ompjit__order order = {.source = run->source.data,
+                           .size = run->source.size,
+                           .limit_ms = limit,
+                           .cancels = &run->ctx->compiler.cancels,
+                           .at_first = at_first,
+                           .data = run};
+    status = ompjit__exchange(&order, &run->host, &run->device, err);
+    ompjit__pair_kill(&pair);
+    drop_headings(&run->host.diag);
+    drop_headings(&run->device.diag);
+    if (!status && !(run->host.complete && run->device.complete))
+        status = verdict(run, err);
+    return status;
+}
+
+/* Each half writes its modules into a folder of its own: both use those that
+ * the host halves of earlier sources have written, which flang looks for behind
+ * all other folders. */
+static ompjit_status add_folders(const struct run *run, ompjit__args *args,
+                                 const char *private, const char *half,
+                                 char **out, ompjit_error *err)
+{
+    if (run->folder) {
+        ompjit__args_add(args, "-I");
+        ompjit__args_add(args, run->folder);
+    }
+    *out = ompjit__format("%s/%s", private, half);
+    if (!*out)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    if (mkdir(*out, 0700))
+        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_FRONTEND,
+                            "cannot make the folder %s: %s", *out,
+                            strerror(errno));
+    ompjit__args_add(args, "-module-dir");
+    ompjit__args_add(args, *out);
+    return args->failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                        : OMPJIT_OK;
+}
+
+static ompjit_status compile(struct run *run, ompjit_error *err)
+{
+    char *folder = NULL, *host = NULL, *device = NULL;
+    ompjit_status status = ompjit__folder_new(&folder, err);
+    if (!status)
+        status = add_folders(run, &run->command->host, folder, "host", &host,
+                             err);
+    if (!status)
+        status = add_folders(run, &run->command->device, folder, "device",
+                             &device, err);
+    if (!status)
+        status = exchange(run, err);
+    if (!status)
+        status = ompjit__modules_pack(host, &run->modules, err);
+    ompjit__folder_free(folder);
+    free(host);
+    free(device);
+    return status;
+}
+
+/* Both halves by flang, and the unit by the compiler wing. */
+static ompjit_status compile_and_read(struct run *run, ompjit__unit *out,
+                                      ompjit_error *err)
+{
+    uint64_t start = ompjit__now();
+    ompjit_status status = compile(run, err);
+    ompjit__stage_done(run->ctx, OMPJIT_STAGE_FRONTEND, start);
+    if (status)
+        return status;
+    collect_warnings(run);
+    status = check_cancelled(run, err);
+    if (status)
+        return status;
+    start = ompjit__now();
+    status = ompjit__door_unit_read(&run->ctx->compiler, &run->device.out,
+                                    &run->host.out, run->options->name,
+                                    run->options->opt_level, NULL, out, err);
+    ompjit__stage_done(run->ctx, OMPJIT_STAGE_READ, start);
+    return status;
+}
+
+/* ---------------------------------------------------------------- cache */
+
+/* The working directory counts: flang looks there for files, and writes it into
+ * the code. */
+static bool make_key(const struct run *run, const char *source,
+                     const ompjit__args *dirs, ompjit__key *key)
+{
+    uint8_t digest[OMPJIT__DIGEST];
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        return false;
+    ompjit__key_begin(key, "fortran");
+    ompjit__digest(source, strlen(source), digest);
+    ompjit__key_digest(key, "text", digest);
+    ompjit__buf_printf(&key->text, "name %s\nfolder %s\n", run->options->name,
+                       here);
+    ompjit__key_file(key, "flang", run->flang->path);
+    for (size_t i = 0; i < run->command->host.n; i++)
+        ompjit__buf_printf(&key->text, "host %s\n", run->command->host.v[i]);
+    for (size_t i = 0; i < run->command->device.n; i++)
+        ompjit__buf_printf(&key->text, "device %s\n",
+                           run->command->device.v[i]);
+    return ompjit__fortran_inputs(source, dirs, key) && ompjit__key_end(key);
+}
+
+/* A hit's content. */
+struct recall {
+    struct run *run;
+    ompjit__unit unit;
+};
+
+/* Payload: the modules, the warnings, the unit. */
+static bool take(void *data, const void *payload, size_t size)
+{
+    struct recall *r = data;
+    ompjit__reader reader = {payload, size, false};
+    ompjit__read_buf(&reader, &r->run->modules);
+    ompjit__read_buf(&reader, &r->run->warnings);
+    if (!reader.bad && ompjit__unit_unpack(&reader, &r->unit))
+        return true;
+    ompjit__buf_free(&r->run->modules);
+    ompjit__buf_free(&r->run->warnings);
+    return false;
+}
+
+static void remember(const struct run *run, const ompjit__key *key,
+                     const ompjit__unit *unit)
+{
+    ompjit__buf payload = {0};
+    ompjit__pack_bytes(&payload, run->modules.data, run->modules.size);
+    ompjit__pack_bytes(&payload, run->warnings.data, run->warnings.size);
+    ompjit__unit_pack(unit, &payload);
+    ompjit__cache_put(run->ctx->cache, key, &payload);
+    ompjit__buf_free(&payload);
+}
+
+/* ------------------------------------------------------------- interface */
+
+static ompjit_status obtain(struct run *run, const ompjit__key *key,
+                            ompjit__unit *out, ompjit_error *err)
+{
+    struct recall recall = {.run = run};
+    ompjit__claim claim = {.fd = -1};
+    ompjit_status status = OMPJIT_OK;
+    if (key && ompjit__cache_enter(run->ctx->cache, key, take, &recall,
+                                   &claim)) {
+        *out = recall.unit;
+    } else {
+        status = compile_and_read(run, out, err);
+        if (!status && key)
+            remember(run, key, out);
+    }
+    ompjit__claim_end(&claim);
+    return status;
+}
+
+/* For sources that come later. Nobody else has the unit yet. */
+static ompjit_status install(const struct run *run, ompjit_error *err)
+{
+    ompjit__reader r = {run->modules.data, run->modules.size, false};
+    ompjit_status status = OMPJIT_OK;
+    if (run->modules.failed)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    if (run->folder)
+        status = ompjit__modules_install(&r, run->folder, err);
+    return status || !r.bad
+               ? status
+               : ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_FRONTEND,
+                              "%s: its modules cannot be read",
+                              run->options->name);
+}
+
+/* The line that names the file, and the source. */
+static void add_text(struct run *run, const char *source)
+{
+    ompjit__buf_printf(&run->source, "# 1 \"%s\"\n", run->options->name);
+    ompjit__buf_add(&run->source, source, strlen(source));
+}
+
+static ompjit_status compile_source(struct run *run, const char *source,
+                                    const ompjit__args *dirs,
+                                    ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__key key = {0};
+    bool use = run->ctx->cache && make_key(run, source, dirs, &key);
+    run->cancels = atomic_load(&run->ctx->compiler.cancels);
+    add_text(run, source);
+    ompjit_status status =
+        run->source.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                           : obtain(run, use ? &key : NULL, out, err);
+    if (!status) {
+        log_warnings(run);
+        status = install(run, err);
+        if (status)
+            ompjit__unit_free(out);
+    }
+    if (!status) {
+        out->own_lines = !ompjit__lines_wanted(run->options);
+        out->from_source = true;
+    }
+    ompjit__key_free(&key);
+    ompjit__buf_free(&run->source);
+    ompjit__buf_free(&run->modules);
+    ompjit__buf_free(&run->warnings);
+    ompjit__buf_free(&run->host.out);
+    ompjit__buf_free(&run->host.diag);
+    ompjit__buf_free(&run->device.out);
+    ompjit__buf_free(&run->device.diag);
+    return status;
+}
+
+ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
+                                       const ompjit_module_options *options,
+                                       ompjit__unit *out, ompjit_error *err)
+{
+    ompjit__flang flang = {0};
+    ompjit__command command = {0};
+    ompjit__args dirs = {0};
+    char *folder = NULL;
+    ompjit_status status = ompjit__flang_find(&flang, err);
+    if (!status)
+        status = ompjit__flang_command(&flang, options, &command, &dirs,
+                                       &folder, err);
+    struct run run = {.ctx = ctx,
+                      .flang = &flang,
+                      .options = options,
+                      .command = &command,
+                      .folder = folder};
+    if (folder)
+        ompjit__args_add(&dirs, folder);
+    if (!status)
+        status = compile_source(&run, source, &dirs, out, err);
+    ompjit__command_free(&command);
+    ompjit__args_free(&dirs);
+    ompjit__flang_free(&flang);
+    free(folder);
+    return status;
+}

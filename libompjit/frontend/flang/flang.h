@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Fortran to units by flang's processes, and flang's runtime library.
+ *
+ *   find_flang.c      which flang, and its files
+ *   flang_command.c   the two command lines
+ *   fortran_inputs.c  the files that a source may read, for the cache's key
+ *   modules.c         folders of .mod files, which are kept with the unit
+ *   flang.c           one compile, by the cache or in a pair of processes
+ *   flang_runtime.c   _FortranA... functions as code of this process
+ */
+#ifndef OMPJIT_FRONTEND_FLANG_H
+#define OMPJIT_FRONTEND_FLANG_H
+
+#include "cache/cache.h"
+#include "frontend/clang/clang.h"
+
+/* ---------------------------------------------------------------- flang.c */
+
+/* Fortran to a unit, by flang in its own processes, or by the cache. The last
+ * flag -J names the folder of .mod files; without one those of this source are
+ * not kept. options->name is not NULL. All is borrowed. The unit is the caller's,
+ * on success. Any thread, several at a time; sources that use each other's
+ * modules one after the other. SOURCE error with flang's diagnostics, INVALID
+ * for flags, UNAVAILABLE without flang, IO, TIMEOUT, ABORTED. */
+ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
+                                       const ompjit_module_options *options,
+                                       ompjit__unit *out, ompjit_error *err);
+
+/* ----------------------------------------------------------- find_flang.c */
+
+typedef struct ompjit__flang {
+    char *path;         /* of the executable            */
+    char *resource_dir; /* of its runtime library       */
+} ompjit__flang;
+
+/* OMPJIT_FLANG, the one beside configure's clang, flang-22 on PATH. UNAVAILABLE
+ * error that says how to get it; NO_MEMORY. The caller frees `out`, which is set
+ * on success only. */
+ompjit_status ompjit__flang_find(ompjit__flang *out, ompjit_error *err);
+void ompjit__flang_free(ompjit__flang *flang);
+
+/* -------------------------------------------------------- flang_command.c */
+
+/* The command lines, which the caller frees, without the folders that modules
+ * are written to. `dirs` gets the folders in which flang looks for files, and
+ * *modules what -J names, malloc'd, or NULL. INVALID error as for C. */
+ompjit_status ompjit__flang_command(const ompjit__flang *flang,
+                                    const ompjit_module_options *options,
+                                    ompjit__command *out, ompjit__args *dirs,
+                                    char **modules, ompjit_error *err);
+
+/* ------------------------------------------------------- fortran_inputs.c */
+
+/* Adds to a key the contents of all files that the source may read: modules
+ * and included files in `dirs`. False where its meaning changes with the time.
+ */
+bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
+                            ompjit__key *key);
+
+/* -------------------------------------------------------------- modules.c */
+
+/* Makes a private folder under TMPDIR; *path is malloc'd. IO error. */
+ompjit_status ompjit__folder_new(char **path, ompjit_error *err);
+/* Removes the folder with all that is in it, and frees `path`, which may be
+ * NULL. */
+void ompjit__folder_free(char *path);
+/* Appends the .mod files of a folder. IO error. */
+ompjit_status ompjit__modules_pack(const char *folder, ompjit__buf *out,
+                                   ompjit_error *err);
+/* Writes them into a folder, but for those that are there already. IO error
+ * that names the file. Bytes that are no modules set r->bad. */
+ompjit_status ompjit__modules_install(ompjit__reader *r, const char *folder,
+                                      ompjit_error *err);
+
+/* -------------------------------------------------------- flang_runtime.c */
+
+/* Is the name one of flang's runtime library? */
+bool ompjit__flang_runtime_has(const char *name);
+/* The address of one of its functions. It is loaded once for the process and
+ * stays; where flang has it as an archive only, a shared library is linked of
+ * that, which the cache keeps. NULL with an error in *err (not NULL) where there
+ * is none, NULL with OK where it lacks the name. Any thread. */
+void *ompjit__flang_runtime(ompjit_context *ctx, const char *name,
+                            ompjit_error *err);
+
+#endif

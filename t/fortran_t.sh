@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Fortran: programs of t/fortran on the host device and as PTX, source forms,
+# modules, errors, and what the cache takes for a change.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY \
+    OMPJIT_CACHE OMPJIT_FLANG
+OMPJIT_CACHE_DIR=$tmp/cache
+export OMPJIT_CACHE_DIR
+from=$srcdir/t/fortran
+TMPDIR=$tmp/folders
+export TMPDIR
+mkdir "$TMPDIR"
+
+source() { # FILE LINE...
+    source_file=$tmp/$1; shift
+    printf '%s\n' "$@" >"$source_file"
+}
+
+# Without flang the error says what to install.
+source hello.f90 'program hello' 'print "(a)", "hello"' 'end'
+fails_with 'OMPJIT_FLANG.* flang 22 is needed' "a flang that is not there" \
+    env OMPJIT_FLANG=/nonexistent "$ompjit" run "$tmp/hello.f90"
+fails_with 'does not say that it is flang' "a program that is no flang" \
+    env OMPJIT_FLANG=/bin/echo "$ompjit" run "$tmp/hello.f90"
+lacks flang-22 "Fortran" && { done_testing; exit; }
+
+# prints WHAT OPTION...
+prints() {
+    prints_what=$1; shift
+    succeeds "$prints_what" timeout 120 "$ompjit" run "$@"
+    is "$out" "$expect" "  prints what it must"
+}
+expect='total   1001000.0
+most  2030639330 T'
+sum=$from/sum.f90
+prints "a program" --device=host --host-memory=separate "$sum"
+prints "from the cache" --device=host --host-memory=separate "$sum"
+prints "in automatic memory" --device=host "$sum"
+prints "without optimization" -O0 --device=host "$sum"
+prints "with line tables" -g --device=host "$sum"
+prints "under --check" --check -q --device=host "$sum"
+prints "without the cache" --no-cache --device=host "$sum"
+OMPJIT_SPECIALIZE=now prints "specialized" --device=host "$sum"
+OMPJIT_COMPILER=inprocess prints "compiled in this process" --no-cache \
+    --device=host "$sum"
+prints "do concurrent as a region" -fdo-concurrent-to-openmp=host \
+    --device=host "$sum"
+if [ -n "$PTXI" ]; then
+    for specialize in off now; do
+        LD_LIBRARY_PATH=$PTXI OMPJIT_SPECIALIZE=$specialize \
+            prints "as PTX, specialize $specialize" --device=cuda --teams=4 \
+            --threads=32 "$sum"
+    done
+else
+    pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+
+status_is 3 "fixed form" "$ompjit" run -q --device=host "$from/fixed.f"
+is "$out" " 20" "  prints what it must"
+source arguments.f90 'program p' 'character(9) :: word' \
+    'call get_command_argument(1, word)' 'print "(a)", trim(word)' 'end'
+expect=second
+prints "arguments" -q "$tmp/arguments.f90" second
+
+# Macros, included files, modules in a folder, and what of them the cache
+# notices.
+mkdir "$tmp/inc"
+source inc/number.inc '  integer, parameter :: number = 1'
+source inc/number.h '#define TWICE (2 * number)'
+source numbers.F90 'module numbers' "  include 'number.inc'" \
+    '  integer :: kept = 7' 'end module'
+source main.F90 'program p' '  use numbers' '#include "number.h"' \
+    '  print "(4i3)", number, TWICE, MACRO, kept' 'end'
+# shellcheck disable=SC2086 # several words
+numbers() { # what the program prints, and how many sources were compiled
+    "$ompjit" run -q --time $folder -I "$tmp/inc" -DMACRO=5 --device=host \
+        "$tmp/numbers.F90" "$tmp/main.F90" -- 2>"$tmp/stderr"
+    compiles=$(sed -n 's/^ompjit: front end *\([0-9]*\) .*/\1/p' "$tmp/stderr")
+    echo "${compiles:-0}"
+}
+folder=
+is "$(numbers)" "  1  2  5  7
+2" "a module of another source"
+is "$(numbers)" "  1  2  5  7
+0" "  from the cache"
+sed -i 's/MACRO,/MACRO + 1,/' "$tmp/main.F90"
+is "$(numbers)" "  1  2  6  7
+1" "  with a module that comes from the cache"
+sed -i 's/= 1/= 4/' "$tmp/inc/number.inc"
+is "$(numbers)" "  4  8  6  7
+2" "  with another included file, which both depend on"
+sed -i 's/2 \*/3 */' "$tmp/inc/number.h"
+is "$(numbers)" "  4 12  6  7
+1" "  with another header"
+is "$(cd "$tmp" && ls ./*.mod inc/*.mod 2>/dev/null)" "" "no .mod file is left"
+mkdir "$tmp/mods"
+folder="-J $tmp/mods"
+out=$(numbers)
+is "$(cd "$tmp" && ls mods/* ./*.mod 2>/dev/null)" mods/numbers.mod \
+    "-J keeps the .mod file"
+fails_with "cannot write $tmp/none/numbers.mod: No such file" \
+    "a folder that is not there" "$ompjit" run -J"$tmp/none" -I "$tmp/inc" \
+    -DMACRO=5 "$tmp/numbers.F90" "$tmp/main.F90" --
+mv "$tmp/main.F90" "$tmp/inc"
+fails_with 'undefined symbols: _QMnumbersEkept' \
+    "the module of an earlier run, without its source" "$ompjit" run -q \
+    -J "$tmp/mods" -I "$tmp/inc" -DMACRO=1 --device=host "$tmp/inc/main.F90"
+
+# A program of Fortran and C, whose device code calls each other's.
+uses="$from/numbers.F90 $from/twice.c $from/uses.f90"
+expect='   12   17   22   27'
+# shellcheck disable=SC2086
+prints "Fortran and C" -q --device=host $uses --
+if [ -n "$PTXI" ]; then
+    # shellcheck disable=SC2086
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda $uses --
+else
+    pass "  as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+fails_with 'uses.f90:5:.* .numbers.mod. was not found' \
+    "a module of a source that comes later" "$ompjit" run -q "$from/uses.f90" \
+    "$from/numbers.F90" "$from/twice.c" --
+
+# Errors.
+source wrong.f90 'program wrong' '  implicit none' '  x = 4' 'end'
+fails_with '^ompjit: .*/wrong.f90:3:3: error: No explicit type' \
+    "a mistake has its file and line" "$ompjit" run "$tmp/wrong.f90"
+source wrong.for '      PROGRAM WRONG' '      X = = 4' '      END'
+fails_with '/wrong.for:2:' "  in fixed form, too" "$ompjit" run "$tmp/wrong.for"
+source missing.f90 'program p' 'call nowhere(1)' 'end'
+fails_with 'undefined symbols: nowhere_' "a procedure that is not there" \
+    "$ompjit" run "$tmp/missing.f90"
+source unknown.f90 'program p' 'integer :: a(9), n' 'n = 3' \
+    '!$omp target map(tofrom: a(n)) firstprivate(n)' 'a(n) = n' \
+    '!$omp end target' 'end'
+fails_with '/unknown.f90:4:7: error: flang 22 does not implement: ' \
+    "a clause that flang does not have" "$ompjit" run "$tmp/unknown.f90"
+fails_with '`-include` cannot be used: flang has no such flag' "-include" \
+    "$ompjit" run -include x.h "$tmp/hello.f90"
+fails_with '`-J` cannot be used: its value' "-J alone" "$ompjit" run -J "" \
+    "$tmp/hello.f90"
+expect=hello
+prints "flags that mean nothing here" -q -fPIC -Wall -fopenmp "$tmp/hello.f90"
+
+# Device code may call flang's runtime library on the host device only.
+source library.f90 'program library' 'real :: a(9, 9), b(9, 9)' 'b = 1' \
+    'a = 0' '!$omp target map(a, b)' 'a = matmul(b, b)' '!$omp end target' \
+    'print "(f4.1)", a(1, 1)' 'end'
+expect=' 9.0'
+prints "matmul in device code" -q -O0 --device=host "$tmp/library.f90"
+fails_with '_FortranA' "  is refused by name for a GPU" "$ompjit" compile \
+    -O0 "$tmp/library.f90" -o "$tmp/library.ptx"
+is "$(ls "$TMPDIR")" "" "no folder is left"
+done_testing
