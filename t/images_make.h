@@ -198,4 +198,83 @@ static inline void put_offload(ompjit__buf *b, unsigned version,
     size = b->size - from;
     memcpy(b->data + from + 8, &size, sizeof size);
 }
+
+/* ------------------------------------------------- clang's offload bundles */
+
+/* `triple` is the whole identifier. */
+static inline ompjit__buf make_bundle(const struct image *images, unsigned n)
+{
+    ompjit__buf b = of_bytes("__CLANG_OFFLOAD_BUNDLE__", 24);
+    size_t at = 32;
+    put64(&b, n);
+    for (unsigned i = 0; i < n; i++)
+        at += 24 + strlen(images[i].triple);
+    for (unsigned i = 0; i < n; at += images[i++].size) {
+        put64(&b, at);
+        put64(&b, images[i].size);
+        put64(&b, strlen(images[i].triple));
+        ompjit__buf_add(&b, images[i].triple, strlen(images[i].triple));
+    }
+    for (unsigned i = 0; i < n; i++)
+        ompjit__buf_add(&b, images[i].data, images[i].size);
+    return b;
+}
+
+/* `content` is compressed already, and `whole` its size before. */
+static inline void put_compressed(ompjit__buf *b, unsigned version,
+                                  unsigned method, const ompjit__buf *content,
+                                  size_t whole)
+{
+    size_t each = version == 3 ? 8 : 4;
+    size_t header = 8 + each * (version == 1 ? 1 : 2) + 8;
+    uint64_t size = header + content->size, hash = 0, plain = whole;
+    ompjit__buf_add(b, "CCOB", 4);
+    put32(b, method << 16 | version);
+    if (version > 1)
+        ompjit__buf_add(b, &size, each);
+    ompjit__buf_add(b, &plain, each);
+    PUT(b, hash);
+    ompjit__buf_add(b, content->data, content->size);
+}
+
+/* ----------------------------------------------------- CUDA's fat binaries */
+
+/* An entry; `whole` is the size before compression. */
+static inline void put_fat_entry(ompjit__buf *b, unsigned kind, unsigned flags,
+                                 const ompjit__buf *content, size_t whole)
+{
+    size_t padding = -content->size % 8;
+    put32(b, 0x01010000 | kind);
+    put32(b, 64);
+    put64(b, content->size + padding);
+    put32(b, flags ? (uint32_t)content->size : 0);
+    put32(b, 0);
+    put32(b, 0x00010008);
+    put32(b, 80); /* sm_80 */
+    put64(b, 0);
+    put64(b, flags | 0x11);
+    put64(b, 0);
+    put64(b, flags ? whole : 0);
+    ompjit__buf_add(b, content->data, content->size);
+    ompjit__buf_add(b, "\0\0\0\0\0\0\0", padding);
+}
+
+static inline void put_fat_binary(ompjit__buf *b, const ompjit__buf *entries)
+{
+    put32(b, 0xba55ed50);
+    put32(b, 0x00100001);
+    put64(b, entries->size);
+    ompjit__buf_add(b, entries->data, entries->size);
+}
+
+/* ---------------------------------------------------------------- archives */
+
+static inline void put_member(ompjit__buf *b, const char *name,
+                              const void *data, size_t size)
+{
+    ompjit__buf_printf(b, "%-16s%-12s%-6s%-6s%-8s%-10zu`\n", name, "0", "0",
+                       "0", "644", size);
+    ompjit__buf_add(b, data, size);
+    ompjit__buf_add(b, "\n", size % 2);
+}
 #endif

@@ -12,6 +12,53 @@
 #include "images_make.h"
 #include "tap.h"
 
+/* ------------------------------------------------------------------- memory */
+
+/* Allocations until one fails; negative: none does. And those that live. */
+static long allocations = -1, alive;
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+enum { MEMORY_FAILS = 1 };
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *p);
+
+static bool fails(void)
+{
+    return allocations >= 0 && allocations-- == 0;
+}
+
+void *malloc(size_t size)
+{
+    void *p = fails() ? NULL : __libc_malloc(size);
+    alive += p != NULL;
+    return p;
+}
+
+void *calloc(size_t n, size_t size)
+{
+    void *p = fails() ? NULL : __libc_calloc(n, size);
+    alive += p != NULL;
+    return p;
+}
+
+void *realloc(void *old, size_t size)
+{
+    void *p = fails() ? NULL : __libc_realloc(old, size);
+    alive += p && !old;
+    return p;
+}
+
+void free(void *p)
+{
+    alive -= p != NULL;
+    __libc_free(p);
+}
+#else
+enum { MEMORY_FAILS = 0 };
+#endif
+
 /* A copy of its own length, so that sanitizers see reads past it. */
 static ompjit_status read_copy(const void *data, size_t size, void **copy,
                                ompjit__pieces *pieces, ompjit_error *err)
@@ -248,6 +295,260 @@ static void depth(void)
     ompjit__buf_free(&b);
 }
 
+/* ------------------------------------------------------------------ damage */
+
+static unsigned first_seed = 1, seeds = 4000;
+static uint64_t state;
+
+static size_t below(size_t n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state % n;
+}
+
+/* A failure has a status that fits, and a text. */
+static bool in_order(ompjit_status status, const ompjit_error *err)
+{
+    return !status || (status == OMPJIT_ERR_INVALID && err->text[0]);
+}
+
+/* All bytes of a piece can be read, and code for GPUs ends in order, too. */
+static bool read_piece(const ompjit__piece *piece)
+{
+    ompjit_error err = {0};
+    ompjit__gpu_code code = {0};
+    unsigned sum = 0;
+    for (size_t i = 0; i < piece->size; i++)
+        sum += piece->data[i];
+    if (piece->kind != OMPJIT__PIECE_PTX && piece->kind != OMPJIT__PIECE_CUBIN)
+        return sum != UINT32_MAX;
+    ompjit_status status = ompjit__gpu_code_read(piece, &code, &err);
+    ompjit__gpu_code_free(&code);
+    return in_order(status, &err);
+}
+
+/* 1: read, 0: refused, -1: neither as it should. */
+static int read_all(const void *data, size_t size)
+{
+    void *copy;
+    ompjit__pieces pieces;
+    ompjit_error err = {0};
+    ompjit_status status = read_copy(data, size, &copy, &pieces, &err);
+    bool good = in_order(status, &err) && (status || pieces.n);
+    for (unsigned i = 0; i < pieces.n; i++)
+        good = read_piece(&pieces.list[i]) && good;
+    ompjit__pieces_free(&pieces);
+    free(copy);
+    return good ? !status : -1;
+}
+
+static void damage(const char *what, const ompjit__buf *whole)
+{
+    size_t odd = 0, taken = 0, step = whole->size / 4096 + 1;
+    for (size_t cut = 0; cut < whole->size; cut += step)
+        odd += read_all(whole->data, cut) < 0;
+    ok(!odd, "%s: cut at %zu places", what, (whole->size + step - 1) / step);
+    char *bytes = ompjit__memdup(whole->data, whole->size);
+    static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+    for (unsigned seed = first_seed; seed < first_seed + seeds; seed++) {
+        state = 0x9e3779b97f4a7c15u * (seed + 1u);
+        for (unsigned i = 0; i < 5; i++)
+            below(2);
+        /* Headers are damaged more often than what they tell of. */
+        size_t at = below(below(2) ? whole->size
+                                   : whole->size < 256 ? whole->size : 256);
+        char old = bytes[at];
+        bytes[at] = below(2) ? (char)below(256)
+                             : (char)values[below(sizeof values)];
+        int result = read_all(bytes, whole->size);
+        odd += result < 0;
+        taken += result > 0;
+        bytes[at] = old;
+    }
+    free(bytes);
+    ok(!odd, "%s: damaged %u times, %zu are read, all others refused", what,
+       seeds, taken);
+}
+
+/* --------------------------------------------------------- other containers */
+
+static const struct image bundled[] = {
+    {"host-x86_64-unknown-linux-gnu-", NULL, "", 0},
+    {"openmp-nvptx64-nvidia-cuda--sm_90", NULL, bitcode, sizeof bitcode},
+    {"openmp-nvptx64-nvidia-cuda-sm_70", NULL, bitcode, sizeof bitcode},
+    {"hip-amdgcn-amd-amdhsa--gfx90a:xnack+", NULL, wrapped, sizeof wrapped},
+    {"openmp-nvptx64-nvidia-cuda", NULL, ptx, sizeof ptx},
+};
+#define BUNDLED_WANT                                                           \
+    "bitcode " NV " sm_90, bitcode " NV " sm_70, "                             \
+    "bitcode amdgcn-amd-amdhsa gfx90a:xnack+, ptx " NV " sm_80"
+
+static void bundles(void)
+{
+    ompjit__buf b = make_bundle(bundled, OMPJIT__COUNT(bundled));
+    holds("an offload bundle", &b, BUNDLED_WANT);
+    memset(b.data + 24, 0xff, 8);
+    refused("too many entries", b.data, b.size, "byte 24: the number of");
+    ompjit__buf_free(&b);
+    ompjit__buf code = of_bytes(bitcode, sizeof bitcode);
+    b = make_host(ET_REL, EM_X86_64,
+                  "__CLANG_OFFLOAD_BUNDLE__openmp-nvptx64-nvidia-cuda-sm_60",
+                  &code);
+    holds("a bundle of clang 15, in sections", &b, "bitcode " NV " sm_60");
+    ompjit__buf_free(&b);
+    ompjit__buf_free(&code);
+    static const char text[] = "\n; __CLANG_OFFLOAD_BUNDLE____START__ host-x\n";
+    refused("a bundle of texts", text, sizeof text,
+            "an offload bundle of texts is not read");
+}
+
+/* Compressors of this machine; NULL: it has none. */
+static struct {
+    int (*zlib)(void *to, unsigned long *size, const void *from,
+                unsigned long n);
+    size_t (*zstd)(void *to, size_t size, const void *from, size_t n,
+                   int level);
+} compress;
+
+static void find_compressors(void)
+{
+    static const char *const z[] = {"libz.so.1", NULL};
+    static const char *const zstd[] = {"libzstd.so.1", NULL};
+    const ompjit__symbol one[] = {{"compress", 0, true}};
+    const ompjit__symbol two[] = {{"ZSTD_compress", 0, true}};
+    if (ompjit__load_library("zlib", z, one, 1, &compress.zlib, NULL))
+        printf("# skipped: no zlib on this machine\n");
+    if (ompjit__load_library("zstd", zstd, two, 1, &compress.zstd, NULL))
+        printf("# skipped: no zstd on this machine\n");
+}
+
+/* Empty where this machine cannot. `method`: 0 zlib, 1 zstd. */
+static ompjit__buf compressed(unsigned method, const ompjit__buf *b)
+{
+    unsigned long size = 2 * b->size + 100;
+    char *to = malloc(size);
+    bool good = false;
+    if (!method && compress.zlib)
+        good = !compress.zlib(to, &size, b->data, b->size);
+    else if (method && compress.zstd)
+        good = (size = compress.zstd(to, size, b->data, b->size, 3)) > 0;
+    ompjit__buf out = of_bytes(to, good ? size : 0);
+    free(to);
+    return out;
+}
+
+static void compressed_bundles(void)
+{
+    ompjit__buf b = make_bundle(bundled, OMPJIT__COUNT(bundled));
+    for (unsigned method = 0; method < 2; method++) {
+        ompjit__buf content = compressed(method, &b), all = {0};
+        for (unsigned version = 1; content.size && version < 4; version++) {
+            ompjit__buf one = {0};
+            put_compressed(&one, version, method, &content, b.size);
+            char *what = ompjit__format("compressed, version %u, method %u",
+                                        version, method);
+            holds(what, &one, BUNDLED_WANT);
+            damage(what, &one);
+            free(what);
+            ompjit__buf_free(&one);
+        }
+        if (content.size) {
+            put_compressed(&all, 3, method, &content, b.size + 1);
+            refused("a wrong size", all.data, all.size, "are damaged, or do");
+            ompjit__buf_free(&all);
+            put_compressed(&all, 3, method, &content, (size_t)1 << 31);
+            refused("a bomb", all.data, all.size,
+                    "are said to become 2147483648");
+            ompjit__buf_free(&all);
+        }
+        ompjit__buf_free(&content);
+    }
+    ompjit__buf_free(&b);
+    refused("version 4", "CCOB\4\0\0\0", 8, "byte 4: version 4 of clang's");
+    refused("a method", "CCOB\1\0\7\0\1\0\0\0________", 20,
+            "byte 6: compression 7 of an offload bundle is neither");
+}
+
+/* One sequence of literals, or one that repeats them. */
+static ompjit__buf lz4(const char *text, size_t size)
+{
+    ompjit__buf b = of_bytes("\xff", 1);
+    unsigned char rest = 0;
+    size_t more = size - 15;
+    for (; more >= 255; more -= 255)
+        ompjit__buf_add(&b, "\xff", 1);
+    rest = (unsigned char)more;
+    PUT(&b, rest);
+    ompjit__buf_add(&b, text, size);
+    ompjit__buf_add(&b, "\1\0\5", 3); /* the last byte 24 times */
+    ompjit__buf_add(&b, "\x10\n", 2);  /* and one literal       */
+    return b;
+}
+
+static void fat_binaries(void)
+{
+    ompjit__buf entries = {0}, b = {0}, cubin = make_cubin(7, 80, 0);
+    ompjit__buf text = of_bytes(ptx, sizeof ptx);
+    ompjit__buf short_text = lz4(ptx, sizeof ptx - 1);
+    put_fat_entry(&entries, 2, 0, &cubin, 0);
+    put_fat_entry(&entries, 1, 0, &text, 0);
+    put_fat_entry(&entries, 1, 0x2000, &short_text, sizeof ptx - 1 + 24 + 1);
+    put_fat_entry(&entries, 8, 0, &(ompjit__buf){.data = "lto", .size = 3}, 0);
+    put_fat_binary(&b, &entries);
+    put_fat_binary(&b, &entries);
+#define FAT_WANT                                                               \
+    "cubin " NV " sm_80, ptx " NV " sm_80, ptx " NV " sm_80"
+    holds("two fat binaries", &b, FAT_WANT ", " FAT_WANT);
+    damage("fat binaries", &b);
+    ompjit__buf object = make_host(ET_DYN, EM_X86_64, ".nv_fatbin", &b);
+    holds("in a section", &object, FAT_WANT ", " FAT_WANT);
+    b.data[10] = 0x7f;
+    refused("a size", b.data, entries.size + 16,
+            "byte 8: the fat binary has 83");
+    ompjit__buf_free(&b);
+    ompjit__buf_free(&entries);
+    put_fat_entry(&entries, 1, 0x2000, &short_text, sizeof ptx - 1);
+    put_fat_binary(&b, &entries);
+    refused("another size", b.data, b.size,
+            "bytes compressed by LZ4 are damaged, or do not become");
+    ompjit__buf *all[] = {&entries, &b, &cubin, &text, &short_text, &object};
+    for (size_t i = 0; i < OMPJIT__COUNT(all); i++)
+        ompjit__buf_free(all[i]);
+}
+
+static void archives(void)
+{
+    static const char names[] = "a-long-name-of-a-member.o/\nother.ptx/\n";
+    ompjit__buf b = of_bytes("!<arch>\n", 8), outer = {0};
+    ompjit__buf object = make_offload(1);
+    put_member(&b, "/", "\0\0\0\0", 4);
+    put_member(&b, "//", names, sizeof names - 1);
+    put_member(&b, "/0", object.data, object.size);
+    put_member(&b, "readme.txt/", "hello", 5);
+    put_member(&b, "/27", ptx, sizeof ptx - 1);
+    put_member(&b, "#1/8", "name.bc\0BC\xC0\xDE....", 16);
+    put_member(&b, "__.SYMDEF", "\0", 1);
+    holds("an archive", &b, IMAGES_WANT ", ptx " NV " sm_80, bitcode  ");
+    damage("an archive", &b);
+    put_offload(&outer, 1, &(struct image){"", "", b.data, b.size}, 1);
+    holds("within an offload binary", &outer,
+          IMAGES_WANT ", ptx " NV " sm_80, bitcode  ");
+    ompjit__buf_free(&outer);
+    ompjit__buf_free(&b);
+    ompjit__buf_add(&b, "!<arch>\n", 8);
+    put_member(&b, "readme.txt/", "hello", 5);
+    refused("an archive of texts", b.data, b.size, "it has no code that can be "
+            "used; byte 68: member readme.txt is of no known format: it begins "
+            "with 68 65 6c 6c 6f");
+    b.data[8 + 48] = 'x';
+    refused("a member without a size", b.data, b.size, "byte 56: an archive");
+    ompjit__buf_free(&b);
+    ompjit__buf_free(&object);
+    refused("a thin archive", "!<thin>\n", 8, "byte 0: a thin archive has");
+}
+
 /* ------------------------------------------------------------ descriptions */
 
 /* "k(8@0 4@8) <=256 mode 3 env 48; none() ==0; var 40" */
@@ -329,15 +630,15 @@ static const struct {
      "{1, 2, -3};\n.extern .global .u32 e;\n.global .u32 hidden;\n"
      ".visible .global .attribute(.managed) .s16 m;\n"
      ".extern .shared .align 16 .b8 smem[];",
-     "counter 4; t 48; a 16; b 32; s 3; m 2; ", NULL},
+     "counter 4; t 48; a 16; b 32; s 3; hidden 4; m 2; ", NULL},
     {"an environment of words",
      ".weak .global .align 8 .u64 k_kernel_environment[6] = {4295164160, 128, "
      "0, 0, generic(k), 0};\n.entry k() {}",
      "k()<=0 mode 3 env 48; k_kernel_environment 48; ", NULL},
-    {"an environment of bytes, that nobody else names",
+    {"an environment of bytes",
      ".entry k() {}\n.global .align 8 .b8 k_kernel_environment[48] = {1, 0, "
      "0x3, 0, 0xFF(generic(k)), 0xFF00(generic(k))};",
-     "k()<=0 mode 3 env 48; ", NULL},
+     "k()<=0 mode 3 env 48; k_kernel_environment 48; ", NULL},
     {"an execution mode", ".visible .global .u8 k_exec_mode = 1;\n"
                           ".entry k() {}",
      "k()<=0 mode 1 env 1; k_exec_mode 1; ", NULL},
@@ -481,9 +782,14 @@ static void assembled(const char *arch, const char *version)
     ompjit__gpu_code of_ptx = {0}, of_cubin = {0};
     char *want = ompjit__format("cubin " NV " %s", arch);
     ompjit__buf_printf(&text, assembled_ptx, version, arch);
-    put_file("in.ptx", &text);
-    ok(run_tool(tool("ptxas"), "-arch=%s in.ptx -o out", arch, &cubin),
+    char *ptx_name = ompjit__format("%s.ptx", arch);
+    char *cubin_name = ompjit__format("%s.cubin", arch);
+    put_file(ptx_name, &text);
+    ok(run_tool(tool("ptxas"), "-arch=%1$s %1$s.ptx -o out", arch, &cubin),
        "%s: assembled", arch);
+    put_file(cubin_name, &cubin);
+    free(ptx_name);
+    free(cubin_name);
     holds(arch, &cubin, want);
     ok(!code_of(text.data, text.size, &of_ptx, &err) &&
            !code_of(cubin.data, cubin.size, &of_cubin, &err),
@@ -513,81 +819,152 @@ static void assembler(void)
         assembled(rows[i].arch, rows[i].version);
 }
 
-/* ------------------------------------------------------------------ damage */
+/* ------------------------------------------------- other tools' containers */
 
-static unsigned first_seed = 1, seeds = 4000;
-static uint64_t state;
-
-static size_t below(size_t n)
+/* For sm_90, from the files that the assembler's test has left. */
+static void tools(void)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % n;
-}
-
-/* A failure has a status that fits, and a text. */
-static bool in_order(ompjit_status status, const ompjit_error *err)
-{
-    return !status || (status == OMPJIT_ERR_INVALID && err->text[0]);
-}
-
-/* All bytes of a piece can be read, and code for GPUs ends in order, too. */
-static bool read_piece(const ompjit__piece *piece)
-{
-    ompjit_error err = {0};
-    ompjit__gpu_code code = {0};
-    unsigned sum = 0;
-    for (size_t i = 0; i < piece->size; i++)
-        sum += piece->data[i];
-    if (piece->kind != OMPJIT__PIECE_PTX && piece->kind != OMPJIT__PIECE_CUBIN)
-        return sum != UINT32_MAX;
-    ompjit_status status = ompjit__gpu_code_read(piece, &code, &err);
-    ompjit__gpu_code_free(&code);
-    return in_order(status, &err);
-}
-
-/* 1: read, 0: refused, -1: neither as it should. */
-static int read_all(const void *data, size_t size)
-{
-    void *copy;
-    ompjit__pieces pieces;
-    ompjit_error err = {0};
-    ompjit_status status = read_copy(data, size, &copy, &pieces, &err);
-    bool good = in_order(status, &err) && (status || pieces.n);
-    for (unsigned i = 0; i < pieces.n; i++)
-        good = read_piece(&pieces.list[i]) && good;
-    ompjit__pieces_free(&pieces);
-    free(copy);
-    return good ? !status : -1;
-}
-
-static void damage(const char *what, const ompjit__buf *whole)
-{
-    size_t odd = 0, taken = 0, step = whole->size / 4096 + 1;
-    for (size_t cut = 0; cut < whole->size; cut += step)
-        odd += read_all(whole->data, cut) < 0;
-    ok(!odd, "%s: cut at %zu places", what, (whole->size + step - 1) / step);
-    char *bytes = ompjit__memdup(whole->data, whole->size);
-    static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
-    for (unsigned seed = first_seed; seed < first_seed + seeds; seed++) {
-        state = 0x9e3779b97f4a7c15u * (seed + 1u);
-        for (unsigned i = 0; i < 5; i++)
-            below(2);
-        /* Headers are damaged more often than what they tell of. */
-        size_t at = below(below(2) ? whole->size
-                                   : whole->size < 256 ? whole->size : 256);
-        char old = bytes[at];
-        bytes[at] = below(2) ? (char)below(256)
-                             : (char)values[below(sizeof values)];
-        int result = read_all(bytes, whole->size);
-        odd += result < 0;
-        taken += result > 0;
-        bytes[at] = old;
+    static const char *const modes[] = {"none", "size", "speed", "balance"};
+    ompjit__buf b = {0};
+    for (size_t i = 0; i < OMPJIT__COUNT(modes); i++) {
+        if (!*tool("fatbinary") || !*tool("ptxas") ||
+            !run_tool(tool("fatbinary"),
+                      "--create=out -64 --compress-all --compress-mode=%s "
+                      "--image3=kind=elf,sm=90,file=sm_90.cubin "
+                      "--image3=kind=ptx,sm=90,file=sm_90.ptx", modes[i], &b)) {
+            ok(1, "fatbinary, %s # SKIP none, or it does not know", modes[i]);
+            continue;
+        }
+        holds(modes[i], &b, "cubin " NV " sm_90, ptx " NV " sm_90");
+        damage(modes[i], &b);
+        ompjit__buf_free(&b);
     }
-    free(bytes);
-    ok(!odd, "%s: damaged %u times, %zu are read, all others refused", what,
-       seeds, taken);
+    ompjit__buf code = of_bytes(bitcode, sizeof bitcode);
+    put_file("x.bc", &code);
+    ompjit__buf_free(&code);
+    const char *packer = *tool("llvm-offload-binary")
+                             ? "llvm-offload-binary"
+                             : "clang-offload-packager";
+    if (!*tool(packer) ||
+        !ok(run_tool(tool(packer), "-o out "
+                     "--image=file=x.bc,triple=" NV ",arch=%s,kind=openmp "
+                     "--image=file=x.bc,triple=amdgcn-amd-amdhsa,arch=gfx90a",
+                     "sm_70", &b), "%s packs", packer)) {
+        ok(1, "%s # SKIP it is not there", packer);
+        return;
+    }
+    holds(packer, &b, "bitcode " NV " sm_70, "
+                      "bitcode amdgcn-amd-amdhsa gfx90a");
+    ompjit__buf_free(&b);
+}
+
+/* ---------------------------------------------------------- without memory */
+
+/* Each allocation of a read fails once: the status says so, nothing is lost.
+ * Of a compressed image the loader of libraries allocates, too. */
+static void starve(const char *what, const ompjit__buf *image, bool compressed)
+{
+    unsigned failed = 0, odd = 0;
+    ompjit_status status = OMPJIT_ERR_INTERNAL;
+    for (long n = 0; status && n < 10000; n++) {
+        ompjit__pieces pieces = {0};
+        ompjit__gpu_code code = {0};
+        long before = alive;
+        ompjit_error err = {0};
+        allocations = n;
+        status = ompjit__pieces_read(image->data, image->size, &pieces, &err);
+        for (unsigned i = 0; !status && i < pieces.n; i++) {
+            if (pieces.list[i].kind == OMPJIT__PIECE_PTX ||
+                pieces.list[i].kind == OMPJIT__PIECE_CUBIN)
+                status = ompjit__gpu_code_read(&pieces.list[i], &code, &err);
+            ompjit__gpu_code_free(&code);
+        }
+        allocations = -1;
+        ompjit__pieces_free(&pieces);
+        failed += status != OMPJIT_OK;
+        odd += status && status != OMPJIT_ERR_NO_MEMORY &&
+               (!compressed || status != OMPJIT_ERR_UNAVAILABLE);
+        odd += !compressed && alive != before;
+    }
+    ok(!status && failed > 1 && !odd, "%s: each of %u allocations fails", what,
+       failed);
+}
+
+static void without_memory(void)
+{
+    if (!MEMORY_FAILS) {
+        ok(1, "memory that runs out # SKIP a sanitizer has its own malloc");
+        return;
+    }
+    ompjit__buf b = of_bytes("!<arch>\n", 8), entries = {0}, fat = {0};
+    ompjit__buf cubin = make_cubin(8, 90, 0), text = lz4(ptx, sizeof ptx - 1);
+    put_fat_entry(&entries, 2, 0, &cubin, 0);
+    put_fat_entry(&entries, 1, 0x2000, &text, sizeof ptx - 1 + 24 + 1);
+    put_fat_binary(&fat, &entries);
+    put_member(&b, "fat.o/", fat.data, fat.size);
+    put_member(&b, "x.bc/", bitcode, sizeof bitcode);
+    starve("an archive", &b, false);
+    for (unsigned method = 0; method < 2; method++) {
+        ompjit__buf content = compressed(method, &b), whole = {0};
+        put_compressed(&whole, 3, method, &content, b.size);
+        if (content.size)
+            starve(method ? "zstd" : "zlib", &whole, true);
+        ompjit__buf_free(&content);
+        ompjit__buf_free(&whole);
+    }
+    ompjit__buf *all[] = {&b, &entries, &fat, &cubin, &text};
+    for (size_t i = 0; i < OMPJIT__COUNT(all); i++)
+        ompjit__buf_free(all[i]);
+}
+
+/* ------------------------------------------------------------------ corpus */
+
+/* A line of t/images/expected: a file's name, and what its error says, or
+ * nothing where it is read. */
+static void hostile(const char *dir, char *line)
+{
+    char *words = strchr(line, '\t');
+    ompjit__buf b = {0};
+    ompjit_error err = {0};
+    ompjit__gpu_code code;
+    if (!words)
+        return;
+    *words++ = 0;
+    words[strcspn(words, "\n")] = 0;
+    char *path = ompjit__format("%s/%s.img", dir, line);
+    ok(!ompjit__read_file(path, &b, NULL), "%s is there", line);
+    ompjit_status status = code_of(b.data, b.size, &code, &err);
+    ompjit__gpu_code_free(&code);
+    ok(read_all(b.data, b.size) >= 0, "%s ends in order", line);
+    /* A host file is not code for a GPU, which is not what is asked here. */
+    bool other = strstr(err.text, "neither a cubin nor PTX");
+    if (*words)
+        ok_contains(err.text, words, "%s is refused", line);
+    else
+        ok(!status || other, "%s is read: %s", line, err.text);
+    free(path);
+    ompjit__buf_free(&b);
+}
+
+static void corpus(void)
+{
+    const char *top = getenv("srcdir");
+    char *dir = ompjit__format("%s/t/images", top ? top : ".");
+    char *name = ompjit__format("%s/expected", dir), line[512];
+    FILE *f = fopen(name, "r");
+    unsigned n = 0;
+    for (; f && fgets(line, sizeof line, f); n++)
+        hostile(dir, line);
+    ok(n >= 50, "the corpus has %u images", n);
+    if (f)
+        fclose(f);
+    char *made = ompjit__format("mkdir %1$s/made && cp %2$s/make.pl %1$s/made "
+                                "&& perl %2$s/make.pl %1$s/made && "
+                                "diff -r %2$s %1$s/made >&2", folder, dir);
+    ok(!system(made), "it is what make.pl makes");
+    free(made);
+    free(name);
+    free(dir);
 }
 
 static void damaged(void)
@@ -623,8 +1000,16 @@ int main(void)
     offload_fields();
     overlap();
     depth();
+    find_compressors();
+    bundles();
+    compressed_bundles();
+    fat_binaries();
+    archives();
     described();
     assembler();
+    tools();
+    without_memory();
+    corpus();
     damaged();
     char *remove = ompjit__format("rm -r %s", folder);
     ok(!system(remove), "the folder is removed");

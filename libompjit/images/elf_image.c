@@ -74,6 +74,15 @@ static const char *host_triple(unsigned machine)
                                    : NULL;
 }
 
+/* Clang 15 and before bundle objects as sections of the host's. */
+static const char bundled[] = "__CLANG_OFFLOAD_BUNDLE__";
+enum { ID_MOST = 128 }; /* bytes of an identifier that are looked at */
+
+static bool is_bundled(const char *name)
+{
+    return !strncmp(name, bundled, strlen(bundled));
+}
+
 /* Sections that compilers put device images into. */
 static bool is_images(const char *name)
 {
@@ -82,7 +91,7 @@ static bool is_images(const char *name)
     for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
         if (!strcmp(name, names[i]))
             return true;
-    return false;
+    return is_bundled(name);
 }
 
 /* The images of a section. */
@@ -98,6 +107,12 @@ static ompjit_status section(ompjit__image_reader *r, ompjit__elf_file *f,
         return ompjit__image_bad(r, images.bytes.p, "section %s is compressed",
                                  name);
     snprintf(images.name, sizeof images.name, "section %s", name);
+    if (is_bundled(name)) {
+        const char *id = name + strlen(bundled);
+        ompjit__bundle_target(
+            (ompjit__bytes){(const unsigned char *)id, strnlen(id, ID_MOST)},
+            &images);
+    }
     return ompjit__piece_found(r, &images);
 }
 

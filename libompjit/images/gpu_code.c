@@ -114,16 +114,26 @@ static int by_symbol(const void *a, const void *b)
     return strcmp(x->symbol, y->symbol);
 }
 
+/* A name in two parts. */
+struct wanted {
+    const char *symbol, *suffix;
+};
+
+static int wanted_first(const void *a, const void *b)
+{
+    const struct wanted *w = a;
+    const ompjit__gpu_found *f = b;
+    size_t n = strlen(w->symbol);
+    int order = strncmp(w->symbol, f->symbol, n);
+    return order ? order : strcmp(w->suffix, f->symbol + n);
+}
+
 static const ompjit__gpu_found *find(const ompjit__gpu_found *sorted,
                                      unsigned n, const char *symbol,
                                      const char *suffix)
 {
-    char *name = ompjit__format("%s%s", symbol, suffix);
-    ompjit__gpu_found key = {.symbol = name};
-    const ompjit__gpu_found *found =
-        name && n ? bsearch(&key, sorted, n, sizeof key, by_symbol) : NULL;
-    free(name);
-    return found;
+    struct wanted wanted = {symbol, suffix};
+    return bsearch(&wanted, sorted, n, sizeof *sorted, wanted_first);
 }
 
 static void set_environment(ompjit__gpu_kernel *k,
@@ -169,22 +179,19 @@ static ompjit_status environments(ompjit__gpu_reader *r)
 
 /* --------------------------------------------------------------- interface */
 
-/* The variables that others can name; their symbols move. */
+/* The variables' symbols move. */
 static ompjit_status publish(ompjit__gpu_reader *r, ompjit__gpu_code *out)
 {
     ompjit__gpu_variable *variables =
         calloc((size_t)r->nfound + 1, sizeof *variables);
-    unsigned n = 0;
     if (!variables)
         return no_memory(r);
     for (unsigned i = 0; i < r->nfound; i++) {
-        if (r->found[i].local)
-            continue;
-        variables[n].symbol = r->found[i].symbol;
-        variables[n++].size = r->found[i].size;
+        variables[i].symbol = r->found[i].symbol;
+        variables[i].size = r->found[i].size;
         r->found[i].symbol = NULL;
     }
-    *out = (ompjit__gpu_code){r->kernels, r->nkernels, variables, n};
+    *out = (ompjit__gpu_code){r->kernels, r->nkernels, variables, r->nfound};
     r->kernels = NULL;
     r->nkernels = 0;
     return OMPJIT_OK;

@@ -36,7 +36,9 @@ typedef struct ompjit__gpu_variable {
 typedef struct ompjit__gpu_code {
     ompjit__gpu_kernel *kernels; /* in the order of the code */
     unsigned nkernels;
-    ompjit__gpu_variable *variables; /* that others can name: global, weak */
+    /* In global and constant memory. Local symbols too: nvcc makes most so,
+     * and the driver finds them. */
+    ompjit__gpu_variable *variables;
     unsigned nvariables;
 } ompjit__gpu_code;
 

@@ -104,7 +104,6 @@ static ompjit_status add_variable(struct cubin *c, size_t i, const Elf64_Sym *s)
     if (status)
         return status;
     found->size = s->st_size;
-    found->local = ELF64_ST_BIND(s->st_info) == STB_LOCAL;
     return ompjit__gpu_is_environment(name) ? initial(c, i, s, found)
                                             : OMPJIT_OK;
 }

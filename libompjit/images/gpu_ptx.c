@@ -364,7 +364,7 @@ static uint64_t read_values(struct scan *s, const struct declaration *d,
 }
 
 /* From .global or .const to the semicolon. */
-static ompjit_status read_variables(struct scan *s, bool local, bool outside)
+static ompjit_status read_variables(struct scan *s, bool outside)
 {
     struct declaration d;
     next(s);
@@ -381,7 +381,6 @@ static ompjit_status read_variables(struct scan *s, bool local, bool outside)
             status = ompjit__gpu_add_found(s->r, d.name, &found);
         if (!outside && !status) {
             found->size = d.element * (d.count ? d.count : values);
-            found->local = local;
             memcpy(found->initial, initial, sizeof initial);
         }
         if (!is(s, ","))
@@ -405,25 +404,23 @@ ompjit_status ompjit__gpu_read_ptx(ompjit__gpu_reader *r)
 {
     struct scan s = {.r = r, .rest = r->bytes};
     ompjit_status status = OMPJIT_OK;
-    bool named = false, outside = false;
+    bool outside = false;
     next(&s);
     while (!status && s.token.n) {
         bool end = true;
         if (is(&s, ".entry")) {
             status = read_kernel(&s);
         } else if (is(&s, ".global") || is(&s, ".const")) {
-            status = read_variables(&s, !named, outside);
+            status = read_variables(&s, outside);
         } else if (is(&s, ".func")) {
             skip_header(&s);
         } else if (is(&s, "{")) {
             status = skip_block(&s);
         } else {
             end = is(&s, ";");
-            named |= is(&s, ".visible") || is(&s, ".weak") || is(&s, ".common");
             outside |= is(&s, ".extern");
             next(&s);
         }
-        named &= !end;
         outside &= !end;
     }
     return status;

@@ -9,12 +9,11 @@
 #include "core/bytes.h"
 #include "images/gpu_code.h"
 
-/* A global variable, also one that others cannot name. */
+/* A variable, with the first of its initial bytes if it is an environment. */
 typedef struct ompjit__gpu_found {
     char *symbol;
     uint64_t size;
-    bool local;
-    uint8_t initial[sizeof(ompjit__kernel_environment)]; /* if an environment */
+    uint8_t initial[sizeof(ompjit__kernel_environment)];
 } ompjit__gpu_found;
 
 /* Sizes of `kernels` and `found` are powers of two. */

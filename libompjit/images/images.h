@@ -26,8 +26,8 @@ typedef struct ompjit__piece {
     uint8_t kind;    /* enum ompjit__piece_kind                            */
     char triple[64]; /* "nvptx64-nvidia-cuda"; "" where nothing says it.
                         Also of targets that the library has no use for    */
-    char arch[32];   /* "sm_90a", "gfx90a"; "" where nothing says it. The
-                        "a" of a cubin that CUDA 13 made is not always told */
+    char arch[32];   /* "sm_90a", "gfx90a"; "" where nothing says it. Cubins
+                        do not tell sm_100f from sm_100                    */
     const unsigned char *data; /* in the input, or in `memory`; aligned as
                                   it happens to be, no NUL follows          */
     size_t size;

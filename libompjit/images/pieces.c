@@ -23,9 +23,9 @@ static const struct {
     ompjit_status (*read)(ompjit__image_reader *r,
                           const ompjit__content *content);
 } formats[] = {
-    {ompjit__offload_binary_is, ompjit__offload_binary_read},
-    {ompjit__elf_image_is, ompjit__elf_image_read},
-    {ompjit__leaf_is, ompjit__leaf_read},
+#define FORMAT(name) {ompjit__##name##_is, ompjit__##name##_read},
+    OMPJIT__IMAGE_FORMATS(FORMAT)
+#undef FORMAT
 };
 
 /* ---------------------------------------------------------------- messages */
@@ -75,6 +75,11 @@ ompjit_status ompjit__image_charge(ompjit__image_reader *r,
                                  "more than the image has bytes");
     r->work -= work;
     return OMPJIT_OK;
+}
+
+void ompjit__image_allow(ompjit__image_reader *r, uint64_t bytes)
+{
+    r->work += bytes * DEPTH;
 }
 
 void ompjit__image_copy(char *to, size_t room, const void *from, size_t n)

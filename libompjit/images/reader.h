@@ -46,6 +46,8 @@ ompjit_status ompjit__image_skip(ompjit__image_reader *r,
 /* Charges work that bytes ask for; INVALID where they ask for too much. */
 ompjit_status ompjit__image_charge(ompjit__image_reader *r,
                                    const unsigned char *at, uint64_t work);
+/* Allows the work of bytes that are there now: what was decompressed. */
+void ompjit__image_allow(ompjit__image_reader *r, uint64_t bytes);
 /* Reads a content, whatever it is. pieces.c */
 ompjit_status ompjit__piece_found(ompjit__image_reader *r,
                                   const ompjit__content *content);
@@ -64,17 +66,20 @@ void ompjit__image_copy(char *to, size_t room, const void *from, size_t n);
 
 /* ------------------------------------------- formats, each in its own file */
 
-bool ompjit__offload_binary_is(ompjit__bytes b);
-ompjit_status ompjit__offload_binary_read(ompjit__image_reader *r,
-                                          const ompjit__content *content);
-/* Cubins and host files are pieces, and may be containers. */
-bool ompjit__elf_image_is(ompjit__bytes b);
-ompjit_status ompjit__elf_image_read(ompjit__image_reader *r,
-                                     const ompjit__content *content);
-/* Bitcode, IR text and PTX, which hold nothing else. */
-bool ompjit__leaf_is(ompjit__bytes b);
-ompjit_status ompjit__leaf_read(ompjit__image_reader *r,
-                                const ompjit__content *content);
+/* Cubins and host files are pieces, and may be containers. Leaves are bitcode,
+ * IR text and PTX, which hold nothing else. */
+#define OMPJIT__IMAGE_FORMATS(F) \
+    F(offload_binary) F(bundle) F(compressed_bundle) F(text_bundle) \
+    F(fat_binary) F(archive) F(elf_image) F(leaf)
+#define OMPJIT__IMAGE_FORMAT(name) \
+    bool ompjit__##name##_is(ompjit__bytes b); \
+    ompjit_status ompjit__##name##_read(ompjit__image_reader *r, \
+                                        const ompjit__content *content);
+OMPJIT__IMAGE_FORMATS(OMPJIT__IMAGE_FORMAT)
+#undef OMPJIT__IMAGE_FORMAT
+
+/* Triple and architecture of clang's "KIND-TRIPLE-ARCH". bundle.c */
+void ompjit__bundle_target(ompjit__bytes id, ompjit__content *out);
 
 /* Adds a piece. Its triple and architecture are the content's where the
  * arguments are "". */
