@@ -192,15 +192,22 @@ static size_t align(size_t n, size_t to)
     return to > 1 ? (n + to - 1) / to * to : n;
 }
 
-/* LLVM's own type on x86-64, SHT_X86_64_UNWIND, or a plain one by its name:
- * relocations tell nothing, but nothing else that is loaded has that type. */
-static bool holds_frames(const struct link *l, const Elf64_Shdr *s)
+/* Is that the section's name? */
+static bool is_named(const struct link *l, const Elf64_Shdr *s,
+                     const char *name)
 {
     const Elf64_Ehdr *h = (const void *)l->bytes;
     const Elf64_Shdr *names = &l->sections[h->e_shstrndx];
     return s->sh_name < names->sh_size &&
-           !strncmp((const char *)contents(l, names) + s->sh_name, ".eh_frame",
-                    names->sh_size - s->sh_name);
+           strlen(name) < names->sh_size - s->sh_name &&
+           !strcmp((const char *)contents(l, names) + s->sh_name, name);
+}
+
+/* LLVM's own type on x86-64, SHT_X86_64_UNWIND, or a plain one by its name:
+ * relocations tell nothing, but nothing else that is loaded has that type. */
+static bool holds_frames(const struct link *l, const Elf64_Shdr *s)
+{
+    return is_named(l, s, ".eh_frame");
 }
 
 /* Variables that the object leaves to its linker to place (-fcommon): their
@@ -282,6 +289,27 @@ static bool load_sections(struct link *l)
 
 /* --------------------------------------------------------------- symbols */
 
+/* __start_NAME and __stop_NAME, which a linker defines for each section whose
+ * name is an identifier: hand-written tables of offload entries have such. NULL:
+ * the name is no such one, or several sections have it, which would have to be
+ * joined. */
+static void *section_bound(const struct link *l, const char *name)
+{
+    static const char start[] = "__start_", stop[] = "__stop_";
+    bool at_start = !strncmp(name, start, sizeof start - 1);
+    if (!at_start && strncmp(name, stop, sizeof stop - 1))
+        return NULL;
+    name += at_start ? sizeof start - 1 : sizeof stop - 1;
+    char *found = NULL;
+    unsigned n = 0;
+    for (unsigned i = 0; i < l->nsections; i++)
+        if (l->places[i] && is_named(l, &l->sections[i], name)) {
+            found = l->places[i] + (at_start ? 0 : l->sections[i].sh_size);
+            n++;
+        }
+    return n == 1 ? found : NULL;
+}
+
 /* The address of a symbol; *out has the offset of a common one. False: it needs
  * ORC, or nobody defines it. A section that is not loaded (debug information)
  * begins at 0. */
@@ -300,7 +328,9 @@ static bool resolve(struct link *l, const Elf64_Sym *s, uint64_t *out)
     }
     if (s->st_shndx == SHN_UNDEF) {
         const char *name = name_of(l, s);
-        void *address = *name ? l->find(l->data, name) : NULL;
+        void *address = section_bound(l, name);
+        if (!address && *name)
+            address = l->find(l->data, name);
         *out = (uint64_t)(uintptr_t)address;
         return address || !*name || ELF64_ST_BIND(s->st_info) == STB_WEAK;
     }
