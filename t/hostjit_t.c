@@ -525,13 +525,14 @@ static void failures(void)
          "declares omp_plain as `i32 (i64)`, but it is `i32 (i32)`"},
         {"@k = weak constant i8 0\n"
          "@n = internal constant [4 x i8] c\"kkk\\00\"\n"
-         "@e = weak constant { ptr, ptr, i64, i32, i32 } { ptr @k, ptr @n, "
+         "@.omp_offloading.entry.kkk = weak constant "
+         "{ ptr, ptr, i64, i32, i32 } { ptr @k, ptr @n, "
          "i64 0, i32 0, i32 0 }, section \"omp_offloading_entries\"\n",
          OMPJIT_ERR_IR,
          "the host half has target region kkk, the device half has no such"},
-        {"@e = constant { ptr } { ptr null }, section "
+        {"@.offloading.entry.e = constant { ptr } { ptr null }, section "
          "\"omp_offloading_entries\"\n",
-         OMPJIT_ERR_IR, "unknown layout of offload entry e"},
+         OMPJIT_ERR_IR, "unknown layout of offload entry .offloading.entry.e"},
         {"target triple = \"sparc-unknown-linux\"\n", OMPJIT_ERR_IR,
          "is for sparc-unknown-linux"},
         {"define i32 @f( {", OMPJIT_ERR_IR, "t.ll"},
@@ -578,7 +579,8 @@ static void old_entries(void)
     static const char ir[] =
         "@v = global [3 x i32] zeroinitializer\n"
         "@n = internal constant [2 x i8] c\"v\\00\"\n"
-        "@e = weak constant { ptr, ptr, i64, i32, i32 } { ptr @v, "
+        "@.omp_offloading.entry.v = weak constant "
+        "{ ptr, ptr, i64, i32, i32 } { ptr @v, "
         "ptr @n, i64 12, i32 1, i32 0 }, section "
         "\"omp_offloading_entries\"\n";
     struct program p = {.mod.ctx = &p.ctx};

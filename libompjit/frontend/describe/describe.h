@@ -45,7 +45,11 @@ typedef struct ompjit__entry {
     uint64_t data;  /* of the requires entry: its clauses               */
     bool old; /* 32 bytes, as clang 18 and 19 write them */
 } ompjit__entry;
-/* False: the global is no entry, and `out` is not set. */
+/* Has a compiler made it an entry, by its name and section? Those that are
+ * written by hand, in C, are the program's own, which registers them. */
+bool ompjit__is_entry(LLVMValueRef global);
+/* False: the global is no entry, or one of an unknown layout, and `out` is not
+ * set. */
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out);
 
 /* Do the host half's entries say that the program requires unified shared

@@ -26,31 +26,45 @@ static LLVMValueRef object(LLVMValueRef v)
     return LLVMIsAGlobalValue(v) ? v : NULL;
 }
 
-/* The two layouts differ in section and in number of fields:
+/* Sections and names of clang 18 and 19, and of clang 20 on. The newer section
+ * is named llvm_offload_entries, or begins so. */
+bool ompjit__is_entry(LLVMValueRef global)
+{
+    static const char older[] = ".omp_offloading.entry.",
+                      newer[] = ".offloading.entry.";
+    size_t n;
+    const char *section = LLVMGetSection(global);
+    const char *name = LLVMGetValueName2(global, &n);
+    return section && LLVMGetInitializer(global) &&
+           (!strncmp(name, older, sizeof older - 1) ||
+            !strncmp(name, newer, sizeof newer - 1)) &&
+           (!strcmp(section, "omp_offloading_entries") ||
+            !strncmp(section, "llvm_offload_entries", 20));
+}
+
+/* The two layouts differ in number of fields:
  *
  *   clang 18, 19   { ptr address, ptr name, i64 size, i32 flags, i32 data }
  *   clang 20 on    { i64, i16 version, i16 kind, i32 flags, ptr address,
- *                    ptr name, i64 size, i64 data, ptr }
- *
- * The newer section is named llvm_offload_entries, or begins so. */
+ *                    ptr name, i64 size, i64 data, ptr } */
 bool ompjit__entry_read(LLVMValueRef global, ompjit__entry *out)
 {
     enum { OLD_FIELDS = 5, NEW_FIELDS = 9 };
-    const char *section = LLVMGetSection(global);
     LLVMValueRef v = LLVMGetInitializer(global);
-    if (!section || !v || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMStructTypeKind)
+    if (!ompjit__is_entry(global) ||
+        LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMStructTypeKind)
         return false;
     unsigned n = LLVMCountStructElementTypes(LLVMTypeOf(v));
     LLVMValueRef f[NEW_FIELDS];
     for (unsigned i = 0; i < n && i < NEW_FIELDS; i++)
         f[i] = LLVMGetAggregateElement(v, i);
-    if (!strcmp(section, "omp_offloading_entries") && n == OLD_FIELDS) {
+    if (n == OLD_FIELDS) {
         *out = (ompjit__entry){object(f[0]),           object(f[1]),
                                number(f[2]),           (uint32_t)number(f[3]),
                                number(f[4]),           true};
         return true;
     }
-    if (strncmp(section, "llvm_offload_entries", 20) || n != NEW_FIELDS)
+    if (n != NEW_FIELDS)
         return false;
     *out = (ompjit__entry){object(f[4]), object(f[5]), number(f[6]),
                            (uint32_t)number(f[3]), number(f[7]), false};

@@ -38,6 +38,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
+#include "frontend/describe/describe.h"
 #include "passes/hosthalf/hosthalf.h"
 
 /* An error of the program's IR: "host half of NAME: WHAT NAME". */
@@ -217,16 +218,6 @@ static ompjit_status bind_all(LLVMModuleRef m, ompjit__host_half *half,
 
 /* --------------------------------------------------------- offload entries */
 
-/* clang of LLVM 20 or 21 on puts entries into the first section, and an older
- * one into the other. A linker would make an array of them. */
-static bool is_entry(LLVMValueRef g)
-{
-    const char *section = LLVMGetSection(g);
-    return section && LLVMGetInitializer(g) &&
-           (!strcmp(section, "llvm_offload_entries") ||
-            !strcmp(section, "omp_offloading_entries"));
-}
-
 /* The number in field `i` of a constant; 0 for anything else. */
 static uint64_t number(LLVMValueRef aggregate, unsigned i)
 {
@@ -248,31 +239,26 @@ static char *string_at(LLVMValueRef pointer)
     return ompjit__format("%.*s", (int)n, s);
 }
 
-/* Fields of { addr, name, i64 size, i32 flags, i32 data } and, of 9 fields,
- * { 0, version, kind, i32 flags, addr, name, i64 size, i64 data, aux }. */
 static ompjit_status read_entry(LLVMModuleRef m, LLVMValueRef g,
                                 ompjit__host_half *half, LLVMValueRef *key,
                                 ompjit_error *err)
 {
-    LLVMTypeRef type = LLVMGlobalGetValueType(g);
-    LLVMValueRef init = LLVMGetInitializer(g);
-    unsigned fields = LLVMGetTypeKind(type) == LLVMStructTypeKind
-                          ? LLVMCountStructElementTypes(type)
-                          : 0;
+    ompjit__entry entry;
     size_t n;
-    if (fields != 5 && fields != 9)
+    if (!ompjit__entry_read(g, &entry))
         return ir_failure(m, "unknown layout of offload entry",
                           LLVMGetValueName2(g, &n), err);
-    bool old = fields == 5;
     ompjit__host_entry *e =
         grow(&half->entries, &half->nentries, sizeof *half->entries);
     if (!e)
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
-    *key = LLVMGetAggregateElement(init, old ? 0 : 4);
-    e->symbol = string_at(LLVMGetAggregateElement(init, old ? 1 : 5));
-    e->size = number(init, old ? 2 : 6);
-    e->flags = (uint32_t)number(init, 3);
-    e->data = number(init, old ? 4 : 7);
+    LLVMTypeRef pointer =
+        LLVMPointerTypeInContext(LLVMGetModuleContext(m), 0);
+    *key = entry.address ? entry.address : LLVMConstNull(pointer);
+    e->symbol = string_at(entry.name);
+    e->size = entry.size;
+    e->flags = entry.flags;
+    e->data = entry.data;
     return e->symbol ? OMPJIT_OK
                      : ompjit__no_memory(err, OMPJIT_STAGE_READ);
 }
@@ -475,7 +461,7 @@ static ompjit_status build_table(LLVMModuleRef m, ompjit__host_half *half,
         *slot = build_init(m);
     for (LLVMValueRef g = LLVMGetFirstGlobal(m); slot && !status && g;
          g = LLVMGetNextGlobal(g))
-        if (is_entry(g) && (slot = grow(&slots, &n, sizeof *slots)))
+        if (ompjit__is_entry(g) && (slot = grow(&slots, &n, sizeof *slots)))
             status = read_entry(m, g, half, slot, err);
     if (!slot || !slots[OMPJIT__TABLE_INIT])
         status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
