@@ -689,6 +689,25 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
 ompjit_status ompjit_device_mapped(ompjit_device *dev, const void *host,
                                    void **ptr, ompjit_error *err);
 
+/* ------------------------------------------------- programs of the process */
+
+/* The context of the programs in this process that call libomptarget's
+ * functions and are linked with libompjit-omptarget: their failures, times and
+ * devices. It is made when the first of them registers its images, or by this
+ * call, and lives as long as the process: nobody destroys it. Its options are
+ * the defaults, but that values are specialized (AUTO) and host memory is AUTO
+ * unless OMPJIT_SPECIALIZE and OMPJIT_HOST_MEMORY say otherwise, and that a
+ * failed target construct ends the process with its error on stderr, as
+ * libomptarget's do. Any thread. The error is that of making it, each time. */
+ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err);
+
+/* The function by which the library serves a function of libomptarget's, for
+ * those who bind programs to contexts themselves: "__tgt_target_kernel",
+ * "omp_target_alloc", ... Its first argument is the context, then come the
+ * program's own (libompjit/abi/entry_points.def lists them; those of rows P have
+ * no context). NULL: it serves none of that name. Any thread. */
+void *ompjit_process_function(const char *name);
+
 /* ---------------------------------------------------------------- modules */
 
 /* A program of n sources, C, C++ and Fortran mixed: each is compiled by itself,
@@ -752,6 +771,25 @@ ompjit_status ompjit_module_from_fortran(ompjit_context *ctx,
                                          const ompjit_module_options *options,
                                          ompjit_module **mod,
                                          ompjit_error *err);
+
+/* Device code that was compiled ahead of time: LLVM bitcode or IR text for
+ * nvptx64, PTX, a cubin, or a container of such: LLVM's offload binary, clang's
+ * offload bundle (compressed or not), CUDA's fat binary, an object or archive
+ * with any of them in its sections. Of several images the best one for the
+ * context's devices is taken: IR before machine code, since it is compiled and
+ * specialized for whatever device runs it, the host device included; then the
+ * newest architecture that all of the context's GPUs run. Several pieces of IR
+ * for one architecture are linked. PTX and cubins run on GPUs only.
+ *
+ * The bytes are only read during the call. The module has kernels and variables
+ * but no functions for ompjit_module_function. Of the options, `name` and
+ * `opt_level` count. OMPJIT_ERR_IR or _ABI for what is wrong with the image,
+ * with the byte where it is; OMPJIT_ERR_UNAVAILABLE where nothing in it is for
+ * a device of this library. */
+ompjit_status ompjit_module_from_image(ompjit_context *ctx, const void *image,
+                                       size_t size,
+                                       const ompjit_module_options *options,
+                                       ompjit_module **mod, ompjit_error *err);
 
 /* ---------------------------------------------------------------- kernels */
 

@@ -165,6 +165,9 @@ static void contexts(void)
     NO(ompjit_context_times(ctx, NULL, &err));
     NO(ompjit_context_cancel(NULL, &err));
     NO(ompjit_context_failure(NULL, &err));
+    NO(ompjit_process_context(NULL, &err));
+    ok(!ompjit_process_function(NULL) && !ompjit_process_function("main"),
+       "functions that are not served");
     NO(ompjit_context_profile(NULL, 0, &text, NULL, &err));
     NO(ompjit_context_profile(ctx, 0, NULL, NULL, &err));
     NO(ompjit_context_profile(ctx, (ompjit_profile_format)2, &text, NULL,
@@ -230,6 +233,10 @@ static void modules(void)
     NO(ompjit_module_from_ir(ctx, NULL, 9, NULL, 0, NULL, &new_module, &err));
     NO(ompjit_module_from_ir(ctx, "", 0, NULL, 9, NULL, &new_module, &err));
     NO(ompjit_module_from_ir(ctx, "", 0, NULL, 0, NULL, NULL, &err));
+    NO(ompjit_module_from_image(NULL, "", 0, NULL, &new_module, &err));
+    NO(ompjit_module_from_image(ctx, NULL, 9, NULL, &new_module, &err));
+    NO(ompjit_module_from_image(ctx, "", 0, NULL, NULL, &err));
+    NO(ompjit_module_from_image(ctx, "abc", 3, NULL, &new_module, &err));
     NO(ompjit_module_emit(NULL, 0, NULL, &bytes, &size, &err));
     NO(ompjit_module_emit(mod, OMPJIT_FORMAT_COUNT, "host", &bytes, &size,
                           &err));

@@ -61,7 +61,7 @@ static ompjit_context *context_new(const char *policy)
         ctx->devices[i]->ctx = ctx;
         ctx->devices[i]->number = ctx->devices[i]->ordinal = i;
     }
-    ctx->tgt = ompjit__tgt_new(ctx);
+    ctx->tgt = ompjit__tgt_new(ctx, NULL);
     return ctx;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hold.h"
+#include "api/module.h"
 #include "base/structs.h"
 #include "context/profile.h"
 #include "cache/cache.h"
@@ -304,7 +305,8 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
         set_compiler(ctx);
     if (!status)
         status = ompjit__cache_new(ctx, o, &ctx->cache, err);
-    if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx)) ||
+    if (!status && (!(ctx->tgt = ompjit__tgt_new(ctx,
+                                               &ompjit__module_maker_all)) ||
                     !(ctx->background = ompjit__background_new())))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/module.h"
 #include "base/structs.h"
 #include "launch/module.h"
 #include "omptarget/offload.h"
@@ -22,10 +23,9 @@
 #include "frontend/clang/clang.h"
 #include "frontend/flang/flang.h"
 
-/* NULL where the options are wrong. */
-static const ompjit_module_options *
-read_options(const ompjit_module_options *options, ompjit_module_options *room,
-             ompjit_error *err)
+const ompjit_module_options *
+ompjit__module_options(const ompjit_module_options *options,
+                       ompjit_module_options *room, ompjit_error *err)
 {
     const ompjit_module_options *o =
         ompjit__options(OMPJIT__STRUCT_module_options, options, room, err);
@@ -36,10 +36,8 @@ read_options(const ompjit_module_options *options, ompjit_module_options *room,
     return NULL;
 }
 
-/* Takes the unit, also on failure. The unit's content moves into the module:
- * the caller's struct must not be used or freed afterwards. */
-static ompjit_status module_new(ompjit_context *ctx, ompjit__unit *unit,
-                                ompjit_module **out, ompjit_error *err)
+ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                 ompjit_module **out, ompjit_error *err)
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
@@ -105,12 +103,12 @@ static ompjit_status module_from(const char *who, from_source *front_end,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "%s: context, source and a place for the module "
                             "are needed", who);
-    const ompjit_module_options *o = read_options(options, &room, err);
+    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
     ompjit_status status = compile(front_end, ctx, source, o, &unit, err);
-    return status ? status : module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
 }
 
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
@@ -348,14 +346,14 @@ ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
                             "ompjit_module_from_sources: context, sources, "
                             "their names and a place for the module are "
                             "needed");
-    const ompjit_module_options *o = read_options(options, &room, err);
+    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit_status status = check_program(&p, err);
     ompjit__unit unit = {0};
     if (!status)
         status = compile_program(ctx, &p, o, &unit, err);
-    return status ? status : module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
 }
 
 /* `device` and `host` are bitcode or text, and only read during the call.
@@ -371,13 +369,13 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_module_from_ir: context, device IR and a "
                             "place for the module are needed");
-    const ompjit_module_options *o = read_options(options, &room, err);
+    const ompjit_module_options *o = ompjit__module_options(options, &room, err);
     if (!o)
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
     ompjit_status status = ompjit__frontend_ir(
         ctx, device, device_size, host, host_size, o, &unit, err);
-    return status ? status : module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
 }
 
 /* The host half goes first, whose destructors may still launch kernels; then

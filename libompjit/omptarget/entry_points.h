@@ -82,6 +82,39 @@ int32_t ompjit__s_target_teams_nowait_mapper(ompjit_context *ctx,
                                              int64_t device, void *key,
                                              OMPJIT__ARRAYS, int32_t teams,
                                              int32_t threads, OMPJIT__DEPENDS);
+
+/* before_mappers.c: the same, as LLVM 4 to 12 and tools of their time call them,
+ * without places, names and mappers. */
+#define OMPJIT__OLD_ARRAYS \
+    int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types
+void ompjit__s_push_tripcount_old(ompjit_context *ctx, int64_t device,
+                                  uint64_t tripcount);
+void ompjit__s_data_begin_old(ompjit_context *ctx, int64_t device,
+                              OMPJIT__OLD_ARRAYS);
+void ompjit__s_data_begin_nowait_old(ompjit_context *ctx, int64_t device,
+                                     OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS);
+void ompjit__s_data_end_old(ompjit_context *ctx, int64_t device,
+                            OMPJIT__OLD_ARRAYS);
+void ompjit__s_data_end_nowait_old(ompjit_context *ctx, int64_t device,
+                                   OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS);
+void ompjit__s_data_update_old(ompjit_context *ctx, int64_t device,
+                               OMPJIT__OLD_ARRAYS);
+void ompjit__s_data_update_nowait_old(ompjit_context *ctx, int64_t device,
+                                      OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS);
+int32_t ompjit__s_target_old(ompjit_context *ctx, int64_t device, void *key,
+                             OMPJIT__OLD_ARRAYS);
+int32_t ompjit__s_target_nowait_old(ompjit_context *ctx, int64_t device,
+                                    void *key, OMPJIT__OLD_ARRAYS,
+                                    OMPJIT__DEPENDS);
+int32_t ompjit__s_target_teams_old(ompjit_context *ctx, int64_t device,
+                                   void *key, OMPJIT__OLD_ARRAYS,
+                                   int32_t teams, int32_t threads);
+int32_t ompjit__s_target_teams_nowait_old(ompjit_context *ctx, int64_t device,
+                                          void *key, OMPJIT__OLD_ARRAYS,
+                                          int32_t teams, int32_t threads,
+                                          OMPJIT__DEPENDS);
+
+/* tgt_entry.c */
 int64_t ompjit__s_mapper_num_components(ompjit_context *ctx, void *handle);
 void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
                                      void *base, void *begin, int64_t size,
@@ -90,6 +123,7 @@ void ompjit__s_push_target_tripcount(ompjit_context *ctx, ompjit__ident *where,
                                      int64_t device, uint64_t tripcount);
 void ompjit__s_init_all(ompjit_context *ctx);
 void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc);
+void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc);
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags);
 void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags);
 int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device);

@@ -38,9 +38,26 @@ typedef struct ompjit__served {
 extern const ompjit__served ompjit__served_table[];
 extern const size_t ompjit__served_count;
 
+/* The code that a program registers (library.h), of the file `name`. */
+typedef struct ompjit__library_code {
+    const char *name;
+    const ompjit__device_image *images;
+    unsigned n;
+    const struct ompjit__entries *entries;
+} ompjit__library_code;
+
+/* Modules of registered code, which the rooms above make and end. */
+typedef struct ompjit__module_maker {
+    ompjit_status (*make)(ompjit_context *ctx,
+                          const ompjit__library_code *code,
+                          ompjit_module **out, ompjit_error *err);
+    void (*destroy)(ompjit_module *mod);
+} ompjit__module_maker;
+
 /* One for each context, made with it (ctx->tgt); touches no device. Freed
  * before the devices are closed. NULL: out of memory. */
-struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx);
+struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
+                                    const ompjit__module_maker *maker);
 void ompjit__tgt_free(struct ompjit__tgt *tgt);
 
 /* A served function cannot return an error. Its text goes to the log, the

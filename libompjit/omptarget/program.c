@@ -13,7 +13,7 @@
 
 #include "device/check/check.h"
 #include "device/engine/libomp.h"
-#include "omptarget/program.h"
+#include "omptarget/library.h"
 
 /* ---------------------------------------------------------------- kernels
  * Open addressing from host address to kernel. Launches read it without a
@@ -216,6 +216,7 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err)
 {
+    ompjit__libraries_ready(tgt);
     /* The first so many of tgt->globals are present there. */
     _Atomic size_t *entered = &dev->present->globals;
     if (atomic_load_explicit(entered, memory_order_acquire) ==
@@ -432,7 +433,8 @@ static enum ompjit__policy policy(void)
     return OMPJIT__OFFLOAD_DEFAULT;
 }
 
-struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx)
+struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
+                                    const ompjit__module_maker *maker)
 {
     struct ompjit__tgt *tgt = calloc(1, sizeof *tgt);
     if (!tgt)
@@ -441,7 +443,9 @@ struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx)
         free(tgt);
         return NULL;
     }
+    pthread_mutex_init(&tgt->libraries_lock, NULL);
     tgt->ctx = ctx;
+    tgt->maker = maker;
     tgt->policy = policy();
     return tgt;
 }
@@ -450,6 +454,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
 {
     if (!tgt)
         return;
+    ompjit__libraries_free(tgt);
     ompjit__interop_free_all(tgt->interops);
     ompjit__omp_blocks_free(tgt->memory);
     for (ompjit__kernels *t = atomic_load(&tgt->kernels), *next; t; t = next) {
@@ -462,6 +467,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
     for (unsigned i = 0; tgt->uids && i < tgt->ctx->ndevices; i++)
         free(tgt->uids[i]);
     free(tgt->uids);
+    pthread_mutex_destroy(&tgt->libraries_lock);
     pthread_mutex_destroy(&tgt->lock);
     free(tgt);
 }

@@ -37,6 +37,7 @@ typedef struct ompjit__tgt_omp {
 
 typedef struct ompjit__kernels ompjit__kernels;
 typedef struct ompjit__interop ompjit__interop;
+struct ompjit__library; /* library.c */
 
 /* A declare-target variable, or function that is called through a pointer. */
 typedef struct ompjit__global {
@@ -66,6 +67,10 @@ struct ompjit__tgt {
     void *fatal_data;
     ompjit_after_failure after;    /* DEFAULT is as KEEP                  */
     ompjit__interop *interops;     /* all there are                       */
+    const ompjit__module_maker *maker;
+    pthread_mutex_t libraries_lock; /* of the list; taken before `lock`   */
+    struct ompjit__library *libraries; /* as they were registered         */
+    _Atomic size_t waiting;        /* libraries without a module so far   */
     struct ompjit__omp_block *memory; /* omp_alloc_device.c; under the lock */
     char **uids;                   /* of each device, made when asked for */
 };

@@ -10,6 +10,7 @@
 #include "device/check/check.h"
 #include "mapping/construct.h"
 #include "omptarget/entry_points.h"
+#include "omptarget/library.h"
 
 /* "function at file.c:3", for messages; "" if the program does not say. */
 static void where_text(char *text, size_t size, const ompjit__ident *where)
@@ -207,12 +208,12 @@ static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
         return HOST_VERSION;
     request->begun = &begun;
     ompjit_status st;
+    ompjit__libraries_ready(ctx->tgt);
     bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
     if (known && kernel == OMPJIT__NO_KERNEL)
         return no_device_version(ctx, where);
     if (!known)
-        st = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
-                          "no kernel is registered for host address %p", key);
+        st = ompjit__libraries_explain(ctx->tgt, key, &err);
     else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
         st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
     if (!st)
@@ -330,11 +331,6 @@ void ompjit__s_push_target_tripcount(ompjit_context *ctx, ompjit__ident *where,
 
 /* Devices are found when they are needed, and end with their context. */
 void ompjit__s_init_all(ompjit_context *ctx)
-{
-}
-
-/* A served program's entries were registered by the JIT that loaded it. */
-void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 {
 }
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the files that make modules share: module.c and image.c.
+ */
+#ifndef OMPJIT_API_MODULE_H
+#define OMPJIT_API_MODULE_H
+
+#include "omptarget/offload.h"
+
+/* The options in `room`; NULL where they are wrong. */
+const ompjit_module_options *
+ompjit__module_options(const ompjit_module_options *options,
+                       ompjit_module_options *room, ompjit_error *err);
+
+/* Takes the unit, also on failure. The unit's content moves into the module:
+ * the caller's struct must not be used or freed afterwards. NO_MEMORY. */
+ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                 ompjit_module **out, ompjit_error *err);
+
+/* Of code that programs register. image.c */
+extern const ompjit__module_maker ompjit__module_maker_all;
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Registered libraries. They wait in a list; the first construct that finds one
+ * waiting makes modules of all, under a lock of their own, and adds their
+ * entries to the program's kernels and variables (program.c). The lock is taken
+ * before the program's.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/module.h"
+#include "omptarget/entry_points.h"
+#include "omptarget/library.h"
+
+enum state { WAITS, READY, FAILED };
+
+struct ompjit__library {
+    struct ompjit__library *next;
+    const ompjit__bin_desc *desc; /* the program's, which unregisters by it */
+    ompjit__entries entries;
+    enum state state;
+    ompjit_module *mod; /* READY                  */
+    ompjit_error err;   /* why, where it is FAILED */
+};
+
+/* ------------------------------------------------------------ registering */
+
+/* The file that the descriptor is in, for messages. */
+static const char *name_of(const void *desc)
+{
+    Dl_info info;
+    bool known = dladdr(desc, &info) && info.dli_fname && *info.dli_fname;
+    return known ? info.dli_fname : "a program";
+}
+
+static ompjit_status check_images(const ompjit__bin_desc *desc,
+                                  ompjit_error *err)
+{
+    if (desc->num_images < 0 || (desc->num_images && !desc->images))
+        return ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
+                            "the descriptor has %d images, and no array of "
+                            "them", desc->num_images);
+    for (int32_t i = 0; i < desc->num_images; i++) {
+        const ompjit__device_image *image = &desc->images[i];
+        if (!image->image_begin ||
+            (uintptr_t)image->image_end < (uintptr_t)image->image_begin)
+            return ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
+                                "device image %d goes from %p to %p", i,
+                                image->image_begin, image->image_end);
+    }
+    return OMPJIT_OK;
+}
+
+/* __tgt_register_lib. The requirements count from here on, before devices are
+ * looked at. */
+static ompjit_status enlist(struct ompjit__tgt *tgt,
+                            const ompjit__bin_desc *desc, ompjit_error *err)
+{
+    struct ompjit__library *l = calloc(1, sizeof *l);
+    if (!l)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    l->desc = desc;
+    ompjit_status st =
+        desc ? check_images(desc, err)
+             : ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
+                            "there is no descriptor");
+    if (!st)
+        st = ompjit__entries_read(desc->entries_begin, desc->entries_end,
+                                  &l->entries, err);
+    if (st) {
+        free(l);
+        return st;
+    }
+    pthread_mutex_lock(&tgt->libraries_lock);
+    struct ompjit__library **end = &tgt->libraries;
+    while (*end)
+        end = &(*end)->next;
+    *end = l;
+    atomic_fetch_add(&tgt->waiting, 1);
+    pthread_mutex_unlock(&tgt->libraries_lock);
+    return OMPJIT_OK;
+}
+
+/* A failure has nobody to go to but the program's error. */
+static void fail(ompjit_context *ctx, const void *desc, const ompjit_error *why)
+{
+    ompjit_error err;
+    ompjit__fail(&err, why->status, why->stage, "__tgt_register_lib of %s: %s",
+                 desc ? name_of(desc) : "a program", why->text);
+    ompjit__tgt_fail(ctx->tgt, &err);
+}
+
+void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
+{
+    ompjit_error err;
+    if (enlist(ctx->tgt, desc, &err))
+        fail(ctx, desc, &err);
+}
+
+void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    struct ompjit__library *found = NULL;
+    pthread_mutex_lock(&tgt->libraries_lock);
+    for (struct ompjit__library **l = &tgt->libraries; *l; l = &(*l)->next)
+        if ((*l)->desc == desc) {
+            found = *l;
+            *l = found->next;
+            break;
+        }
+    if (found && found->state == WAITS)
+        atomic_fetch_sub(&tgt->waiting, 1);
+    pthread_mutex_unlock(&tgt->libraries_lock);
+    if (found && found->mod)
+        tgt->maker->destroy(found->mod);
+    free(found);
+}
+
+/* ---------------------------------------------------------------- modules */
+
+/* The module's kernels by their symbols. */
+typedef struct by_symbol {
+    const char *symbol;
+    unsigned kernel;
+} by_symbol;
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const by_symbol *)a)->symbol,
+                  ((const by_symbol *)b)->symbol);
+}
+
+/* malloc'd, in order; NULL: out of memory. */
+static by_symbol *sort_kernels(const ompjit__unit *unit)
+{
+    by_symbol *list = calloc(unit->nkernels + 1u, sizeof *list);
+    for (unsigned i = 0; list && i < unit->nkernels; i++)
+        list[i] = (by_symbol){unit->kernels[i].symbol, i};
+    if (list)
+        qsort(list, unit->nkernels, sizeof *list, compare);
+    return list;
+}
+
+static ompjit_status add_entry(ompjit_context *ctx, ompjit_module *mod,
+                               const by_symbol *kernels,
+                               const ompjit__offload_entry *e,
+                               ompjit_error *err)
+{
+    if (!ompjit__entry_is_kernel(e)) {
+        bool requires = e->flags & OMPJIT__ENTRY_REQUIRES;
+        return ompjit__tgt_add_global(ctx, e->address,
+                                      requires ? e->data : e->size, e->flags,
+                                      mod, e->name ? e->name : "", err);
+    }
+    const by_symbol wanted = {.symbol = e->name};
+    const by_symbol *k = bsearch(&wanted, kernels, mod->unit.nkernels,
+                                 sizeof *kernels, compare);
+    return k ? ompjit__tgt_add_kernel(ctx, e->address, mod, k->kernel, err)
+             : OMPJIT_OK; /* a launch tells it: ompjit__libraries_explain */
+}
+
+static ompjit_status add_entries(ompjit_context *ctx,
+                                 const struct ompjit__library *l,
+                                 ompjit_error *err)
+{
+    by_symbol *kernels = sort_kernels(&l->mod->unit);
+    ompjit_status st =
+        kernels ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    for (size_t i = 0; !st && i < l->entries.n; i++) {
+        ompjit__offload_entry e = ompjit__entry_at(&l->entries, i);
+        if (e.kind == OMPJIT__OFFLOAD_OPENMP)
+            st = add_entry(ctx, l->mod, kernels, &e, err);
+    }
+    free(kernels);
+    return st;
+}
+
+static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
+                          ompjit_error *err)
+{
+    const ompjit__library_code code = {name_of(l->desc), l->desc->images,
+                                       (unsigned)l->desc->num_images,
+                                       &l->entries};
+    ompjit_status st = tgt->maker->make(tgt->ctx, &code, &l->mod, err);
+    if (!st)
+        st = add_entries(tgt->ctx, l, err);
+    if (st && l->mod) {
+        tgt->maker->destroy(l->mod);
+        l->mod = NULL;
+    }
+    return st;
+}
+
+void ompjit__libraries_ready(struct ompjit__tgt *tgt)
+{
+    if (!atomic_load_explicit(&tgt->waiting, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&tgt->libraries_lock);
+    for (struct ompjit__library *l = tgt->libraries; l; l = l->next) {
+        if (l->state != WAITS)
+            continue;
+        l->state = make(tgt, l, &l->err) ? FAILED : READY;
+        if (l->state == FAILED)
+            ompjit__log(tgt->ctx, "%s: no device code: %s", name_of(l->desc),
+                        l->err.text);
+        atomic_fetch_sub(&tgt->waiting, 1);
+    }
+    pthread_mutex_unlock(&tgt->libraries_lock);
+}
+
+/* ----------------------------------------------------------------- errors */
+
+/* The entries whose addresses are the nearest ones before and behind. */
+typedef struct neighbours {
+    const char *names[2];
+    uintptr_t at[2]; /* 0: there is none */
+} neighbours;
+
+static void look_at(neighbours *n, uintptr_t key,
+                    const ompjit__offload_entry *e)
+{
+    uintptr_t at = (uintptr_t)e->address;
+    bool behind = at > key;
+    bool nearer = behind ? at < n->at[1] || !n->at[1] : at > n->at[0];
+    if (!nearer)
+        return;
+    n->at[behind] = at;
+    n->names[behind] = e->name;
+}
+
+/* Under the lock: the library that has the address as a kernel's. */
+static const struct ompjit__library *
+find_entry(const struct ompjit__tgt *tgt, const void *key, neighbours *near,
+           ompjit__offload_entry *out)
+{
+    for (const struct ompjit__library *l = tgt->libraries; l; l = l->next)
+        for (size_t i = 0; i < l->entries.n; i++) {
+            ompjit__offload_entry e = ompjit__entry_at(&l->entries, i);
+            if (e.kind != OMPJIT__OFFLOAD_OPENMP ||
+                !ompjit__entry_is_kernel(&e))
+                continue;
+            *out = e;
+            if (e.address == key)
+                return l;
+            look_at(near, (uintptr_t)key, &e);
+        }
+    return NULL;
+}
+
+/* The kernel of the library's code whose name is most like the entry's. */
+static const char *most_like(const ompjit_module *mod, const char *name)
+{
+    const char *best = NULL;
+    unsigned least = UINT32_MAX;
+    for (unsigned i = 0; i < mod->unit.nkernels; i++) {
+        unsigned d = ompjit__distance(mod->unit.kernels[i].symbol, name);
+        if (d < least) {
+            least = d;
+            best = mod->unit.kernels[i].symbol;
+        }
+    }
+    return best;
+}
+
+static ompjit_status not_in_code(const struct ompjit__library *l,
+                                 const ompjit__offload_entry *e,
+                                 ompjit_error *err)
+{
+    const char *like = most_like(l->mod, e->name);
+    return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
+                        "%s has an offload entry for kernel %s, but its device "
+                        "code has no such kernel%s%s. The two are not of one "
+                        "build, or their names are made by different rules",
+                        name_of(l->desc), e->name,
+                        like ? "; the most similar one is "
+                             : ", and no kernel at all",
+                        like ? like : "");
+}
+
+static ompjit_status unknown(const void *key, const neighbours *near,
+                             ompjit_error *err)
+{
+    ompjit__buf text = {0};
+    for (int i = 0; i < 2; i++)
+        if (near->at[i])
+            ompjit__buf_printf(&text, "%s %s (%p)", text.size ? " and" : "",
+                               near->names[i], (void *)near->at[i]);
+    ompjit_status st = ompjit__fail(
+        err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
+        "no kernel is registered for host address %p%s%s", key,
+        text.data ? "; the nearest registered ones are" : "",
+        text.data ? text.data : "");
+    ompjit__buf_free(&text);
+    return st;
+}
+
+ompjit_status ompjit__libraries_explain(struct ompjit__tgt *tgt,
+                                        const void *key, ompjit_error *err)
+{
+    neighbours near = {0};
+    ompjit__offload_entry e;
+    ompjit_status st;
+    pthread_mutex_lock(&tgt->libraries_lock);
+    const struct ompjit__library *l = find_entry(tgt, key, &near, &e);
+    if (!l)
+        st = unknown(key, &near, err);
+    else if (l->state == FAILED)
+        st = ompjit__fail(err, l->err.status, l->err.stage, "%s: %s",
+                          name_of(l->desc), l->err.text);
+    else
+        st = not_in_code(l, &e, err);
+    pthread_mutex_unlock(&tgt->libraries_lock);
+    return st;
+}
+
+void ompjit__libraries_free(struct ompjit__tgt *tgt)
+{
+    while (tgt->libraries) {
+        struct ompjit__library *l = tgt->libraries;
+        tgt->libraries = l->next;
+        if (l->mod)
+            tgt->maker->destroy(l->mod);
+        free(l);
+    }
+}
