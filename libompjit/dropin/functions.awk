@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# abi/entry_points.def to the functions of libompjit-omptarget.so, in C, each of
+# which finds its own function of libompjit's by its name:
+#
+#   C(omp_target_free, target_free, "v:pi")
+#
+#   static void *omp_target_free_at;
+#   void omp_target_free(void *a0, int32_t a1)
+#   {
+#       ompjit_context *ctx = ompjit__dropin_context();
+#       if (!ctx) return;
+#       ((void (*)(ompjit_context *, void *, int32_t))omp_target_free_at)(...);
+#   }
+#
+# libomp exports its allocators itself, and asks these functions for memory of
+# devices: they stay libomp's. Without a context a kernel is not launched, which
+# is 1, and everything else gives 0 or NULL.
+
+# "int32_t " or "void *": what a name follows.
+function ctype(letter) {
+    return letter in types_of ? types_of[letter] " " : "void *"
+}
+
+# The items that are there, with commas.
+function list(a, b) {
+    return a == "" || b == "" ? a b : a ", " b
+}
+
+BEGIN {
+    types_of["v"] = "void"
+    types_of["i"] = "int32_t"
+    types_of["l"] = "int64_t"
+    types_of["s"] = "size_t"
+    print "/* Made by functions.awk. */"
+    print "#include \"dropin/dropin.h\"\n"
+}
+
+/^[CP]\(/ {
+    split($0, part, /[(,")]+ */)
+    kind = part[1]; name = part[2]; signature = part[5]
+    if (name ~ /^omp_(aligned_)?(alloc|calloc|free|realloc)$/ ||
+        name == "omp_is_initial_device")
+        next
+    result = ctype(substr(signature, 1, 1))
+    types = kind == "C" ? "ompjit_context *" : ""
+    values = kind == "C" ? "ctx" : ""
+    parameters = ""
+    for (i = 3; i <= length(signature); i++) {
+        type = ctype(substr(signature, i, 1))
+        types = list(types, type)
+        values = list(values, "a" i)
+        parameters = list(parameters, type "a" i)
+    }
+    failure = name ~ /^__tgt_target/ ? " 1" : " 0"
+    head = result name "(" (parameters == "" ? "void" : parameters) ")"
+    print "static void *" name "_at;\n" head ";\n" head "\n{"
+    if (kind == "C")
+        print "    ompjit_context *ctx = ompjit__dropin_context();\n" \
+            "    if (!ctx)\n        return" \
+            (result == "void " ? "" : failure) ";"
+    print "    " (result == "void " ? "" : "return ") "((" result "(*)(" \
+        (types == "" ? "void" : types) "))" name "_at)(" values ");\n}\n"
+    names[++n] = name
+}
+
+END {
+    print "__attribute__((constructor)) static void find(void)\n{"
+    for (i = 1; i <= n; i++)
+        print "    " names[i] "_at = ompjit_process_function(\"" names[i] "\");"
+    print "}"
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Programs as they are built, t/dropin: those of source-to-source compilers, with
+# entries of their own, and those of clang, are linked with libompjit-omptarget
+# and find their kernels in the images that they register.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE
+OMPJIT_CACHE_DIR=$tmp/cache
+export OMPJIT_CACHE_DIR
+from=$srcdir/t/dropin
+lib=$builddir/.libs
+dropin="-L$lib -lompjit-omptarget -Wl,-rpath,$lib"
+
+succeeds "device code" "$ompjit" compile "$from/kernels.c" -o "$tmp/k.bc"
+"$ompjit" inspect "$from/kernels.c" >"$tmp/inspect"
+symbol() { sed -n "s/^ *symbol *\(.*_$1_l[0-9]*\)\$/\1/p" "$tmp/inspect"; }
+scale=$(symbol scale)
+add=$(symbol add)
+
+# rex NAME OPTION...: rex.c as an executable
+rex() {
+    rex_name=$1; shift
+    # shellcheck disable=SC2086 # several words
+    succeeds "$rex_name is linked" "${CC:-cc}" -DSCALE="\"$scale\"" "-DADD=\"$add\"" \
+        "$@" "$from/rex.c" "$from/register.c" -o "$tmp/$rex_name" $dropin
+}
+rex program
+expect="entries 2 failures 0 wrong 0"
+for memory in auto separate shared; do
+    succeeds "it runs, memory $memory" env OMPJIT_DEVICE=host \
+        OMPJIT_HOST_MEMORY=$memory "$tmp/program" "$tmp/k.bc"
+    is "$out" "$expect" "  right"
+done
+succeeds "under ompjit run" "$ompjit" run --device=host -DSCALE="\"$scale\"" \
+    -DADD="\"$add\"" "$from/rex.c" "$from/register.c" -- "$tmp/k.bc"
+is "$out" "$expect" "  right"
+if [ -n "$PTXI" ]; then
+    succeeds "as PTX" emulated "$tmp/program" "$tmp/k.bc"
+    is "$out" "$expect" "  right"
+else
+    skip "as PTX" "no PTXI"
+fi
+
+# Broken identities, each with its own name.
+like_program() { fails_with "$1" "$2" env OMPJIT_DEVICE=host "$tmp/$3" "$tmp/$4"; }
+right_add=$add
+add=${add}x
+rex drifted
+add=$right_add
+like_program "entry for kernel ${add}x, but .* most similar one is $add" \
+    "a name that has drifted" drifted k.bc
+rex wrong_key -DWRONG_KEY
+like_program "no kernel is registered for host address .* nearest .* $add" \
+    "a key that is no entry's" wrong_key k.bc
+"$ompjit" compile "$from/other.c" -o "$tmp/stale.bc" 2>"$tmp/stale"
+head -c 1000 "$tmp/k.bc" >"$tmp/short.bc"
+like_program "program: .*device half" "a truncated image" program short.bc
+printf 'no code at all' >"$tmp/text"
+like_program "image" "an image of no kind" program text
+
+# Programs of clang's.
+if lacks objcopy "programs of clang's"; then
+    done_testing
+fi
+# built OPTION...: program.c of two files, with its images
+built() {
+    rm -f "$tmp/images"
+    for file in program other; do
+        "$CLANG" -fopenmp --offload-arch=sm_90 -foffload-lto -nogpulib \
+            -nogpuinc -O2 "$@" -c "$from/$file.c" -o "$tmp/$file.o" &&
+            objcopy -O binary --only-section=.llvm.offloading \
+                --set-section-flags .llvm.offloading=alloc "$tmp/$file.o" \
+                "$tmp/image" && cat "$tmp/image" >>"$tmp/images" || return
+    done
+    "$CLANG" "-DIMAGE=\"$tmp/images\"" "$@" -c "$from/image.c" -o "$tmp/image.o"
+}
+succeeds "two files of clang's" built -fPIC
+# shellcheck disable=SC2086
+succeeds "an executable" "${CC:-cc}" "$tmp/program.o" "$tmp/other.o" \
+    "$tmp/image.o" -o "$tmp/built" $dropin "$LIBOMP"
+expect="1000 41 42, host 0, devices 1"
+succeeds "runs on the host device" env OMPJIT_DEVICE=host "$tmp/built"
+is "$out" "$expect" "  right"
+succeeds "from the cache" env OMPJIT_DEVICE=host LD_DEBUG=files "$tmp/built"
+is "$out" "$expect" "  right"
+is "$(grep -c 'file=.*ompjit-compiler' "$tmp/stderr")" 0 "  without a compiler"
+succeeds "disabled" env OMP_TARGET_OFFLOAD=disabled "$tmp/built"
+is "$out" "1000 41 42, host 1, devices 0" "  on the host"
+if [ -n "$PTXI" ]; then
+    succeeds "as PTX" emulated "$tmp/built"
+    is "$out" "$expect" "  right"
+else
+    skip "as PTX" "no PTXI"
+fi
+done_testing
