@@ -112,10 +112,11 @@ _ompjit() {
     local command=${COMP_WORDS[1]} words=
     COMPREPLY=()
     case $COMP_CWORD:$command in
-    1:*) words="run compile inspect explain tune devices cache table version help" ;;
-    2:help) words="run compile inspect explain tune devices cache table" ;;
+    1:*) words="run compile cc c++ inspect explain tune devices cache table version help" ;;
+    2:help) words="run compile cc c++ inspect explain tune devices cache table" ;;
     2:cache) words="path list stat verify prune clear explain export import --help" ;;
     3:cache) case ${COMP_WORDS[2]} in export | import) return ;; esac ;;
+    *:cc | *:c++) return ;;
     *:run | *:compile | *:inspect | *:explain | *:tune | *:devices | *:table)
         _ompjit_command
         return ;;

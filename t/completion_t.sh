@@ -17,7 +17,7 @@ is_taken() {
     case $? in 0) return ;; esac
     case $out in
     *"needs a FILE"* | *"needs a command"* | *"cannot read"* | *"$tap_word needs "* | \
-        *"needs -o"* | *"needs --threads"* | *"--sass needs"*) ;;
+        *"needs -o"* | *"no input files"* | *"needs --threads"* | *"--sass needs"*) ;;
     *) fail "$* is taken" "$out" ;;
     esac
 }

@@ -5,17 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/cc.h"
 #include "tool/table.h"
 #include "tool/tool.h"
 
+/* A command has options by options.def, or reads its words itself. */
 static const struct command {
     const char *name;
     unsigned bit;
     int (*function)(struct options *o);
+    int (*words)(int argc, char **argv);
     const char *arguments, *summary;
 } commands[] = {
 #define COMMAND(name, bit, function, arguments, summary) \
-    {name, bit, function, arguments, summary},
+    {name, bit, function, NULL, arguments, summary},
+#define COMPILER(name, function, arguments, summary) \
+    {name, 0, NULL, function, arguments, summary},
 #include "tool/commands.def"
 };
 #define NCOMMANDS (sizeof commands / sizeof commands[0])
@@ -63,6 +68,9 @@ static int help_command(const struct command *command)
 {
     printf("usage: ompjit %s %s\n\n%s\n\n", command->name, command->arguments,
            command->summary);
+    if (command->words)
+        puts("The options are clang's: clang-22 --help lists them. With "
+             "-fopenmp,\ntarget regions run on this library's devices.");
     options_help(command->bit);
     return EXIT_OK;
 }
@@ -89,6 +97,8 @@ static int tool_version(void)
 static int run_command(const struct command *command, int argc, char **argv)
 {
     struct options o = {0};
+    if (command->words)
+        return command->words(argc + 1, argv - 1);
     int status = options_read(&o, command->bit, argc, argv);
     if (!status && o.help) {
         status = help_command(command);
@@ -124,7 +134,27 @@ static int dispatch(int argc, char **argv)
     return unknown(name);
 }
 
+/* What the tool does where it has been started by another name: NULL for its
+ * own. */
+static int (*by_name(const char *path))(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*function)(int argc, char **argv);
+    } names[] = {{"ompjit-cc", tool_cc},
+                 {"ompjit-c++", tool_cxx},
+                 {"clang-linker-wrapper", tool_link},
+                 {"llvm-offload-binary", tool_pack}};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(slash ? slash + 1 : path, names[i].name))
+            return names[i].function;
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    return outputs_finish(dispatch(argc, argv));
+    int (*function)(int, char **) = argc ? by_name(argv[0]) : NULL;
+    return outputs_finish(function ? function(argc, argv)
+                                   : dispatch(argc, argv));
 }

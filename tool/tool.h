@@ -2,8 +2,8 @@
  *
  * The ompjit command: what its files share. The tool is a user of ompjit.h; of
  * the library's internals it uses the table of runtime functions (table.c), the
- * search for CUDA's programs and the whole names of kernels (inspect.c), and the
- * names of variables (session.c).
+ * search for CUDA's programs and the whole names of kernels (inspect.c), the
+ * names of variables (session.c), and what cc.h names.
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H

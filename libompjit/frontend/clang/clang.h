@@ -109,6 +109,10 @@ typedef struct ompjit__clang {
 ompjit_status ompjit__clang_find(const char *wanted, unsigned limit_ms,
                                  ompjit__clang *out, ompjit_error *err);
 void ompjit__clang_free(ompjit__clang *clang);
+/* Finds the driver, which ompjitc does not have: OMPJIT_CLANG, the clang that
+ * configure found, clang-22 on PATH. Its path is the caller's to free, and set on
+ * success only. UNAVAILABLE error that lists what was tried. */
+ompjit_status ompjit__clang_driver(char **out, ompjit_error *err);
 /* OK if the executable says that it is clang 22, else UNAVAILABLE error that
  * names what was found. */
 ompjit_status ompjit__clang_check(const ompjit__clang *clang,

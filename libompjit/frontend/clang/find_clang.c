@@ -36,6 +36,22 @@ static char *own_clang(void)
     return NULL;
 }
 
+/* A clang of the system's, in the order that clang.h tells. */
+static ompjit_status find_installed(char **out, ompjit_error *err)
+{
+    *out = ompjit__executable(OMPJIT_CONFIG_CLANG)
+               ? ompjit__strdup(OMPJIT_CONFIG_CLANG)
+               : ompjit__on_path("clang-" CLANG_MAJOR);
+    if (!*out)
+        return ompjit__fail(
+            err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+            "compiling C needs clang " CLANG_MAJOR ", which is not there: "
+            "neither " OMPJIT_CONFIG_CLANG " nor clang-" CLANG_MAJOR
+            " on PATH; install the package clang-" CLANG_MAJOR
+            " or set OMPJIT_CLANG to one");
+    return OMPJIT_OK;
+}
+
 /* In the order that clang.h tells. A clang that the user has named is the only
  * one that is tried. */
 static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
@@ -49,20 +65,16 @@ static ompjit_status find_path(const char *wanted, ompjit__clang *clang,
             err);
     if (env && *env)
         return ompjit__program_named("OMPJIT_CLANG", env, NEED, out, err);
-    if ((*out = own_clang()))
-        clang->own = true;
-    else if (ompjit__executable(OMPJIT_CONFIG_CLANG))
-        *out = ompjit__strdup(OMPJIT_CONFIG_CLANG);
-    else
-        *out = ompjit__on_path("clang-" CLANG_MAJOR);
-    if (!*out)
-        return ompjit__fail(
-            err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
-            "compiling C needs clang " CLANG_MAJOR ", which is not there: "
-            "neither " OMPJIT_CONFIG_CLANG " nor clang-" CLANG_MAJOR
-            " on PATH; install the package clang-" CLANG_MAJOR
-            " or set OMPJIT_CLANG to one");
-    return OMPJIT_OK;
+    clang->own = (*out = own_clang()) != NULL;
+    return clang->own ? OMPJIT_OK : find_installed(out, err);
+}
+
+ompjit_status ompjit__clang_driver(char **out, ompjit_error *err)
+{
+    const char *env = getenv("OMPJIT_CLANG");
+    return env && *env ? ompjit__program_named("OMPJIT_CLANG", env, NEED, out,
+                                               err)
+                       : find_installed(out, err);
 }
 
 /* ------------------------------------------------------------- headers */

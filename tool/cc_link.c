@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The link: clang calls this in place of its own clang-linker-wrapper, with the
+ * linker's whole command line behind --linker-path=. The device code of all
+ * objects goes into an object in memory, which is linked in together with
+ * register.o, whose constructor hands it to libompjit-omptarget.so. Then this
+ * process becomes the linker. Nothing is compiled.
+ *
+ * Which members of archives a link takes only the linker knows. Where some have
+ * device code it is run ahead, for its trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tool/cc.h"
+#include "tool/tool.h"
+
+#define LINKER "--linker-path="
+#define LIBRARY "libompjit-omptarget.so"
+
+/* A link: the linker and its words, and where our files are. */
+struct link {
+    ompjit__args words; /* words.v[0] is the linker */
+    char *tools;        /* folder of register.o     */
+    char *library;      /* LIBRARY                  */
+    bool verbose, relocatable;
+};
+
+/* ---------------------------------------------------------------- its words */
+
+static bool begins(const char *word, const char *with)
+{
+    return !strncmp(word, with, strlen(with));
+}
+
+/* clang's words for its own wrapper, which may stand behind the linker's. */
+static bool is_wrappers(const char *word)
+{
+    return begins(word, "--wrapper-") || begins(word, "--compress") ||
+           begins(word, "--offload-") || begins(word, "--device-");
+}
+
+static bool is_relocatable(const char *word)
+{
+    static const char *const words[] = {"-r", "--relocatable", "-i", "-Ur"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i]))
+            return true;
+    return false;
+}
+
+/* With -v, clang adds --verbose for its wrapper at the very end. */
+static int read_words(struct link *l, int argc, char **argv)
+{
+    ompjit__args all = {0};
+    size_t first = 0;
+    words_expand(&all, argc - 1, argv + 1);
+    for (; first < all.n && !begins(all.v[first], LINKER); first++)
+        l->verbose |= !strcmp(all.v[first], "--wrapper-verbose");
+    const bool found = first < all.n;
+    for (size_t i = first; i < all.n; i++) {
+        const char *word = all.v[i];
+        bool ours = is_wrappers(word) || (l->verbose && i + 1 == all.n &&
+                                          !strcmp(word, "--verbose"));
+        l->relocatable |= is_relocatable(word);
+        if (!ours)
+            ompjit__args_add(&l->words,
+                             i > first ? word : word + strlen(LINKER));
+    }
+    const bool bad = all.failed || l->words.failed;
+    ompjit__args_free(&all);
+    if (found && !bad)
+        return EXIT_OK;
+    complain(bad ? "out of memory"
+                 : "clang calls this program, with " LINKER "LINKER");
+    return EXIT_FAILED;
+}
+
+/* ------------------------------------------------------- the linker's words */
+
+/* The library, malloc'd; NULL after a message. */
+static char *find_library(const char *tools)
+{
+    static const char *const folders[] = {"../.libs", /* of a build tree */
+                                          "../" OMPJIT_CONFIG_LIBEXEC_TO_LIB};
+    char *found = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
+        char *path = ompjit__format("%s/%s", tools, folders[i]);
+        char *folder = path ? realpath(path, NULL) : NULL;
+        found = folder ? ompjit__format("%s/" LIBRARY, folder) : NULL;
+        if (found && access(found, F_OK)) {
+            free(found);
+            found = NULL;
+        }
+        free(folder);
+        free(path);
+    }
+    if (!found)
+        complain(LIBRARY " is neither in %s/%s nor in %s/%s", tools,
+                 folders[0], tools, folders[1]);
+    return found;
+}
+
+/* Folders in which programs find their libraries anyway. */
+static bool is_standard(const char *folder)
+{
+    static const char *const below[] = {"/lib", "/lib64", "/usr/lib",
+                                        "/usr/lib64"};
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        size_t n = strlen(below[i]);
+        if (!strncmp(folder, below[i], n) &&
+            (!folder[n] || (strstr(folder + n, "-linux-gnu") &&
+                            !strchr(folder + n + 1, '/'))))
+            return true;
+    }
+    return false;
+}
+
+/* The library, only where something of it is used: a program without device
+ * code may ask for devices. */
+static void add_library(const struct link *l, ompjit__args *out)
+{
+    const char *wanted = getenv("OMPJIT_CC_RPATH");
+    char *folder = ompjit__format("%.*s",
+                                  (int)(strrchr(l->library, '/') - l->library),
+                                  l->library);
+    ompjit__args_add(out, "--push-state");
+    ompjit__args_add(out, "--as-needed");
+    ompjit__args_add(out, l->library);
+    ompjit__args_add(out, "--pop-state");
+    if (folder && !is_standard(folder) && !(wanted && !strcmp(wanted, "0"))) {
+        ompjit__args_add(out, "-rpath");
+        ompjit__args_add(out, folder);
+    }
+    out->failed |= !folder;
+    free(folder);
+}
+
+/* lld would collect the sections of entries, to which only names refer that it
+ * makes itself. */
+static void keep_entries(const struct link *l, ompjit__args *out)
+{
+    char *linker = realpath(l->words.v[0], NULL);
+    const char *slash = linker ? strrchr(linker, '/') : NULL;
+    if (slash && strstr(slash, "lld")) {
+        ompjit__args_add(out, "-z");
+        ompjit__args_add(out, "nostart-stop-gc");
+    }
+    free(linker);
+}
+
+/* The object of the image, which the linker finds by its descriptor. */
+static int add_image(const struct link *l, const ompjit__buf *image,
+                     ompjit__args *out)
+{
+    ompjit__buf object = {0};
+    char file[64];
+    pack_object(&object, image);
+    int fd = object.failed ? -1 : memory_file(&object);
+    ompjit__buf_free(&object);
+    if (fd < 0) {
+        complain("no file in memory for the device code: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
+    char *constructor = ompjit__format("%s/register.o", l->tools);
+    out->failed |= !constructor;
+    ompjit__args_add(out, constructor ? constructor : "");
+    ompjit__args_add(out, file);
+    keep_entries(l, out);
+    free(constructor);
+    return EXIT_OK;
+}
+
+/* The linker's words, with the device code in front, so that the C library's
+ * static part comes behind it, and our library where clang wants its own. */
+static int make_words(const struct link *l, const ompjit__buf *image,
+                      ompjit__args *out)
+{
+    bool placed = l->relocatable;
+    int status = EXIT_OK;
+    ompjit__args_add(out, l->words.v[0]);
+    if (image->size)
+        status = add_image(l, image, out);
+    for (size_t i = 1; i < l->words.n; i++) {
+        if (strcmp(l->words.v[i], "-lomptarget")) {
+            ompjit__args_add(out, l->words.v[i]);
+        } else if (!placed) {
+            add_library(l, out);
+            placed = true;
+        }
+    }
+    if (!placed)
+        add_library(l, out);
+    return status;
+}
+
+/* ------------------------------------------------------------------- trace */
+
+/* The linker with its words, whose output goes nowhere. */
+static void become_tracer(const struct link *l, int to)
+{
+    static const char *const more[] = {"-t", "-t", "-o", "/dev/null"};
+    const ompjit__buf no_image = {0};
+    ompjit__args words = {0};
+    int nowhere = open("/dev/null", O_WRONLY);
+    make_words(l, &no_image, &words);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        ompjit__args_add(&words, more[i]);
+    if (nowhere >= 0 && dup2(to, STDOUT_FILENO) >= 0 &&
+        dup2(nowhere, STDERR_FILENO) >= 0)
+        words_exec(&words);
+    _exit(127);
+}
+
+static void read_all(int from, ompjit__buf *out)
+{
+    char part[16384];
+    ssize_t n;
+    while ((n = read(from, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            ompjit__buf_add(out, part, (size_t)n);
+}
+
+/* Whether the linker could do its work, and what it has traced. */
+static bool trace(const struct link *l, ompjit__buf *out)
+{
+    int ends[2], status = -1;
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    pid_t pid = fork();
+    if (!pid)
+        become_tracer(l, ends[1]);
+    close(ends[1]);
+    if (pid > 0) {
+        read_all(ends[0], out);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    close(ends[0]);
+    return pid > 0 && !status && !out->failed && out->data;
+}
+
+/* A link that fails here fails again, and then says why. Where it is the trace
+ * that the linker does not know, all members count. */
+static void mark_members(const struct link *l, struct device_inputs *inputs)
+{
+    ompjit__buf text = {0};
+    inputs_mark(inputs, trace(l, &text) ? text.data : NULL);
+    ompjit__buf_free(&text);
+}
+
+/* ---------------------------------------------------------------- the link */
+
+static int become_linker(const struct link *l, const ompjit__buf *image)
+{
+    ompjit__args words = {0};
+    int status = make_words(l, image, &words);
+    if (!status && l->verbose && !words.failed)
+        words_show(&words);
+    if (!status)
+        status = words_exec(&words);
+    ompjit__args_free(&words);
+    return status;
+}
+
+/* An object that is made of objects has their sections. */
+static int link_with_device(struct link *l)
+{
+    struct device_inputs inputs = {0};
+    ompjit__buf image = {0};
+    int status = EXIT_OK;
+    if (!l->relocatable) {
+        inputs_find(&inputs, &l->words);
+        if (inputs.any_member)
+            mark_members(l, &inputs);
+        status = inputs_image(&inputs, &image);
+    }
+    if (!status)
+        status = become_linker(l, &image);
+    ompjit__buf_free(&image);
+    return status;
+}
+
+int tool_link(int argc, char **argv)
+{
+    struct link l = {0};
+    int status = read_words(&l, argc, argv);
+    if (!status && !(l.tools = tools_folder()))
+        status = EXIT_FAILED;
+    if (!status && !(l.library = find_library(l.tools)))
+        status = EXIT_FAILED;
+    if (!status)
+        status = link_with_device(&l);
+    ompjit__args_free(&l.words);
+    free(l.tools);
+    free(l.library);
+    return status;
+}
