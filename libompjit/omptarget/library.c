@@ -6,6 +6,7 @@
  * before the program's.
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,17 @@ void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
         fail(ctx, desc, &err);
 }
 
+/* Programs take their registration back in handlers of exit, which may come
+ * when the driver has destroyed its objects. Ours comes before them, as each
+ * library that gets a module adds it behind its own. */
+static atomic_bool leaving;
+
+static void leave(void)
+{
+    atomic_store(&leaving, true);
+}
+
+/* A process that exits keeps its modules. */
 void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
@@ -112,7 +124,7 @@ void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
     if (found && found->state == WAITS)
         atomic_fetch_sub(&tgt->waiting, 1);
     pthread_mutex_unlock(&tgt->libraries_lock);
-    if (found && found->mod)
+    if (found && found->mod && !atomic_load(&leaving))
         tgt->maker->destroy(found->mod);
     free(found);
 }
@@ -182,6 +194,7 @@ static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
     const ompjit__library_code code = {name_of(l->desc), l->desc->images,
                                        (unsigned)l->desc->num_images,
                                        &l->entries};
+    atexit(leave);
     ompjit_status st = tgt->maker->make(tgt->ctx, &code, &l->mod, err);
     if (!st)
         st = add_entries(tgt->ctx, l, err);
