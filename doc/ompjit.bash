@@ -32,6 +32,7 @@ _ompjit_values() { # OPTION VALUE
     case $1 in
     --device) echo host cuda ;;
     --host-memory) echo shared separate auto ;;
+    --specialize) echo off auto now ;;
     --assembler) echo nvjitlink ptxas driver ;;
     --cuda-compiler) echo nvrtc clang ;;
     --emit) echo ll bc opt-ll host-ll ptx cubin obj ;;
@@ -85,7 +86,10 @@ _ompjit_command() { # of COMP_WORDS[1] with options
             [ "${COMP_WORDS[i + 1]}" != = ] || [ -n "$value" ] || option=$word=
         else
             names=$((names + 1))
-            case $command in run | tune) return ;; esac
+            case $command in
+            run | tune) return ;;
+            exec) _command_offset $i 2>/dev/null; return ;;
+            esac
         fi
     done
     if [ "$cur" = = ]; then
@@ -101,6 +105,7 @@ _ompjit_command() { # of COMP_WORDS[1] with options
         _ompjit_no_files
     else
         case $command:$names in
+        exec:0) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
         devices:* | table:* | *:[!0]*) _ompjit_no_files ;;
         esac
         return
@@ -112,12 +117,12 @@ _ompjit() {
     local command=${COMP_WORDS[1]} words=
     COMPREPLY=()
     case $COMP_CWORD:$command in
-    1:*) words="run compile cc c++ inspect explain tune devices cache table version help" ;;
-    2:help) words="run compile cc c++ inspect explain tune devices cache table" ;;
+    1:*) words="run compile cc c++ inspect explain tune exec devices cache table version help" ;;
+    2:help) words="run compile cc c++ inspect explain tune exec devices cache table" ;;
     2:cache) words="path list stat verify prune clear explain export import --help" ;;
     3:cache) case ${COMP_WORDS[2]} in export | import) return ;; esac ;;
     *:cc | *:c++) return ;;
-    *:run | *:compile | *:inspect | *:explain | *:tune | *:devices | *:table)
+    *:run | *:compile | *:inspect | *:explain | *:tune | *:exec | *:devices | *:table)
         _ompjit_command
         return ;;
     esac

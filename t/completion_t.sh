@@ -16,8 +16,9 @@ is_taken() {
     out=$("$@" </dev/null 2>&1)
     case $? in 0) return ;; esac
     case $out in
-    *"needs a FILE"* | *"needs a command"* | *"cannot read"* | *"$tap_word needs "* | \
-        *"needs -o"* | *"no input files"* | *"needs --threads"* | *"--sass needs"*) ;;
+    *"needs a FILE"* | *"needs a PROGRAM"* | *"needs a command"* | *"cannot read"* | \
+        *"$tap_word needs "* | *"needs -o"* | *"no input files"* | \
+        *"needs --threads"* | *"--sass needs"*) ;;
     *) fail "$* is taken" "$out" ;;
     esac
 }
@@ -36,7 +37,7 @@ for word in $(offered cache ""); do
 done
 is "$(offered cache list "")" "" "nothing follows cache list"
 
-for command in run compile inspect explain tune devices table; do
+for command in run compile inspect explain tune exec devices table; do
     options=$(offered $command -)
     like "$options" "--[a-z]" "options of $command"
     for option in $options; do
@@ -54,7 +55,8 @@ done
 
 program=$tmp/x.c
 echo 'int main(void) { return 0; }' >"$program"
-for option in --device --host-memory --assembler --cuda-compiler --arch; do
+for option in --device --host-memory --specialize --assembler --cuda-compiler \
+    --arch; do
     values=$(offered run $option "")
     like "$values" "[a-z]" "values of $option"
     is "$(offered run $option = "")" "$values" "  also behind a sign"
@@ -86,6 +88,8 @@ for word in $(offered compile -std) $(offered compile -fopenmp-v); do
 done
 
 is "$(offered run "$program" -)" "" "what follows a program's name is its own"
+is "$(offered exec /bin/true -)" "" "  and what follows an executable's"
+like "$(offered exec tru)" "^(.* )?true( |$)" "programs of PATH"
 is "$(offered compile "$program" --emi)" "--emit" "  but not a source's"
 is "$(offered run --emi)" "" "an option of another command"
 is "$(offered devices --teams "")" "" "its value"

@@ -5,13 +5,10 @@
 # entries of their own, and those of clang, are linked with libompjit-omptarget
 # and find their kernels in the images that they register.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/dropin/built.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE
 OMPJIT_CACHE_DIR=$tmp/cache
 export OMPJIT_CACHE_DIR
-from=$srcdir/t/dropin
-lib=$builddir/.libs
-dropin="-L$lib -lompjit-omptarget -Wl,-rpath,$lib"
-
 succeeds "device code" "$ompjit" compile "$from/kernels.c" -o "$tmp/k.bc"
 "$ompjit" inspect "$from/kernels.c" >"$tmp/inspect"
 symbol() { sed -n "s/^ *symbol *\(.*_$1_l[0-9]*\)\$/\1/p" "$tmp/inspect"; }
@@ -63,22 +60,7 @@ like_program "image" "an image of no kind" program text
 if lacks objcopy "programs of clang's"; then
     done_testing
 fi
-# built OPTION...: program.c of two files, with its images
-built() {
-    rm -f "$tmp/images"
-    for file in program other; do
-        "$CLANG" -fopenmp --offload-arch=sm_90 -foffload-lto -nogpulib \
-            -nogpuinc -O2 "$@" -c "$from/$file.c" -o "$tmp/$file.o" &&
-            objcopy -O binary --only-section=.llvm.offloading \
-                --set-section-flags .llvm.offloading=alloc "$tmp/$file.o" \
-                "$tmp/image" && cat "$tmp/image" >>"$tmp/images" || return
-    done
-    "$CLANG" "-DIMAGE=\"$tmp/images\"" "$@" -c "$from/image.c" -o "$tmp/image.o"
-}
-succeeds "two files of clang's" built -fPIC
-# shellcheck disable=SC2086
-succeeds "an executable" "${CC:-cc}" "$tmp/program.o" "$tmp/other.o" \
-    "$tmp/image.o" -o "$tmp/built" $dropin "$LIBOMP"
+succeeds "two files of clang's" built built -- "$from/program.c" "$from/other.c"
 expect="1000 41 42, host 0, devices 1"
 succeeds "runs on the host device" env OMPJIT_DEVICE=host "$tmp/built"
 is "$out" "$expect" "  right"

@@ -24,6 +24,14 @@ is "$(cd "$moved/$libdir" && grep -rlF "$prefix" pkgconfig cmake)" "" \
 succeeds "the tool runs there" "$moved/bin/ompjit" run "$srcdir/examples/saxpy.c"
 like "$out" '^saxpy: ok$' "  and computes"
 
+# libomptarget, by its names.
+succeeds "ompjit exec" "$moved/bin/ompjit" exec env
+like "$out" "^LD_LIBRARY_PATH=$tmp/moved/[^:]*/ompjit$" "  finds the folder"
+for name in $(cat "$builddir/libompjit/dropin/names"); do
+    like "$(ldd "$moved/$libdir/ompjit/$name")" \
+        "libompjit.so.0 => $tmp/moved/.*libompjit.so.0" "$name is this library"
+done
+
 # No clang but ours, where that is a part of the compiler.
 if grep -q '^#define OMPJIT_CONFIG_CC1 1' "$builddir/config.h"; then
     cat >"$tmp/headers.c" <<'EOF'
@@ -65,6 +73,9 @@ EOF
     size=$(du -sm --apparent-size "$tmp/dest" | cut -f 1)
     if [ "$size" -le 150 ]; then pass "all of it takes $size MB"
     else fail "all of it takes $size MB"; fi
+    succeeds "make uninstall" make -s -C "$builddir" uninstall \
+        DESTDIR="$tmp/dest"
+    is "$(find "$tmp/dest" ! -type d)" "" "  leaves nothing"
     rm -rf "$tmp/dest"
 fi
 

@@ -104,7 +104,9 @@ static int run_command(const struct command *command, int argc, char **argv)
         status = help_command(command);
     } else if (!status && !o.file && command->bit != DEVICES) {
         complain("%s needs %s; usage: ompjit %s %s", command->name,
-                 command->bit == CACHE ? "a command" : "a FILE",
+                 command->bit == CACHE  ? "a command"
+                 : command->bit == EXEC ? "a PROGRAM"
+                                        : "a FILE",
                  command->name, command->arguments);
         status = EXIT_USAGE;
     } else if (!status) {

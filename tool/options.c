@@ -291,7 +291,7 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
             o->args = argv + i + 1;
             if (command & (RUN | TUNE)) /* the rest is the program's */
                 return read_sources(o);
-            if (command == CACHE)
+            if (command & (CACHE | EXEC))
                 return EXIT_OK;
         }
     }

@@ -11,29 +11,6 @@
 
 #include "tool/tool.h"
 
-/* Defaults of launches, by the variables that every program of the library
- * obeys. */
-static int set_geometry(const struct options *o)
-{
-    /* Else libomp gives a host `teams` fewer teams than num_teams demands
-     * where the machine has fewer cores. */
-    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
-    const struct {
-        const char *name;
-        unsigned value;
-    } variables[] = {{"OMPJIT_TEAMS", o->teams},
-                     {"OMPJIT_THREADS", o->threads}};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "%u", variables[i].value);
-        if (variables[i].value && setenv(variables[i].name, text, 1)) {
-            complain("out of memory");
-            return EXIT_FAILED;
-        }
-    }
-    return EXIT_OK;
-}
-
 /* The architecture of the device that the program will use; "host" where that
  * cannot be known. */
 static void device_arch(ompjit_context *ctx, ompjit_device_info *info)
@@ -284,8 +261,11 @@ int tool_run(struct options *o)
     if (!status && is_cuda(o->file))
         return run_cuda(o);
     use_environment(o);
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     if (!status)
-        status = set_geometry(o);
+        status = session_geometry(o);
     if (!status)
         status = session_open(o, o->device, &ctx);
     if (!status)

@@ -223,6 +223,24 @@ int session_verdict(const struct options *o, int status)
 
 /* --------------------------------------------------------------- session */
 
+int session_geometry(const struct options *o)
+{
+    const struct {
+        const char *name;
+        unsigned value;
+    } variables[] = {{"OMPJIT_TEAMS", o->teams},
+                     {"OMPJIT_THREADS", o->threads}};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", variables[i].value);
+        if (variables[i].value && setenv(variables[i].name, text, 1)) {
+            complain("out of memory");
+            return EXIT_FAILED;
+        }
+    }
+    return EXIT_OK;
+}
+
 static uint32_t milliseconds(unsigned seconds)
 {
     return seconds > UINT32_MAX / 1000 ? UINT32_MAX : seconds * 1000;
@@ -258,10 +276,13 @@ static int open_context(const struct options *o, const char *devices,
                                              "driver", NULL};
     static const char *const memories[] = {"", "shared", "separate",
                                            "auto", NULL};
-    int assembler, memory;
+    static const char *const modes[] = {"", "now", "auto", "off", NULL};
+    int assembler, memory, mode;
     int status = choose("--assembler", o->assembler, assemblers, &assembler);
     if (!status)
         status = choose("--host-memory", o->host_memory, memories, &memory);
+    if (!status)
+        status = choose("--specialize", o->specialize, modes, &mode);
     if (status)
         return status;
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
@@ -272,6 +293,7 @@ static int open_context(const struct options *o, const char *devices,
     options.time_limit_ms = milliseconds(o->run_limit);
     options.compiler.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
+    options.specialize.mode = (ompjit_specialize)mode;
     options.on_failure = end_program;
     options.on_failure_data = (void *)o;
     options.debug.check = o->check;

@@ -3,7 +3,8 @@
  * The ompjit command: what its files share. The tool is a user of ompjit.h; of
  * the library's internals it uses the table of runtime functions (table.c), the
  * search for CUDA's programs and the whole names of kernels (inspect.c), the
- * names of variables (session.c), and what cc.h names.
+ * names of variables (session.c), the folder that it is in (exec.c), and what
+ * cc.h names.
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H
@@ -31,6 +32,7 @@ enum {
     CACHE = 16,
     EXPLAIN = 32,
     TUNE = 64,
+    EXEC = 128,
     SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE, /* take a program */
 };
 
@@ -42,11 +44,11 @@ struct list {
 /* A command line's options. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
-    char **args;            /* run, tune, cache: what follows it, ends in
-                               NULL                                         */
+    char **args;            /* run, tune, exec, cache: what follows it, ends
+                               in NULL                                      */
     const char *kernel;     /* explain: the second one; or NULL             */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
-        *cuda_compiler;
+        *cuda_compiler, *specialize;
     const char *output, *emit, *fold, *record, *warm, *profile;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
@@ -80,6 +82,9 @@ int failed(const ompjit_error *err);
 /* Names variables of the environment that are misspelled; the log of --verbose
  * has them, too. */
 void session_variables(const struct options *o);
+/* Defaults of launches, by the variables that every program of the library
+ * obeys. */
+int session_geometry(const struct options *o);
 /* A context by the options; devices NULL: the default. */
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
@@ -163,6 +168,7 @@ int tool_inspect(struct options *o);
 int tool_devices(struct options *o);
 int tool_explain(struct options *o);
 int tool_tune(struct options *o);
+int tool_exec(struct options *o);
 int tool_cache(struct options *o);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hold.h"
+#include "api/context.h"
 #include "api/module.h"
 #include "base/structs.h"
 #include "context/profile.h"
@@ -323,12 +324,12 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     return OMPJIT_OK;
 }
 
-/* The profile that OMPJIT_PROFILE asked for. The table goes to the log or
- * standard error, the trace to a file. A failure to write is logged: destroy
- * returns nothing. SIGXFSZ is held back so that a limit on file sizes does not
- * end the process. */
-static void tell_profile(ompjit_context *ctx)
+/* SIGXFSZ is held back so that a limit on file sizes does not end the process.
+ */
+void ompjit__tell_profile(ompjit_context *ctx)
 {
+    if (!ctx->profile_to || !ctx->spans)
+        return;
     bool table = !strcmp(ctx->profile_to, "1");
     char *text;
     size_t size;
@@ -371,8 +372,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__check_free(ctx->check);
     ompjit__cache_free(ctx->cache);
     ompjit__door_release();
-    if (ctx->profile_to && ctx->spans)
-        tell_profile(ctx);
+    ompjit__tell_profile(ctx);
     ompjit__profile_free(ctx->spans);
     free(ctx->profile_to);
     pthread_mutex_destroy(&ctx->lock);

@@ -6,12 +6,20 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "api/context.h"
 #include "hosthalf/program_code.h"
 #include "ompjit_debug.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static ompjit_context *process; /* NULL: it could not be made, see `why` */
 static ompjit_error why;
+
+/* Programs unregister what they have registered before this, since the context
+ * was there first. Their threads may still run: the context stays. */
+static void leave(void)
+{
+    ompjit__tell_profile(process);
+}
 
 /* As `ompjit run` has it, unless the environment says something else. Nobody
  * reads a failure, so it ends the process, as libomptarget's do. */
@@ -23,7 +31,8 @@ static void make(void)
         o.host_memory = OMPJIT_HOST_MEMORY_AUTO;
     if (!getenv("OMPJIT_SPECIALIZE"))
         o.specialize.mode = OMPJIT_SPECIALIZE_AUTO;
-    ompjit_context_create(&o, &process, &why);
+    if (!ompjit_context_create(&o, &process, &why))
+        atexit(leave);
 }
 
 ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err)
