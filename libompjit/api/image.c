@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/context.h"
 #include "api/module.h"
 #include "base/structs.h"
 #include "images/images.h"
@@ -263,11 +264,19 @@ static ompjit_status make(ompjit_context *ctx, const ompjit__library_code *code,
                           ompjit_module **out, ompjit_error *err)
 {
     const ompjit_module_options o = {.size = sizeof o, .name = code->name};
-    return module_of(ctx, code, &o, out, err);
+    ompjit_status status = module_of(ctx, code, &o, out, err);
+    ompjit__process_tells(ctx);
+    return status;
 }
 
-const ompjit__module_maker ompjit__module_maker_all = {make,
-                                                       ompjit_module_destroy};
+static void tell(ompjit_module *mod)
+{
+    if (mod->ctx->explain)
+        ompjit__explain_module(mod);
+}
+
+const ompjit__module_maker ompjit__module_maker_all = {
+    .make = make, .destroy = ompjit_module_destroy, .tell = tell};
 
 ompjit_status ompjit_module_from_image(ompjit_context *ctx, const void *image,
                                        size_t size,

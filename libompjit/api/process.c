@@ -4,6 +4,7 @@
  * have none of their own: one for the process, made when it is first asked for.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/context.h"
@@ -11,15 +12,9 @@
 #include "ompjit_debug.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static ompjit_context *process; /* NULL: it could not be made, see `why` */
+/* NULL: not yet, or it could not be made, see `why`. */
+static ompjit_context *_Atomic process;
 static ompjit_error why;
-
-/* Programs unregister what they have registered before this, since the context
- * was there first. Their threads may still run: the context stays. */
-static void leave(void)
-{
-    ompjit__tell_profile(process);
-}
 
 /* As `ompjit run` has it, unless the environment says something else. Nobody
  * reads a failure, so it ends the process, as libomptarget's do. */
@@ -31,8 +26,9 @@ static void make(void)
         o.host_memory = OMPJIT_HOST_MEMORY_AUTO;
     if (!getenv("OMPJIT_SPECIALIZE"))
         o.specialize.mode = OMPJIT_SPECIALIZE_AUTO;
-    if (!ompjit_context_create(&o, &process, &why))
-        atexit(leave);
+    ompjit_context *ctx;
+    if (!ompjit_context_create(&o, &ctx, &why))
+        atomic_store(&process, ctx);
 }
 
 ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err)
@@ -42,10 +38,31 @@ ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err)
                             "ompjit_process_context: a place for the context "
                             "is needed");
     pthread_once(&once, make);
-    *ctx = process;
-    if (!process && err)
+    *ctx = atomic_load(&process);
+    if (!*ctx && err)
         *err = why;
-    return process ? OMPJIT_OK : why.status;
+    return *ctx ? OMPJIT_OK : why.status;
+}
+
+/* Threads of the program may still run: the context stays. */
+static void leave(void)
+{
+    ompjit_context *ctx = atomic_load(&process);
+    ompjit__libraries_tell(ctx->tgt);
+    ompjit__tell_profile(ctx);
+}
+
+static pthread_once_t tells = PTHREAD_ONCE_INIT;
+
+static void add_handler(void)
+{
+    atexit(leave);
+}
+
+void ompjit__process_tells(ompjit_context *ctx)
+{
+    if (ctx == atomic_load(&process))
+        pthread_once(&tells, add_handler);
 }
 
 void *ompjit_process_function(const char *name)

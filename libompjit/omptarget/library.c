@@ -222,6 +222,15 @@ void ompjit__libraries_ready(struct ompjit__tgt *tgt)
     pthread_mutex_unlock(&tgt->libraries_lock);
 }
 
+void ompjit__libraries_tell(struct ompjit__tgt *tgt)
+{
+    pthread_mutex_lock(&tgt->libraries_lock);
+    for (struct ompjit__library *l = tgt->libraries; l; l = l->next)
+        if (l->mod)
+            tgt->maker->tell(l->mod);
+    pthread_mutex_unlock(&tgt->libraries_lock);
+}
+
 /* ----------------------------------------------------------------- errors */
 
 /* The entries whose addresses are the nearest ones before and behind. */

@@ -52,6 +52,7 @@ typedef struct ompjit__module_maker {
                           const ompjit__library_code *code,
                           ompjit_module **out, ompjit_error *err);
     void (*destroy)(ompjit_module *mod);
+    void (*tell)(ompjit_module *mod); /* what destroy tells */
 } ompjit__module_maker;
 
 /* One for each context, made with it (ctx->tgt); touches no device. Freed
@@ -59,6 +60,9 @@ typedef struct ompjit__module_maker {
 struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
                                     const ompjit__module_maker *maker);
 void ompjit__tgt_free(struct ompjit__tgt *tgt);
+/* Of all modules of registered libraries, for a process that exits, which keeps
+ * them. Any thread. library.c */
+void ompjit__libraries_tell(struct ompjit__tgt *tgt);
 
 /* A served function cannot return an error. Its text goes to the log, the
  * first one is kept, and then the hook is called, if there is one; it may end
