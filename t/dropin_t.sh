@@ -39,6 +39,26 @@ else
     skip "as PTX" "no PTXI"
 fi
 
+# Machine code and PTX in place of bitcode.
+for arch in sm_75 sm_90; do
+    succeeds "PTX for $arch" "$ompjit" compile "$from/kernels.c" --arch $arch \
+        -o "$tmp/$arch.ptx"
+done
+if [ -n "$PTXI" ]; then
+    for arch in sm_75 sm_90; do
+        succeeds "it runs" emulated "$tmp/program" "$tmp/$arch.ptx"
+        is "$out" "$expect" "  right"
+    done
+else
+    skip "it runs" "no PTXI"
+fi
+status_is 1 "no code for the host device: launches return that" \
+    env OMPJIT_DEVICE=host "$tmp/program" "$tmp/sm_90.ptx"
+is "$out" "entries 2 failures 6 wrong 99" "  and do nothing"
+fails_with "has no code for host; it has PTX for sm_90" \
+    "where offloading is mandatory that is an error" env OMPJIT_DEVICE=host \
+    OMP_TARGET_OFFLOAD=mandatory "$tmp/program" "$tmp/sm_90.ptx"
+
 # Broken identities, each with its own name.
 like_program() { fails_with "$1" "$2" env OMPJIT_DEVICE=host "$tmp/$3" "$tmp/$4"; }
 right_add=$add
@@ -75,4 +95,25 @@ if [ -n "$PTXI" ]; then
 else
     skip "as PTX" "no PTXI"
 fi
+# An image for the CPU, as clang's -fopenmp-targets=x86_64-pc-linux-gnu makes it:
+# a shared library, whose kernels are functions.
+triple=$("$CLANG" -print-target-triple)
+native() {
+    for file in program other; do
+        "$CLANG" -fopenmp -fopenmp-targets="$triple" --offload-device-only \
+            -fPIC -O2 -c "$from/$file.c" -o "$tmp/$file-device.o" &&
+            "$CLANG" -fopenmp -fopenmp-targets="$triple" --offload-host-only \
+                -O2 -c "$from/$file.c" -o "$tmp/$file-host.o" || return
+    done
+    # shellcheck disable=SC2086
+    "${CC:-cc}" -shared "$tmp/program-device.o" "$tmp/other-device.o" \
+        -o "$tmp/native.so" "$LIBOMP" &&
+        "$CLANG" "-DIMAGE=\"$tmp/native.so\"" -c "$from/image.c" \
+            -o "$tmp/image.o" &&
+        "${CC:-cc}" "$tmp/program-host.o" "$tmp/other-host.o" "$tmp/image.o" \
+            -o "$tmp/native" $dropin "$LIBOMP"
+}
+succeeds "machine code for this CPU" native
+succeeds "runs" env OMPJIT_DEVICE=host OMP_TARGET_OFFLOAD=mandatory "$tmp/native"
+is "$out" "$expect" "  right"
 done_testing

@@ -46,7 +46,7 @@ static ompjit_status ask(const char *who, ompjit_kernel *kernel,
     if (!a)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     a->call = (ompjit__call){kernel->mod, kernel->index, dev, &a->request,
-                             a->values};
+                             a->values, 0};
     status = ompjit__kernel_request(kernel, launch, &a->request, err);
     if (!status)
         status = ompjit__kernel_values(kernel, args, nargs, a->values,

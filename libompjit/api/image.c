@@ -13,7 +13,7 @@
 #include "api/context.h"
 #include "api/module.h"
 #include "base/structs.h"
-#include "images/images.h"
+#include "images/prebuilt_unit.h"
 #include "frontend/clang/clang.h"
 #include "launch/module.h"
 #include "omptarget/library.h"
@@ -215,6 +215,28 @@ static ompjit_status read_images(const ompjit__library_code *code,
     return OMPJIT_OK;
 }
 
+/* As it is: it is not specialized, and runs where it is for alone. */
+static ompjit_status unit_of_machine_code(const ompjit__pieces *all,
+                                          const ompjit__entries *entries,
+                                          const char *name, ompjit__unit *out,
+                                          ompjit_error *err)
+{
+    ompjit__kernel_names names = {0};
+    size_t n = entries ? entries->n : 0;
+    const char **list = calloc(n + 1, sizeof *list);
+    if (!list)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    for (size_t i = 0; i < n; i++) {
+        ompjit__offload_entry e = ompjit__entry_at(entries, i);
+        if (e.kind == OMPJIT__OFFLOAD_OPENMP && ompjit__entry_is_kernel(&e))
+            list[names.n++] = e.name;
+    }
+    names.list = list;
+    ompjit_status status = ompjit__prebuilt_unit(all, &names, name, out, err);
+    free(list);
+    return status;
+}
+
 static ompjit_status unit_of_pieces(ompjit_context *ctx,
                                     const ompjit__pieces *all,
                                     const ompjit__entries *entries,
@@ -229,9 +251,7 @@ static ompjit_status unit_of_pieces(ompjit_context *ctx,
     if (n)
         status = unit_of_parts(ctx, parts, n, entries, o, out, err);
     else if (!status)
-        status = ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_READ,
-                              "%s: no image is for a device of this library",
-                              o->name);
+        status = unit_of_machine_code(all, entries, o->name, out, err);
     free(parts);
     return status;
 }

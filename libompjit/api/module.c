@@ -17,6 +17,7 @@
 #include "launch/module.h"
 #include "omptarget/offload.h"
 #include "core/cuda_source.h"
+#include "core/prebuilt.h"
 #include "core/template.h"
 #include "cache/cache.h"
 #include "door/door.h"
@@ -463,14 +464,18 @@ static ompjit_status emit_image(ompjit_module *mod, ompjit_format format,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "ompjit_module_emit: this format needs an "
                             "architecture");
-    ompjit__spec spec = {0};
+    ompjit__spec spec = {.keeps_environments = true};
     ompjit__image image = {0};
     ompjit_status status = ompjit__build_cached(
         mod->ctx, &mod->unit, arch, format, &spec, &image, err);
     if (status)
         return status;
     ompjit__note_modes(mod, OMPJIT__ALL_KERNELS, &image.modes);
-    status = give(&image.bytes, data, size, err);
+    if (mod->unit.nprebuilt && (image.kind == OMPJIT__IMAGE_PTX) !=
+                                   (format == OMPJIT_FORMAT_PTX))
+        status = ompjit__prebuilt_no_ir(&mod->unit, err);
+    else
+        status = give(&image.bytes, data, size, err);
     if (!status)
         image.bytes = (ompjit__buf){0};
     ompjit__image_free(&image);
@@ -494,6 +499,9 @@ ompjit_status ompjit_module_emit(ompjit_module *mod, ompjit_format format,
         return status;
     const ompjit__unit *unit = &mod->unit;
     ompjit__buf text = {0};
+    if (unit->nprebuilt && format != OMPJIT_FORMAT_PTX &&
+        format != OMPJIT_FORMAT_CUBIN)
+        return ompjit__prebuilt_no_ir(unit, err);
     if (!unit->device_bc.size && format != OMPJIT_FORMAT_PTX &&
         format != OMPJIT_FORMAT_CUBIN)
         return ompjit__cuda_no_ir(unit->cuda, err);

@@ -409,7 +409,7 @@ ompjit_status ompjit__queue_launch(ompjit_kernel *kernel, ompjit_device *dev,
                                    const uint64_t *values, ompjit_error *err)
 {
     ompjit_queue *queue = request->queue;
-    ompjit__call call = {kernel->mod, kernel->index, dev, request, values};
+    ompjit__call call = {kernel->mod, kernel->index, dev, request, values, 0};
     ompjit__inflight inflight;
     ompjit__sharing sharing;
     ompjit_status status =

@@ -54,7 +54,7 @@ static void preserve_kernel(struct build *b, ompjit__buf *passes,
         preserve(passes, team);
     if (b->host && is_template(b) && body)
         preserve(passes, body);
-    if (!b->host && !b->spmd && environment)
+    if (!b->host && (!b->spmd || b->spec->keeps_environments) && environment)
         preserve(passes, environment);
     free(entry);
     free(team);
@@ -175,7 +175,8 @@ ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err)
 /* openmp-opt has decided which generic kernels are SPMD. */
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err)
 {
-    bool found = ompjit__take_modes(b->m, b->unit, &b->image->modes);
+    bool found = ompjit__take_modes(
+        b->m, b->unit, b->spec->keeps_environments, &b->image->modes);
     if (b->image->modes.failed)
         return ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
     return found ? ompjit__build_passes(b, "globaldce", err) : OMPJIT_OK;

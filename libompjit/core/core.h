@@ -28,7 +28,8 @@ enum ompjit__param_kind {
     OMPJIT__PARAM_POINTER,
     OMPJIT__PARAM_INTEGER,
     OMPJIT__PARAM_FLOAT,
-    OMPJIT__PARAM_SCALAR /* one of these two, or a small structure */
+    OMPJIT__PARAM_SCALAR, /* one of these two, or a small structure */
+    OMPJIT__PARAM_WORD   /* any of these: machine code does not tell */
 };
 
 /* One parameter of a kernel as the application sees it (the launch environment
@@ -76,6 +77,7 @@ typedef struct ompjit__kernel_desc {
     bool cuda;           /* of a CUDA source: a launch says its geometry   */
     bool openmp;         /* and it calls the OpenMP runtime, which numbers
                             threads in one dimension                       */
+    bool any_params;     /* nobody tells which it has: `params` has none   */
 } ompjit__kernel_desc;
 
 /* A `declare target` variable, by the host half's offload entries
@@ -100,6 +102,9 @@ typedef struct ompjit__unit {
     struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
                                   device_bc is empty where clang cannot compile
                                   it                                       */
+    struct ompjit__prebuilt *prebuilt; /* core/prebuilt.h; device_bc is empty
+                                  where there are any                      */
+    unsigned nprebuilt;
     uint8_t digest[32];      /* of all that images depend on, but for the
                                 CUDA source; by ompjit__unit_seal          */
     uint8_t host_digest[32]; /* of host_bc, by the same                    */
@@ -154,6 +159,8 @@ typedef struct ompjit__spec {
     uint32_t ptx;           /* the newest version that the driver reads, in
                                tenths; 0: there is no driver to ask         */
     bool import_globals;    /* mutable variables are another image's        */
+    bool keeps_environments; /* of kernels: somebody else will launch the
+                               image, and reads there how                   */
 } ompjit__spec;
 
 /* spec_pack.c. An unpacked one has its own arrays, which spec_free frees; what
@@ -173,7 +180,8 @@ typedef struct ompjit__absolute {
 enum ompjit__image_kind {
     OMPJIT__IMAGE_CUBIN,
     OMPJIT__IMAGE_PTX,   /* for the driver's own compiler */
-    OMPJIT__IMAGE_OBJECT /* a relocatable host object     */
+    OMPJIT__IMAGE_OBJECT, /* a relocatable host object    */
+    OMPJIT__IMAGE_LIBRARY /* a shared host library        */
 };
 
 /* The resources of one kernel in an image. For host objects only the shared

@@ -12,6 +12,7 @@ void ompjit__spec_pack(const ompjit__spec *spec, ompjit__buf *out)
     ompjit__facts_pack(&spec->facts, out);
     ompjit__pack_number(out, spec->ptx);
     ompjit__pack_number(out, spec->import_globals);
+    ompjit__pack_number(out, spec->keeps_environments);
 }
 
 bool ompjit__spec_unpack(ompjit__reader *r, ompjit__spec *out)
@@ -21,6 +22,7 @@ bool ompjit__spec_unpack(ompjit__reader *r, ompjit__spec *out)
     ompjit__facts_unpack(r, &spec.facts);
     spec.ptx = (uint32_t)ompjit__read_number(r);
     spec.import_globals = ompjit__read_number(r);
+    spec.keeps_environments = ompjit__read_number(r);
     if (kernel && *kernel)
         spec.kernel = kernel;
     else

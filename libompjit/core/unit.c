@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/cuda_source.h"
+#include "core/prebuilt.h"
 #include "core/template.h"
 #include "core/core.h"
 
@@ -25,6 +26,7 @@ void ompjit__unit_free(ompjit__unit *unit)
         free(unit->globals[i].symbol);
     ompjit__templates_free(unit->templates);
     ompjit__cuda_free(unit->cuda);
+    ompjit__prebuilt_free(unit);
     free(unit->kernels);
     free(unit->globals);
     free(unit->name);

@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 #include "core/cuda_source.h"
+#include "core/prebuilt.h"
 
 /* A struct's new field needs a new line here. */
 _Static_assert(sizeof(ompjit__param) == 24 && sizeof(ompjit__kernel_desc) == 96,
@@ -116,6 +117,9 @@ bool ompjit__unit_seal(ompjit__unit *unit)
     ompjit__buf text = {0};
     pack_descriptions(unit, &text);
     ompjit__pack_bytes(&text, unit->device_bc.data, unit->device_bc.size);
+    for (unsigned i = 0; i < unit->nprebuilt; i++)
+        ompjit__pack_bytes(&text, unit->prebuilt[i].bytes.data,
+                           unit->prebuilt[i].bytes.size);
     if (!text.failed)
         ompjit__digest(text.data, text.size, unit->digest);
     ompjit__digest(unit->host_bc.data, unit->host_bc.size, unit->host_digest);

@@ -47,6 +47,7 @@ static const char *const param_kinds[] = {
     [OMPJIT__PARAM_INTEGER] = "integer",
     [OMPJIT__PARAM_FLOAT] = "float",
     [OMPJIT__PARAM_SCALAR] = "scalar",
+    [OMPJIT__PARAM_WORD] = "word",
 };
 
 /* "4-byte integer n, pointer y": what the kernel takes. */
@@ -57,14 +58,20 @@ static void list_params(const ompjit__kernel_desc *k, ompjit__buf *out)
         ompjit__buf_printf(out, "%s", i ? ", " : "");
         if (p->kind != OMPJIT__PARAM_POINTER)
             ompjit__buf_printf(out, "%u-byte ", ompjit__value_size(p));
-        ompjit__buf_printf(out, "%s %s", param_kinds[p->kind], p->name);
+        ompjit__buf_printf(out, "%s%s%s", param_kinds[p->kind],
+                           *p->name ? " " : "", p->name);
     }
 }
 
 /* A pointer fits no number and no number a pointer, whatever their sizes. A
- * parameter whose source type is not known takes both integers and floats. */
-static bool fits(const ompjit__param *p, uint8_t kind, uint32_t size)
+ * parameter whose source type is not known takes both integers and floats. A
+ * word takes all, and of clang's kernels, which pass each value in 8 bytes,
+ * shorter ones. */
+static bool fits(const ompjit__kernel_desc *k, const ompjit__param *p,
+                 uint8_t kind, uint32_t size)
 {
+    if (p->kind == OMPJIT__PARAM_WORD)
+        return size == p->bytes || (k->launch_env && size < p->bytes);
     if (kind == OMPJIT__PARAM_POINTER || p->kind == OMPJIT__PARAM_POINTER)
         return kind == p->kind;
     return size == ompjit__value_size(p) &&
@@ -115,13 +122,14 @@ static ompjit_status check_type(const ompjit__kernel_desc *k,
                            (int)OMPJIT__COUNT(arg_types) - 1, err);
     if (status)
         return status;
-    if (fits(p, arg_types[arg->type].kind, arg_types[arg->type].size))
+    if (fits(k, p, arg_types[arg->type].kind, arg_types[arg->type].size))
         return OMPJIT_OK;
     if (p->kind == OMPJIT__PARAM_POINTER)
         return argument_error(k, err, "%s is a pointer, got %s", p->name,
                               arg_types[arg->type].name);
     return argument_error(k, err, "%s is a %u-byte %s, got %s (%u bytes)",
-                          p->name, ompjit__value_size(p), param_kinds[p->kind],
+                          *p->name ? p->name : "parameter",
+                          ompjit__value_size(p), param_kinds[p->kind],
                           arg_types[arg->type].name,
                           arg_types[arg->type].size);
 }

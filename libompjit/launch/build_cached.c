@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/prebuilt.h"
 #include "core/arch.h"
 #include "core/cuda_files.h"
 #include "core/cuda_source.h"
@@ -44,6 +45,8 @@ static void add_spec(ompjit__key *key, const ompjit__spec *spec)
         ompjit__buf_printf(&key->text, "kernel %s\n", spec->kernel);
     ompjit__buf_printf(&key->text, "import_globals %d\n",
                        spec->import_globals);
+    if (spec->keeps_environments)
+        ompjit__buf_printf(&key->text, "keeps_environments\n");
     ompjit__facts_text(&spec->facts, &key->text);
 }
 
@@ -125,6 +128,8 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx,
 {
     ompjit__key key = {0};
     ompjit__claim claim;
+    if (unit->nprebuilt)
+        return ompjit__prebuilt_image(unit, arch, out, err);
     /* A unit without IR was compiled by NVRTC alone: nobody knows the files
      * that it includes. OPT_LL is asked for by people, once. */
     bool known = unit->device_bc.size;

@@ -5,24 +5,26 @@
  * has all that must be given back when the kernel has ended; with a queue that
  * is later, and by whoever waits.
  */
+#include <string.h>
+
 #include "context/profile.h"
 #include "launch/launch.h"
 
 /* ----------------------------------------------------------------- launch */
 
 /* The ABI's arguments: the environment before the kernel's own. */
-static ompjit_status submit(const ompjit__kernel_desc *k, ompjit_device *dev,
-                            ompjit__function *f, const ompjit__geometry *g,
-                            const uint64_t *values, void **environment,
+static ompjit_status submit(const ompjit__call *call, ompjit__function *f,
+                            const ompjit__geometry *g, void **environment,
                             ompjit__queue *queue, ompjit_error *err)
 {
-    void *args[k->nparams + 1];
-    unsigned n = 0;
+    const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
+    unsigned nvalues = k->any_params ? call->nvalues : k->nparams, n = 0;
+    void *args[nvalues + 1];
     if (k->launch_env)
         args[n++] = environment;
-    for (unsigned i = 0; i < k->nparams; i++)
-        args[n++] = (void *)&values[i];
-    return dev->ops->launch(dev, f, g, args, n, queue, err);
+    for (unsigned i = 0; i < nvalues; i++)
+        args[n++] = (void *)&call->values[i];
+    return call->dev->ops->launch(call->dev, f, g, args, n, queue, err);
 }
 
 /* With an environment that no other launch uses meanwhile. */
@@ -36,8 +38,7 @@ static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
     ompjit_status status =
         ompjit__environment_new(k, call->dev, g, environment, err);
     return status ? status
-                  : submit(k, call->dev, f, g, call->values,
-                           &environment->device, queue, err);
+                  : submit(call, f, g, &environment->device, queue, err);
 }
 
 /* With the queue's. The lock covers the launch, too: one with a larger
@@ -55,8 +56,7 @@ static ompjit_status submit_sharing(const ompjit__call *call,
     ompjit_status status = ompjit__environment_share(
         k, call->dev, g, sharing->environment, environment, err);
     if (!status)
-        status = submit(k, call->dev, f, g, call->values,
-                        &environment->device, queue, err);
+        status = submit(call, f, g, &environment->device, queue, err);
     if (status)
         ompjit__environment_unshare(sharing->environment, environment);
     pthread_mutex_unlock(sharing->lock);
@@ -164,17 +164,38 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
     return status;
 }
 
+/* Machine code that does not say what its first parameter is takes a launch
+ * environment where it has one parameter more than there are arguments, and
+ * where it says nothing of parameters, if the program is of a compiler that
+ * passes one. */
+static bool lacks_environment(const ompjit_module *mod, unsigned index,
+                              const ompjit__request *request, unsigned nvalues)
+{
+    const ompjit__kernel_desc *k = &mod->unit.kernels[index];
+    return k->any_params ? request->passes_environment
+                         : mod->unit.nprebuilt && !k->launch_env &&
+                               nvalues + 1 == k->nparams;
+}
+
 ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
                           ompjit_device *dev, const ompjit__request *request,
                           const uint64_t *values, unsigned nvalues,
                           ompjit__queue *queue, ompjit_error *err)
 {
     const ompjit__kernel_desc *k = &mod->unit.kernels[index];
-    if (nvalues != k->nparams)
+    uint64_t with[nvalues + 1];
+    if (lacks_environment(mod, index, request, nvalues)) {
+        with[0] = (uintptr_t)OMPJIT__NO_LAUNCH_ENVIRONMENT;
+        if (nvalues)
+            memcpy(with + 1, values, nvalues * sizeof *with);
+        values = with;
+        nvalues++;
+    }
+    if (nvalues != k->nparams && !k->any_params)
         return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_LAUNCH,
                             "kernel %s takes %u arguments, got %u", k->name,
                             k->nparams, nvalues);
-    ompjit__call call = {mod, index, dev, request, values};
+    ompjit__call call = {mod, index, dev, request, values, nvalues};
     ompjit_status status = ompjit__device_ready(dev, err);
     return status ? status : run_call(&call, queue, err);
 }

@@ -18,6 +18,7 @@ typedef struct ompjit__call {
     ompjit_device *dev;
     const ompjit__request *request;
     const uint64_t *values;         /* one for each parameter */
+    unsigned nvalues;               /* of a kernel with any_params */
 } ompjit__call;
 
 static inline const char *ompjit__call_name(const ompjit__call *call)

@@ -22,6 +22,8 @@ typedef struct ompjit__request {
     bool cooperative;      /* all teams at the same time                  */
     uint32_t limit_ms;     /* NOW: what a compile may take; 0: any time   */
     uint32_t run_limit_ms; /* what the kernel may; 0: the context's       */
+    bool passes_environment; /* a kernel whose parameters nobody tells takes a
+                              launch environment first                    */
     bool tuned;            /* the geometry is one to try: none remembered */
     ompjit_queue *queue;   /* of the API: the launch goes into it         */
     bool *begun;           /* out: true where the kernel may have begun; NULL:

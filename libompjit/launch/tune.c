@@ -489,7 +489,7 @@ ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
     uint64_t values[k->nparams + 1];
     ompjit__request request;
     ompjit__fact_arrays arrays;
-    ompjit__call call = {kernel->mod, kernel->index, dev, &request, values};
+    ompjit__call call = {kernel->mod, kernel->index, dev, &request, values, 0};
     status = check_options(o, err);
     if (!status)
         status = ompjit__kernel_request(kernel, launch, &request, err);

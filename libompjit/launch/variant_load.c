@@ -34,7 +34,7 @@ static const ompjit__calls *calls_of(ompjit__variants *all,
 static ompjit_status fill_environment(ompjit_device *dev,
                                       ompjit__loaded *loaded,
                                       const ompjit__calls *calls,
-                                      ompjit_error *err)
+                                      bool prebuilt, ompjit_error *err)
 {
     ompjit__device_environment env = ompjit__environment_of(dev);
     void *address;
@@ -45,6 +45,10 @@ static ompjit_status fill_environment(ompjit_device *dev,
     }
     ompjit_status status = dev->ops->symbol(
         dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
+    /* Machine code may have an older runtime's, which has fewer fields. */
+    if (!status && prebuilt && size < sizeof env)
+        return dev->ops->copy(dev, OMPJIT__COPY_TO, address, &env, size, NULL,
+                              err);
     if (!status && size != sizeof env)
         status = ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
                               OMPJIT__DEVICE_ENVIRONMENT
@@ -63,7 +67,8 @@ static ompjit_status enter_environment(ompjit_module *mod, ompjit__variant *v,
     pthread_mutex_lock(&mod->variants.lock);
     const ompjit__calls *calls = calls_of(&mod->variants, dev);
     pthread_mutex_unlock(&mod->variants.lock);
-    return fill_environment(dev, v->loaded, calls, err);
+    return fill_environment(dev, v->loaded, calls, mod->unit.nprebuilt != 0,
+                            err);
 }
 
 static void free_calls(ompjit__calls *c)
@@ -117,7 +122,8 @@ ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
     all->calls = c;
     for (ompjit__variant *v = all->all; !status && v; v = v->next_all)
         if (v->key.dev == dev && v->environment)
-            status = fill_environment(dev, v->loaded, c, err);
+            status = fill_environment(dev, v->loaded, c,
+                                      mod->unit.nprebuilt != 0, err);
     pthread_mutex_unlock(&all->lock);
     return status;
 }

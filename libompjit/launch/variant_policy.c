@@ -38,7 +38,8 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
 
 bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
 {
-    return dev->caps.common_functions || !mod->unit.stays_generic;
+    return !mod->unit.nprebuilt &&
+           (dev->caps.common_functions || !mod->unit.stays_generic);
 }
 
 /* Right for every geometry that a device takes: these are below 2^32. */
@@ -74,7 +75,8 @@ static bool is_better_apart(const ompjit__call *call,
 /* The host's teams of one thread are always compiled as that. */
 static bool is_alone(const ompjit__call *call, const ompjit__geometry *g)
 {
-    return call->dev->caps.lone_threads && volume(g->threads) == 1;
+    return call->dev->caps.lone_threads && volume(g->threads) == 1 &&
+           !call->mod->unit.nprebuilt;
 }
 
 void ompjit__generic_key(const ompjit__call *call, const ompjit__geometry *g,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/prebuilt.h"
 #include "launch/module.h"
 #include "omptarget/entry_points.h"
 #include "omptarget/library.h"
@@ -188,6 +189,34 @@ static ompjit_status add_entries(ompjit_context *ctx,
     return st;
 }
 
+/* OK where the module's code is for all of the context's devices. */
+static ompjit_status check_devices(ompjit_context *ctx,
+                                   const ompjit_module *mod, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (unsigned i = 0; !st && mod->unit.nprebuilt && i < ctx->ndevices;
+         i++) {
+        char arch[32];
+        ompjit_format format;
+        uint32_t ptx;
+        ompjit_device *dev = ctx->devices[i];
+        dev->ops->target(dev, arch, &format, &ptx);
+        st = ompjit__prebuilt_check(&mod->unit, arch, err);
+    }
+    return st;
+}
+
+/* What a device cannot run is no supported device, as of one that does not meet
+ * the program's requirements: its target regions run on the host. */
+static void give_up_devices(struct ompjit__tgt *tgt, const ompjit_error *why)
+{
+    if (atomic_load(&tgt->no_code))
+        return;
+    tgt->why_no_code = *why;
+    atomic_store_explicit(&tgt->no_code, true, memory_order_release);
+    ompjit__log(tgt->ctx, "there is no device for the program: %s", why->text);
+}
+
 static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
                           ompjit_error *err)
 {
@@ -197,7 +226,11 @@ static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
     atexit(leave);
     ompjit_status st = tgt->maker->make(tgt->ctx, &code, &l->mod, err);
     if (!st)
+        st = check_devices(tgt->ctx, l->mod, err);
+    if (!st)
         st = add_entries(tgt->ctx, l, err);
+    if (st == OMPJIT_ERR_UNAVAILABLE)
+        give_up_devices(tgt, err);
     if (st && l->mod) {
         tgt->maker->destroy(l->mod);
         l->mod = NULL;

@@ -387,6 +387,9 @@ int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
             return 0;
         }
     }
+    ompjit__libraries_ready(tgt);
+    if (atomic_load_explicit(&tgt->no_code, memory_order_acquire))
+        return 0;
     return meets_requirements(tgt) ? (int)ctx->ndevices : 0;
 }
 

@@ -71,6 +71,8 @@ struct ompjit__tgt {
     pthread_mutex_t libraries_lock; /* of the list; taken before `lock`   */
     struct ompjit__library *libraries; /* as they were registered         */
     _Atomic size_t waiting;        /* libraries without a module so far   */
+    _Atomic bool no_code;          /* a library has none for the devices  */
+    ompjit_error why_no_code;      /* set before that                     */
     struct ompjit__omp_block *memory; /* omp_alloc_device.c; under the lock */
     char **uids;                   /* of each device, made when asked for */
 };
@@ -110,7 +112,8 @@ void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
 enum ompjit__where { OMPJIT__ON_HOST, OMPJIT__ON_DEVICE, OMPJIT__NOWHERE };
 
 /* omp_get_num_devices; 0 where offloading is disabled or the devices cannot
- * be found, which the log says. */
+ * be found, and where a library that the program has registered has no code for
+ * one of them, which the log says. */
 int ompjit__tgt_num_devices(struct ompjit__tgt *tgt);
 /* A device number as constructs have it: -1 is the default device. */
 enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,

@@ -489,10 +489,10 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                                        contents)
                        : 0;
         }
-        ompjit__call call = {mod, kernel, c->dev, &asked, a.values};
+        ompjit__call call = {mod, kernel, c->dev, &asked, a.values, 0};
         if (tunes(c->dev) && !(st = ompjit__transfer_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
-        bool queued = c->queue && a.n == mod->unit.kernels[kernel].nparams;
+        bool queued = c->queue && !k->any_params && a.n == k->nparams;
         if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
             st = run_queued(c, &call, err);
         else if (!st)
@@ -513,7 +513,7 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
                               const ompjit__request *request,
                               ompjit_error *err)
 {
-    ompjit__call call = {mod, kernel, dev, request, NULL};
+    ompjit__call call = {mod, kernel, dev, request, NULL, 0};
     bool mapped = maps && maps->n;
     if (!mapped && tunes(dev))
         ompjit__map_tune(NULL, &call, NULL, 0);

@@ -52,6 +52,11 @@ static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
     if (!count && tgt->policy != OMPJIT__OFFLOAD_DISABLED)
         status = ompjit__devices(ctx, &err);
     if (!status && tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
+        atomic_load(&tgt->no_code)) {
+        err = tgt->why_no_code;
+        status = err.status;
+    }
+    if (!status && tgt->policy == OMPJIT__OFFLOAD_MANDATORY &&
         (at == OMPJIT__NOWHERE || !count))
         status = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
                               "no device %" PRId64 "; there are %d, and "
@@ -250,6 +255,8 @@ int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
                                 void *key, ompjit__kernel_args *args)
 {
     ompjit__request request = {.tripcount = args->tripcount,
+                               .passes_environment =
+                                   args->version >= OMPJIT__KERNEL_ARGS_V3,
                                .policy = ctx->specialize};
     ompjit__maps maps = {(int32_t)args->num_args, args->bases, args->begins,
                          args->sizes, args->types, args->names,

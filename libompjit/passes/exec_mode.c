@@ -65,7 +65,7 @@ void ompjit__bound_threads(LLVMModuleRef m, const ompjit__unit *unit)
     }
 }
 
-bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit, bool keep,
                         ompjit__buf *modes)
 {
     bool found = false;
@@ -75,8 +75,10 @@ bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
         LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
         if (env) {
             mode = (char)ompjit__environment_mode(env);
-            LLVMSetVisibility(env, LLVMDefaultVisibility);
-            LLVMSetLinkage(env, LLVMInternalLinkage);
+            if (!keep) {
+                LLVMSetVisibility(env, LLVMDefaultVisibility);
+                LLVMSetLinkage(env, LLVMInternalLinkage);
+            }
             found = true;
         }
         ompjit__buf_add(modes, &mode, 1);

@@ -138,9 +138,9 @@ void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit);
 void ompjit__forget_generic(LLVMModuleRef m);
 
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is
- * read from, which must have been preserved, removable. False: there is none.
- * passes/exec_mode.c */
-bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit,
+ * read from, which must have been preserved, removable, unless it is to be kept.
+ * False: there is none. passes/exec_mode.c */
+bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit, bool keep,
                         ompjit__buf *modes);
 
 /* Replaces a weak constant of the runtime (runtime-bc/plat.h), `name`, by

@@ -59,6 +59,8 @@ ompjit_status ompjit__host_function(ompjit_device *dev, ompjit__loaded *loaded,
                                     const char *symbol, ompjit__function **out,
                                     ompjit_error *err)
 {
+    if (loaded->library)
+        return ompjit__library_function(dev, loaded, symbol, out, err);
     ompjit__function *f = calloc(1, sizeof *f);
     char *entry = ompjit__format("%s.entry", symbol);
     void *address;

@@ -27,7 +27,8 @@ typedef struct ompjit__host {
 
 struct ompjit__loaded {
     ompjit_device *dev;
-    ompjit__jit *jit;
+    ompjit__jit *jit; /* NULL: */
+    void *library;    /* dlopen's; library.c */
     ompjit__device_environment environment; /* kernels read it */
     bool checked; /* its variables are the checker's memory */
     bool waits;   /* it has loops that wait for other threads */
@@ -43,6 +44,7 @@ struct ompjit__function {
     struct ompjit__function *next;
     ompjit__loaded *loaded;
     void (*entry)(void **args);
+    void *native; /* of a library, in place of `entry` */
     char *symbol;
     const char *name; /* the symbol as it was given: aborts compare it */
     uintptr_t code_begin, code_end; /* of the section that has it */
@@ -71,6 +73,23 @@ void ompjit__host_unload(ompjit_device *dev, ompjit__loaded *loaded);
 ompjit_status ompjit__host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                   const char *name, void **address,
                                   size_t *size, ompjit_error *err);
+/* The same for images that are shared libraries. library.c */
+ompjit_status ompjit__library_load(ompjit_device *dev,
+                                   const ompjit__image *image,
+                                   ompjit__loaded *loaded, ompjit_error *err);
+void ompjit__library_unload(ompjit__loaded *loaded);
+ompjit_status ompjit__library_symbol(ompjit__loaded *loaded, const char *name,
+                                     void **address, size_t *size,
+                                     ompjit_error *err);
+ompjit_status ompjit__library_function(ompjit_device *dev,
+                                       ompjit__loaded *loaded,
+                                       const char *symbol,
+                                       ompjit__function **out,
+                                       ompjit_error *err);
+/* args[i] points at 8 bytes. */
+ompjit_status ompjit__library_run(ompjit_device *dev, ompjit__function *f,
+                                  void **args, unsigned nargs,
+                                  ompjit_error *err);
 /* function.c */
 ompjit_status ompjit__host_function(ompjit_device *dev, ompjit__loaded *loaded,
                                     const char *symbol, ompjit__function **out,

@@ -64,6 +64,8 @@ void ompjit__host_unload(ompjit_device *dev, ompjit__loaded *loaded)
         ompjit__check_unload(dev->ctx->check, loaded->jit);
     ompjit__buf_free(&loaded->object);
     ompjit__jit_free(loaded->jit);
+    if (loaded->library)
+        ompjit__library_unload(loaded);
     free(loaded);
 }
 
@@ -150,6 +152,27 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                  : OMPJIT_OK;
 }
 
+static ompjit_status load_object(ompjit_device *dev,
+                                 const ompjit__image *image,
+                                 ompjit__loaded *base, ompjit__loaded *loaded,
+                                 ompjit_error *err)
+{
+    ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
+    if (!status && image->lines)
+        ompjit__jit_debug(loaded->jit);
+    if (!status)
+        ompjit__jit_search(loaded->jit, find_library, dev->ctx);
+    if (!status)
+        status = copy_variables(image, loaded, err);
+    if (!status)
+        status = link_image(dev, image, base, loaded, err);
+    if (!status && dev->ctx->check) {
+        status = ompjit__check_load(dev->ctx->check, loaded->jit, err);
+        loaded->checked = !status;
+    }
+    return status;
+}
+
 /* From the first image on, as from then on kernels may run. */
 static void catch_faults(ompjit_device *dev)
 {
@@ -168,19 +191,10 @@ ompjit_status ompjit__host_load(ompjit_device *dev, const ompjit__image *image,
     if (!loaded)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
     loaded->dev = dev;
-    ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
-    if (!status && image->lines)
-        ompjit__jit_debug(loaded->jit);
-    if (!status)
-        ompjit__jit_search(loaded->jit, find_library, dev->ctx);
-    if (!status)
-        status = copy_variables(image, loaded, err);
-    if (!status)
-        status = link_image(dev, image, base, loaded, err);
-    if (!status && dev->ctx->check) {
-        status = ompjit__check_load(dev->ctx->check, loaded->jit, err);
-        loaded->checked = !status;
-    }
+    ompjit_status status =
+        image->kind == OMPJIT__IMAGE_LIBRARY
+            ? ompjit__library_load(dev, image, loaded, err)
+            : load_object(dev, image, base, loaded, err);
     if (status) {
         ompjit__host_unload(dev, loaded);
         return status;
@@ -193,6 +207,8 @@ ompjit_status ompjit__host_symbol(ompjit_device *dev, ompjit__loaded *loaded,
                                   const char *name, void **address,
                                   size_t *size, ompjit_error *err)
 {
+    if (loaded->library)
+        return ompjit__library_symbol(loaded, name, address, size, err);
     if (!strcmp(name, OMPJIT__DEVICE_ENVIRONMENT)) {
         *address = &loaded->environment;
         *size = sizeof loaded->environment;

@@ -129,6 +129,8 @@ ompjit_status ompjit__host_run(ompjit_device *dev, ompjit__function *f,
                                unsigned nargs, ompjit__queue *queue,
                                ompjit_error *err)
 {
+    if (f->native)
+        return ompjit__library_run(dev, f, args, nargs, err);
     ompjit_status status = check_geometry(f, g, err);
     if (!status)
         status = check_limit(dev, f, g, err);
@@ -189,7 +191,7 @@ ompjit_status ompjit__host_prepare_run(ompjit_device *dev, ompjit__function *f,
 {
     *out = NULL;
     for (int d = 0; d < 3; d++)
-        if (dev->ctx->check || g->limit_ms || g->threads[d] != 1 ||
+        if (f->native || dev->ctx->check || g->limit_ms || g->threads[d] != 1 ||
             g->teams[d] != 1)
             return OMPJIT_OK;
     struct prepared *p = malloc(sizeof *p);
