@@ -39,7 +39,7 @@ $4 != schedules[1] {
 
 {
     version = substr($2, 1, 3)
-    language = $2 ~ /\.cpp$/ ? "C++" : "C"
+    language = $2 ~ /\.cpp$/ ? "C++" : $2 ~ /\.F90$/ ? "Fortran" : "C"
     row = version " " language
     if (!(row in total))
         rows[++nrows] = row
@@ -54,7 +54,7 @@ $4 != schedules[1] {
 }
 
 function line(name, n, key, table,    i, text) {
-    text = sprintf(page ? "| %s | %d" : "%-10s %6d", name, n)
+    text = sprintf(page ? "| %s | %d" : "%-12s %6d", name, n)
     for (i = 1; i <= 4; i++)
         text = text sprintf(page ? " | %d" : " %9d",
                             table[key, verdicts[i]])
@@ -64,10 +64,10 @@ function line(name, n, key, table,    i, text) {
 function figures(    i) {
     if (page) {
         print "| tests | all | pass | fail | skipped by the test |" \
-              " clang 22 refuses |"
+              " the compiler refuses |"
         print "|---|---|---|---|---|---|"
     } else {
-        printf "%-10s %6s %9s %9s %9s %9s\n", "tests", "all", "pass", "fail",
+        printf "%-12s %6s %9s %9s %9s %9s\n", "tests", "all", "pass", "fail",
                "skipped", "refused"
     }
     for (i = 1; i <= nrows; i++)
@@ -76,6 +76,8 @@ function figures(    i) {
         line("all C", all["C"], "C", sum)
     if (all["C++"])
         line("all C++", all["C++"], "C++", sum)
+    if (all["Fortran"])
+        line("all Fortran", all["Fortran"], "Fortran", sum)
 }
 
 # How each schedule went, and where its verdicts are not the first one's.
@@ -104,11 +106,14 @@ function compare(    i, s) {
                   " chance. " cause[s]
 }
 
+# refused: 0 for tests that fail, else a pattern of the names of those that the
+# compiler refuses
 function list(refused,    i, test) {
     print "\n| test | cause |\n|---|---|"
     for (i = 1; i <= nfailures; i++) {
         test = failures[i]
-        if ((verdict[test] == "NOCOMPILE") != refused)
+        if ((verdict[test] == "NOCOMPILE") != (refused != 0) ||
+            (refused && test !~ refused))
             continue
         printf "| `%s` | %s |\n", test,
                test in cause ? cause[test] : \
@@ -148,7 +153,11 @@ function write_page() {
     print "\n## What clang 22 does not compile"
     print "\n`clang -fopenmp --offload-arch=sm_90` refuses these too, or does" \
           " not come to an end."
-    list(1)
+    list("[.]c(pp)?$")
+    if (!all["Fortran"])
+        return
+    print "\n## What flang 22 does not compile\n"
+    list("[.]F90$")
 }
 
 END {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs the C and C++ tests of OpenMP_VV, a conformance suite that is kept
-# outside of this repository, through `ompjit run`, each with the OpenMP version
+# Runs the C, C++ and Fortran tests of OpenMP_VV, a conformance suite that is
+# kept outside of this repository, through `ompjit run`, each with the OpenMP version
 # of its folder and the environment that the suite's own makefile gives it:
 #
 #   make check-vv VV=path [VV_T=word] [VV_DEVICE=host|ptx] [VV_PAGE=file.md]
@@ -38,11 +38,14 @@ environment() {
     esac
 }
 
-# Why clang made nothing of it.
+# Why the compiler made nothing of it: by a place in the source, or, of flang,
+# by what it says of the IR that it has made.
+refused='^(ompjit: )?(.*:[0-9]+:[0-9]+: |fatal )?error: '
+refused="$refused|(clang|flang) (crashed|did not end)"
 refusal() {
-    sed -n 's/.*: \(fatal \)\{0,1\}error: //p' "$1" | head -1 |
-        sed 's/ \[-W.*//'
-    grep -m1 -oE 'clang (crashed|did not end)[^;]*' "$1" |
+    sed -nE 's/^(ompjit: )?(.*: )?(fatal )?error: //p' "$1" | head -1 |
+        sed 's/ \[-W.*//; s/^loc([^)]*): //'
+    grep -m1 -oE '(clang|flang) (crashed|did not end)[^;]*' "$1" |
         sed "s,$vv/tests/,,g"
 }
 
@@ -70,8 +73,8 @@ run_one() {
     status=$?
     times >"$log.times"
     reason=
-    if grep -qE '^ompjit: .*(error:|clang (crashed|did not end))' \
-        "$log"; then verdict=NOCOMPILE reason=$(refusal "$log" | head -1)
+    if [ $status -ne 0 ] && grep -q '^ompjit: ' "$log" &&
+        grep -qE "$refused" "$log"; then verdict=NOCOMPILE reason=$(refusal "$log" | head -1)
     elif [ $status -eq 124 ]; then verdict=FAIL reason="time limit"
     elif grep -q 'Test skipped' "$log"; then verdict=SKIP
     elif [ $status -gt 128 ]; then
@@ -113,9 +116,14 @@ if [ -z "${VV_RESUME-}" ] || [ ! -x "$out/ompjit" ]; then
         cp "$(dirname "$tool")/ompjitc" "$out" &&
         cp "$(dirname "$tool")/.libs/libompjit-compiler.so.0" "$out" || exit 2
 fi
-find "$vv/tests" \( -name "*$word*.c" -o -name "*$word*.cpp" \) | sort |
+command -v flang-22 >/dev/null ||
+    echo "conformance.sh: no flang-22, so no Fortran" >&2
+find "$vv/tests" -name "*$word*" \( -name '*.c' -o -name '*.cpp' \
+    -o -name '*.F90' \) | sort |
+    if command -v flang-22 >/dev/null; then cat; else grep -v '[.]F90$'; fi |
     if [ "$VV_DEVICE" = ptx ]; then
-        xargs grep -lE 'pragma omp .*target|_Pragma.*target|OMPVV_TEST_(AND|OFF)'
+        xargs grep -liE \
+            '(pragma|!\$) *omp .*target|_Pragma.*target|OMPVV_TEST_(AND|OFF)'
     else cat; fi >"$out/list"
 [ -s "$out/list" ] || { echo "conformance.sh: no test *$word*" >&2; exit 2; }
 
@@ -158,7 +166,7 @@ for VV_SCHEDULE in $VV_SCHEDULES; do
     *) run_all "$list" ;;
     esac
     cat "$out/$VV_SCHEDULE"/*.line >>"$table"
-    # What clang refuses it refuses again.
+    # What a compiler refuses it refuses again.
     if [ "$list" = "$out/list" ]; then
         list=$out/compiled
         awk -F'\t' -v vv="$vv" '$1 != "NOCOMPILE" { print vv "/tests/" $2 }' \

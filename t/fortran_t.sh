@@ -57,6 +57,24 @@ else
     pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi
 
+# What flang gets wrong, corrected.
+expect=' dummy 610 1340
+ explicit 175 1685
+ two -20
+ middle 745
+ tasks 55'
+faults=$from/faults.f90
+prints "sections, tasks and an unused region" -q --device=host \
+    --host-memory=separate "$faults"
+prints "  without optimization" -q -O0 --device=host "$faults"
+prints "  under --check" -q --check --device=host "$faults"
+if [ -n "$PTXI" ]; then
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+        --threads=32 "$faults"
+else
+    pass "  as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+
 status_is 3 "fixed form" "$ompjit" run -q --device=host "$from/fixed.f"
 is "$out" " 20" "  prints what it must"
 source arguments.f90 'program p' 'character(9) :: word' \

@@ -2,8 +2,8 @@
  *
  * IR of clang 18 to 22 to LLVM 22's dialect, checked. A device half's way:
  *
+ *   flang's mistakes   corrected                                      flang.c
  *   checked            triple, producer, runtime calls, kernels      upgrade.c
- *   stray lines        dropped                                stray_lines.c
  *   debug bodies       inlined into their kernels            debug_wrapper.cc
  *   old calls          lengthened                                   upgrade.c
  *   regions            get functions for the workers         region_wrapper.c
@@ -33,8 +33,9 @@ void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
 /* The one call of a function that is a kernel's body under full debug
  * information; NULL: it is none. kernel_check.c */
 LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
-/* Drops the lines of functions that are no subprograms. stray_lines.c */
-void ompjit__drop_stray_lines(LLVMModuleRef m);
+/* Corrects a device half that flang has made; others stay as they are. Before
+ * any check, which would refuse it. flang.c */
+void ompjit__mend_flang(LLVMModuleRef m);
 /* Makes such bodies part of their kernels, which describe/ and the passes look
  * into. A body that LLVM cannot inline stays. debug_wrapper.cc */
 void ompjit__inline_debug_kernels(LLVMModuleRef m);

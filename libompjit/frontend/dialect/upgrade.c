@@ -378,10 +378,10 @@ static ompjit_status check_device(LLVMModuleRef m, const char *name,
 ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err)
 {
+    ompjit__mend_flang(m);
     ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
         return status;
-    ompjit__drop_stray_lines(m);
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
     if (!status)

@@ -2,7 +2,7 @@
  *
  * A host half, as clang made it without passes, becomes an object:
  *
- *   repair.c    clang's mistakes
+ *   repair.c    mistakes of clang and flang (section_offset.c)
  *   share.c     data regions that no program can tell from a copy (place.c)
  *   rewrite.c   calls of the library, offload entries, constructors
  *   compile.c   LLVM's passes and code generator
@@ -25,9 +25,12 @@
  * rewrite.c */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
-/* Corrects clang's mistakes; the first step of ompjit__host_prepare. It cannot
- * fail: IR that is not as clang makes it stays as it is. repair.c */
+/* Corrects mistakes of clang and flang; the first step of ompjit__host_prepare.
+ * It cannot fail: IR that is not as they make it stays as it is. repair.c */
 void ompjit__host_repair(LLVMModuleRef m);
+/* The same for the addresses of sections that a function of flang's maps, a step
+ * of it. section_offset.c */
+void ompjit__repair_sections(LLVMValueRef f);
 /* Marks the entries of data regions that no program can tell from a copy;
  * before anything else. It cannot fail: without memory it marks fewer entries
  * or none, and those are copied. `unit`, borrowed: says what the module's

@@ -226,6 +226,8 @@ void ompjit__host_repair(LLVMModuleRef m)
     bool updates = false;
     for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
         updates |= LLVMGetNamedFunction(m, names[i]) != NULL;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        ompjit__repair_sections(f);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (LLVMValueRef f = updates ? LLVMGetFirstFunction(m) : NULL; f;
          f = LLVMGetNextFunction(f))

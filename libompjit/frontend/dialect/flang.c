@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Corrects a device half of flang 22:
+ *
+ *   kernels without a host half   dropped: flang's host half leaves procedures
+ *                                 out that nobody calls, with their regions, and
+ *                                 the device half does not. Its kernels for
+ *                                 those have no attribute "kernel"
+ *   entries of tasks              return void, where the runtime calls them as
+ *                                 functions that return an i32: each gets a
+ *                                 wrapper
+ *   stray lines                   dropped: the functions that flang makes for a
+ *                                 reduction have the lines of the kernel, and
+ *                                 are part of no subprogram. Where such a
+ *                                 function is inlined, LLVM takes its lines for
+ *                                 broken IR
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+
+#include "frontend/dialect/dialect.h"
+
+/* By the text of llvm.ident, "flang version 22.1.8". */
+static bool is_flang(LLVMModuleRef m)
+{
+    static const char ident[] = "llvm.ident", word[] = "flang";
+    LLVMValueRef node;
+    unsigned n = 0;
+    if (LLVMGetNamedMetadataNumOperands(m, ident) != 1)
+        return false;
+    LLVMGetNamedMetadataOperands(m, ident, &node);
+    if (LLVMGetMDNodeNumOperands(node) != 1)
+        return false;
+    LLVMGetMDNodeOperands(node, &node);
+    const char *text = LLVMGetMDString(node, &n);
+    return text && memmem(text, n, word, sizeof word - 1);
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+static bool is_left_out(LLVMValueRef f)
+{
+    static const char prefix[] = "__omp_offloading_", kernel[] = "kernel";
+    enum { PTX_KERNEL = 71 };
+    size_t n;
+    return !LLVMIsDeclaration(f) && !LLVMGetFirstUse(f) &&
+           LLVMGetFunctionCallConv(f) == PTX_KERNEL &&
+           !strncmp(LLVMGetValueName2(f, &n), prefix, sizeof prefix - 1) &&
+           !LLVMGetStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, kernel,
+                                          sizeof kernel - 1);
+}
+
+static void drop_kernels(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        if (is_left_out(f))
+            LLVMDeleteFunction(f);
+    }
+}
+
+/* ------------------------------------------------------------------ tasks */
+
+/* A function of the same parameters that returns 0. */
+static LLVMValueRef wrap(LLVMModuleRef m, LLVMValueRef entry)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef type = LLVMGlobalGetValueType(entry), params[2];
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    size_t n;
+    LLVMGetParamTypes(type, params);
+    LLVMValueRef f = LLVMAddFunction(m, LLVMGetValueName2(entry, &n),
+                                     LLVMFunctionType(i32, params, 2, false));
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(c, f, "entry"));
+    LLVMValueRef args[] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1)};
+    LLVMBuildCall2(b, type, entry, args, 2, "");
+    LLVMBuildRet(b, LLVMConstInt(i32, 0, false));
+    LLVMDisposeBuilder(b);
+    return f;
+}
+
+static bool returns_void(LLVMValueRef entry)
+{
+    LLVMTypeRef type =
+        LLVMIsAFunction(entry) ? LLVMGlobalGetValueType(entry) : NULL;
+    return type && LLVMCountParamTypes(type) == 2 &&
+           LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMVoidTypeKind;
+}
+
+/* kmp_task_t *__kmpc_omp_task_alloc(loc, gtid, flags, size, shareds, entry) */
+static void wrap_tasks(LLVMModuleRef m)
+{
+    enum { ENTRY = 5 };
+    LLVMValueRef alloc = LLVMGetNamedFunction(m, "__kmpc_omp_task_alloc");
+    LLVMUseRef use = alloc ? LLVMGetFirstUse(alloc) : NULL;
+    for (; use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == alloc &&
+            LLVMGetNumArgOperands(call) > ENTRY &&
+            returns_void(LLVMGetOperand(call, ENTRY)))
+            LLVMSetOperand(call, ENTRY, wrap(m, LLVMGetOperand(call, ENTRY)));
+    }
+}
+
+/* ------------------------------------------------------------------ lines */
+
+static void drop_lines(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            LLVMInstructionSetDebugLoc(i, NULL);
+}
+
+static void drop_stray_lines(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMGetSubprogram(f))
+            drop_lines(f);
+}
+
+void ompjit__mend_flang(LLVMModuleRef m)
+{
+    if (!is_flang(m))
+        return;
+    drop_kernels(m);
+    wrap_tasks(m);
+    drop_stray_lines(m);
+}

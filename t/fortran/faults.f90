@@ -1,0 +1,98 @@
+! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+!
+! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
+! dimensions, tasks in a target region, and a procedure with a region that nobody
+! calls.
+module sections
+contains
+    subroutine dummy(a, s)
+        integer, intent(inout) :: a(:, :, :)
+        integer, intent(out) :: s
+        integer :: i, j
+        s = 0
+        do i = 1, 4
+            do j = 1, 5
+                !$omp target map(tofrom: a(2:3, i, j)) map(tofrom: s)
+                s = s + a(2, i, j)
+                a(3, i, j) = 7
+                !$omp end target
+            end do
+        end do
+    end subroutine
+
+    subroutine explicit(a, n, s)
+        integer, intent(in) :: n
+        integer, intent(inout) :: a(n, 4, 5)
+        integer, intent(out) :: s
+        integer :: i
+        s = 0
+        do i = 1, 5
+            !$omp target map(tofrom: a(2:3, 4, i)) map(tofrom: s)
+            s = s + a(2, 4, i)
+            a(3, 4, i) = 7
+            !$omp end target
+        end do
+    end subroutine
+end module
+
+program faults
+    use sections
+    implicit none
+    integer, allocatable :: a(:, :, :), b(:, :, :), c(:, :, :, :)
+    integer :: s, i, j
+    allocate(a(3, 4, 5), c(2, 3, 4, 5))
+    call fill()
+    call dummy(a, s)
+    print *, 'dummy', s, sum(a)
+    call fill()
+    call explicit(a, 3, s)
+    print *, 'explicit', s, sum(a)
+    call fill()
+    b = a
+    s = 0
+    do i = 1, 4
+        do j = 1, 5
+            !$omp target map(to: a(1:2, i, j), b(2:3, i, j)) map(tofrom: s)
+            s = s + a(1, i, j) - b(2, i, j)
+            !$omp end target
+        end do
+    end do
+    print *, 'two', s
+    s = 0
+    do i = 1, 5
+        !$omp target map(to: c(:, 2:3, 2, i), a(2, 3, i)) map(tofrom: s)
+        s = s + c(1, 2, 2, i) + c(2, 3, 2, i) + a(2, 3, i)
+        !$omp end target
+    end do
+    print *, 'middle', s
+    print *, 'tasks', tasks()
+contains
+    subroutine fill()
+        integer :: n
+        a = reshape([(n, n = 1, 60)], [3, 4, 5])
+        c = reshape([(n, n = 1, 120)], [2, 3, 4, 5])
+    end subroutine
+
+    integer function tasks()
+        integer :: x(10), n
+        !$omp target map(from: x)
+        !$omp parallel num_threads(4) private(n)
+        !$omp single
+        do n = 1, 10
+            !$omp task firstprivate(n)
+            x(n) = n
+            !$omp end task
+        end do
+        !$omp end single
+        !$omp end parallel
+        !$omp end target
+        tasks = sum(x)
+    end function
+
+    subroutine nobody_calls(x)
+        integer, intent(inout) :: x
+        !$omp target map(tofrom: x)
+        x = x + 1
+        !$omp end target
+    end subroutine
+end program
