@@ -6,6 +6,7 @@
  *
  * IMAGES="FIRST COUNT" in the environment damages with other seeds than CI's.
  */
+#include <time.h>
 #include <unistd.h>
 
 #include "images/gpu_code.h"
@@ -858,6 +859,80 @@ static void tools(void)
     ompjit__buf_free(&b);
 }
 
+/* -------------------------------------------------------------------- time */
+
+enum { MANY = 60000, LONG = 8 << 20, SECONDS = 10 };
+
+/* A file of MANY sections with the same name, which is LONG, and the same
+ * content. A cubin has as many kernels, whose info each is. */
+static ompjit__buf many_sections(unsigned machine, const char *prefix,
+                                 unsigned type)
+{
+    Elf64_Ehdr h = {.e_machine = (Elf64_Half)machine, .e_type = ET_REL};
+    ompjit__buf name = of_bytes("", 1), symbols = {0};
+    ompjit__buf_add(&name, prefix, strlen(prefix));
+    char *rest = malloc(LONG);
+    memset(rest, 1, LONG);
+    ompjit__buf_add(&name, rest, LONG);
+    ompjit__buf_add(&name, "", 1);
+    free(rest);
+    for (unsigned i = 0; i < MANY; i++) {
+        Elf64_Sym s = {.st_name = 1 + (Elf64_Word)(name.size - 20),
+                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                       .st_other = 0x10, .st_shndx = (Elf64_Half)(3 + i)};
+        PUT(&symbols, s);
+    }
+    struct section s[] = {
+        {".strtab", SHT_STRTAB, name.data, name.size, 0, 0, 0},
+        {".symtab", SHT_SYMTAB, symbols.data, symbols.size, 1, 0,
+         sizeof(Elf64_Sym)}};
+    h.e_ident[EI_ABIVERSION] = 8;
+    ompjit__buf b = make_elf(h, s, 2);
+    memcpy(&h, b.data, sizeof h);
+    Elf64_Shdr all = {.sh_type = type, .sh_name = 1, .sh_offset = sizeof h,
+                      .sh_size = machine == EM_CUDA ? LONG : 1, .sh_link = 2};
+    Elf64_Off before = h.e_shoff;
+    h.e_shoff = b.size;
+    Elf64_Shdr first[3];
+    memcpy(first, b.data + before, sizeof first);
+    PUT(&b, first);
+    for (unsigned i = 0; i < MANY; i++) {
+        all.sh_info = 3 + i;
+        PUT(&b, all);
+    }
+    h.e_shnum = MANY + 3;
+    h.e_shstrndx = 1;
+    memcpy(b.data, &h, sizeof h);
+    ompjit__buf_free(&name);
+    ompjit__buf_free(&symbols);
+    return b;
+}
+
+/* Reading must not take the product of counts and sizes. */
+static void in_time(const char *what, const ompjit__buf *image)
+{
+    clock_t start = clock();
+    ok(read_all(image->data, image->size) >= 0, "%s ends in order", what);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    ok(seconds < SECONDS, "%s: in time (%.1f s)", what, seconds);
+}
+
+static void time_of_many(void)
+{
+    ompjit__buf b = many_sections(EM_X86_64, "__CLANG_OFFLOAD_BUNDLE__",
+                                  SHT_PROGBITS);
+    in_time("60000 sections of one long name", &b);
+    ompjit__buf_free(&b);
+    b = many_sections(EM_CUDA, ".nv.info.", SHT_LOPROC);
+    in_time("60000 kernels with one long section", &b);
+    ompjit__buf_free(&b);
+    b = of_bytes("!<arch>\n", 8);
+    for (unsigned i = 0; i < MANY; i++)
+        put_member(&b, "x.bc/", bitcode, 4);
+    in_time("60000 members", &b);
+    ompjit__buf_free(&b);
+}
+
 /* ---------------------------------------------------------- without memory */
 
 /* Each allocation of a read fails once: the status says so, nothing is lost.
@@ -1009,6 +1084,7 @@ int main(void)
     assembler();
     tools();
     without_memory();
+    time_of_many();
     corpus();
     damaged();
     char *remove = ompjit__format("rm -r %s", folder);

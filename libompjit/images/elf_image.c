@@ -76,7 +76,9 @@ static const char *host_triple(unsigned machine)
 
 /* Clang 15 and before bundle objects as sections of the host's. */
 static const char bundled[] = "__CLANG_OFFLOAD_BUNDLE__";
-enum { ID_MOST = 128 }; /* bytes of an identifier that are looked at */
+/* Bytes of a section's name that are looked at: all may have the same long
+ * one. */
+enum { ID_MOST = 128, NAME_MOST = 32 };
 
 static bool is_bundled(const char *name)
 {
@@ -104,9 +106,9 @@ static ompjit_status section(ompjit__image_reader *r, ompjit__elf_file *f,
         return OMPJIT_OK;
     ompjit__bytes_slice(f->file, s->sh_offset, s->sh_size, &images.bytes);
     if (s->sh_flags & SHF_COMPRESSED)
-        return ompjit__image_bad(r, images.bytes.p, "section %s is compressed",
-                                 name);
-    snprintf(images.name, sizeof images.name, "section %s", name);
+        return ompjit__image_bad(r, images.bytes.p, "section %.*s is "
+                                 "compressed", NAME_MOST, name);
+    snprintf(images.name, sizeof images.name, "section %.*s", NAME_MOST, name);
     if (is_bundled(name)) {
         const char *id = name + strlen(bundled);
         ompjit__bundle_target(
