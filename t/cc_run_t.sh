@@ -1,0 +1,190 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What ompjit cc has built runs, with libompjit-omptarget: the programs of
+# t/programs, which say what they print (program_t.sh), on the host device and
+# as PTX; a program of several sources, one of which is C++, with an archive; two
+# shared libraries with kernels of the same name; and, from the cache, without
+# any compile.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+cc=$builddir/ompjit-cc
+cxx=$builddir/ompjit-c++
+export OMP_TARGET_OFFLOAD=mandatory
+
+# on NAME EXPECTED HOST|CUDA COMMAND...: prints what it must
+on() {
+    on_name=$1 on_text=$2 on_device=$3; shift 3
+    if [ "$on_device" = host ]; then
+        succeeds "$on_name, host" timeout 120 env OMPJIT_DEVICE=host "$@"
+    elif [ -e "${PTXI:-}/libcuda.so.1" ]; then
+        succeeds "$on_name, PTX" emulated OMPJIT_TEAMS=4 OMPJIT_THREADS=32 \
+            PTXI_LOG="$tmp/ptxi.log" timeout 120 "$@"
+    else
+        skip "$on_name, PTX" "PTXI names no emulated libcuda.so.1"
+        return
+    fi
+    is "$out" "$on_text" "  prints what it must"
+}
+
+# ------------------------------------------------------------- whole programs
+# says PROGRAM WORD: what follows "// WORD: " in it
+says() { sed -n "s,^// $2: ,,p" "$1"; }
+# Not those that need a host half which the library has changed: clang's own
+# has places of strided sections that no runtime can read, and numbers the
+# lambdas of its halves differently; nor those about libomp's allocators, and
+# about unified memory, which this library answers before the program starts.
+for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
+    name=${program##*/}
+    case $name in
+    strided_sections.c | lambdas.cpp | target_memory.c | unified*) continue ;;
+    *.cpp) compiler=$cxx ;;
+    *) compiler=$cc ;;
+    esac
+    expect=$(says "$program" expect)
+    expect_cuda=$(says "$program" "expect cuda")
+    options=$(says "$program" options)
+    threads=
+    case $options in
+    --threads=*) threads=OMPJIT_THREADS=${options#--threads=} options= ;;
+    esac
+    # shellcheck disable=SC2086
+    succeeds "$name" "$compiler" -O2 -fopenmp $options "$program" \
+        -o "$tmp/program" -lm
+    # shellcheck disable=SC2086
+    on "$name" "$expect" host env $threads "$tmp/program" host
+    if [ "$(says "$program" needs)" = libdevice ] && ! has_libdevice; then
+        skip "$name, PTX" "no libdevice, which is CUDA's"
+    else
+        # shellcheck disable=SC2086
+        on "$name" "${expect_cuda:-$expect}" cuda env $threads \
+            "$tmp/program" cuda
+    fi
+done
+
+# -------------------------------------------------------------- several sources
+mkdir "$tmp/parts"
+cd "$tmp/parts" || exit 1
+cat >parts.h <<'END'
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma omp begin declare target
+extern int shift;
+int add(int a, int b);
+#pragma omp end declare target
+int sum(int n), squares(int n);
+#ifdef __cplusplus
+}
+#endif
+END
+cat >add.c <<'END'
+#include "parts.h"
+int shift = 1;
+static int twice(int x) { return 2 * x; }
+int add(int a, int b) { return twice(a) + b + shift - a; }
+END
+cat >sum.c <<'END'
+#include "parts.h"
+static int twice(int x) { return x; }
+int sum(int n)
+{
+    int s = 0;
+#pragma omp target teams distribute parallel for reduction(+: s)
+    for (int i = 0; i < n; i++)
+        s += add(twice(i), i);
+    return s;
+}
+END
+cat >squares.cpp <<'END'
+#include "parts.h"
+template <typename T> static T square(T x) { return x * x; }
+int squares(int n)
+{
+    int s = 0;
+#pragma omp target map(tofrom: s)
+    for (int i = 0; i < n; i++)
+        s += square(i);
+    return s;
+}
+END
+echo 'int sum(int n) { (void)n; return -1; }' >other.c
+sed 's/a + b/a - b/' add.c >unused.c
+cat >main.c <<'END'
+#include <stdio.h>
+#include "parts.h"
+int main(void)
+{
+    shift = 3;
+#pragma omp target update to(shift)
+    printf("%d %d\n", sum(10), squares(4));
+}
+END
+succeeds "objects of C" "$cc" -O2 -fopenmp -c add.c sum.c main.c other.c unused.c
+succeeds "an object of C++" "$cxx" -O2 -fopenmp -c squares.cpp
+ar rc libparts.a sum.o add.o squares.o unused.o other.o
+succeeds "a program of objects" "$cxx" -fopenmp main.o add.o sum.o squares.o \
+    -o objects
+succeeds "a program of an archive, some of which defines the same again" \
+    "$cxx" -fopenmp main.o -L. -lparts -o archive
+for program in objects archive; do
+    on "$program" "120 14" host "./$program"
+    on "$program" "120 14" cuda "./$program"
+done
+unset OMPJIT_CACHE
+for device in host cuda; do
+    OMPJIT_CACHE_DIR=$tmp/cache on "into the cache" "120 14" $device ./objects
+done
+cp -R "$builddir/.libs" "$tmp/libs"
+rm -f "$tmp"/libs/libompjit-compiler*
+for device in host cuda; do
+    OMPJIT_CACHE_DIR=$tmp/cache on "with no compiler there" "120 14" $device \
+        env OMPJIT_COMPILER=inprocess LD_LIBRARY_PATH="$tmp/libs:$PTXI" ./objects
+done
+fails_with 'libompjit-compiler.so.0, cannot be loaded' \
+    "which another cache needs" env OMPJIT_CACHE_DIR="$tmp/empty" \
+    OMPJIT_DEVICE=host OMPJIT_COMPILER=inprocess LD_LIBRARY_PATH="$tmp/libs" \
+    ./objects
+OMPJIT_CACHE=0
+export OMPJIT_CACHE
+
+# ------------------------------------------------------------ shared libraries
+for n in 1 2; do
+    mkdir lib$n
+    cat >lib$n/kernel.c <<END
+#pragma omp declare target
+static int here = $n;
+#pragma omp end declare target
+int kernel(int n)
+{
+    int s = 0;
+#pragma omp target teams distribute parallel for reduction(+: s)
+    for (int i = 0; i < n; i++)
+        s += here;
+    return s;
+}
+END
+    succeeds "a shared library" "$cc" -O2 -fopenmp -shared -fPIC \
+        lib$n/kernel.c -o lib$n.so
+done
+cat >load.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        void *library = dlopen(argv[i], RTLD_NOW);
+        int (*kernel)(int) = library ? (int (*)(int))dlsym(library, "kernel")
+                                     : NULL;
+        printf("%d ", kernel ? kernel(100) : -1);
+        if (i % 2)
+            dlclose(library);
+    }
+}
+END
+succeeds "a program that loads them" "$cc" load.c -ldl -o load
+for device in host cuda; do
+    on "kernels of the same name" "100 200 100 200 " $device ./load ./lib1.so \
+        ./lib2.so ./lib1.so ./lib2.so
+done
+done_testing
