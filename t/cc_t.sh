@@ -198,6 +198,10 @@ int main()
     }
 }
 END
+cp main.cpp main.cu
+succeeds "C++ in a file of another ending" "$cxx" -x c++ -fopenmp main.cu \
+    -x none f1.o -o cpp
+registers ./cpp 2 2 "1 42" "  the program"
 succeeds "C++ and C" "$cxx" -std=c++17 -O2 -fopenmp main.cpp f1.o -o cpp
 registers ./cpp 2 2 "1 42" "  the program"
 strange="a b'c\"d,e@f"
@@ -218,6 +222,7 @@ for flags in "-fopenmp-targets=nvptx64-nvidia-cuda" "--offload-arch=sm_70" \
     "-fopenmp-targets=nvptx64 -Xopenmp-target -march=sm_80" \
     "-fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target=amdgcn-amd-amdhsa -march=gfx90a" \
     "-fopenmp-targets=x86_64-pc-linux-gnu" "-foffload=nvptx-none" \
+    "-fiopenmp -fopenmp-targets=spir64" "-qopenmp" \
     "--offload-arch=native -foffload-lto" "-fopenmp=libomp -march=native" \
     "-fveclib=libmvec -D_FORTIFY_SOURCE=2 -fstack-protector-strong" \
     "-g -gdwarf-4 -O0 -fcf-protection=full" "-finstrument-functions" \

@@ -32,6 +32,13 @@ for name in $(cat "$builddir/libompjit/dropin/names"); do
         "libompjit.so.0 => $tmp/moved/.*libompjit.so.0" "$name is this library"
 done
 
+succeeds "so does the compiler" "$moved/bin/ompjit-cc" -O2 -fopenmp \
+    "$srcdir/examples/saxpy.c" -o "$tmp/saxpy" -lm
+succeeds "  whose program runs" "$tmp/saxpy"
+like "$out" '^saxpy: ok$' "  and computes"
+like "$(ldd "$tmp/saxpy")" "libompjit-omptarget.so.0 => $moved/" \
+    "  with the moved library"
+
 # No clang but ours, where that is a part of the compiler.
 if grep -q '^#define OMPJIT_CONFIG_CC1 1' "$builddir/config.h"; then
     cat >"$tmp/headers.c" <<'EOF'

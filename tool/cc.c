@@ -18,6 +18,7 @@ enum match { EXACT, PREFIX, PAIR };
 enum meaning {
     OTHER,
     OPENMP,
+    OTHERS_OPENMP,
     NO_OPENMP,
     NO_LINK,
     HOST_ONLY,
@@ -53,7 +54,8 @@ static const struct flag *find(const char *word)
 struct request {
     ompjit__args words; /* the user's, with response files expanded */
     bool openmp, no_link, host_only, lto, verbose;
-    bool headers, sources, objects; /* kinds of inputs */
+    bool headers, sources, objects; /* kinds of inputs            */
+    bool named_language;            /* -x, not the inputs' endings */
 };
 
 static bool ends_in_any(const char *word, const char *const *endings)
@@ -70,13 +72,15 @@ static void note_input(struct request *r, const char *word)
                                           ".H",   ".h++", NULL};
     static const char *const objects[] = {".o", ".a", ".lo", ".obj", NULL};
     static const char *const others[] = {".cu", ".hip", NULL};
-    if (ends_in_any(word, headers))
+    if (r->named_language)
+        r->sources = true;
+    else if (ends_in_any(word, headers))
         r->headers = true;
     else if (ends_in_any(word, objects) || strstr(word, ".so"))
         r->objects = true;
     else
         r->sources = true;
-    r->host_only |= ends_in_any(word, others);
+    r->host_only |= !r->named_language && ends_in_any(word, others);
 }
 
 /* A header is precompiled for the host; CUDA has its own way to offload. */
@@ -85,6 +89,7 @@ static void note_language(struct request *r, const char *language)
     if (!strcmp(language, "cuda") || !strcmp(language, "hip") ||
         strstr(language, "header"))
         r->host_only = true;
+    r->named_language = strcmp(language, "none") != 0;
 }
 
 static void note_flag(struct request *r, const struct flag *flag,
@@ -92,8 +97,9 @@ static void note_flag(struct request *r, const struct flag *flag,
 {
     switch (flag->meaning) {
     case OPENMP:
+    case OTHERS_OPENMP:
     case NO_OPENMP:
-        r->openmp = flag->meaning == OPENMP;
+        r->openmp = flag->meaning != NO_OPENMP;
         break;
     case LTO:
     case NO_LTO:
@@ -216,6 +222,10 @@ static bool is_kept(const char *flag, const char *word)
 static size_t add_flag(ompjit__args *out, const struct flag *flag,
                        char *const *v, size_t i)
 {
+    if (flag->meaning == OTHERS_OPENMP) {
+        ompjit__args_add(out, "-fopenmp");
+        return i;
+    }
     bool pair = flag->match == PAIR || flag->meaning == TARGET;
     bool kept = flag->meaning != REPLACED &&
                 (flag->meaning != TARGET || is_kept(v[i], v[i + 1]));
