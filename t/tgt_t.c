@@ -264,6 +264,15 @@ static void errors(void)
     ok_contains(log_text, "error: no kernel", "in the log too");
     ok(!ompjit__tgt_error(ctx, &err), "and is then forgotten");
     ompjit__tgt_add_kernel(ctx, key, module_a, 0, NULL);
+    for (uint32_t version = 0; version <= 4; version += 4) {
+        args.version = version;
+        ok(run(ctx, 0, 0, 0, key, &args) == 1 &&
+               ompjit__tgt_error(ctx, &err) == OMPJIT_ERR_ABI,
+           "arguments of version %u", version);
+        ok_contains(err.text, "those of LLVM 15 to 22 have 1 to 3",
+                    "are not guessed");
+    }
+    args.version = 3;
     fake_run_status = OMPJIT_ERR_DEVICE;
     fatal_calls = 0;
     ompjit__tgt_on_fatal(ctx, on_fatal, &one, OMPJIT_AFTER_FAILURE_KEEP);

@@ -250,10 +250,27 @@ static void clauses(ompjit__request *r, const uint32_t teams[3],
     r->teams_fixed = r->teams[0] != 0;
 }
 
+/* The error of arguments in a layout that nobody knows here: LLVM 23 has
+ * version 4, with another order of the kernel's parameters. */
+static int32_t unknown_version(ompjit_context *ctx, const ompjit__ident *where,
+                               uint32_t version)
+{
+    ompjit_error err;
+    ompjit__fail(&err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LAUNCH,
+                 "kernel arguments of version %" PRIu32 "; those of LLVM 15 to "
+                 "22 have %d to %d: build the program with clang 22 or older",
+                 version, OMPJIT__KERNEL_ARGS_V1, OMPJIT__KERNEL_ARGS_V3);
+    failed(ctx, where, &err);
+    return give_up(ctx, false);
+}
+
 int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, int32_t teams, int32_t threads,
                                 void *key, ompjit__kernel_args *args)
 {
+    if (args->version < OMPJIT__KERNEL_ARGS_V1 ||
+        args->version > OMPJIT__KERNEL_ARGS_V3)
+        return unknown_version(ctx, where, args->version);
     ompjit__request request = {.tripcount = args->tripcount,
                                .passes_environment =
                                    args->version >= OMPJIT__KERNEL_ARGS_V3,
