@@ -3,7 +3,8 @@
  * The functions of a program that regions call through pointers (`declare
  * target indirect`): each has a variable on the device that holds its address
  * there. The runtime looks functions up in a table of host and device address,
- * ordered by the first.
+ * ordered by the first, which on the host device has those of all the context's
+ * modules.
  */
 #include <stdlib.h>
 
@@ -40,26 +41,72 @@ static ompjit_status read_call(ompjit_device *dev, const ompjit__global *g,
                                sizeof out->device, NULL, err);
 }
 
+/* Is that entry the first of its module's? Those of a module stand together;
+ * where another's came between them, the later ones have one, too. */
+static bool leads(const struct ompjit__tgt *tgt, size_t index)
+{
+    const ompjit__global *g = &tgt->globals[index];
+    if (!g->mod || !belongs(g, g->mod))
+        return false;
+    for (size_t i = index; i && tgt->globals[i - 1].mod == g->mod; i--)
+        if (belongs(&tgt->globals[i - 1], g->mod))
+            return false;
+    return true;
+}
+
+/* The calls that kernels of `mod` can make, by the first n globals: of all
+ * modules where a function has one address in all images; else its own. */
+static ompjit_status set_table(struct ompjit__tgt *tgt, ompjit_device *dev,
+                               ompjit_module *mod, size_t n,
+                               ompjit_error *err)
+{
+    size_t ncalls = 0;
+    ompjit_status st = OMPJIT_OK;
+    ompjit__indirect_call *calls = calloc(n + 1, sizeof *calls);
+    if (!calls)
+        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    for (size_t i = 0; !st && i < n; i++) {
+        const ompjit__global *g = &tgt->globals[i];
+        if (g->mod && belongs(g, dev->caps.common_functions ? g->mod : mod))
+            st = read_call(dev, g, &calls[ncalls++], err);
+    }
+    if (!st) {
+        qsort(calls, ncalls, sizeof *calls, by_host);
+        st = ompjit__variants_calls(mod, dev, calls, ncalls, err);
+    }
+    free(calls);
+    return st;
+}
+
+/* A pointer of one library's may be called in another's kernel: where that can
+ * be, each module gets a new table when one comes or goes. */
+static ompjit_status set_tables(struct ompjit__tgt *tgt, ompjit_device *dev,
+                                size_t n, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; !st && i < n; i++)
+        if (leads(tgt, i))
+            st = set_table(tgt, dev, tgt->globals[i].mod, n, err);
+    return st;
+}
+
 ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
                                      ompjit_device *dev, size_t index,
                                      ompjit_error *err)
 {
-    ompjit_module *mod = tgt->globals[index].mod;
-    size_t all = atomic_load(&tgt->nglobals), n = 0;
+    size_t all = atomic_load(&tgt->nglobals);
     for (size_t i = index + 1; i < all; i++)
-        if (belongs(&tgt->globals[i], mod))
+        if (belongs(&tgt->globals[i], tgt->globals[index].mod))
             return OMPJIT_OK; /* when the last one is entered */
-    ompjit__indirect_call *calls = calloc(index + 1, sizeof *calls);
-    if (!calls)
-        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    ompjit_status st = OMPJIT_OK;
-    for (size_t i = 0; !st && i <= index; i++)
-        if (belongs(&tgt->globals[i], mod))
-            st = read_call(dev, &tgt->globals[i], &calls[n++], err);
-    if (!st) {
-        qsort(calls, n, sizeof *calls, by_host);
-        st = ompjit__variants_calls(mod, dev, calls, n, err);
-    }
-    free(calls);
-    return st;
+    return dev->caps.common_functions
+               ? set_tables(tgt, dev, index + 1, err)
+               : set_table(tgt, dev, tgt->globals[index].mod, index + 1, err);
+}
+
+ompjit_status ompjit__indirect_leave(struct ompjit__tgt *tgt,
+                                     ompjit_device *dev, ompjit_error *err)
+{
+    return dev->caps.common_functions
+               ? set_tables(tgt, dev, atomic_load(&dev->present->globals), err)
+               : OMPJIT_OK;
 }

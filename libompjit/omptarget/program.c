@@ -245,9 +245,20 @@ static void leave_global(ompjit_context *ctx, const ompjit__global *g,
     }
 }
 
+/* Kernels of other modules must not call what is about to be unloaded. */
+static void leave_calls(ompjit_context *ctx)
+{
+    ompjit_error err;
+    for (unsigned d = 0; d < ctx->ndevices; d++)
+        if (atomic_load(&ctx->devices[d]->present->globals) &&
+            ompjit__indirect_leave(ctx->tgt, ctx->devices[d], &err))
+            ompjit__log(ctx, "device %u: %s", d, err.text);
+}
+
 void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
+    bool calls = false;
     pthread_mutex_lock(&tgt->lock);
     ompjit__kernels *t = atomic_load(&tgt->kernels);
     for (size_t i = 0; t && i < t->size; i++)
@@ -257,7 +268,10 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
         if (tgt->globals[i].mod == mod) {
             leave_global(ctx, &tgt->globals[i], i);
             tgt->globals[i].mod = NULL;
+            calls |= tgt->globals[i].flags & OMPJIT__ENTRY_INDIRECT;
         }
+    if (calls)
+        leave_calls(ctx);
     pthread_mutex_unlock(&tgt->lock);
 }
 

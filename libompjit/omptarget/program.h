@@ -87,11 +87,16 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err);
 
-/* Under the lock: of all indirect functions of the module whose entry this is,
- * once their last one comes. indirect.c */
+/* Under the lock: of all indirect functions up to this entry, once the last one
+ * of its module comes. indirect.c */
 ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
                                      ompjit_device *dev, size_t index,
                                      ompjit_error *err);
+
+/* Under the lock: those that are left when a module has been forgotten.
+ * indirect.c */
+ompjit_status ompjit__indirect_leave(struct ompjit__tgt *tgt,
+                                     ompjit_device *dev, ompjit_error *err);
 
 /* Frees the list, not the memory. omp_alloc_device.c */
 void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
