@@ -31,33 +31,38 @@ on() {
 # says PROGRAM WORD: what follows "// WORD: " in it
 says() { sed -n "s,^// $2: ,,p" "$1"; }
 # Not those that need a host half which the library has changed: clang's own
-# has places of strided sections that no runtime can read, and numbers the
-# lambdas of its halves differently; nor those about libomp's allocators, and
-# about unified memory, which this library answers before the program starts.
+# has places of strided sections that no runtime can read, numbers the lambdas
+# of its halves differently, and calls libomp's allocators; nor the one whose
+# device code names variables of the host's. A GPU without unified memory is none
+# for programs that require it.
 for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     name=${program##*/}
     case $name in
-    strided_sections.c | lambdas.cpp | target_memory.c | unified*) continue ;;
+    strided_sections.c | lambdas.cpp | target_memory.c | unified_variables.cpp)
+        continue ;;
     *.cpp) compiler=$cxx ;;
     *) compiler=$cc ;;
     esac
     expect=$(says "$program" expect)
     expect_cuda=$(says "$program" "expect cuda")
     options=$(says "$program" options)
-    threads=
+    settings=
     case $options in
-    --threads=*) threads=OMPJIT_THREADS=${options#--threads=} options= ;;
+    --threads=*) settings=OMPJIT_THREADS=${options#--threads=} options= ;;
+    esac
+    case $name in
+    unified*) settings="-u OMP_TARGET_OFFLOAD" ;;
     esac
     # shellcheck disable=SC2086
     succeeds "$name" "$compiler" -O2 -fopenmp $options "$program" \
         -o "$tmp/program" -lm
     # shellcheck disable=SC2086
-    on "$name" "$expect" host env $threads "$tmp/program" host
+    on "$name" "$expect" host env $settings "$tmp/program" host
     if [ "$(says "$program" needs)" = libdevice ] && ! has_libdevice; then
         skip "$name, PTX" "no libdevice, which is CUDA's"
     else
         # shellcheck disable=SC2086
-        on "$name" "${expect_cuda:-$expect}" cuda env $threads \
+        on "$name" "${expect_cuda:-$expect}" cuda env $settings \
             "$tmp/program" cuda
     fi
 done
