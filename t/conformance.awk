@@ -156,7 +156,7 @@ function write_page() {
     list("[.]c(pp)?$")
     if (!all["Fortran"])
         return
-    print "\n## What flang 22 does not compile\n"
+    print "\n## What flang 22 does not compile"
     list("[.]F90$")
 }
 

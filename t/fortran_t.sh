@@ -162,6 +162,15 @@ fails_with '`-J` cannot be used: its value' "-J alone" "$ompjit" run -J "" \
 expect=hello
 prints "flags that mean nothing here" -q -fPIC -Wall -fopenmp "$tmp/hello.f90"
 
+source beyond.f90 'program p' 'integer :: a(10), i' 'a = 0' \
+    '!$omp target map(tofrom: a(1:5))' 'do i = 1, 6' 'a(i) = i' 'end do' \
+    '!$omp end target' 'end'
+fails_with 'out-of-bounds write of 4 bytes at beyond.f90:6:' \
+    "--check finds a write" "$ompjit" run --check --device=host \
+    "$tmp/beyond.f90"
+like "$(cat "$tmp/stderr")" 'after the end of a\(1:5\) \(.*beyond.f90:2\)' \
+    "  beside what is mapped, by its name"
+
 # Device code may call flang's runtime library on the host device only.
 source library.f90 'program library' 'real :: a(9, 9), b(9, 9)' 'b = 1' \
     'a = 0' '!$omp target map(a, b)' 'a = matmul(b, b)' '!$omp end target' \

@@ -2,7 +2,8 @@
  *
  * A host half, as clang made it without passes, becomes an object:
  *
- *   repair.c    mistakes of clang and flang (section_offset.c)
+ *   repair.c    mistakes of clang and flang (section_offset.c,
+ *               map_names.c)
  *   share.c     data regions that no program can tell from a copy (place.c)
  *   rewrite.c   calls of the library, offload entries, constructors
  *   compile.c   LLVM's passes and code generator
@@ -31,6 +32,8 @@ void ompjit__host_repair(LLVMModuleRef m);
 /* The same for the addresses of sections that a function of flang's maps, a step
  * of it. section_offset.c */
 void ompjit__repair_sections(LLVMValueRef f);
+/* The same for the names of what is mapped. map_names.c */
+void ompjit__repair_names(LLVMModuleRef m);
 /* Marks the entries of data regions that no program can tell from a copy;
  * before anything else. It cannot fail: without memory it marks fewer entries
  * or none, and those are copied. `unit`, borrowed: says what the module's

@@ -220,6 +220,7 @@ static void repair_mappers(LLVMModuleRef m)
 void ompjit__host_repair(LLVMModuleRef m)
 {
     repair_mappers(m);
+    ompjit__repair_names(m);
     static const char *const names[] = {
         "__tgt_target_data_update_mapper",
         "__tgt_target_data_update_nowait_mapper"};
