@@ -67,6 +67,8 @@ static const struct {
     {"copied", "b", OMP("target " MAP) "memcpy(b, a, n * sizeof *a);"},
     {"filled", "b", OMP("target " MAP) "memset(b, a[0] > 0, n * sizeof *a);"},
     {"printed", "", OMP("target " MAP) "printf(\"%g %p\\n\", a[1], b);"},
+    {"nothing_printed", "b", OMP("target " MAP)
+     "{ printf(\"\"); b[0] = a[1]; }"},
     {"numbered", "a!", OMP("target " MAP)
      "*(double *)((unsigned long)a + 8) = b[1];"},
     {"unknown", "a!", OMP("target " MAP) "{ elsewhere(a); (void)b[0]; }"},

@@ -358,7 +358,9 @@ static const char *text_of(LLVMValueRef name)
     LLVMValueRef v = name && LLVMIsAGlobalVariable(name)
                          ? LLVMGetInitializer(name)
                          : NULL;
-    return v && LLVMIsConstantString(v) ? LLVMGetAsString(v, &n) : NULL;
+    return v && LLVMIsAConstantDataSequential(v) && LLVMIsConstantString(v)
+               ? LLVMGetAsString(v, &n)
+               : NULL;
 }
 
 static bool is_kernel_symbol(const ompjit__unit *unit, const char *symbol)

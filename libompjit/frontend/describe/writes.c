@@ -336,7 +336,10 @@ bool ompjit__format_only_reads(LLVMValueRef format)
                             ? LLVMGetInitializer(format)
                             : NULL;
     size_t n;
-    if (!text || !LLVMIsConstantString(text))
+    if (text && LLVMIsAConstantAggregateZero(text))
+        return true; /* an empty text */
+    if (!text || !LLVMIsAConstantDataSequential(text) ||
+        !LLVMIsConstantString(text))
         return false;
     const char *f = LLVMGetAsString(text, &n), *end = f + n;
     while ((f = memchr(f, '%', (size_t)(end - f))) && ++f < end) {

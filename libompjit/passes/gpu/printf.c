@@ -61,7 +61,8 @@ static bool driver_prints(LLVMValueRef call)
                             ? LLVMGetInitializer(format)
                             : NULL;
     size_t n;
-    if (LLVMGetFirstUse(call) || !text || !LLVMIsConstantString(text))
+    if (LLVMGetFirstUse(call) || !text ||
+        !LLVMIsAConstantDataSequential(text) || !LLVMIsConstantString(text))
         return false;
     const char *f = LLVMGetAsString(text, &n);
     return n && !f[n - 1] && is_plain(f);
