@@ -54,8 +54,19 @@ static ompjit_status check_images(const ompjit__bin_desc *desc,
     return OMPJIT_OK;
 }
 
-/* __tgt_register_lib. The requirements count from here on, before devices are
- * looked at. */
+/* The requirements count from here on, before devices are looked at. */
+static void add_requirements(ompjit_context *ctx,
+                             const ompjit__entries *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        ompjit__offload_entry e = ompjit__entry_at(entries, i);
+        if (e.kind == OMPJIT__OFFLOAD_OPENMP &&
+            e.flags & OMPJIT__ENTRY_REQUIRES)
+            ompjit__s_register_requires(ctx, (int64_t)e.data);
+    }
+}
+
+/* __tgt_register_lib. */
 static ompjit_status enlist(struct ompjit__tgt *tgt,
                             const ompjit__bin_desc *desc, ompjit_error *err)
 {
@@ -74,6 +85,7 @@ static ompjit_status enlist(struct ompjit__tgt *tgt,
         free(l);
         return st;
     }
+    add_requirements(tgt->ctx, &l->entries);
     pthread_mutex_lock(&tgt->libraries_lock);
     struct ompjit__library **end = &tgt->libraries;
     while (*end)
@@ -160,12 +172,11 @@ static ompjit_status add_entry(ompjit_context *ctx, ompjit_module *mod,
                                const ompjit__offload_entry *e,
                                ompjit_error *err)
 {
-    if (!ompjit__entry_is_kernel(e)) {
-        bool requires = e->flags & OMPJIT__ENTRY_REQUIRES;
-        return ompjit__tgt_add_global(ctx, e->address,
-                                      requires ? e->data : e->size, e->flags,
-                                      mod, e->name ? e->name : "", err);
-    }
+    if (e->flags & OMPJIT__ENTRY_REQUIRES)
+        return OMPJIT_OK;
+    if (!ompjit__entry_is_kernel(e))
+        return ompjit__tgt_add_global(ctx, e->address, e->size, e->flags, mod,
+                                      e->name, err);
     const by_symbol wanted = {.symbol = e->name};
     const by_symbol *k = bsearch(&wanted, kernels, mod->unit.nkernels,
                                  sizeof *kernels, compare);

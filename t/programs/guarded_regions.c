@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: 59 5, 59 5
+// not ahead of time: right only without clang's own openmp-opt
 //
 // The sequential part of a loop, which all threads of a team run when the
 // kernel becomes SPMD: the next round's stores come behind all threads' loads.

@@ -2,6 +2,7 @@
 //
 // The C library's strings, characters and numbers from text in device code.
 // expect: 0 wrong of 104
+// not ahead of time: it needs libdevice
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

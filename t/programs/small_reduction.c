@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: 200 200 | 67 67 66 | 67 67 66 | 1 2 3 | 1 2 3 | 1 2 3 | 1 2 3 | 1 2 3
+// not ahead of time: dialect/reduction.c: before clang optimizes them
 // Reductions whose elements are not whole words, or not aligned to the words
 // that they are moved in, in more than a warp and in more than a team.
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * regions, in a recursion, in loops, and larger than a stack has room for.
  */
 // expect: right
+// not ahead of time: right only without clang's own openmp-opt
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 // expect: 0 wrong
+// not ahead of time: the host half is mended, passes/hosthalf
 // Sections with strides in a target update: lower bounds in every dimension,
 // subscripts in front, members, pointers, lengths that are no constants or 0,
 // and updates by tasks, also of a function that has returned.

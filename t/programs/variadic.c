@@ -1,4 +1,5 @@
 // expect: sums 64, mixed 64, twice 64, by pointer 64, text 64, larger 64
+// not ahead of time: as PTX right only without clang's optimizer
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Variadic functions of device code: their arguments are read as clang's code

@@ -141,13 +141,18 @@ static ompjit_status add_host_args(LLVMModuleRef host, LLVMValueRef fn,
 }
 
 /* Every kernel with an environment takes the launch environment first; of one
- * without (ompx_bare) only the name tells. */
+ * without (ompx_bare) only names tell: the parameter's, or where a clang that
+ * drops those has made the IR, the kernel's. */
 static bool takes_launch_env(LLVMValueRef fn, LLVMValueRef env)
 {
-    size_t n;
+    static const char prefix[] = "__omp_offloading_";
+    size_t n, length;
     if (env || !LLVMCountParams(fn))
         return env != NULL;
-    return !strcmp(LLVMGetValueName2(LLVMGetParam(fn, 0), &n), "dyn_ptr");
+    const char *name = LLVMGetValueName2(LLVMGetParam(fn, 0), &n);
+    return n ? !strcmp(name, "dyn_ptr")
+             : !strncmp(LLVMGetValueName2(fn, &length), prefix,
+                        sizeof prefix - 1);
 }
 
 static ompjit_status describe_params(LLVMValueRef fn, ompjit__kernel_desc *k,

@@ -335,6 +335,21 @@ static void align_shared(LLVMModuleRef m)
     }
 }
 
+/* clang -O0 has all functions stay as they are. Here the module's own options
+ * choose, and the stages behind this one rely on functions being inlined. */
+static void allow_optimization(LLVMModuleRef m)
+{
+    unsigned none = LLVMGetEnumAttributeKindForName("optnone", 7);
+    unsigned noinline_ = LLVMGetEnumAttributeKindForName("noinline", 8);
+    const LLVMAttributeIndex function = LLVMAttributeFunctionIndex;
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    for (; f; f = LLVMGetNextFunction(f))
+        if (LLVMGetEnumAttributeAtIndex(f, function, none)) {
+            LLVMRemoveEnumAttributeAtIndex(f, function, none);
+            LLVMRemoveEnumAttributeAtIndex(f, function, noinline_);
+        }
+}
+
 /* The three kinds of code that call the runtime. Only kernels of OpenMP have
  * environments, starts and module flags. */
 enum code { OPENMP_DEVICE, CUDA_DEVICE, HOST };
@@ -382,6 +397,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
         return status;
+    allow_optimization(m);
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
     if (!status)
