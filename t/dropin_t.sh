@@ -79,6 +79,7 @@ like_program "image" "an image of no kind" program text
 # Programs of clang's.
 if lacks objcopy "programs of clang's"; then
     done_testing
+    exit
 fi
 succeeds "two files of clang's" built built -- "$from/program.c" "$from/other.c"
 expect="1000 41 42, host 0, devices 1"
@@ -116,4 +117,34 @@ native() {
 succeeds "machine code for this CPU" native
 succeeds "runs" env OMPJIT_DEVICE=host OMP_TARGET_OFFLOAD=mandatory "$tmp/native"
 is "$out" "$expect" "  right"
+
+# Shared libraries with kernels of one name.
+# shared FACTOR
+shared() {
+    objects "lib$1" -fPIC "-DFACTOR=$1" -- "$from/library.c" &&
+        # shellcheck disable=SC2086
+        "${CC:-cc}" -shared $objects -o "$tmp/lib$1.so" $dropin "$LIBOMP"
+}
+for factor in 2 3 4; do
+    succeeds "library $factor" shared $factor
+done
+succeeds "a program that loads them" "${CC:-cc}" "$from/loader.c" \
+    -o "$tmp/loader" -ldl -lpthread
+for how in "twice 1" "again 100" "threads 40" "fork 1"; do
+    # shellcheck disable=SC2086
+    succeeds "$how" timeout 120 env OMPJIT_DEVICE=host "$tmp/loader" $how \
+        "$tmp/lib2.so" "$tmp/lib3.so" "$tmp/lib4.so"
+    is "$out" "0 wrong" "  right, and takes no more memory"
+    if [ -z "$PTXI" ]; then
+        skip "  as PTX" "no PTXI"
+        continue
+    fi
+    # The emulated driver calls the dynamic linker under its lock where a thread
+    # is new to it, which those that build in the background would be.
+    # shellcheck disable=SC2086
+    succeeds "  as PTX" timeout 120 env LD_LIBRARY_PATH="$PTXI" \
+        OMPJIT_DEVICE=cuda OMPJIT_ASSEMBLER=driver OMPJIT_SPECIALIZE=off \
+        "$tmp/loader" $how "$tmp/lib2.so" "$tmp/lib3.so" "$tmp/lib4.so"
+    is "$out" "0 wrong" "  right"
+done
 done_testing

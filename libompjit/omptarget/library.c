@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Registered libraries. They wait in a list; the first construct that finds one
- * waiting makes modules of all, under a lock of their own, and adds their
- * entries to the program's kernels and variables (program.c). The lock is taken
- * before the program's.
+ * Registered libraries. They wait in a list; a construct that finds some waiting
+ * makes modules of them and adds their entries to the program's kernels and
+ * variables (program.c). The list's lock is taken before the program's, and is
+ * not held while a module is made, which may load other libraries: a thread that
+ * registers one has the dynamic linker's lock.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -15,7 +16,7 @@
 #include "omptarget/entry_points.h"
 #include "omptarget/library.h"
 
-enum state { WAITS, READY, FAILED };
+enum state { WAITS, MAKING, READY, FAILED };
 
 struct ompjit__library {
     struct ompjit__library *next;
@@ -122,15 +123,26 @@ static void leave(void)
     atomic_store(&leaving, true);
 }
 
+/* Under the lock. */
+static struct ompjit__library *with_descriptor(const struct ompjit__tgt *tgt,
+                                               const ompjit__bin_desc *desc)
+{
+    struct ompjit__library *l = tgt->libraries;
+    while (l && l->desc != desc)
+        l = l->next;
+    return l;
+}
+
 /* A process that exits keeps its modules. */
 void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
-    struct ompjit__library *found = NULL;
+    struct ompjit__library *found;
     pthread_mutex_lock(&tgt->libraries_lock);
+    while ((found = with_descriptor(tgt, desc)) && found->state == MAKING)
+        pthread_cond_wait(&tgt->library_made, &tgt->libraries_lock);
     for (struct ompjit__library **l = &tgt->libraries; *l; l = &(*l)->next)
-        if ((*l)->desc == desc) {
-            found = *l;
+        if (*l == found) {
             *l = found->next;
             break;
         }
@@ -217,7 +229,7 @@ static ompjit_status check_devices(ompjit_context *ctx,
     return st;
 }
 
-/* What a device cannot run is no supported device, as of one that does not meet
+/* Under the lock. What a device cannot run is no supported device, as of one that does not meet
  * the program's requirements: its target regions run on the host. */
 static void give_up_devices(struct ompjit__tgt *tgt, const ompjit_error *why)
 {
@@ -240,8 +252,6 @@ static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
         st = check_devices(tgt->ctx, l->mod, err);
     if (!st)
         st = add_entries(tgt->ctx, l, err);
-    if (st == OMPJIT_ERR_UNAVAILABLE)
-        give_up_devices(tgt, err);
     if (st && l->mod) {
         tgt->maker->destroy(l->mod);
         l->mod = NULL;
@@ -249,20 +259,74 @@ static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
     return st;
 }
 
-void ompjit__libraries_ready(struct ompjit__tgt *tgt)
+/* Under the lock: the next in this state; with a key, that has it as an entry's
+ * address. */
+static struct ompjit__library *next_in(const struct ompjit__tgt *tgt,
+                                       enum state state, const void *key)
 {
-    if (!atomic_load_explicit(&tgt->waiting, memory_order_acquire))
-        return;
-    pthread_mutex_lock(&tgt->libraries_lock);
-    for (struct ompjit__library *l = tgt->libraries; l; l = l->next) {
-        if (l->state != WAITS)
-            continue;
-        l->state = make(tgt, l, &l->err) ? FAILED : READY;
-        if (l->state == FAILED)
-            ompjit__log(tgt->ctx, "%s: no device code: %s", name_of(l->desc),
-                        l->err.text);
-        atomic_fetch_sub(&tgt->waiting, 1);
+    struct ompjit__library *l = tgt->libraries;
+    for (; l; l = l->next) {
+        size_t i = 0;
+        while (key && i < l->entries.n &&
+               ompjit__entry_at(&l->entries, i).address != key)
+            i++;
+        if (l->state == state && (!key || i < l->entries.n))
+            break;
     }
+    return l;
+}
+
+/* Under the lock, which is given up meanwhile; nobody frees it. */
+static void make_ready(struct ompjit__tgt *tgt, struct ompjit__library *l)
+{
+    l->state = MAKING;
+    pthread_mutex_unlock(&tgt->libraries_lock);
+    ompjit_status status = make(tgt, l, &l->err);
+    if (status)
+        ompjit__log(tgt->ctx, "%s: no device code: %s", name_of(l->desc),
+                    l->err.text);
+    pthread_mutex_lock(&tgt->libraries_lock);
+    if (status == OMPJIT_ERR_UNAVAILABLE)
+        give_up_devices(tgt, &l->err);
+    l->state = status ? FAILED : READY;
+    atomic_fetch_sub(&tgt->waiting, 1);
+    pthread_cond_broadcast(&tgt->library_made);
+}
+
+static bool waits(struct ompjit__tgt *tgt)
+{
+    return atomic_load_explicit(&tgt->waiting, memory_order_acquire) != 0;
+}
+
+/* Takes the lock, and makes what nobody makes yet. */
+static void lock_and_make(struct ompjit__tgt *tgt)
+{
+    struct ompjit__library *l;
+    pthread_mutex_lock(&tgt->libraries_lock);
+    while ((l = next_in(tgt, WAITS, NULL)))
+        make_ready(tgt, l);
+}
+
+/* A thread that launches a kernel does not wait for the libraries that others
+ * are making, but for its own: it may hold the dynamic linker's lock, which they
+ * may need. */
+void ompjit__libraries_ready(struct ompjit__tgt *tgt, const void *key)
+{
+    if (!waits(tgt))
+        return;
+    lock_and_make(tgt);
+    while (next_in(tgt, MAKING, key))
+        pthread_cond_wait(&tgt->library_made, &tgt->libraries_lock);
+    pthread_mutex_unlock(&tgt->libraries_lock);
+}
+
+void ompjit__libraries_first(struct ompjit__tgt *tgt)
+{
+    if (!waits(tgt))
+        return;
+    lock_and_make(tgt);
+    while (next_in(tgt, MAKING, NULL) && !next_in(tgt, READY, NULL))
+        pthread_cond_wait(&tgt->library_made, &tgt->libraries_lock);
     pthread_mutex_unlock(&tgt->libraries_lock);
 }
 
@@ -270,7 +334,7 @@ void ompjit__libraries_tell(struct ompjit__tgt *tgt)
 {
     pthread_mutex_lock(&tgt->libraries_lock);
     for (struct ompjit__library *l = tgt->libraries; l; l = l->next)
-        if (l->mod)
+        if (l->state == READY)
             tgt->maker->tell(l->mod);
     pthread_mutex_unlock(&tgt->libraries_lock);
 }

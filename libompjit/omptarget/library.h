@@ -29,9 +29,12 @@ ompjit__offload_entry ompjit__entry_at(const ompjit__entries *entries,
 bool ompjit__entry_is_kernel(const ompjit__offload_entry *e);
 
 /* All libraries that wait become modules, and their entries are kernels and
- * variables then. A library whose code cannot be used is kept with its error.
- * One comparison where none waits. */
-void ompjit__libraries_ready(struct ompjit__tgt *tgt);
+ * variables then: when it returns, those of the library with the kernel `key`, or
+ * of all (NULL). A library whose code cannot be used is kept with its error. One
+ * comparison where none waits. */
+void ompjit__libraries_ready(struct ompjit__tgt *tgt, const void *key);
+/* Likewise, but one that has code is enough: there are devices then. */
+void ompjit__libraries_first(struct ompjit__tgt *tgt);
 
 /* Why no kernel is known for that host address: the error of the library that
  * has it, or the nearest addresses that are known. Always an error. */

@@ -216,7 +216,13 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err)
 {
-    ompjit__libraries_ready(tgt);
+    ompjit__libraries_ready(tgt, NULL);
+    return ompjit__tgt_ready_globals(tgt, dev, err);
+}
+
+ompjit_status ompjit__tgt_ready_globals(struct ompjit__tgt *tgt,
+                                        ompjit_device *dev, ompjit_error *err)
+{
     /* The first so many of tgt->globals are present there. */
     _Atomic size_t *entered = &dev->present->globals;
     if (atomic_load_explicit(entered, memory_order_acquire) ==
@@ -401,7 +407,7 @@ int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
             return 0;
         }
     }
-    ompjit__libraries_ready(tgt);
+    ompjit__libraries_first(tgt);
     if (atomic_load_explicit(&tgt->no_code, memory_order_acquire))
         return 0;
     return meets_requirements(tgt) ? (int)ctx->ndevices : 0;
@@ -461,6 +467,7 @@ struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
         return NULL;
     }
     pthread_mutex_init(&tgt->libraries_lock, NULL);
+    pthread_cond_init(&tgt->library_made, NULL);
     tgt->ctx = ctx;
     tgt->maker = maker;
     tgt->policy = policy();
@@ -484,6 +491,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
     for (unsigned i = 0; tgt->uids && i < tgt->ctx->ndevices; i++)
         free(tgt->uids[i]);
     free(tgt->uids);
+    pthread_cond_destroy(&tgt->library_made);
     pthread_mutex_destroy(&tgt->libraries_lock);
     pthread_mutex_destroy(&tgt->lock);
     free(tgt);

@@ -69,6 +69,7 @@ struct ompjit__tgt {
     ompjit__interop *interops;     /* all there are                       */
     const ompjit__module_maker *maker;
     pthread_mutex_t libraries_lock; /* of the list; taken before `lock`   */
+    pthread_cond_t library_made;    /* under libraries_lock               */
     struct ompjit__library *libraries; /* as they were registered         */
     _Atomic size_t waiting;        /* libraries without a module so far   */
     _Atomic bool no_code;          /* a library has none for the devices  */
@@ -83,9 +84,12 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
 
 /* Makes the program's declare-target variables present on the device, those
  * that are not yet: before any construct there. One comparison where all are.
- * May build and load the module. */
+ * May build and load the module. A construct with a kernel calls
+ * ompjit__libraries_ready for it and the second, others the first. */
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err);
+ompjit_status ompjit__tgt_ready_globals(struct ompjit__tgt *tgt,
+                                        ompjit_device *dev, ompjit_error *err);
 
 /* Under the lock: of all indirect functions up to this entry, once the last one
  * of its module comes. indirect.c */

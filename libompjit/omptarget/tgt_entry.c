@@ -213,13 +213,13 @@ static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
         return HOST_VERSION;
     request->begun = &begun;
     ompjit_status st;
-    ompjit__libraries_ready(ctx->tgt);
+    ompjit__libraries_ready(ctx->tgt, key);
     bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
     if (known && kernel == OMPJIT__NO_KERNEL)
         return no_device_version(ctx, where);
     if (!known)
         st = ompjit__libraries_explain(ctx->tgt, key, &err);
-    else if (!(st = ompjit__tgt_globals(ctx->tgt, dev, &err)))
+    else if (!(st = ompjit__tgt_ready_globals(ctx->tgt, dev, &err)))
         st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
     if (!st)
         return DONE;

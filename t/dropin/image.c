@@ -37,7 +37,8 @@ static void leave(void)
     __tgt_unregister_lib(&descriptor);
 }
 
-__attribute__((constructor)) static void enter(void)
+/* As early as LLVM's own wrapper does it. */
+__attribute__((constructor(101))) static void enter(void)
 {
     __tgt_register_lib(&descriptor);
     atexit(leave);
