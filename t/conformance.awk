@@ -124,7 +124,7 @@ function list(refused,    i, test) {
 function how() {
     if (device == "ptx") {
         print "Made by `make check-vv VV=path VV_DEVICE=ptx VV_PAGE=...`: the" \
-              " C and C++ tests that have target\nregions run as PTX on an" \
+              " tests that have target\nregions run as PTX on an" \
               " emulated GPU (`PTXI`), 4 teams of 32 threads where the program" \
               " says nothing,\nin the schedules below, of which the first" \
               " makes the tables. Programs that require unified shared" \
