@@ -179,34 +179,65 @@ static by_symbol *sort_kernels(const ompjit__unit *unit)
     return list;
 }
 
-static ompjit_status add_entry(ompjit_context *ctx, ompjit_module *mod,
-                               const by_symbol *kernels,
-                               const ompjit__offload_entry *e,
-                               ompjit_error *err)
+/* OMPJIT__NO_KERNEL where the code does not have it. */
+static unsigned number_of(const ompjit_module *mod, const by_symbol *kernels,
+                          const char *symbol)
 {
-    if (e->flags & OMPJIT__ENTRY_REQUIRES)
-        return OMPJIT_OK;
-    if (!ompjit__entry_is_kernel(e))
-        return ompjit__tgt_add_global(ctx, e->address, e->size, e->flags, mod,
-                                      e->name, err);
-    const by_symbol wanted = {.symbol = e->name};
+    const by_symbol wanted = {.symbol = symbol};
     const by_symbol *k = bsearch(&wanted, kernels, mod->unit.nkernels,
                                  sizeof *kernels, compare);
-    return k ? ompjit__tgt_add_kernel(ctx, e->address, mod, k->kernel, err)
-             : OMPJIT_OK; /* a launch tells it: ompjit__libraries_explain */
+    return k ? k->kernel : OMPJIT__NO_KERNEL;
+}
+
+/* A metadirective may make clang see a region in one half alone: the region's
+ * host version is all there is then. It is taken for that where others of the
+ * library's entries have their kernels, and the name and the layout are clang's;
+ * else a launch tells what is wrong (ompjit__libraries_explain). */
+static bool has_host_version(const struct ompjit__library *l,
+                             const ompjit__offload_entry *e, bool found)
+{
+    static const char clangs[] = "__omp_offloading_";
+    return found && !l->entries.old &&
+           !strncmp(e->name, clangs, sizeof clangs - 1);
+}
+
+/* Those with a kernel first, and then the others; *found: there are some. */
+static ompjit_status add_kernels(ompjit_context *ctx,
+                                 const struct ompjit__library *l,
+                                 const by_symbol *kernels, bool with,
+                                 bool *found, ompjit_error *err)
+{
+    ompjit_status st = OMPJIT_OK;
+    for (size_t i = 0; !st && i < l->entries.n; i++) {
+        ompjit__offload_entry e = ompjit__entry_at(&l->entries, i);
+        if (e.kind != OMPJIT__OFFLOAD_OPENMP || !ompjit__entry_is_kernel(&e))
+            continue;
+        unsigned kernel = number_of(l->mod, kernels, e.name);
+        bool has = kernel != OMPJIT__NO_KERNEL;
+        if (has == with && (has || has_host_version(l, &e, *found)))
+            st = ompjit__tgt_add_kernel(ctx, e.address, l->mod, kernel, err);
+        *found |= has;
+    }
+    return st;
 }
 
 static ompjit_status add_entries(ompjit_context *ctx,
                                  const struct ompjit__library *l,
                                  ompjit_error *err)
 {
+    bool found = false;
     by_symbol *kernels = sort_kernels(&l->mod->unit);
     ompjit_status st =
-        kernels ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+        kernels ? add_kernels(ctx, l, kernels, true, &found, err)
+                : ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    if (!st)
+        st = add_kernels(ctx, l, kernels, false, &found, err);
     for (size_t i = 0; !st && i < l->entries.n; i++) {
         ompjit__offload_entry e = ompjit__entry_at(&l->entries, i);
-        if (e.kind == OMPJIT__OFFLOAD_OPENMP)
-            st = add_entry(ctx, l->mod, kernels, &e, err);
+        if (e.kind == OMPJIT__OFFLOAD_OPENMP && !ompjit__entry_is_kernel(&e) &&
+            !(e.flags & OMPJIT__ENTRY_REQUIRES))
+            st = ompjit__tgt_add_global(ctx, e.address, e.size, e.flags,
+                                        l->mod, e.name, err);
     }
     free(kernels);
     return st;

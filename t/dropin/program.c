@@ -41,6 +41,14 @@ int main(void)
         called = pointer(14);
         host = omp_is_initial_device();
     }
+    /* clang has a kernel for one of these in each half, and not for the same. */
+#pragma omp metadirective \
+    when(target_device = {kind(gpu)}: target map(tofrom: a)) \
+    default(target map(tofrom: a))
+    for (int i = 0; i < N; i++)
+        a[i] += 1;
+    for (int i = 0; i < N; i++)
+        right -= a[i] != 2 * i + 1;
     printf("%d %d %d, host %d, devices %d\n", right, sum, called, host,
            omp_get_num_devices() > 0);
     return 0;
