@@ -148,4 +148,54 @@ for how in "twice 1" "again 100" "threads 40" "fork 1"; do
         "$tmp/loader" $how "$tmp/lib2.so" "$tmp/lib3.so" "$tmp/lib4.so"
     is "$out" "0 wrong" "  right"
 done
+
+# LIBOMPTARGET_INFO. told FLAGS: the lines, without addresses
+told() {
+    env OMPJIT_DEVICE=host OMPJIT_HOST_MEMORY=separate LIBOMPTARGET_INFO="$1" \
+        "$tmp/info" 2>&1 | sed 's/0x[0-9a-f]*/P/g; s,[^ ]*/info.c,info.c,
+            s/offloading_[0-9a-f_]*main_l[0-9]*/main/; s/ *$//'
+}
+succeeds "a program with places" built info -gline-tables-only \
+    -fopenmp-extensions -- "$from/info.c"
+is "$(told 0)" "" "nothing is told that is not asked for"
+is "$(told 0x10 | sed 's/\[[0-9,]*\]/[]/g')" \
+    '"PluginInterface" device 0 info: Launching kernel __omp_main with [] blocks and [] threads in Generic-SPMD mode' \
+    "launches"
+is "$(told 1 | sed 's/.*info: //; s/[0-9]*:[0-9]* with/L with/')" \
+    "Entering OpenMP data region with being_mapper at info.c:L with 3 arguments:
+alloc(a)[256]
+tofrom(b)[256]
+to(c)[256]
+Entering OpenMP kernel at info.c:L with 2 arguments:
+tofrom(b)[256]
+firstprivate(val)[4]
+Updating data within the OpenMP data region with update_mapper at info.c:L with 1 arguments:
+from(c[:1])[4]
+Exiting OpenMP data region with end_mapper at info.c:L with 3 arguments:
+alloc(a)[256]
+tofrom(b)[256]
+to(c)[256]" "arguments"
+is "$(told 2 | grep -c "^omptarget device 0 info: Mapping exists with ")" 5 \
+    "what was mapped"
+like "$(told 2)" "Size=256, DynRefCount=1 \(incremented\), HoldRefCount=1, Name=b" \
+    "  is counted"
+like "$(told 2)" "HoldRefCount=1 \(deferred final decrement\), Name=b" \
+    "  and at its end"
+is "$(told 8 | grep -c "Creating new map entry with HstPtrBase=P, ")" 3 \
+    "entries are made"
+is "$(told 8 | sed -n 's/.*Removing map entry with HstPtrBegin=P, TgtPtrBegin=P, //p')" \
+    "Size=256, Name=a
+Size=256, Name=b
+Size=256, Name=c" "  and removed"
+is "$(told 0x20 | sed 's/.*info: Copying data from //')" \
+    "host to device, HstPtr=P, TgtPtr=P, Size=256, Name=b
+host to device, HstPtr=P, TgtPtr=P, Size=256, Name=c
+device to host, TgtPtr=P, HstPtr=P, Size=4, Name=c
+device to host, TgtPtr=P, HstPtr=P, Size=256, Name=b" "copies"
+like "$(told 4)" "^omptarget device 0 info: P P 256 +0 +1 +b at info.c:[0-9]+:[0-9]+$" \
+    "the table"
+is "$(told 4 | grep -c "pointer mappings after block at info.c:")" 3 \
+    "  after each construct"
+is "$(told 4 | grep -c "mappings table empty$")" 1 "  and when nothing is left"
+is "$(told -1 | grep -vc " device 0 info: ")" 0 "all of it"
 done_testing

@@ -324,6 +324,7 @@ struct ompjit_context {
     ompjit__compiler compiler;
     struct ompjit__tgt *tgt;    /* state of the served programs            */
     _Atomic uint64_t requires;  /* by them: enum ompjit__requires_flag     */
+    _Atomic uint32_t info;      /* told of them: enum ompjit__info_flag    */
     struct ompjit__background *background; /* context/background.c        */
 
     _Atomic uint64_t stage_ns[OMPJIT_STAGE_COUNT]; /* of all threads       */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "context/info.h"
 #include "context/profile.h"
 #include "launch/launch.h"
 
@@ -107,6 +108,23 @@ static void note_begun(const ompjit__call *call, ompjit_status status)
         *call->request->begun = true;
 }
 
+/* For LIBOMPTARGET_INFO. */
+static void tell_launch(const ompjit__call *call, const ompjit__kernel_desc *k,
+                        const ompjit__variant *v, const ompjit__geometry *g)
+{
+    unsigned known = ompjit__variant_mode(v, call->index);
+    unsigned mode = known == OMPJIT_MODE_BARE ? k->mode : known;
+    ompjit__info_of_plugin(call->mod->ctx, call->dev->number, "Launching kernel "
+                           "%s with [%u,%u,%u] blocks and [%u,%u,%u] threads in "
+                           "%s mode", k->symbol, g->teams[0], g->teams[1],
+                           g->teams[2], g->threads[0], g->threads[1],
+                           g->threads[2],
+                           mode == OMPJIT_MODE_BARE      ? "BARE"
+                           : mode == OMPJIT_MODE_GENERIC ? "Generic"
+                           : mode == OMPJIT_MODE_SPMD    ? "SPMD"
+                                                         : "Generic-SPMD");
+}
+
 /* A failure after the variant was chosen ends the inflight here. */
 ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
                             const ompjit__sharing *sharing,
@@ -127,6 +145,8 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     if (!status)
         ompjit__settle_geometry(
             call, f, ompjit__variant_mode(inflight->variant, call->index), &g);
+    if (!status && ompjit__informs(mod->ctx, OMPJIT__INFO_LAUNCH))
+        tell_launch(call, k, inflight->variant, &g);
     bool ranged = mod->ctx->ranges;
     inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
     inflight->kernel = k->name;

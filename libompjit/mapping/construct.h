@@ -197,6 +197,14 @@ static inline bool ompjit__copies_in(const ompjit__construct *c,
            (it->type & OMPJIT__MAP_ALWAYS || ompjit__is_new(c, it->entry));
 }
 
+/* An entry that it copies to the host when it ends, counted down. */
+static inline bool ompjit__copies_out(const ompjit__item *it)
+{
+    return it->entry && it->type & OMPJIT__MAP_FROM &&
+           (it->type & OMPJIT__MAP_ALWAYS ||
+            !ompjit__mapped_count(it->entry));
+}
+
 /* --------------------------------------------- the application's own memory
  * borrow.c: a construct that waits for its kernel may use originals, if the
  * device can: nobody sees the difference until its end, and then there is none

@@ -18,7 +18,12 @@
 #include <string.h>
 
 #include "device/check/check.h"
+#include "mapping/info.h"
 #include "mapping/transfer.h"
+
+/* What LIBOMPTARGET_INFO may have told of a construct's items. */
+#define TOLD \
+    (OMPJIT__INFO_EXISTS | OMPJIT__INFO_CHANGES | OMPJIT__INFO_COPIES)
 
 ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
                                      const ompjit__maps *maps,
@@ -265,6 +270,8 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         undo(c);
     else
         ompjit__attach_keep(c);
+    if (!st && ompjit__informs(c->dev->ctx, TOLD))
+        ompjit__info_entered(c);
     return st;
 }
 
@@ -450,20 +457,13 @@ static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
 
 /* -------------------------------------------------------------------- end */
 
-static bool copies_out(const ompjit__item *it)
-{
-    return it->entry && it->type & OMPJIT__MAP_FROM &&
-           (it->type & OMPJIT__MAP_ALWAYS ||
-            !ompjit__mapped_count(it->entry));
-}
-
 static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
     for (size_t i = 0; i < c->n && !st; i++) {
         const ompjit__item *it = &c->items[i];
         char *host;
-        if (copies_out(it)) {
+        if (ompjit__copies_out(it)) {
             size_t size = ompjit__item_held(it, it->entry, &host);
             st = ompjit__transfer_from(c, it, it->entry, host, size, err);
         }
@@ -490,6 +490,8 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     }
     for (size_t i = 0; i < c->n; i++)
         c->items[i].counted = c->items[i].pointer_counted = false;
+    if (ompjit__informs(c->dev->ctx, TOLD))
+        ompjit__info_left(c, copy);
     return release_all(c, err);
 }
 

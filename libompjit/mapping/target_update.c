@@ -5,6 +5,7 @@
  *
  *   wait for others -> copy all -> send -> wait
  */
+#include "mapping/info.h"
 #include "mapping/transfer.h"
 
 /* Copies one contiguous piece in the item's directions, if all of it is
@@ -26,6 +27,8 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
         st = ompjit__transfer_to(c, entry, it->begin, size, err);
     if (!st && it->type & OMPJIT__MAP_FROM)
         st = ompjit__transfer_from(c, it, entry, it->begin, size, err);
+    if (!st)
+        ompjit__info_updated(c, it, entry);
     return st;
 }
 

@@ -13,6 +13,7 @@
 
 #include "device/check/check.h"
 #include "device/engine/libomp.h"
+#include "omptarget/info.h"
 #include "omptarget/library.h"
 
 /* ---------------------------------------------------------------- kernels
@@ -471,6 +472,7 @@ struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
     tgt->ctx = ctx;
     tgt->maker = maker;
     tgt->policy = policy();
+    atomic_store(&ctx->info, ompjit__info_flags());
     return tgt;
 }
 

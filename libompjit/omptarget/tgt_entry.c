@@ -10,6 +10,7 @@
 #include "device/check/check.h"
 #include "mapping/construct.h"
 #include "omptarget/entry_points.h"
+#include "omptarget/info.h"
 #include "omptarget/library.h"
 
 /* "function at file.c:3", for messages; "" if the program does not say. */
@@ -74,18 +75,28 @@ static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
 typedef ompjit_status data_fn(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err);
 
-/* A construct that has data and no kernel. On the host there is nothing to do.
+static void tell_table(ompjit_device *dev, const ompjit__ident *where)
+{
+    if (ompjit__informs(dev->ctx, OMPJIT__INFO_TABLE))
+        ompjit__info_table(dev, where ? where->source : NULL);
+}
+
+/* `what` is for LIBOMPTARGET_INFO. A construct that has data and no kernel. On the host there is nothing to do.
  */
 static void data(ompjit_context *ctx, const ompjit__ident *where,
-                 int64_t number, const ompjit__maps *maps, data_fn *f)
+                 int64_t number, const ompjit__maps *maps, data_fn *f,
+                 const char *what)
 {
     ompjit_device *dev;
     if (!device_of(ctx, where, number, &dev) || !dev)
         return;
     ompjit_error err;
     ompjit_status st = ompjit__tgt_globals(ctx->tgt, dev, &err);
+    if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
+        ompjit__info_construct(dev, where, what, maps);
     if (!st)
         st = f(dev, maps, &err);
+    tell_table(dev, where);
     if (st)
         failed(ctx, where, &err);
 }
@@ -96,19 +107,22 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
 void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
                           int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_begin);
+    data(ctx, where, device, MAPS, ompjit__map_begin,
+         "Entering OpenMP data region with being_mapper");
 }
 
 void ompjit__s_data_end(ompjit_context *ctx, ompjit__ident *where,
                         int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_end);
+    data(ctx, where, device, MAPS, ompjit__map_end,
+         "Exiting OpenMP data region with end_mapper");
 }
 
 void ompjit__s_data_update(ompjit_context *ctx, ompjit__ident *where,
                            int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_update);
+    data(ctx, where, device, MAPS, ompjit__map_update,
+         "Updating data within the OpenMP data region with update_mapper");
     ompjit__strided_free(MAPS);
 }
 
@@ -119,14 +133,16 @@ void ompjit__s_data_begin_nowait(ompjit_context *ctx, ompjit__ident *where,
                                  OMPJIT__DEPENDS)
 {
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_begin);
+    data(ctx, where, device, MAPS, ompjit__map_begin,
+         "Entering OpenMP data region with being_mapper");
 }
 
 void ompjit__s_data_end_nowait(ompjit_context *ctx, ompjit__ident *where,
                                int64_t device, OMPJIT__ARRAYS, OMPJIT__DEPENDS)
 {
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_end);
+    data(ctx, where, device, MAPS, ompjit__map_end,
+         "Exiting OpenMP data region with end_mapper");
 }
 
 void ompjit__s_data_update_nowait(ompjit_context *ctx, ompjit__ident *where,
@@ -134,7 +150,8 @@ void ompjit__s_data_update_nowait(ompjit_context *ctx, ompjit__ident *where,
                                   OMPJIT__DEPENDS)
 {
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_update);
+    data(ctx, where, device, MAPS, ompjit__map_update,
+         "Updating data within the OpenMP data region with update_mapper");
     ompjit__strided_free(MAPS);
 }
 
@@ -143,7 +160,8 @@ void ompjit__s_data_begin_issue(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, OMPJIT__ARRAYS,
                                 ompjit__async_info *async)
 {
-    data(ctx, where, device, MAPS, ompjit__map_begin);
+    data(ctx, where, device, MAPS, ompjit__map_begin,
+         "Entering OpenMP data region with being_mapper");
     async->queue = NULL;
 }
 
@@ -219,8 +237,12 @@ static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
         return no_device_version(ctx, where);
     if (!known)
         st = ompjit__libraries_explain(ctx->tgt, key, &err);
-    else if (!(st = ompjit__tgt_ready_globals(ctx->tgt, dev, &err)))
+    else if (!(st = ompjit__tgt_ready_globals(ctx->tgt, dev, &err))) {
+        if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
+            ompjit__info_construct(dev, where, "Entering OpenMP kernel", maps);
         st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
+        tell_table(dev, where);
+    }
     if (!st)
         return DONE;
     failed(ctx, where, &err);
@@ -363,11 +385,6 @@ void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
     atomic_fetch_or(&ctx->requires, (uint64_t)flags);
     if (flags & OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY)
         ompjit__check_unify(ctx);
-}
-
-/* Chooses what libomptarget prints; here the log has what there is. */
-void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags)
-{
 }
 
 /* 1: it was printed, to the log. */
