@@ -130,6 +130,13 @@ launches() {
     done
 }
 
+registered() {
+    note "entries of registered libraries"
+    for _ in $(seq "$rounds"); do
+        "$out/entries" >>"$samples" || note "  failed"
+    done
+}
+
 # sizes BODY REST: loops of all sizes, turn by turn in one process. The peer is
 # the better of one thread and all; then clang's program, behind ours.
 sizes() {
@@ -282,6 +289,7 @@ specialization
 variants
 cubins
 launches
+registered
 loop_sizes
 by_number
 starts
