@@ -198,4 +198,33 @@ is "$(told 4 | grep -c "pointer mappings after block at info.c:")" 3 \
     "  after each construct"
 is "$(told 4 | grep -c "mappings table empty$")" 1 "  and when nothing is left"
 is "$(told -1 | grep -vc " device 0 info: ")" 0 "all of it"
+
+# Images that no device can use, and OMP_TARGET_OFFLOAD.
+# spoilt: $tmp/spoilt, whose images are those in $tmp/bad
+spoilt() {
+    "$CLANG" -fPIC "-DIMAGE=\"$tmp/bad\"" -c "$from/image.c" \
+        -o "$tmp/bad.o" &&
+        # shellcheck disable=SC2086
+        "${CC:-cc}" "$tmp"/built-program.c.o "$tmp"/built-other.c.o \
+            "$tmp/bad.o" -o "$tmp/spoilt" $dropin "$LIBOMP"
+}
+for what in short empty text elf; do
+    case $what in
+    short) head -c 600 "$tmp/built.images" ;;
+    empty) ;;
+    text) echo no code at all ;;
+    elf) head -c 4000 "$lib/libompjit.so.0" ;;
+    esac >"$tmp/bad"
+    succeeds "a program with $what images" spoilt
+    succeeds "  on the host" env OMPJIT_DEVICE=host "$tmp/spoilt"
+    is "$out" "1000 41 42, host 1, devices 0" "  right"
+    like "$(cat "$tmp/stderr")" \
+        "^ompjit: there is no device for the program: .*/spoilt: device image" \
+        "  and told why"
+    fails_with "^ompjit: .*/spoilt: device image" "  is an error where mandatory" \
+        env OMPJIT_DEVICE=host OMP_TARGET_OFFLOAD=mandatory "$tmp/spoilt"
+    succeeds "  where disabled" env OMP_TARGET_OFFLOAD=disabled \
+        OMPJIT_DEVICE=host "$tmp/spoilt"
+    is "$(cat "$tmp/stderr")" "" "  there is nothing to tell"
+done
 done_testing

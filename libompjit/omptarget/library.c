@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,15 +261,28 @@ static ompjit_status check_devices(ompjit_context *ctx,
     return st;
 }
 
-/* Under the lock. What a device cannot run is no supported device, as of one that does not meet
- * the program's requirements: its target regions run on the host. */
-static void give_up_devices(struct ompjit__tgt *tgt, const ompjit_error *why)
+/* Under the lock. What a device cannot run is no supported device, as of one that
+ * does not meet the program's requirements: its target regions run on the host.
+ * Once other libraries have used devices, data may be there that only they have:
+ * a launch of this one's is an error then. Code that is spoilt, and not only for
+ * other devices, is told. */
+static void give_up_devices(struct ompjit__tgt *tgt,
+                            const struct ompjit__library *l)
 {
-    if (atomic_load(&tgt->no_code))
+    const ompjit_error *why = &tgt->why_no_code;
+    char text[sizeof why->text + 64];
+    if (tgt->devices_used || atomic_load(&tgt->no_code))
         return;
-    tgt->why_no_code = *why;
+    ompjit__fail(&tgt->why_no_code, l->err.status, l->err.stage, "%s: %s",
+                 name_of(l->desc), l->err.text);
     atomic_store_explicit(&tgt->no_code, true, memory_order_release);
-    ompjit__log(tgt->ctx, "there is no device for the program: %s", why->text);
+    snprintf(text, sizeof text, "there is no device for the program: %s",
+             why->text);
+    if (why->status == OMPJIT_ERR_UNAVAILABLE ||
+        tgt->policy != OMPJIT__OFFLOAD_DEFAULT)
+        ompjit__log(tgt->ctx, "%s", text);
+    else
+        ompjit__tell(tgt->ctx, text);
 }
 
 static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
@@ -317,8 +331,8 @@ static void make_ready(struct ompjit__tgt *tgt, struct ompjit__library *l)
         ompjit__log(tgt->ctx, "%s: no device code: %s", name_of(l->desc),
                     l->err.text);
     pthread_mutex_lock(&tgt->libraries_lock);
-    if (status == OMPJIT_ERR_UNAVAILABLE)
-        give_up_devices(tgt, &l->err);
+    if (status)
+        give_up_devices(tgt, l);
     l->state = status ? FAILED : READY;
     atomic_fetch_sub(&tgt->waiting, 1);
     pthread_cond_broadcast(&tgt->library_made);
@@ -336,6 +350,7 @@ static void lock_and_make(struct ompjit__tgt *tgt)
     pthread_mutex_lock(&tgt->libraries_lock);
     while ((l = next_in(tgt, WAITS, NULL)))
         make_ready(tgt, l);
+    tgt->devices_used |= next_in(tgt, READY, NULL) != NULL;
 }
 
 /* A thread that launches a kernel does not wait for the libraries that others

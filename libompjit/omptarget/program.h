@@ -70,6 +70,7 @@ struct ompjit__tgt {
     const ompjit__module_maker *maker;
     pthread_mutex_t libraries_lock; /* of the list; taken before `lock`   */
     pthread_cond_t library_made;    /* under libraries_lock               */
+    bool devices_used;              /* perhaps, by a library; likewise    */
     struct ompjit__library *libraries; /* as they were registered         */
     _Atomic size_t waiting;        /* libraries without a module so far   */
     _Atomic bool no_code;          /* a library has none for the devices  */
