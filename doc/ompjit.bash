@@ -105,6 +105,7 @@ _ompjit_command() { # of COMP_WORDS[1] with options
         _ompjit_no_files
     else
         case $command:$names in
+        doctor:*) ;;
         exec:0) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
         devices:* | table:* | *:[!0]*) _ompjit_no_files ;;
         esac
@@ -117,12 +118,12 @@ _ompjit() {
     local command=${COMP_WORDS[1]} words=
     COMPREPLY=()
     case $COMP_CWORD:$command in
-    1:*) words="run compile cc c++ inspect explain tune exec devices cache table version help" ;;
-    2:help) words="run compile cc c++ inspect explain tune exec devices cache table" ;;
+    1:*) words="run compile cc c++ inspect explain tune exec doctor devices cache table version help" ;;
+    2:help) words="run compile cc c++ inspect explain tune exec doctor devices cache table" ;;
     2:cache) words="path list stat verify prune clear explain export import --help" ;;
     3:cache) case ${COMP_WORDS[2]} in export | import) return ;; esac ;;
     *:cc | *:c++) return ;;
-    *:run | *:compile | *:inspect | *:explain | *:tune | *:exec | *:devices | *:table)
+    *:run | *:compile | *:inspect | *:explain | *:tune | *:exec | *:doctor | *:devices | *:table)
         _ompjit_command
         return ;;
     esac

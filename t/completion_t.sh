@@ -37,7 +37,7 @@ for word in $(offered cache ""); do
 done
 is "$(offered cache list "")" "" "nothing follows cache list"
 
-for command in run compile inspect explain tune exec devices table; do
+for command in run compile inspect explain tune exec doctor devices table; do
     options=$(offered $command -)
     like "$options" "--[a-z]" "options of $command"
     for option in $options; do

@@ -77,11 +77,15 @@ struct device_inputs {
     struct device_input *list;
     size_t n, capacity;
     bool any_member; /* which are linked, the linker must say */
+    bool all;        /* also what has no device code is taken */
+    size_t damaged;  /* where an archive ends early; 0: none  */
     bool failed;     /* no memory                             */
 };
 
 /* Adds those of a linker's words, or clang's: files, and -l by -L. */
 void inputs_find(struct device_inputs *inputs, const ompjit__args *words);
+/* Adds a file, or the members of an archive. */
+void inputs_add(struct device_inputs *inputs, const char *file);
 /* Marks what a linker's trace (-t -t) names, which is changed; NULL: all. */
 void inputs_mark(struct device_inputs *inputs, char *trace);
 /* All linked inputs' code in one image of LLVM's containers, one for each

@@ -58,7 +58,7 @@ static bool has_device_code(ompjit__bytes file)
 static void add(struct device_inputs *inputs, const char *file, char *member,
                 bool thin, ompjit__bytes bytes)
 {
-    if (!has_device_code(bytes)) {
+    if (!inputs->all && !has_device_code(bytes)) {
         free(member);
         return;
     }
@@ -175,7 +175,7 @@ static size_t add_member(struct device_inputs *inputs, struct archive *a,
 
 /* Adds what has device code of a file; nothing where it is no object or
  * archive, or cannot be read, which is the linker's to say. */
-static void add_file(struct device_inputs *inputs, const char *file)
+void inputs_add(struct device_inputs *inputs, const char *file)
 {
     struct archive a = {.path = file};
     if (!map(file, &a.file))
@@ -185,8 +185,13 @@ static void add_file(struct device_inputs *inputs, const char *file)
         add(inputs, file, NULL, false, a.file);
         return;
     }
-    for (size_t at = SARMAG; at && at < a.file.n;)
-        at = add_member(inputs, &a, at);
+    for (size_t next, at = SARMAG; at < a.file.n; at = next) {
+        next = add_member(inputs, &a, at);
+        if (!next) {
+            inputs->damaged = at;
+            return;
+        }
+    }
 }
 
 /* ----------------------------------------------------------- command lines */
@@ -214,7 +219,7 @@ static bool add_from(struct device_inputs *inputs, const char *folder,
     bool found = !inputs->failed && !exact && !only_static &&
                  !access(shared, F_OK);
     if (!inputs->failed && !found && !access(archive, F_OK)) {
-        add_file(inputs, archive);
+        inputs_add(inputs, archive);
         found = true;
     }
     free(shared);
@@ -252,7 +257,7 @@ void inputs_find(struct device_inputs *inputs, const ompjit__args *words)
         note_static(v[i], &only_static);
         if (!name && !value(v, &i, "-L") && !value(v, &i, "-o") &&
             v[i][0] != '-')
-            add_file(inputs, v[i]);
+            inputs_add(inputs, v[i]);
         for (size_t k = 0; name && k < folders.n; k++)
             if (add_from(inputs, folders.v[k], name, only_static))
                 break;

@@ -278,8 +278,9 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
                 return status;
         } else if (command == EXPLAIN && o->file && !o->kernel) {
             o->kernel = word;
-        } else if (o->file && command & (COMPILE | INSPECT) &&
-                   is_program_file(word)) {
+        } else if (o->file &&
+                   (command == DOCTOR || (command & (COMPILE | INSPECT) &&
+                                          is_program_file(word)))) {
             int status = add(&o->sources, word);
             if (status)
                 return status;

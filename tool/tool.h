@@ -4,7 +4,7 @@
  * the library's internals it uses the table of runtime functions (table.c), the
  * search for CUDA's programs and the whole names of kernels (inspect.c), the
  * names of variables (session.c), the folder that it is in (exec.c), and what
- * cc.h names.
+ * cc.h and doctor.h name.
  */
 #ifndef OMPJIT_TOOL_H
 #define OMPJIT_TOOL_H
@@ -33,6 +33,7 @@ enum {
     EXPLAIN = 32,
     TUNE = 64,
     EXEC = 128,
+    DOCTOR = 256,
     SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE, /* take a program */
 };
 
@@ -169,6 +170,7 @@ int tool_devices(struct options *o);
 int tool_explain(struct options *o);
 int tool_tune(struct options *o);
 int tool_exec(struct options *o);
+int tool_doctor(struct options *o);
 int tool_cache(struct options *o);
 
 #endif
