@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""OpenMP target regions, compiled and run from Python.
+
+Importing this package loads nothing: the C library is loaded by the first call
+that needs it, and GPUs are looked for by the first that needs a device.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._errors import Aborted as Aborted
+    from ._errors import ArgumentError as ArgumentError
+    from ._errors import Cancelled as Cancelled
+    from ._errors import CompileError as CompileError
+    from ._errors import CompileTimeout as CompileTimeout
+    from ._errors import DeviceError as DeviceError
+    from ._errors import Diagnostic as Diagnostic
+    from ._errors import FileError as FileError
+    from ._errors import InternalError as InternalError
+    from ._errors import LaunchError as LaunchError
+    from ._errors import LaunchTimeout as LaunchTimeout
+    from ._errors import MappingError as MappingError
+    from ._errors import NotAvailable as NotAvailable
+    from ._errors import NotFound as NotFound
+    from ._errors import OmpjitError as OmpjitError
+    from ._errors import OutOfMemory as OutOfMemory
+    from ._errors import TimeLimit as TimeLimit
+
+__version__ = "0.1.0"
+
+# The module in which each public name is; it is imported at the first use.
+_HOME = {
+    "_errors": (
+        "Aborted ArgumentError Cancelled CompileError CompileTimeout "
+        "DeviceError Diagnostic FileError InternalError LaunchError "
+        "LaunchTimeout MappingError NotAvailable NotFound OmpjitError "
+        "OutOfMemory TimeLimit"
+    ),
+}
+_HOME_OF = {
+    name: home for home, names in _HOME.items() for name in names.split()
+}
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ompjit' has no attribute '{name}'")
+    value = getattr(importlib.import_module("." + home, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,776 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Enumerations and structs of include/ompjit*.h, in the headers' order.
+
+An enumeration is a class whose attributes are the enumerators without their
+PREFIX, or without "OMPJIT_" where an enumerator has another. A struct has the
+C struct's name, and is made with `size` set and all else 0, as by the macros
+_INIT.
+tests/test_abi.py compares all of it with the headers.
+"""
+from __future__ import annotations
+
+from ctypes import (
+    POINTER,
+    Structure,
+    Union,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_int8,
+    c_int16,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_ubyte,
+    c_uint,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    sizeof,
+)
+from typing import Any
+
+# A callback of C is a pointer like any other here; _lib.py has their types.
+_callback = c_void_p
+
+
+class Enum:
+    """A C enumeration: values as class attributes."""
+
+    PREFIX = ""
+
+
+def name_of(enum: type[Enum], value: int) -> str:
+    """The enumerator of that value in lower case, "source" for ERR_SOURCE."""
+    for name, number in vars(enum).items():
+        if number == value and name.isupper() and name != "PREFIX":
+            return name.lower()
+    return str(value)
+
+
+def values(enum: type[Enum]) -> dict[str, int]:
+    """All enumerators but DEFAULT and COUNT, by their names in lower case."""
+    return {
+        name.lower(): number
+        for name, number in vars(enum).items()
+        if name.isupper() and name not in ("PREFIX", "DEFAULT", "COUNT")
+    }
+
+
+class Sized(Structure):
+    """A struct that grows: its `size` is set."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.size = sizeof(self)
+
+
+# ---------------------------------------------------------------- ompjit.h
+
+
+class ompjit_status(Enum):
+    PREFIX = "OMPJIT_ERR_"
+    OK = 0
+    INVALID = -1
+    NO_MEMORY = -2
+    SOURCE = -3
+    IR = -4
+    ABI = -5
+    NOT_FOUND = -6
+    ARGUMENT = -7
+    GEOMETRY = -8
+    TARGET = -9
+    COMPILE = -10
+    ASSEMBLE = -11
+    LINK = -12
+    UNAVAILABLE = -13
+    DRIVER = -14
+    MAPPING = -15
+    DEVICE = -16
+    TIMEOUT = -17
+    IO = -18
+    INTERNAL = -19
+    ABORTED = -20
+
+
+class ompjit_stage(Enum):
+    PREFIX = "OMPJIT_STAGE_"
+    API = 0
+    FRONTEND = 1
+    READ = 2
+    SPECIALIZE = 3
+    LINK = 4
+    OPTIMIZE = 5
+    CODEGEN = 6
+    ASSEMBLE = 7
+    LOAD = 8
+    MAP = 9
+    LAUNCH = 10
+    CACHE = 11
+    COUNT = 12
+
+
+ERROR_TEXT = 4096
+
+
+class ompjit_error(Structure):
+    _fields_ = [
+        ("status", c_int),
+        ("stage", c_uint),
+        ("text", c_char * ERROR_TEXT),
+    ]
+
+
+class ompjit_format(Enum):
+    PREFIX = "OMPJIT_FORMAT_"
+    LL = 0
+    BC = 1
+    PTX = 2
+    CUBIN = 3
+    OBJECT = 4
+    HOST_LL = 5
+    OPT_LL = 6
+    COUNT = 7
+
+
+class ompjit_assembler(Enum):
+    PREFIX = "OMPJIT_ASSEMBLER_"
+    AUTO = 0
+    NVJITLINK = 1
+    PTXAS = 2
+    DRIVER = 3
+
+
+class ompjit_compiler_process(Enum):
+    PREFIX = "OMPJIT_COMPILER_"
+    DEFAULT = 0
+    WORKER = 1
+    INPROCESS = 2
+
+
+class ompjit_host_memory(Enum):
+    PREFIX = "OMPJIT_HOST_MEMORY_"
+    DEFAULT = 0
+    SHARED = 1
+    SEPARATE = 2
+    AUTO = 3
+
+
+class ompjit_specialize(Enum):
+    PREFIX = "OMPJIT_SPECIALIZE_"
+    DEFAULT = 0
+    NOW = 1
+    AUTO = 2
+    OFF = 3
+
+
+class ompjit_after_failure(Enum):
+    PREFIX = "OMPJIT_AFTER_FAILURE_"
+    DEFAULT = 0
+    KEEP = 1
+    END = 2
+
+
+class ompjit_cache_mode(Enum):
+    PREFIX = "OMPJIT_CACHE_"
+    DEFAULT = 0
+    OFF = 1
+    MEMORY = 2
+    DISK = 3
+
+
+class _compiler_options(Structure):
+    _fields_ = [
+        ("clang", c_char_p),
+        ("assembler", c_uint),
+        ("time_limit_ms", c_uint32),
+        ("process", c_uint),
+        ("unused", c_uint32),
+        ("memory_limit", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class _context_specialize(Structure):
+    _fields_ = [
+        ("mode", c_uint),
+        ("launches_before_variant", c_uint32),
+        ("max_variants", c_uint32),
+        ("tune", c_int),
+        ("record", c_char_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class _cache_options(Structure):
+    _fields_ = [
+        ("mode", c_uint),
+        ("unused", c_uint32),
+        ("dir", c_char_p),
+        ("limit", c_uint64),
+        ("get", _callback),
+        ("put", _callback),
+        ("data", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class _debug_options(Structure):
+    _fields_ = [
+        ("check", c_int),
+        ("profile", c_int),
+        ("on_report", _callback),
+        ("on_report_data", c_void_p),
+        ("explain", c_int),
+        ("unused", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ompjit_context_options(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("devices", c_char_p),
+        ("log", _callback),
+        ("log_data", c_void_p),
+        ("on_failure", _callback),
+        ("on_failure_data", c_void_p),
+        ("after_failure", c_uint),
+        ("host_memory", c_uint),
+        ("device_heap", c_uint64),
+        ("device_stack", c_uint64),
+        ("time_limit_ms", c_uint32),
+        ("keep_signals", c_int),
+        ("reserved", c_uint64 * 4),
+        ("compiler", _compiler_options),
+        ("specialize", _context_specialize),
+        ("cache", _cache_options),
+        ("debug", _debug_options),
+    ]
+
+
+class ompjit_cuda_compiler(Enum):
+    PREFIX = "OMPJIT_CUDA_COMPILER_"
+    AUTO = 0
+    NVRTC = 1
+    CLANG = 2
+
+
+class ompjit_opt_level(Enum):
+    PREFIX = "OMPJIT_"
+    O_DEFAULT = 0
+    O0 = 1
+    O1 = 2
+    O2 = 3
+    O3 = 4
+
+
+class ompjit_module_options(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("flags", POINTER(c_char_p)),
+        ("nflags", c_uint),
+        ("openmp_version", c_uint),
+        ("opt_level", c_uint),
+        ("cuda_compiler", c_uint),
+    ]
+
+
+class ompjit_fold(Enum):
+    PREFIX = "OMPJIT_FOLD_"
+    LITERALS = 1
+    TEAMS = 2
+    THREADS = 4
+    ALIGNMENT = 8
+    NOALIAS = 16
+    CONTENTS = 32
+    SIZES = 64
+    ALL = 127
+
+
+class _launch_specialize(Structure):
+    _fields_ = [
+        ("mode", c_uint),
+        ("fold", c_uint32),
+        ("time_limit_ms", c_uint32),
+        ("resident_teams", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ompjit_launch(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("teams", c_uint32),
+        ("threads", c_uint32),
+        ("teams_y", c_uint32),
+        ("teams_z", c_uint32),
+        ("threads_y", c_uint32),
+        ("threads_z", c_uint32),
+        ("dynamic_shared", c_uint32),
+        ("time_limit_ms", c_uint32),
+        ("tripcount", c_uint64),
+        ("queue", c_void_p),
+        ("cooperative", c_int),
+        ("unused", c_uint32),
+        ("reserved", c_uint64 * 4),
+        ("specialize", _launch_specialize),
+    ]
+
+
+class ompjit_arg_type(Enum):
+    PREFIX = "OMPJIT_ARG_"
+    POINTER = 0
+    I8 = 1
+    I16 = 2
+    I32 = 3
+    I64 = 4
+    F32 = 5
+    F64 = 6
+
+
+class ompjit_arg_flags(Enum):
+    PREFIX = "OMPJIT_ARG_"
+    NOALIAS = 1
+    VARIES = 2
+
+
+CONTENTS_MAX = 4096
+
+
+class _arg_value(Union):
+    _fields_ = [
+        ("p", c_void_p),
+        ("i8", c_int8),
+        ("i16", c_int16),
+        ("i32", c_int32),
+        ("i64", c_int64),
+        ("f32", c_float),
+        ("f64", c_double),
+    ]
+
+
+class ompjit_arg(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", c_uint),
+        ("flags", c_uint32),
+        ("value", _arg_value),
+        ("bytes", c_uint64),
+        ("contents", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ompjit_device_kind(Enum):
+    PREFIX = "OMPJIT_DEVICE_"
+    HOST = 0
+    CUDA = 1
+
+
+class ompjit_device_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("kind", c_uint),
+        ("multiprocessors", c_uint32),
+        ("name", c_char * 128),
+        ("arch", c_char * 32),
+        ("memory", c_uint64),
+        ("max_threads", c_uint32),
+        ("max_shared", c_uint32),
+        ("warp_size", c_uint32),
+        ("driver_version", c_uint32),
+    ]
+
+
+class ompjit_mode(Enum):
+    PREFIX = "OMPJIT_MODE_"
+    BARE = 0
+    GENERIC = 1
+    SPMD = 2
+    GENERIC_SPMD = 3
+
+
+class ompjit_kernel_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("symbol", c_char * 256),
+        ("name", c_char * 128),
+        ("line", c_uint32),
+        ("mode", c_uint),
+        ("nparams", c_uint32),
+        ("max_threads", c_uint32),
+        ("max_teams", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_param_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char * 64),
+        ("bytes", c_uint32),
+        ("is_pointer", c_int),
+        ("is_float", c_int),
+        ("source_order", c_uint32),
+    ]
+
+
+# ---------------------------------------------------------- ompjit_cache.h
+
+
+class ompjit_cache_stats(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("hits_memory", c_uint64),
+        ("hits_callback", c_uint64),
+        ("hits_disk", c_uint64),
+        ("misses", c_uint64),
+        ("stored", c_uint64),
+        ("rejected", c_uint64),
+        ("waited", c_uint64),
+        ("evicted", c_uint64),
+        ("bytes_read", c_uint64),
+        ("bytes_written", c_uint64),
+        ("limit", c_uint64),
+    ]
+
+
+class ompjit_cache_entry(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("key", c_char * 72),
+        ("kind", c_char * 16),
+        ("bytes", c_uint64),
+        ("used", c_int64),
+        ("text", c_char_p),
+    ]
+
+
+# ---------------------------------------------------------- ompjit_debug.h
+
+
+class ompjit_check_kind(Enum):
+    PREFIX = "OMPJIT_CHECK_"
+    BOUNDS = 1
+    UNMAPPED = 2
+    NULL = 3
+    FREED = 4
+    UNINITIALIZED = 5
+    RACE = 6
+    LOST = 7
+    FUNCTION = 8
+
+
+class ompjit_check_access(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("file", c_char_p),
+        ("function", c_char_p),
+        ("line", c_uint32),
+        ("column", c_uint32),
+        ("thread", c_uint32),
+        ("write", c_int),
+        ("bytes", c_uint64),
+    ]
+
+
+class ompjit_check_report(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("text", c_char_p),
+        ("kernel", c_char_p),
+        ("kind", c_uint),
+        ("kernel_line", c_uint32),
+        ("team", c_uint32),
+        ("unused", c_uint32),
+        ("access", POINTER(ompjit_check_access)),
+        ("other", POINTER(ompjit_check_access)),
+    ]
+
+
+class ompjit_stage_times(Structure):
+    _fields_ = [("ns", c_uint64), ("count", c_uint64)]
+
+
+class ompjit_times(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("stage", ompjit_stage_times * ompjit_stage.COUNT),
+    ]
+
+
+class ompjit_profile_format(Enum):
+    PREFIX = "OMPJIT_PROFILE_"
+    TABLE = 0
+    TRACE = 1
+
+
+# ----------------------------------------------------------- ompjit_tune.h
+
+
+class ompjit_variant_stats(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("live", c_uint64),
+        ("builds", c_uint64),
+        ("failures", c_uint64),
+        ("evictions", c_uint64),
+        ("pending", c_uint64),
+    ]
+
+
+class ompjit_launch_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("teams", c_uint32),
+        ("threads", c_uint32),
+        ("folded_teams", c_int),
+        ("folded_threads", c_int),
+        ("folded_args", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_foldable(Enum):
+    PREFIX = "OMPJIT_FOLDABLE_"
+    FOLDABLE = 0
+    POINTER = 1
+    COPY_BACK = 2
+    SECTION = 3
+    TOO_LARGE = 4
+    STORAGE = 5
+    TOO_MANY = 6
+
+
+class ompjit_param_state(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("foldable", c_uint),
+        ("given_up", c_int),
+        ("why", c_char * 128),
+        ("storage", c_uint64),
+        ("launches", c_uint32),
+        ("changes", c_uint32),
+    ]
+
+
+class ompjit_variant_param(Structure):
+    _fields_ = [
+        ("facts", c_uint32),
+        ("unused", c_uint32),
+        ("value", c_uint64),
+        ("bytes", c_uint64),
+    ]
+
+
+class ompjit_variant_info(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("device", c_void_p),
+        ("generic", c_int),
+        ("teams", c_uint32),
+        ("threads", c_uint32),
+        ("resident_teams", c_uint32),
+        ("unused", c_uint32),
+        ("nparams", c_uint32),
+        ("params", POINTER(ompjit_variant_param)),
+    ]
+
+
+class ompjit_resources(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("registers", c_uint32),
+        ("shared_static", c_uint32),
+        ("local", c_uint32),
+        ("spill_stores", c_uint32),
+        ("spill_loads", c_uint32),
+        ("constant", c_uint32),
+        ("max_threads", c_uint32),
+        ("code", c_uint32),
+        ("instructions", c_uint32),
+        ("ptx", c_uint32),
+    ]
+
+
+class ompjit_arch_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("warps", c_uint32),
+        ("teams", c_uint32),
+        ("threads", c_uint32),
+        ("registers", c_uint32),
+        ("shared", c_uint32),
+        ("team_shared", c_uint32),
+        ("team_reserved", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_limit(Enum):
+    PREFIX = "OMPJIT_LIMIT_"
+    WARPS = 1
+    TEAMS = 2
+    REGISTERS = 4
+    SHARED = 8
+
+
+class ompjit_occupancy(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("teams", c_uint32),
+        ("warps", c_uint32),
+        ("most_warps", c_uint32),
+        ("limits", c_uint32),
+    ]
+
+
+class ompjit_region(Structure):
+    _fields_ = [("device", c_void_p), ("size", c_size_t)]
+
+
+class ompjit_geometry(Structure):
+    _fields_ = [("teams", c_uint32), ("threads", c_uint32)]
+
+
+class ompjit_tune_options(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("tries", POINTER(ompjit_geometry)),
+        ("saved", POINTER(ompjit_region)),
+        ("ntries", c_uint),
+        ("nsaved", c_uint),
+        ("repeats", c_uint),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_tuned(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("teams", c_uint32),
+        ("threads", c_uint32),
+        ("ns", c_uint64),
+        ("default_ns", c_uint64),
+        ("tried", c_uint32),
+        ("failed", c_uint32),
+    ]
+
+
+# ------------------------------------------------------------ ompjit_rtl.h
+
+
+class ompjit_rtl_row(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("index", c_uint),
+        ("since", c_uint),
+        ("until", c_uint),
+        ("successor", c_int),
+        ("name", c_char_p),
+        ("type", c_char * 128),
+        ("attributes", c_char_p),
+        ("category", c_char_p),
+        ("where", c_char_p),
+        ("note", c_char * 192),
+        ("meaning", c_char_p),
+        ("cost", c_char_p),
+        ("instructions", c_uint),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_rtl_kind(Enum):
+    PREFIX = "OMPJIT_RTL_KIND_"
+    VOID = ord("v")
+    POINTER = ord("p")
+    I64 = ord("l")
+    I32 = ord("i")
+    I16 = ord("s")
+    I8 = ord("c")
+    I1 = ord("b")
+    FLOAT = ord("f")
+    DOUBLE = ord("d")
+    I32_ARRAY = ord("3")
+    CONFIGURATION = ord("E")
+
+
+class ompjit_rtl_signature(Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("params", c_char_p),
+        ("nparams", c_uint32),
+        ("result", c_char),
+        ("variadic", c_uint8),
+        ("unused", c_uint8 * 2),
+    ]
+
+
+class ompjit_rtl_attribute(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("old_name", c_char_p),
+        ("value", c_uint64),
+        ("index", c_int32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_rtl_declaration(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", ompjit_rtl_signature),
+        ("attributes", POINTER(ompjit_rtl_attribute)),
+        ("callback", POINTER(c_int32)),
+        ("nattributes", c_uint32),
+        ("ncallback", c_uint32),
+        ("callback_variadic", c_uint32),
+        ("since", c_uint32),
+        ("until", c_uint32),
+        ("successor", c_int32),
+        ("previous", c_int32),
+        ("next", c_int32),
+    ]
+
+
+class ompjit_rtl_old(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", ompjit_rtl_signature),
+        ("release", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_rtl_layout(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("fields", c_char_p),
+        ("nfields", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_rtl_table(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("declarations", POINTER(ompjit_rtl_declaration)),
+        ("olds", POINTER(ompjit_rtl_old)),
+        ("layouts", POINTER(ompjit_rtl_layout)),
+        ("ndeclarations", c_uint32),
+        ("nolds", c_uint32),
+        ("nlayouts", c_uint32),
+        ("oldest", c_uint32),
+        ("newest", c_uint32),
+        ("calling_convention", c_uint32),
+        ("address_space", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+Key = c_ubyte * 32

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The C library: where it is, its functions with their types, its errors.
+
+`call("ompjit_queue_wait", queue)` calls a function that has an error as its
+last parameter, and raises what it returns. All calls give up the GIL.
+tests/test_abi.py compares FUNCTIONS and CALLBACKS with the headers.
+"""
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from ctypes import (
+    CDLL,
+    CFUNCTYPE,
+    POINTER,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any
+
+from . import _abi as abi
+
+# Types of parameters. All objects of the library are void pointers.
+_object = c_void_p
+_objects = POINTER(c_void_p)
+_text = c_char_p
+_texts = POINTER(c_char_p)
+_char_pp = POINTER(c_char_p)
+_int_p = POINTER(c_int)
+_uint_p = POINTER(c_uint)
+_size_p = POINTER(c_size_t)
+_u64_p = POINTER(c_uint64)
+_double_p = POINTER(c_double)
+_error = POINTER(abi.ompjit_error)
+_module_options = POINTER(abi.ompjit_module_options)
+_launch = POINTER(abi.ompjit_launch)
+_arg = POINTER(abi.ompjit_arg)
+
+# Callbacks: result, then parameters.
+CALLBACKS: dict[str, Any] = {
+    "ompjit_log_fn": CFUNCTYPE(None, c_void_p, _text),
+    "ompjit_failure_fn": CFUNCTYPE(None, c_void_p, _error),
+    "ompjit_check_fn": CFUNCTYPE(
+        None, c_void_p, POINTER(abi.ompjit_check_report)
+    ),
+    "ompjit_cache_give_fn": CFUNCTYPE(None, c_void_p, c_void_p, c_size_t),
+    "ompjit_cache_get_fn": CFUNCTYPE(
+        None, c_void_p, POINTER(abi.Key), c_void_p, c_void_p
+    ),
+    "ompjit_cache_put_fn": CFUNCTYPE(
+        None, c_void_p, POINTER(abi.Key), c_void_p, c_size_t
+    ),
+    "ompjit_cache_entry_fn": CFUNCTYPE(
+        c_int, c_void_p, POINTER(abi.ompjit_cache_entry)
+    ),
+    "ompjit_variant_fn": CFUNCTYPE(
+        c_int, c_void_p, POINTER(abi.ompjit_variant_info)
+    ),
+    "ompjit_warm_fn": CFUNCTYPE(None, c_void_p, c_uint, _text),
+}
+_entry_fn = CALLBACKS["ompjit_cache_entry_fn"]
+_variant_fn = CALLBACKS["ompjit_variant_fn"]
+_warm_fn = CALLBACKS["ompjit_warm_fn"]
+
+# Functions that return a status and have an error as their last parameter: the
+# parameters before that.
+CHECKED: dict[str, tuple[Any, ...]] = {
+    # ompjit.h
+    "context_create": (POINTER(abi.ompjit_context_options), _objects),
+    "context_failure": (_object,),
+    "context_device_count": (_object, _uint_p),
+    "context_device": (_object, c_uint, _objects),
+    "context_cancel": (_object,),
+    "device_alloc": (_object, c_size_t, _objects),
+    "device_free": (_object, c_void_p),
+    "device_upload": (_object, c_void_p, c_void_p, c_size_t),
+    "device_download": (_object, c_void_p, c_void_p, c_size_t),
+    "device_info_get": (_object, POINTER(abi.ompjit_device_info)),
+    "device_mapped": (_object, c_void_p, _objects),
+    "device_abort": (_object,),
+    "module_from_c": (_object, _text, _module_options, _objects),
+    "module_from_ir": (
+        _object,
+        c_void_p,
+        c_size_t,
+        c_void_p,
+        c_size_t,
+        _module_options,
+        _objects,
+    ),
+    "module_from_sources": (
+        _object,
+        _texts,
+        _texts,
+        c_uint,
+        _module_options,
+        _objects,
+    ),
+    "module_from_cuda": (_object, _text, _module_options, _objects),
+    "module_from_fortran": (_object, _text, _module_options, _objects),
+    "module_from_image": (
+        _object,
+        c_void_p,
+        c_size_t,
+        _module_options,
+        _objects,
+    ),
+    "module_function": (_object, _text, _objects),
+    "module_kernel": (_object, _text, _objects),
+    "module_emit": (_object, c_uint, _text, _objects, _size_p),
+    "kernel_launch": (_object, _object, _launch, _arg, c_uint),
+    "kernel_info_get": (_object, POINTER(abi.ompjit_kernel_info)),
+    "kernel_param": (_object, c_uint, POINTER(abi.ompjit_param_info)),
+    "kernel_abort": (_object,),
+    "kernel_bind": (_object, _object, _launch, _arg, c_uint, _objects),
+    "bound_run": (_object,),
+    "bound_start": (_object, _object),
+    "bound_set": (_object, c_uint, _arg),
+    "process_context": (_objects,),
+    "queue_create": (_object, _objects),
+    "queue_wait": (_object,),
+    "queue_upload": (_object, c_void_p, c_void_p, c_size_t),
+    "queue_download": (_object, c_void_p, c_void_p, c_size_t),
+    "queue_copy": (_object, c_void_p, c_void_p, c_size_t),
+    # ompjit_graph.h
+    "queue_adopt": (_object, c_void_p, _objects),
+    "queue_stream": (_object, _objects),
+    "queue_after": (_object, _object),
+    "queue_update_to": (_object, c_void_p, c_size_t),
+    "queue_update_from": (_object, c_void_p, c_size_t),
+    "event_create": (_object, _objects),
+    "event_adopt": (_object, c_void_p, _objects),
+    "event_native": (_object, _objects),
+    "event_record": (_object, _object),
+    "event_wait": (_object,),
+    "event_query": (_object, _int_p),
+    "event_elapsed": (_object, _object, _double_p),
+    "queue_after_event": (_object, _object),
+    "graph_begin": (_object,),
+    "graph_end": (_object, _objects),
+    "graph_run": (_object, _object),
+    # ompjit_cache.h
+    "cache_stats_get": (_object, POINTER(abi.ompjit_cache_stats)),
+    "cache_walk": (_object, _text, _entry_fn, c_void_p),
+    "cache_prune": (_object, c_uint64, _u64_p),
+    "cache_verify": (_object, _u64_p, _u64_p),
+    "cache_export": (_object, c_int, _objects, _size_p),
+    "cache_import": (_object, c_void_p, c_size_t, _u64_p),
+    # ompjit_debug.h
+    "context_times": (_object, POINTER(abi.ompjit_times)),
+    "context_profile": (_object, c_uint, _objects, _size_p),
+    # ompjit_tune.h
+    "kernel_prepare": (_object, _object, _launch, _arg, c_uint),
+    "kernel_ready": (_object, _object, _launch, _arg, c_uint, _int_p),
+    "kernel_fold_contents": (_object, _text),
+    "module_variants": (_object, POINTER(abi.ompjit_variant_stats)),
+    "kernel_last_launch": (
+        _object,
+        _object,
+        POINTER(abi.ompjit_launch_info),
+    ),
+    "kernel_param_state": (_object, c_uint, POINTER(abi.ompjit_param_state)),
+    "kernel_variants": (_object, _variant_fn, c_void_p),
+    "kernel_explain": (_object, _objects),
+    "kernel_resources": (_object, _text, POINTER(abi.ompjit_resources)),
+    "kernel_code": (
+        _object,
+        _text,
+        _launch,
+        _arg,
+        c_uint,
+        POINTER(abi.ompjit_resources),
+    ),
+    "arch_info_get": (_text, POINTER(abi.ompjit_arch_info)),
+    "occupancy_get": (
+        _text,
+        POINTER(abi.ompjit_resources),
+        c_uint32,
+        c_uint32,
+        POINTER(abi.ompjit_occupancy),
+    ),
+    "module_warm": (_object, _object, _text, _warm_fn, c_void_p, _uint_p),
+    "kernel_tune": (
+        _object,
+        _object,
+        _launch,
+        _arg,
+        c_uint,
+        POINTER(abi.ompjit_tune_options),
+        POINTER(abi.ompjit_tuned),
+    ),
+    "kernel_tuned": (_object, _object, c_uint64, POINTER(abi.ompjit_tuned)),
+    # ompjit_rtl.h
+    "rtl_row_at": (c_uint, POINTER(abi.ompjit_rtl_row)),
+    "rtl_row_named": (_text, POINTER(abi.ompjit_rtl_row)),
+}
+
+# All others: the result, then the parameters.
+PLAIN: dict[str, tuple[Any, ...]] = {
+    "context_destroy": (None, _object),
+    "module_destroy": (None, _object),
+    "queue_destroy": (None, _object),
+    "bound_destroy": (None, _object),
+    "event_destroy": (None, _object),
+    "graph_destroy": (None, _object),
+    "bytes_free": (None, c_void_p),
+    "version": (c_char_p,),
+    "status_name": (c_char_p, c_int),
+    "stage_name": (c_char_p, c_uint),
+    "process_function": (c_void_p, _text),
+    "module_kernel_count": (c_uint, _object),
+    "module_kernel_at": (c_void_p, _object, c_uint),
+    "cache_path": (c_char_p, _object),
+    "kernel_cancel": (None, _object),
+    "rtl_count": (c_uint,),
+    "rtl_table_get": (POINTER(abi.ompjit_rtl_table),),
+}
+
+# ------------------------------------------------------------------ loading
+
+_NAME = "libompjit.so.0"
+
+
+def _candidates() -> list[str]:
+    """Where the library may be, the best place first."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    tree = os.path.dirname(os.path.dirname(here))
+    places = [os.path.join(here, "lib", _NAME)]  # a wheel
+    if os.path.exists(os.path.join(tree, "include", "ompjit.h")):
+        places.append(os.path.join(tree, "build", ".libs", _NAME))
+    try:
+        from ._built import LIBRARY  # type: ignore[import-not-found, unused-ignore]
+
+        places.append(LIBRARY)
+    except ImportError:
+        pass
+    for prefix in (sys.prefix, "/usr/local"):
+        for folder in ("lib", "lib64"):
+            places.append(os.path.join(prefix, folder, _NAME))
+    return places
+
+
+def find_library() -> str:
+    """The path of libompjit.so, or its name where the loader has to find it.
+
+    OMPJIT_LIBRARY, a file or the folder that it is in, goes first.
+    """
+    given = os.environ.get("OMPJIT_LIBRARY")
+    if given:
+        return os.path.join(given, _NAME) if os.path.isdir(given) else given
+    for path in _candidates():
+        if os.path.exists(path):
+            return path
+    return _NAME
+
+
+class Library:
+    """The loaded library. Its functions are attributes without "ompjit_"."""
+
+    def __init__(self, path: str) -> None:
+        from ._errors import NotAvailable
+
+        try:
+            self._dll = CDLL(path)
+        except OSError as error:
+            if path == _NAME:
+                raise NotAvailable(
+                    f"{_NAME} is not found ({error}); OMPJIT_LIBRARY can "
+                    "name it or its folder"
+                ) from None
+            raise NotAvailable(f"{path} does not load: {error}") from None
+        self.path = path
+        version = self.version().decode()
+        if version.split(".")[:2] != ["0", "1"]:
+            raise NotAvailable(
+                f"{path} is of version {version}; this package needs 0.1"
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CHECKED:
+            result, params = c_int, (*CHECKED[name], _error)
+        elif name in PLAIN:
+            result, *rest = PLAIN[name]
+            params = tuple(rest)
+        else:
+            raise AttributeError(name)
+        try:
+            function = getattr(self._dll, "ompjit_" + name)
+        except AttributeError:
+            from ._errors import NotAvailable
+
+            raise NotAvailable(
+                f"{self.path} has no ompjit_{name}: it is older than this "
+                "package"
+            ) from None
+        function.restype = result
+        function.argtypes = params
+        setattr(self, name, function)
+        return function
+
+
+_library: Library | None = None
+_loading = threading.Lock()
+
+
+def library() -> Library:
+    """The library, loaded at the first call."""
+    global _library
+    if _library is None:
+        with _loading:
+            if _library is None:
+                _library = Library(find_library())
+    return _library
+
+
+class _Local(threading.local):
+    """One error for each thread."""
+
+    def __init__(self) -> None:
+        self.error = abi.ompjit_error()
+
+
+_local = _Local()
+
+
+def call(name: str, *args: Any) -> None:
+    """Calls a function of CHECKED, and raises its error."""
+    error = _local.error
+    if getattr(_library or library(), name)(*args, byref(error)):
+        from ._errors import from_error
+
+        raise from_error(error)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs test_*.py beside this file, each in a process of its own, as TAP.
+
+    run.py [WORD...]    only the files whose names contain one of the words
+    run.py --one FILE   one file, in this process, lines without numbers
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Result(unittest.TestResult):
+    """Prints a line of TAP for each test; what failed goes to stderr."""
+
+    def __init__(self, file):
+        super().__init__()
+        self.file = file
+        self.bad = False
+
+    def say(self, state, test, note=""):
+        name = test.id().split(".", 1)[-1]
+        print(f"{state} - {self.file}: {name}{note}", flush=True)
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.bad = False
+
+    def tell(self, test, error):
+        self.bad = True
+        text = self._exc_info_to_string(error, test)
+        print(f"{test.id()}\n{text}", file=sys.stderr, flush=True)
+
+    def addError(self, test, err):
+        self.tell(test, err)
+        if not isinstance(test, unittest.TestCase):  # setUpClass and the like
+            self.say("not ok", test)
+        else:
+            self.say("not ok", test)
+
+    addFailure = addError
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            self.tell(subtest, err)
+
+    def addSuccess(self, test):
+        self.say("not ok" if self.bad else "ok", test)
+
+    def addSkip(self, test, reason):
+        self.say("ok", test, f" # SKIP {reason}")
+
+
+def run_one(path):
+    sys.path.insert(0, HERE)
+    name = os.path.splitext(os.path.basename(path))[0]
+    tests = unittest.defaultTestLoader.loadTestsFromName(name)
+    tests.run(Result(name))
+
+
+def main(words):
+    files = sorted(glob.glob(os.path.join(HERE, "test_*.py")))
+    if words:
+        files = [f for f in files if any(w in os.path.basename(f) for w in words)]
+    count = failed = 0
+    for path in files:
+        command = [sys.executable, os.path.abspath(__file__), "--one", path]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        lines = done.stdout.splitlines()
+        if done.returncode:
+            name = os.path.basename(path)
+            lines.append(f"not ok - {name}: exit status {done.returncode}")
+        for line in lines:
+            state = re.match(r"(not ok|ok) - (.*)", line)
+            if not state:
+                print(f"# {line}")
+                continue
+            count += 1
+            failed += state[1] != "ok"
+            print(f"{state[1]} {count} - {state[2]}")
+        sys.stdout.flush()
+    print(f"1..{count}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        run_one(sys.argv[2])
+    else:
+        sys.exit(main(sys.argv[1:]))
