@@ -46,7 +46,7 @@ class Files(unittest.TestCase):
     def test_importing_loads_nothing(self):
         program = "import sys, ompjit; print(*sys.modules)"
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, "-S", "-c", program],
             capture_output=True,
             text=True,
             check=True,
