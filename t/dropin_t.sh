@@ -59,6 +59,44 @@ fails_with "has no code for host; it has PTX for sm_90" \
     "where offloading is mandatory that is an error" env OMPJIT_DEVICE=host \
     OMP_TARGET_OFFLOAD=mandatory "$tmp/program" "$tmp/sm_90.ptx"
 
+# Images that have been linked with a device runtime, as LLVM's device LTO does,
+# and with libdevice. Neither is used: this one's functions do nothing.
+cat >"$tmp/brought.ll" <<'END'
+target triple = "nvptx64-nvidia-cuda"
+@__omp_rtl_debug_kind = weak_odr constant i32 0
+@state = internal addrspace(3) global i32 0
+@llvm.compiler.used = appending global [1 x ptr] [ptr @__omp_rtl_debug_kind]
+define internal void @helper() {
+  store i32 1, ptr addrspace(3) @state
+  call void @llvm.nvvm.cp.async.wait.all()
+  ret void
+}
+define i32 @__kmpc_target_init(ptr %environment, ptr %launch) {
+  call void @helper()
+  ret i32 0
+}
+define void @__kmpc_target_deinit() {
+  call void @helper()
+  ret void
+}
+define double @__nv_sqrt(double %x) {
+  ret double 0.0
+}
+declare void @llvm.nvvm.cp.async.wait.all()
+!llvm.ident = !{!0}
+!0 = !{!"clang version 3.8.0 (tags/RELEASE_380/final)"}
+END
+succeeds "an image with libraries" "$LLVM_BINDIR/llvm-link" "$tmp/k.bc" \
+    "$tmp/brought.ll" -o "$tmp/brought.bc"
+succeeds "it runs" env OMPJIT_DEVICE=host "$tmp/program" "$tmp/brought.bc"
+is "$out" "$expect" "  right"
+if [ -n "$PTXI" ]; then
+    succeeds "as PTX" emulated "$tmp/program" "$tmp/brought.bc"
+    is "$out" "$expect" "  right"
+else
+    skip "as PTX" "no PTXI"
+fi
+
 # Broken identities, each with its own name.
 like_program() { fails_with "$1" "$2" env OMPJIT_DEVICE=host "$tmp/$3" "$tmp/$4"; }
 right_add=$add

@@ -3,6 +3,7 @@
  * IR of clang 18 to 22 to LLVM 22's dialect, checked. A device half's way:
  *
  *   flang's mistakes   corrected                                      flang.c
+ *   linked libraries   dropped                                   libraries.cc
  *   checked            triple, producer, runtime calls, kernels      upgrade.c
  *   debug bodies       inlined into their kernels            debug_wrapper.cc
  *   old calls          lengthened                                   upgrade.c
@@ -36,6 +37,10 @@ LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
 /* Corrects a device half that flang has made; others stay as they are. Before
  * any check, which would refuse it. flang.c */
 void ompjit__mend_flang(LLVMModuleRef m);
+/* The functions of libraries that have been linked into a device half, LLVM's
+ * device runtime and CUDA's libdevice, are declarations again, and what only
+ * they use is gone. Before any check. libraries.cc */
+void ompjit__drop_libraries(LLVMModuleRef m);
 /* Makes such bodies part of their kernels, which describe/ and the passes look
  * into. A body that LLVM cannot inline stays. debug_wrapper.cc */
 void ompjit__inline_debug_kernels(LLVMModuleRef m);

@@ -41,13 +41,18 @@ static ompjit_status wrong(ompjit_error *err, const char *format, ...)
     return ompjit__fail(err, OMPJIT_ERR_IR, OMPJIT_STAGE_READ, "%s", text);
 }
 
+/* CUDA's libdevice, which clang links into device code, has had this for all of
+ * its life. */
+static const char libdevices[] =
+    "clang version 3.8.0 (tags/RELEASE_380/final)";
+
 /* "clang version 20.1.8 (...)". A producer that is not clang is let pass: what
  * it wrote is checked as such. */
 static ompjit_status check_ident(const char *ident, const char *name,
                                  ompjit_error *err)
 {
     const char *version = strstr(ident, "clang version ");
-    if (!version)
+    if (!version || !strcmp(ident, libdevices))
         return OMPJIT_OK;
     unsigned long major =
         strtoul(version + strlen("clang version "), NULL, 10);
@@ -394,6 +399,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err)
 {
     ompjit__mend_flang(m);
+    ompjit__drop_libraries(m);
     ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
         return status;

@@ -40,6 +40,10 @@ void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
  * linked. passes/host/heap_to_stack.cc */
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
+/* For the host device, before it is retargeted: what clang has inlined of CUDA's
+ * libdevice becomes LLVM's intrinsics. passes/host/libdevice.cc */
+void ompjit__lower_libdevice(LLVMModuleRef m);
+
 /* For the host device, before it is retargeted: variadic functions of the module
  * get their further arguments in memory, as clang's code for NVPTX reads them.
  * False: LLVM cannot expand a call (a tail call that must be one), and nothing
