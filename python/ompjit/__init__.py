@@ -10,6 +10,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._callback import Access as Access
+    from ._callback import Report as Report
+    from ._context import Context as Context
+    from ._context import configure as configure
+    from ._context import context as context
+    from ._device import Device as Device
+    from ._device import device as device
+    from ._device import devices as devices
+    from ._dtype import DType as DType
+    from ._dtype import bool_ as bool_
+    from ._dtype import complex64 as complex64
+    from ._dtype import complex128 as complex128
+    from ._dtype import dtype as dtype
+    from ._dtype import float16 as float16
+    from ._dtype import float32 as float32
+    from ._dtype import float64 as float64
+    from ._dtype import int8 as int8
+    from ._dtype import int16 as int16
+    from ._dtype import int32 as int32
+    from ._dtype import int64 as int64
+    from ._dtype import result_type as result_type
+    from ._dtype import uint8 as uint8
+    from ._dtype import uint16 as uint16
+    from ._dtype import uint32 as uint32
+    from ._dtype import uint64 as uint64
     from ._errors import Aborted as Aborted
     from ._errors import ArgumentError as ArgumentError
     from ._errors import Cancelled as Cancelled
@@ -32,6 +57,20 @@ __version__ = "0.1.0"
 
 # The module in which each public name is; it is imported at the first use.
 _HOME = {
+    "_callback": (
+        "Access Report"
+    ),
+    "_context": (
+        "Context configure context"
+    ),
+    "_device": (
+        "Device device devices"
+    ),
+    "_dtype": (
+        "DType bool_ complex64 complex128 dtype float16 float32 "
+        "float64 int8 int16 int32 int64 result_type uint8 uint16 "
+        "uint32 uint64"
+    ),
     "_errors": (
         "Aborted ArgumentError Cancelled CompileError CompileTimeout "
         "DeviceError Diagnostic FileError InternalError LaunchError "

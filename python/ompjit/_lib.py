@@ -322,19 +322,42 @@ def library() -> Library:
 
 
 class _Local(threading.local):
-    """One error for each thread."""
+    """An error for each thread, and what its calls have brought about."""
 
     def __init__(self) -> None:
         self.error = abi.ompjit_error()
+        self.pointer = byref(self.error)
+        self.depth = 0  # calls under way
+        self.raised: BaseException | None = None  # by a callback
 
 
 _local = _Local()
 
 
+def failed_callback(error: BaseException) -> bool:
+    """Keeps an exception of a callback for the call that is under way in this
+    thread; False if none is."""
+    if not _local.depth:
+        return False
+    _local.raised = error
+    return True
+
+
 def call(name: str, *args: Any) -> None:
-    """Calls a function of CHECKED, and raises its error."""
-    error = _local.error
-    if getattr(_library or library(), name)(*args, byref(error)):
+    """Calls a function of CHECKED. Raises its error, or what a callback has
+    raised meanwhile."""
+    local = _local
+    local.depth += 1
+    try:
+        status = getattr(_library or library(), name)(
+            *args, local.pointer
+        )
+    finally:
+        local.depth -= 1
+    if local.raised is not None:
+        raised, local.raised = local.raised, None
+        raise raised
+    if status:
         from ._errors import from_error
 
-        raise from_error(error)
+        raise from_error(local.error)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices: what they are, their memory, and which one is current."""
+from __future__ import annotations
+
+import contextvars
+from ctypes import byref, c_void_p
+
+from . import _abi as abi
+from ._context import Context, context
+from ._errors import NotFound
+from ._handle import Handle, Owned
+from ._lib import call, library
+
+
+class Device:
+    """This machine's CPU, or a GPU.
+
+    Two Device objects of one context and number are equal. `with device:`
+    makes it and its context current for a block.
+
+    Attributes:
+        context: its context.
+        number: 0 to the number of devices - 1.
+        kind: "host" or "cuda".
+        name: "NVIDIA H200", or the CPU's name.
+        arch: "sm_90", or the CPU that LLVM compiles for.
+        memory: bytes.
+        multiprocessors: or cores that kernels use.
+        max_threads: that a team may have.
+        max_shared: bytes of static team-shared memory.
+        warp_size: 32.
+        driver_version: CUDA's, 13000 for 13.0; 0 on the host.
+    """
+
+    __slots__ = ("context", "number", "address", "_tokens")
+
+    def __init__(self, context: Context, number: int) -> None:
+        addresses = context._device_addresses()
+        if not 0 <= number < len(addresses):
+            raise NotFound(
+                f"there is no device {number}; the context has "
+                f"{len(addresses)}, counted from 0"
+            )
+        self.context = context
+        self.number = number
+        self.address = addresses[number]
+        self._tokens: list[contextvars.Token[Device | None]] = []
+
+    def _get(self) -> abi.ompjit_device_info:
+        known = self.context._device_infos
+        info = known.get(self.number)
+        if info is None:
+            info = abi.ompjit_device_info()
+            call("device_info_get", self.address, byref(info))
+            known[self.number] = info
+        return info
+
+    @property
+    def kind(self) -> str:
+        return abi.name_of(abi.ompjit_device_kind, self._get().kind)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether kernels run on this machine's CPU."""
+        return bool(self._get().kind == abi.ompjit_device_kind.HOST)
+
+    @property
+    def name(self) -> str:
+        return str(self._get().name.decode("utf-8", "replace"))
+
+    @property
+    def arch(self) -> str:
+        return str(self._get().arch.decode("utf-8", "replace"))
+
+    @property
+    def memory(self) -> int:
+        return int(self._get().memory)
+
+    @property
+    def multiprocessors(self) -> int:
+        return int(self._get().multiprocessors)
+
+    @property
+    def max_threads(self) -> int:
+        return int(self._get().max_threads)
+
+    @property
+    def max_shared(self) -> int:
+        return int(self._get().max_shared)
+
+    @property
+    def warp_size(self) -> int:
+        return int(self._get().warp_size)
+
+    @property
+    def driver_version(self) -> int:
+        return int(self._get().driver_version)
+
+    def __repr__(self) -> str:
+        return f"<ompjit.Device {self.number}: {self.name}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self.address == other.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    def __enter__(self) -> Device:
+        self.context.__enter__()
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self._tokens.pop())
+        self.context.__exit__(*error)
+
+    def alloc(self, size: int) -> Memory:
+        """Memory of the device, `size` bytes, freed with the object."""
+        return Memory(self, size)
+
+    def abort(self) -> None:
+        """Ends all launches that run now on the host device; they raise
+        Aborted. NotAvailable for a GPU."""
+        call("device_abort", self.address)
+
+
+class Memory(Owned):
+    """Memory of a device. `address` is a device pointer."""
+
+    __slots__ = ("device", "size")
+
+    def __init__(self, device: Device, size: int) -> None:
+        pointer = c_void_p()
+        call("device_alloc", device.address, max(size, 1), byref(pointer))
+        of, free = device.address, library().device_free
+        self._handle = Handle(
+            pointer.value,
+            lambda address: free(of, address, None),
+            device.context._handle,
+        )
+        self.device = device
+        self.size = size
+
+
+_current: contextvars.ContextVar[Device | None] = contextvars.ContextVar(
+    "ompjit device", default=None
+)
+
+
+def device(number: int | None = None) -> Device:
+    """The device of that number in the current context. Without a number: the
+    current device, that of the innermost `with device:`, else device 0."""
+    current = context()
+    if number is not None:
+        return Device(current, number)
+    chosen = _current.get()
+    if chosen is not None and chosen.context is current:
+        return chosen
+    return Device(current, 0)
+
+
+def devices() -> tuple[Device, ...]:
+    """The devices of the current context. GPUs are looked for when this is
+    first asked for."""
+    return context().devices

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ownership of the C library's objects.
+
+A Handle destroys its object when the last user drops it. Users are the Python
+object that shows it, the handles of objects that live in it (a context's
+modules), and calls that are under way. So objects are destroyed after what is
+in them, in whatever order Python finalizes: Python's collector has no order
+for objects of one cycle, and none when the interpreter ends.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable
+
+from ._errors import ArgumentError
+
+# Reentrant: the collector can run a finalizer within it.
+_lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Handle:
+    """One object of the C library, counted.
+
+    Args:
+        address: the object.
+        destroy: called with the address in the end.
+        parents: handles that must outlive it.
+        keep: what the object points to, such as callbacks.
+    """
+
+    __slots__ = ("address", "_destroy", "_parents", "_users", "_keep")
+
+    def __init__(
+        self,
+        address: int | None,
+        destroy: Callable[[int], Any],
+        *parents: Handle,
+        keep: object = None,
+    ) -> None:
+        assert address
+        self.address: int = address
+        self._destroy = destroy
+        self._parents = parents
+        self._users = 1
+        self._keep = keep
+        for parent in parents:
+            parent.hold()
+
+    def hold(self) -> None:
+        """One user more."""
+        with _lock:
+            if not self._users:
+                raise ArgumentError("the object is closed", status="invalid")
+            self._users += 1
+
+    def drop(self) -> None:
+        """One user less; the last one destroys the object."""
+        with _lock:
+            self._users -= 1
+            if self._users:
+                return
+        address, self.address = self.address, 0
+        self._destroy(address)
+        for parent in self._parents:
+            parent.drop()
+
+    def __enter__(self) -> int:
+        self.hold()
+        return self.address
+
+    def __exit__(self, *error: object) -> None:
+        self.drop()
+
+
+class Owned:
+    """A Python object that shows an object of the C library."""
+
+    __slots__ = ("_handle", "__weakref__")
+    _handle: Handle
+
+    @property
+    def address(self) -> int:
+        """The address of the C object, for those who call the C API."""
+        return self._handle.address
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            handle.drop()
