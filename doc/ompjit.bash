@@ -118,11 +118,11 @@ _ompjit() {
     local command=${COMP_WORDS[1]} words=
     COMPREPLY=()
     case $COMP_CWORD:$command in
-    1:*) words="run compile cc c++ inspect explain tune exec doctor devices cache table version help" ;;
-    2:help) words="run compile cc c++ inspect explain tune exec doctor devices cache table" ;;
+    1:*) words="run compile cc c++ fc inspect explain tune exec doctor devices cache table version help" ;;
+    2:help) words="run compile cc c++ fc inspect explain tune exec doctor devices cache table" ;;
     2:cache) words="path list stat verify prune clear explain export import --help" ;;
     3:cache) case ${COMP_WORDS[2]} in export | import) return ;; esac ;;
-    *:cc | *:c++) return ;;
+    *:cc | *:c++ | *:fc) return ;;
     *:run | *:compile | *:inspect | *:explain | *:tune | *:exec | *:doctor | *:devices | *:table)
         _ompjit_command
         return ;;

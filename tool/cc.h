@@ -10,11 +10,16 @@
  *   clang-linker-wrapper   cc_link.c   registers the device code (cc_inputs.c),
  *                                      becomes the linker
  *
+ * flang's driver has no such places: `ompjit fc` (fc.c) asks it for its commands
+ * and runs those, with more of them for sources.
+ *
  * Of the library's internals they use the search for clang, growing lists and
  * buffers, and the readers of ELF files and device images.
  */
 #ifndef OMPJIT_TOOL_CC_H
 #define OMPJIT_TOOL_CC_H
+
+#include <signal.h>
 
 #include "frontend/clang/clang.h"
 
@@ -24,12 +29,37 @@
  * command's name. */
 int tool_cc(int argc, char **argv);
 int tool_cxx(int argc, char **argv);
+int tool_fc(int argc, char **argv); /* flang */
 /* What clang calls by the names of LLVM's programs; argv[0] is any. */
 int tool_link(int argc, char **argv);
 int tool_pack(int argc, char **argv);
 
+/* ------------------------------------------------------------ cc_request.c */
+
+/* What is before a word for the device's half alone. */
+#define DEVICE_CC1 "-Xopenmp-target=nvptx64-nvidia-cuda"
+
+/* What the user's words ask for. `words` is freed by the caller. */
+struct request {
+    ompjit__args words; /* the user's, with response files expanded */
+    bool openmp, no_link, host_only, lto, verbose;
+    bool headers, sources, objects; /* kinds of inputs             */
+    bool named_language;            /* -x, not the inputs' endings */
+    bool fortran;                   /* the driver is flang's, which knows no words
+                                       for one half; set by the caller */
+};
+void request_read(struct request *r, int argc, char *const *argv);
+/* Is it a link without -fopenmp, as CMake writes it, of objects that have device
+ * code? */
+bool request_links_device_code(const struct request *r);
+/* Adds the user's words, but those that say how to offload. */
+void request_add_words(const struct request *r, ompjit__args *out);
+
 /* -------------------------------------------------------------- cc_words.c */
 
+/* Appends the words of a text, which is changed: quotes and backslashes are taken
+ * off. */
+void words_split(ompjit__args *out, char *text);
 /* Appends words, with those of response files (@FILE) in their place, as GNU
  * programs read them. A file that cannot be read stays a word. */
 void words_expand(ompjit__args *out, int argc, char *const *argv);
@@ -49,8 +79,24 @@ char *tools_folder(void);
 
 /* --------------------------------------------------------------- cc_run.c */
 
-/* Runs clang with a folder for its temporary files, and removes that. Returns
- * clang's exit status, or ends by the same signal. */
+/* Programs that run one after the other, with a folder for temporary files that
+ * TMPDIR names. Signals are blocked between them. */
+struct steps {
+    char *folder;
+    sigset_t mask; /* of signals, as this process has been started with */
+    int how;       /* the last one has ended, as waitpid has it         */
+    bool crashed;  /* one has left files about a fault of its own       */
+};
+
+/* EXIT_OK, or another status after a message. */
+int steps_begin(struct steps *s);
+/* Runs a program; its exit status, or 128 and the signal that has ended it.
+ * `errors` is the descriptor of its standard error; -1: this one's. */
+int steps_run(struct steps *s, const ompjit__args *words, int errors);
+/* Removes the folder. Returns the status, or ends by the signal that the last
+ * program has ended by. */
+int steps_end(struct steps *s, int status);
+/* All of that for one program. */
 int words_run(const ompjit__args *words);
 
 /* --------------------------------------------------------------- cc_pack.c */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Runs clang with a folder of its own for temporary files, which is removed
- * however it ends: clang's driver leaves those between the halves of a compile
- * behind when a signal ends it. Signals to this process are clang's, too, and
- * its end is this one's.
+ * Runs clang, or flang's processes one after the other, with a folder of its own
+ * for temporary files, which is removed however they end: clang's driver leaves
+ * those between the halves of a compile behind when a signal ends it. Signals to
+ * this process are the running one's, too, and its end is this one's.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,18 +22,19 @@ extern char **environ;
 static const int relayed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 #define NRELAYED (sizeof relayed / sizeof *relayed)
 
-/* Written before the handlers are there. */
-static volatile pid_t clang;
+/* The process that runs; 0: none. Written before the handlers are there. */
+static volatile pid_t running;
 
 static void relay(int signal)
 {
     int cause = errno;
-    kill(clang, signal);
+    if (running)
+        kill(running, signal);
     errno = cause;
 }
 
-/* The files of the folder, and the folder. A process of clang's that has
- * survived it may make one meanwhile. */
+/* The files of the folder, and the folder. A process that has survived clang may
+ * make one meanwhile. */
 static void remove_folder(const char *path)
 {
     for (int i = 0; i < 3 && rmdir(path) && errno == ENOTEMPTY; i++) {
@@ -56,29 +57,42 @@ static bool is_crash(int how)
 
 /* Starts it with the mask of signals that this process has been started with.
  * All are blocked here until they can be relayed, so that none is lost. */
-static int start(const ompjit__args *words, const sigset_t *mask)
+static int start(const ompjit__args *words, const sigset_t *mask, int errors)
 {
-    struct sigaction action = {.sa_handler = relay, .sa_flags = SA_RESTART};
-    struct sigaction before;
     posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
     pid_t pid = 0;
     int cause = posix_spawnattr_init(&attributes);
     if (cause)
         return cause;
-    posix_spawnattr_setsigmask(&attributes, mask);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    cause = posix_spawn(&pid, words->v[0], NULL, &attributes, words->v,
-                        environ);
+    cause = posix_spawn_file_actions_init(&files);
+    if (!cause) {
+        posix_spawnattr_setsigmask(&attributes, mask);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+        if (errors >= 0)
+            cause = posix_spawn_file_actions_adddup2(&files, errors,
+                                                     STDERR_FILENO);
+        if (!cause)
+            cause = posix_spawn(&pid, words->v[0], &files, &attributes,
+                                words->v, environ);
+        posix_spawn_file_actions_destroy(&files);
+    }
     posix_spawnattr_destroy(&attributes);
-    clang = pid;
-    for (size_t i = 0; !cause && i < NRELAYED; i++)
-        if (!sigaction(relayed[i], NULL, &before) &&
-            before.sa_handler != SIG_IGN)
-            sigaction(relayed[i], &action, NULL);
+    running = pid;
     return cause;
 }
 
-/* As clang has ended. */
+static void relay_signals(void)
+{
+    struct sigaction action = {.sa_handler = relay, .sa_flags = SA_RESTART};
+    struct sigaction before;
+    for (size_t i = 0; i < NRELAYED; i++)
+        if (!sigaction(relayed[i], NULL, &before) &&
+            before.sa_handler != SIG_IGN)
+            sigaction(relayed[i], &action, NULL);
+}
+
+/* As the last one has ended. */
 static int end_as(int how)
 {
     if (!WIFSIGNALED(how))
@@ -88,46 +102,67 @@ static int end_as(int how)
     return 128 + WTERMSIG(how);
 }
 
-/* The errno of a clang that does not start; 0 with how it has ended. */
-static int run_in(const ompjit__args *words, const char *folder,
-                  const sigset_t *mask, int *end)
+int steps_begin(struct steps *s)
+{
+    const char *parent = getenv("TMPDIR");
+    sigset_t all;
+    *s = (struct steps){0};
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &s->mask);
+    char *folder = ompjit__format("%s/ompjit-cc-XXXXXX",
+                                  parent && *parent ? parent : "/tmp");
+    if (!folder)
+        complain("out of memory");
+    else if (!mkdtemp(folder))
+        complain("cannot make a folder %s: %s", folder, strerror(errno));
+    else if (setenv("TMPDIR", folder, 1))
+        complain("cannot set TMPDIR: %s", strerror(errno));
+    else
+        s->folder = folder;
+    if (s->folder) {
+        relay_signals();
+        return EXIT_OK;
+    }
+    free(folder);
+    sigprocmask(SIG_SETMASK, &s->mask, NULL);
+    return EXIT_FAILED;
+}
+
+int steps_run(struct steps *s, const ompjit__args *words, int errors)
 {
     ompjit__args fewer = {0};
-    int how = 0, cause = setenv("TMPDIR", folder, 1) ? errno : 0;
-    if (!cause)
-        cause = start(words, mask);
+    sigset_t all;
+    int cause = words->failed ? ENOMEM : start(words, &s->mask, errors);
     if (cause == E2BIG && words_shorten(words, &fewer))
-        cause = start(&fewer, mask);
+        cause = start(&fewer, &s->mask, errors);
     ompjit__args_free(&fewer);
-    if (!cause)
-        sigprocmask(SIG_SETMASK, mask, NULL);
-    while (!cause && waitpid(clang, &how, 0) < 0 && errno == EINTR)
+    if (cause) {
+        complain("%s does not start: %s", words->n ? words->v[0] : "clang",
+                 strerror(cause));
+        return EXIT_FAILED;
+    }
+    sigprocmask(SIG_SETMASK, &s->mask, NULL);
+    while (waitpid(running, &s->how, 0) < 0 && errno == EINTR)
         ;
-    if (cause || !is_crash(how))
-        remove_folder(folder);
-    *end = how;
-    return cause;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    running = 0;
+    s->crashed |= is_crash(s->how);
+    return WIFSIGNALED(s->how) ? 128 + WTERMSIG(s->how) : WEXITSTATUS(s->how);
+}
+
+int steps_end(struct steps *s, int status)
+{
+    if (!s->crashed)
+        remove_folder(s->folder);
+    free(s->folder);
+    sigprocmask(SIG_SETMASK, &s->mask, NULL);
+    return status && WIFSIGNALED(s->how) ? end_as(s->how) : status;
 }
 
 int words_run(const ompjit__args *words)
 {
-    const char *parent = getenv("TMPDIR");
-    int cause, how, status = EXIT_FAILED;
-    sigset_t all, mask;
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask);
-    char *folder = ompjit__format("%s/ompjit-cc-XXXXXX",
-                                  parent && *parent ? parent : "/tmp");
-    if (words->failed || !folder) {
-        complain("out of memory");
-    } else if (!mkdtemp(folder)) {
-        complain("cannot make a folder %s: %s", folder, strerror(errno));
-    } else if ((cause = run_in(words, folder, &mask, &how))) {
-        complain("%s does not start: %s", words->v[0], strerror(cause));
-    } else {
-        status = end_as(how);
-    }
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    free(folder);
-    return status;
+    struct steps s;
+    int status = steps_begin(&s);
+    return status ? status : steps_end(&s, steps_run(&s, words, -1));
 }

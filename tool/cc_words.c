@@ -41,6 +41,16 @@ static char *take_word(char **text)
     return word;
 }
 
+void words_split(ompjit__args *out, char *text)
+{
+    while (*text) {
+        if (is_blank(*text))
+            text++;
+        else
+            ompjit__args_add(out, take_word(&text));
+    }
+}
+
 static void expand(ompjit__args *out, const char *word, unsigned depth)
 {
     ompjit__buf text = {0};

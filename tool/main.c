@@ -64,13 +64,19 @@ static void overview(FILE *out)
           "manual page ompjit(1) has examples.\n", out);
 }
 
+static const char *compiler_of(const struct command *command)
+{
+    return command->words == tool_fc ? "flang" : "clang";
+}
+
 static int help_command(const struct command *command)
 {
     printf("usage: ompjit %s %s\n\n%s\n\n", command->name, command->arguments,
            command->summary);
     if (command->words)
-        puts("The options are clang's: clang-22 --help lists them. With "
-             "-fopenmp,\ntarget regions run on this library's devices.");
+        printf("The options are %s-22's, which %s-22 --help lists. With "
+               "-fopenmp,\ntarget regions run on this library's devices.\n",
+               compiler_of(command), compiler_of(command));
     options_help(command->bit);
     return EXIT_OK;
 }
@@ -145,6 +151,7 @@ static int (*by_name(const char *path))(int argc, char **argv)
         int (*function)(int argc, char **argv);
     } names[] = {{"ompjit-cc", tool_cc},
                  {"ompjit-c++", tool_cxx},
+                 {"ompjit-fc", tool_fc},
                  {"clang-linker-wrapper", tool_link},
                  {"llvm-offload-binary", tool_pack}};
     const char *slash = strrchr(path, '/');

@@ -545,3 +545,14 @@ ompjit_status ompjit__door_print(ompjit__compiler *compiler,
     ompjit__pack_string(&ask.request, name);
     return ask_for_text(&ask, text, err);
 }
+
+ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
+                                       const ompjit__buf *bc, const char *name,
+                                       ompjit__buf *out, ompjit_error *err)
+{
+    ompjit__ask ask;
+    ask_begin(&ask, compiler, OMPJIT__OP_HALF_REPAIR);
+    ompjit__pack_bytes(&ask.request, bc->data, bc->size);
+    ompjit__pack_string(&ask.request, name);
+    return ask_for_text(&ask, out, err);
+}

@@ -37,6 +37,7 @@ enum ompjit__op {
     OMPJIT__OP_OBJECT_LINE,
     OMPJIT__OP_HOST_CPU,
     OMPJIT__OP_PRINT_IR,
+    OMPJIT__OP_HALF_REPAIR, /* a host half's bitcode, corrected */
     OMPJIT__OP_COUNT
 };
 
@@ -213,5 +214,9 @@ ompjit_status ompjit__door_host_cpu(ompjit__compiler *compiler, char *name,
 ompjit_status ompjit__door_print(ompjit__compiler *compiler,
                                  const ompjit__buf *bc, const char *name,
                                  ompjit__buf *text, ompjit_error *err);
+/* As ompjit__half_repair of passes/hosthalf/hosthalf.h; `out` is empty before. */
+ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
+                                       const ompjit__buf *bc, const char *name,
+                                       ompjit__buf *out, ompjit_error *err);
 
 #endif

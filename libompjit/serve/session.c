@@ -550,6 +550,20 @@ static ompjit_status print_ir(struct job *job, ompjit_error *err)
     return status;
 }
 
+/* Result: the bitcode without the mistakes of its compiler's. */
+static ompjit_status half_repair(struct job *job, ompjit_error *err)
+{
+    ompjit__buf out = {0};
+    ompjit__buf bc = read_view(job);
+    char *name = ompjit__read_string(&job->arguments);
+    ompjit_status status = job->arguments.bad
+                               ? damaged(err)
+                               : ompjit__half_repair(&bc, name, &out, err);
+    free(name);
+    give_text(job, &out);
+    return status;
+}
+
 /* ------------------------------------------------------------------- serve */
 
 /* By enum ompjit__op (door/door.h); one row for each. */
@@ -572,6 +586,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_OBJECT_LINE] = object_line,
     [OMPJIT__OP_HOST_CPU] = host_cpu,
     [OMPJIT__OP_PRINT_IR] = print_ir,
+    [OMPJIT__OP_HALF_REPAIR] = half_repair,
 };
 
 /* The reply is the error, whose status may be OK, and then the results. */

@@ -3,7 +3,7 @@
  * A host half, as clang made it without passes, becomes an object:
  *
  *   repair.c    mistakes of clang and flang (section_offset.c,
- *               map_names.c)
+ *               map_names.c; repair_bitcode.c does no more)
  *   share.c     data regions that no program can tell from a copy (place.c)
  *   rewrite.c   calls of the library, offload entries, constructors
  *   compile.c   LLVM's passes and code generator
@@ -29,6 +29,10 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
 /* Corrects mistakes of clang and flang; the first step of ompjit__host_prepare.
  * It cannot fail: IR that is not as they make it stays as it is. repair.c */
 void ompjit__host_repair(LLVMModuleRef m);
+/* That alone, of bitcode that another compiler goes on with; `out` grows. IR error
+ * where it does not read. Guarded. repair_bitcode.c */
+ompjit_status ompjit__half_repair(const ompjit__buf *bc, const char *name,
+                                  ompjit__buf *out, ompjit_error *err);
 /* The same for the addresses of sections that a function of flang's maps, a step
  * of it. section_offset.c */
 void ompjit__repair_sections(LLVMValueRef f);

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * `ompjit fc`: flang, for build systems. Without -fopenmp it is flang with the
+ * same words. With it, flang's driver is asked for the commands of an ordinary
+ * compile (-###), since it has no way to put bitcode into objects, and wants
+ * CUDA's programs where it offloads. A source's one command becomes these:
+ *
+ *   host IR    flang -fc1, without LLVM's passes
+ *   repaired   what flang gets wrong there, as `ompjit run` has it
+ *   device IR  flang -fc1 for the device's half, as bitcode
+ *   packed     into LLVM's container (cc_pack.c)
+ *   object     flang -fc1 of the host IR, with the container in a section
+ *
+ * and the linker's is that of `ompjit cc` (cc_link.c). All others run as they
+ * are.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door/door.h"
+#include "frontend/flang/flang.h"
+#include "tool/cc.h"
+#include "tool/tool.h"
+
+#define TRIPLE "nvptx64-nvidia-cuda"
+
+/* One call of the command. */
+struct fortran {
+    struct steps steps;
+    const char *flang;
+    char *tools; /* folder of the programs that we stand in for */
+    ompjit_context *ctx; /* NULL: not needed so far             */
+    bool verbose, only_show;
+    bool own_version; /* of OpenMP: not the user's, who hears nothing of it */
+    unsigned sources; /* so far: their files have numbers */
+};
+
+#define OPENMP_VERSION "-fopenmp-version="
+
+static int run(struct fortran *f, const ompjit__args *words)
+{
+    if (f->verbose && !words->failed)
+        words_show(words);
+    return f->only_show ? EXIT_OK : steps_run(&f->steps, words, -1);
+}
+
+/* Runs a program whose standard error `text` gets, with a NUL behind it. */
+static int run_for_text(struct fortran *f, const ompjit__args *words,
+                        ompjit__buf *text)
+{
+    static const ompjit__buf nothing;
+    char path[64];
+    ompjit_error err;
+    int fd = memory_file(&nothing);
+    if (fd < 0) {
+        complain("no file in memory: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    int status = steps_run(&f->steps, words, fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (ompjit__read_file(path, text, &err))
+        status = failed(&err);
+    ompjit__buf_add(text, "", 1);
+    close(fd);
+    return text->failed ? EXIT_FAILED : status;
+}
+
+/* As run, without flang's warning about a version of OpenMP, which is not the
+ * user's, or has been told for the host's half. */
+static int run_quietly(struct fortran *f, const ompjit__args *words)
+{
+    static const char warning[] = "warning: OpenMP support for version ";
+    ompjit__buf text = {0};
+    if (f->only_show)
+        return run(f, words);
+    if (f->verbose)
+        words_show(words);
+    int status = run_for_text(f, words, &text);
+    for (char *line = text.data; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] != 0;
+        if (strncmp(line, warning, sizeof warning - 1))
+            fwrite(line, 1, n, stderr);
+        line += n;
+    }
+    ompjit__buf_free(&text);
+    return status;
+}
+
+/* ------------------------------------------------------ a source's command */
+
+/* The files between the steps, malloc'd. */
+struct files {
+    char *host, *device, *packed, *modules;
+};
+
+static bool name_files(struct fortran *f, struct files *files)
+{
+    const char *folder = f->steps.folder;
+    unsigned n = f->sources++;
+    *files = (struct files){
+        ompjit__format("%s/host%u.bc", folder, n),
+        ompjit__format("%s/device%u.bc", folder, n),
+        ompjit__format("%s/device%u.out", folder, n),
+        ompjit__strdup(folder),
+    };
+    return files->host && files->device && files->packed &&
+           files->modules;
+}
+
+static void free_files(struct files *files)
+{
+    free(files->host);
+    free(files->device);
+    free(files->packed);
+    free(files->modules);
+}
+
+static const char *const actions[] = {"-emit-obj", "-S", "-emit-llvm",
+                                      "-emit-llvm-bc", NULL};
+
+static bool is_any(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(word, *words))
+            return true;
+    return false;
+}
+
+/* Does the command make something of a Fortran source? */
+static bool compiles(const ompjit__args *words)
+{
+    bool acts = false, fortran = false;
+    for (size_t i = 2; i < words->n; i++) {
+        acts |= is_any(words->v[i], actions);
+        fortran |= !strcmp(words->v[i - 1], "-x") &&
+                   strcmp(words->v[i], "ir") && strcmp(words->v[i], "assembler");
+    }
+    return acts && fortran && !strcmp(words->v[1], "-fc1");
+}
+
+/* The command with another action, output and input. The last word is the
+ * input, behind -x and its language. */
+struct change {
+    const char *action, *output;
+    const char *input; /* LLVM IR; NULL: the source */
+    bool device;
+};
+
+/* Words of a host's half that a device's half has otherwise, with or without a
+ * value. */
+static const char *const hosts_pairs[] = {"-target-cpu", "-target-feature",
+                                          "-tune-cpu", NULL};
+static const char *const hosts_words[] = {"-pic-is-pie", NULL};
+
+/* A version of OpenMP is a source's; flang warns of it each time. */
+static bool is_left_out(const struct change *c, const char *word)
+{
+    return (c->device && is_any(word, hosts_words)) ||
+           (c->device && !strncmp(word, "-debug-info-kind", 16)) ||
+           (c->input && !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
+}
+
+/* Adds the words at v[i], changed; returns the index of the last one of them. */
+static size_t add_changed(const struct change *c, char *const *v, size_t i,
+                          ompjit__args *out)
+{
+    const bool has_value = v[i + 1] != NULL;
+    if (is_any(v[i], actions) && c->action) {
+        ompjit__args_add(out, c->action);
+    } else if (!strcmp(v[i], "-o") && has_value && c->output) {
+        ompjit__args_add(out, v[i]);
+        ompjit__args_add(out, c->output);
+        return i + 1;
+    } else if (c->device && is_any(v[i], hosts_pairs) && has_value) {
+        return i + 1;
+    } else if (c->device && !strcmp(v[i], "-triple") && has_value) {
+        ompjit__args_add(out, v[i]);
+        ompjit__args_add(out, TRIPLE);
+        return i + 1;
+    } else if (c->device && !strcmp(v[i], "-module-dir") && has_value) {
+        ompjit__args_add(out, "-I"); /* its modules are the host half's */
+        ompjit__args_add(out, v[i + 1]);
+        return i + 1;
+    } else if (!is_left_out(c, v[i])) {
+        ompjit__args_add(out, v[i]);
+    }
+    return i;
+}
+
+static void add_list(ompjit__args *out, const char *const *list)
+{
+    for (; *list; list++)
+        ompjit__args_add(out, *list);
+}
+
+/* The library's own passes come later, for the device; the host half's when its
+ * object is made. */
+static const char *const no_passes[] = {"-mllvm", "-opt-bisect-limit=0",
+                                        "-mllvm", "-opt-bisect-verbose=0",
+                                        NULL};
+
+static void add_device(const struct files *files, ompjit__args *out)
+{
+    const char *const words[] = {
+        "-module-dir", files->modules,
+        "-fopenmp-is-target-device", "-fopenmp-host-ir-file-path", files->host,
+        "-nogpulib", "-debug-info-kind=line-tables-only",
+        "-w", NULL}; /* the host's half has all warnings */
+    add_list(out, words);
+}
+
+/* Runs one. `more` stands before the input. */
+static int run_changed(struct fortran *f, const struct files *files,
+                       const ompjit__args *command, const struct change *c,
+                       const char *const *more)
+{
+    ompjit__args words = {0};
+    const size_t end = command->n - 3; /* -x LANGUAGE INPUT */
+    for (size_t i = 0; i < end; i++)
+        i = add_changed(c, command->v, i, &words);
+    if (c->device)
+        add_device(files, &words);
+    add_list(&words, more);
+    ompjit__args_add(&words, "-x");
+    ompjit__args_add(&words, c->input ? "ir" : command->v[end + 1]);
+    ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
+    int status = c->device || f->own_version ? run_quietly(f, &words)
+                                             : run(f, &words);
+    ompjit__args_free(&words);
+    return status;
+}
+
+/* Corrects the host half in its file (passes/hosthalf/repair.c). */
+static int repair(struct fortran *f, const struct files *files)
+{
+    ompjit__buf before = {0}, after = {0};
+    ompjit_error err;
+    ompjit_status st = OMPJIT_OK;
+    if (!f->ctx)
+        st = ompjit_context_create(NULL, &f->ctx, &err);
+    if (!st)
+        st = ompjit__read_file(files->host, &before, &err);
+    if (!st)
+        st = ompjit__door_half_repair(&f->ctx->compiler, &before, files->host,
+                                      &after, &err);
+    int status = st ? failed(&err)
+                    : write_output(files->host, after.data, after.size);
+    ompjit__buf_free(&before);
+    ompjit__buf_free(&after);
+    return status;
+}
+
+static int pack(struct fortran *f, const struct files *files)
+{
+    ompjit__args words = {0};
+    char *program = ompjit__format("%s/llvm-offload-binary", f->tools);
+    char *image = ompjit__format("--image=file=%s,triple=" TRIPLE
+                                 ",arch=sm_90,kind=openmp", files->device);
+    words.failed = !program || !image;
+    ompjit__args_add(&words, program ? program : "");
+    ompjit__args_add(&words, "-o");
+    ompjit__args_add(&words, files->packed);
+    ompjit__args_add(&words, image ? image : "");
+    int status = run(f, &words);
+    ompjit__args_free(&words);
+    free(program);
+    free(image);
+    return status;
+}
+
+static int compile_halves(struct fortran *f, const struct files *files,
+                          const ompjit__args *command)
+{
+    static const char target[] = "--offload-targets=" TRIPLE;
+    const char *const host[] = {no_passes[0], no_passes[1], no_passes[2],
+                                no_passes[3], target, NULL};
+    char *embed = ompjit__format("-fembed-offload-object=%s", files->packed);
+    const char *const object[] = {embed ? embed : "", target, NULL};
+    int status = embed ? EXIT_OK : EXIT_FAILED;
+    if (!status)
+        status = run_changed(
+            f, files, command,
+            &(struct change){"-emit-llvm-bc", files->host, NULL, false}, host);
+    if (!status && !f->only_show)
+        status = repair(f, files);
+    if (!status)
+        status = run_changed(
+            f, files, command,
+            &(struct change){"-emit-llvm-bc", files->device, NULL, true},
+            no_passes);
+    if (!status)
+        status = pack(f, files);
+    if (!status)
+        status = run_changed(f, files, command,
+                             &(struct change){NULL, NULL, files->host, false},
+                             object);
+    free(embed);
+    return status;
+}
+
+static int compile_source(struct fortran *f, const ompjit__args *command)
+{
+    struct files files;
+    int status = EXIT_FAILED;
+    if (name_files(f, &files))
+        status = compile_halves(f, &files, command);
+    else
+        complain("out of memory");
+    free_files(&files);
+    return status;
+}
+
+/* -------------------------------------------------------------- the driver */
+
+/* The linker's command goes to the program that adds device code to it. */
+static int run_linker(struct fortran *f, const ompjit__args *command)
+{
+    ompjit__args words = {0};
+    char *program = ompjit__format("%s/clang-linker-wrapper", f->tools);
+    char *linker = ompjit__format("--linker-path=%s", command->v[0]);
+    words.failed = !program || !linker;
+    ompjit__args_add(&words, program ? program : "");
+    if (f->verbose)
+        ompjit__args_add(&words, "--wrapper-verbose");
+    ompjit__args_add(&words, linker ? linker : "");
+    for (size_t i = 1; i < command->n; i++)
+        ompjit__args_add(&words, command->v[i]);
+    int status = run(f, &words);
+    ompjit__args_free(&words);
+    free(program);
+    free(linker);
+    return status;
+}
+
+static bool is_flangs(const ompjit__args *command)
+{
+    return command->n > 1 && (!strcmp(command->v[1], "-fc1") ||
+                              !strncmp(command->v[1], "-cc1", 4));
+}
+
+static int run_command(struct fortran *f, const ompjit__args *command)
+{
+    if (compiles(command))
+        return compile_source(f, command);
+    return is_flangs(command) ? run(f, command) : run_linker(f, command);
+}
+
+/* Runs the commands of the driver's text, one a line that begins with a blank
+ * and a quotation mark; shows what it says besides, which are warnings, and its
+ * version with -v. */
+static int run_commands(struct fortran *f, char *text)
+{
+    int status = EXIT_OK;
+    for (char *line = text, *next; *line && !status; line = next) {
+        next = strchr(line, '\n');
+        next = next ? next : line + strlen(line);
+        if (*next)
+            *next++ = 0;
+        ompjit__args command = {0};
+        if (!strncmp(line, " \"", 2))
+            words_split(&command, line);
+        else if (f->verbose || strstr(line, "warning:"))
+            fprintf(stderr, "%s\n", line);
+        if (command.failed)
+            status = EXIT_FAILED;
+        else if (command.n)
+            status = run_command(f, &command);
+        ompjit__args_free(&command);
+    }
+    return status;
+}
+
+/* What the driver says of words that it does not take. */
+static void show_messages(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (memmem(text, n, "error:", 6) || memmem(text, n, "warning:", 8))
+            fprintf(stderr, "%.*s\n", (int)n, text);
+        text += n + (text[n] != 0);
+    }
+}
+
+/* Asks the driver for its commands, which come by standard error. */
+static int ask_driver(struct fortran *f, const ompjit__args *words,
+                      ompjit__buf *text)
+{
+    int status = run_for_text(f, words, text);
+    if (status && text->data && !text->failed)
+        show_messages(text->data);
+    return status;
+}
+
+static void driver_words(struct fortran *f, const struct request *r,
+                         ompjit__args *out)
+{
+    ompjit__args_add(out, f->flang);
+    ompjit__args_add(out, "-###");
+    f->own_version = r->sources;
+    for (size_t i = 0; i < r->words.n; i++)
+        f->own_version &= !!strncmp(r->words.v[i], OPENMP_VERSION, sizeof OPENMP_VERSION - 1);
+    if (f->own_version)
+        ompjit__args_add(out, OPENMP_VERSION "52");
+    if (!r->openmp)
+        ompjit__args_add(out, "-fopenmp");
+    request_add_words(r, out);
+}
+
+static int run_offloading(struct fortran *f, const struct request *r)
+{
+    ompjit__args words = {0};
+    ompjit__buf text = {0};
+    driver_words(f, r, &words);
+    f->verbose = r->verbose;
+    for (size_t i = 0; i < r->words.n; i++)
+        f->only_show |= !strcmp(r->words.v[i], "-###");
+    int status = steps_begin(&f->steps);
+    if (!status) {
+        status = ask_driver(f, &words, &text);
+        if (!status)
+            status = run_commands(f, text.data);
+        status = steps_end(&f->steps, status);
+    }
+    ompjit__buf_free(&text);
+    ompjit__args_free(&words);
+    return status;
+}
+
+/* flang itself, with the user's words. */
+static int become_flang(const struct fortran *f, int argc, char **argv)
+{
+    ompjit__args words = {0};
+    ompjit__args_add(&words, f->flang);
+    for (int i = 0; i < argc; i++)
+        ompjit__args_add(&words, argv[i]);
+    int status = words_exec(&words);
+    ompjit__args_free(&words);
+    return status;
+}
+
+int tool_fc(int argc, char **argv)
+{
+    struct request r = {.fortran = true};
+    struct fortran f = {0};
+    ompjit__flang flang;
+    ompjit_error err;
+    int status;
+    if (ompjit__flang_find(&flang, &err))
+        return failed(&err);
+    f.flang = flang.path;
+    request_read(&r, argc - 1, argv + 1);
+    if (!request_links_device_code(&r) && (!r.openmp || r.host_only))
+        status = become_flang(&f, argc - 1, argv + 1);
+    else if ((f.tools = tools_folder()))
+        status = run_offloading(&f, &r);
+    else
+        status = EXIT_FAILED;
+    ompjit_context_destroy(f.ctx);
+    free(f.tools);
+    ompjit__args_free(&r.words);
+    ompjit__flang_free(&flang);
+    return status;
+}
