@@ -321,7 +321,8 @@ typedef enum ompjit_specialize {
 } ompjit_specialize;
 
 /* Told of a target construct that failed inside a function of
- * ompjit_module_function, which has no way to return an error. Any thread may
+ * ompjit_module_function, which has no way to return an error, and of a function
+ * that could not be compiled when another one called it first. Any thread may
  * call it. It may end the process or jump out; if it returns, after_failure says
  * what follows. */
 typedef void ompjit_failure_fn(void *data, const ompjit_error *err);
@@ -338,7 +339,9 @@ typedef enum ompjit_after_failure {
                                   over; one whose kernel could not begin runs
                                   on the host instead, unless the device was
                                   lost to a kernel before or
-                                  OMP_TARGET_OFFLOAD is mandatory           */
+                                  OMP_TARGET_OFFLOAD is mandatory. A call of
+                                  a function that could not be compiled does
+                                  nothing and returns 0                     */
     OMPJIT_AFTER_FAILURE_END   /* the error's text goes to stderr, and the
                                   process exits with status 1, without exit
                                   handlers                                  */

@@ -6,6 +6,13 @@
 
 #include "core/host_half.h"
 
+static void pack_strings(char *const *strings, size_t n, ompjit__buf *out)
+{
+    ompjit__pack_number(out, n);
+    for (size_t i = 0; i < n; i++)
+        ompjit__pack_string(out, strings[i]);
+}
+
 void ompjit__half_pack(const ompjit__host_half *half, ompjit__buf *out)
 {
     ompjit__pack_bytes(out, half->object.data, half->object.size);
@@ -16,12 +23,10 @@ void ompjit__half_pack(const ompjit__host_half *half, ompjit__buf *out)
         ompjit__pack_number(out, half->entries[i].data);
         ompjit__pack_number(out, half->entries[i].flags);
     }
-    ompjit__pack_number(out, half->nfunctions);
-    for (size_t i = 0; i < half->nfunctions; i++)
-        ompjit__pack_string(out, half->functions[i]);
-    ompjit__pack_number(out, half->nneeds);
-    for (size_t i = 0; i < half->nneeds; i++)
-        ompjit__pack_string(out, half->needs[i]);
+    pack_strings(half->functions, half->nfunctions, out);
+    pack_strings(half->needs, half->nneeds, out);
+    pack_strings(half->parts, half->nparts, out);
+    pack_strings(half->wants, half->nwants, out);
 }
 
 static void unpack_entries(ompjit__reader *r, ompjit__host_half *half)
@@ -55,6 +60,8 @@ bool ompjit__half_unpack(ompjit__reader *r, ompjit__host_half *out)
     unpack_entries(r, &half);
     half.functions = unpack_strings(r, &half.nfunctions);
     half.needs = unpack_strings(r, &half.nneeds);
+    half.parts = unpack_strings(r, &half.nparts);
+    half.wants = unpack_strings(r, &half.nwants);
     if (r->bad) {
         ompjit__host_half_free(&half);
         return false;

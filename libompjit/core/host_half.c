@@ -20,6 +20,8 @@ void ompjit__host_half_free(ompjit__host_half *half)
     free(half->entries);
     strings_free(half->functions, half->nfunctions);
     strings_free(half->needs, half->nneeds);
+    strings_free(half->parts, half->nparts);
+    strings_free(half->wants, half->nwants);
     ompjit__buf_free(&half->object);
     *half = (ompjit__host_half){0};
 }

@@ -26,7 +26,18 @@ typedef struct ompjit__host_half {
     size_t nfunctions;
     char **needs; /* names of abi/served.h that the object refers to */
     size_t nneeds;
+    /* Parts that are compiled when they are needed (passes/hosthalf/parts.cc),
+     * numbered from 1: their functions' names, of which some are among
+     * `functions`, and names that they want of the process. */
+    char **parts;
+    size_t nparts;
+    char **wants;
+    size_t nwants;
 } ompjit__host_half;
+
+/* A part names a function of its own by this and the function's name, where it
+ * is to have the address that it has in the other parts. */
+#define OMPJIT__STUB_OF "ompjit.stub."
 
 /* The one symbol that is looked up: const void *[OMPJIT__TABLE_KEYS + n] with
  * the addresses below and those of the n entries' keys. */

@@ -441,14 +441,37 @@ ompjit_status ompjit__door_build(ompjit__compiler *compiler,
     return status;
 }
 
+static void begin_half(ompjit__ask *ask, ompjit__compiler *compiler,
+                       const ompjit__unit *unit, bool divide, size_t part)
+{
+    begin_with_unit(ask, compiler, OMPJIT__OP_HALF, unit);
+    ompjit__pack_number(&ask->request, divide);
+    ompjit__pack_number(&ask->request, part);
+}
+
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
-                                const ompjit__unit *unit,
+                                const ompjit__unit *unit, bool divide,
                                 ompjit__host_half *out, ompjit_error *err)
 {
     ompjit__ask ask;
-    begin_with_unit(&ask, compiler, OMPJIT__OP_HALF, unit);
+    begin_half(&ask, compiler, unit, divide, 0);
     ompjit_status status = ask_any(&ask, err);
     if (!status && !ompjit__half_unpack(&ask.results, out))
+        status = no_results(err);
+    ask_end(&ask);
+    return status;
+}
+
+ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,
+                                     const ompjit__unit *unit, size_t part,
+                                     ompjit__buf *object, ompjit_error *err)
+{
+    ompjit__ask ask;
+    begin_half(&ask, compiler, unit, true, part);
+    ompjit_status status = ask_any(&ask, err);
+    if (!status)
+        ompjit__read_buf(&ask.results, object);
+    if (!status && ask.results.bad)
         status = no_results(err);
     ask_end(&ask);
     return status;

@@ -30,7 +30,7 @@ enum ompjit__op {
     OMPJIT__OP_EARLY_FREE,
     OMPJIT__OP_UNIT_KEEP, /* a unit that requests name by its identity */
     OMPJIT__OP_BUILD,     /* a unit and a spec: an image               */
-    OMPJIT__OP_HALF,      /* a unit: its compiled host half            */
+    OMPJIT__OP_HALF,      /* a unit: its host half, compiled, or a part */
     OMPJIT__OP_CUDA_CHECK,
     OMPJIT__OP_CUDA_KERNELS, /* a CUDA source that NVRTC alone takes: a unit */
     OMPJIT__OP_CUDA_HEADER,
@@ -186,10 +186,15 @@ ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,
                                  ompjit_format format, const ompjit__spec *spec,
                                  ompjit__image *out, ompjit_error *err);
-/* A unit's host half as an object for this CPU. */
+/* A unit's host half as an object for this CPU. `divide`: it may be the core
+ * alone, whose parts are asked for when they are called. */
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
-                                const ompjit__unit *unit,
+                                const ompjit__unit *unit, bool divide,
                                 ompjit__host_half *out, ompjit_error *err);
+/* Part `part` of the half, from 1 on, appended. */
+ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,
+                                     const ompjit__unit *unit, size_t part,
+                                     ompjit__buf *object, ompjit_error *err);
 /* As ompjit__cuda_check and ompjit__cuda_kernels_of of
  * backend/cuda/cuda_image.h. */
 ompjit_status ompjit__door_cuda_check(ompjit__compiler *compiler,

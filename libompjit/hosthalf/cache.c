@@ -12,12 +12,14 @@
  * level and this CPU. The device half counts because the compiler proves from
  * its kernels which data host and device may share (passes/hosthalf/share.c).
  */
-bool ompjit__half_key(const ompjit__unit *unit, ompjit__key *key)
+bool ompjit__half_key(const ompjit__unit *unit, bool divided, size_t part,
+                      ompjit__key *key)
 {
     ompjit__key_begin(key, "host");
     ompjit__key_digest(key, "half", unit->host_digest);
     ompjit__key_digest(key, "kernels", unit->digest); /* share.c */
-    ompjit__buf_printf(&key->text, "opt %u\n", unit->opt_level);
+    ompjit__buf_printf(&key->text, "opt %u\ndivided %d\npart %zu\n",
+                       unit->opt_level, divided, part);
     ompjit__key_cpu(key);
     return ompjit__key_end(key);
 }

@@ -26,6 +26,7 @@
 #include "device/engine/libomp.h"
 #include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
+#include "loader/stubs.h"
 
 /* Tells thread-local destructors whether their code is still mapped. It
  * outlives the host half where a thread still has destructors to run: those
@@ -42,8 +43,9 @@ struct life {
  * freed as soon as it is linked. `table` points into the linked code. */
 struct ompjit__hostjit {
     ompjit_module *mod;
-    ompjit__jit *jit;
+    ompjit__jit *jit;          /* of the core */
     ompjit__host_half made;
+    ompjit__host_parts *parts; /* NULL: not divided */
     struct life *life;
     const void *const *table; /* NULL until linked */
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
@@ -138,38 +140,6 @@ static int thread_atexit(struct life *life, void (*destructor)(void *),
 const ompjit__served ompjit__thread_atexit_row = {
     "__cxa_thread_atexit", (void *)thread_atexit, true, "i:ppp"};
 
-/* ----------------------------------------------------------------- compile */
-
-/* From the cache where it is there, and where it has not to be said why data is
- * copied: that the compiler does. A miss is claimed: other processes that want
- * the same half wait for this one instead of compiling it too. The claim ends
- * also where the compile fails. */
-static ompjit_status obtain(ompjit__hostjit *h, ompjit_error *err)
-{
-    ompjit_context *ctx = h->mod->ctx;
-    struct ompjit__cache *cache = ctx->explain ? NULL : ctx->cache;
-    ompjit__key key = {0};
-    ompjit__claim claim;
-    ompjit_status status = OMPJIT_OK;
-    if (!cache || !ompjit__half_key(&h->mod->unit, &key)) {
-        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   &h->made, err);
-    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_take,
-                                    &h->made, &claim)) {
-        ompjit__buf payload = {0};
-        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   &h->made, err);
-        if (!status) {
-            ompjit__half_pack(&h->made, &payload);
-            ompjit__cache_put(cache, &key, &payload);
-        }
-        ompjit__buf_free(&payload);
-        ompjit__claim_end(&claim);
-    }
-    ompjit__key_free(&key);
-    return status;
-}
-
 /* -------------------------------------------------------------------- link */
 
 /* Prefixes of the functions that libomp exports: the specification's, LLVM's,
@@ -227,12 +197,25 @@ static void *find_fortran(ompjit__hostjit *h, const char *name)
  * as they would for a linked program. */
 static void *find(void *data, const char *name)
 {
-    void *address = is_openmp(name) ? find_openmp(data, name) : NULL;
+    ompjit__hostjit *h = data;
+    void *address = ompjit__host_parts_find(h->parts, name);
+    if (!address && is_openmp(name))
+        address = find_openmp(h, name);
     if (!address)
         address = dlsym(RTLD_DEFAULT, name);
     if (!address)
         address = find_library(name);
-    return address ? address : find_fortran(data, name);
+    return address ? address : find_fortran(h, name);
+}
+
+/* The same for a part, which names what the core has. */
+static void *find_for_part(void *data, const char *name)
+{
+    ompjit__hostjit *h = data;
+    void *address = ompjit__host_parts_find(h->parts, name);
+    if (!address && ompjit__jit_lookup(h->jit, name, &address, NULL))
+        address = find(data, name);
+    return address;
 }
 
 /* Undefined OpenMP functions are so because there is no libomp, those of Fortran
@@ -248,39 +231,52 @@ static void add_cause(const ompjit_error *cause, ompjit_error *err)
 /* Binds the served functions that the half calls, each under its own name. They
  * win over libomptarget's, if the process has that one: see ompjit__jit_define.
  */
-static ompjit_status define_needs(ompjit__hostjit *h, ompjit_error *err)
+static ompjit_status define_needs(const ompjit__hostjit *h, ompjit__jit *jit,
+                                  ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
     for (size_t i = 0; !status && i < h->made.nneeds; i++) {
         const char *name = h->made.needs[i];
         ompjit__absolute def = {name, ompjit__served_address(name)};
-        status = ompjit__jit_define(h->jit, &def, 1, err);
+        status = ompjit__jit_define(jit, &def, 1, err);
     }
     return status;
 }
 
-/* Links the half and finds its table, the one symbol that registering and
- * constructing need. Emulated thread-local storage calls libgcc's
- * __emutls_get_address, which dlsym need not find, so it is defined here.
+/* Names that link_object and parts define in each jit. Emulated thread-local
+ * storage calls libgcc's __emutls_get_address, which dlsym need not find.
  * Debuggers are told of a half whose line information somebody asked for (not
  * own_lines). */
-static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
+static ompjit_status new_jit(ompjit__hostjit *h, ompjit__jit_find *look,
+                             ompjit__jit **out, ompjit_error *err)
 {
     const ompjit__absolute always[] = {
         {OMPJIT__SYMBOL_CONTEXT, h->mod->ctx},
         {OMPJIT__SYMBOL_LIFE, h->life},
         {"__emutls_get_address", (void *)__emutls_get_address},
     };
-    void *table;
-    ompjit_status status = ompjit__jit_new(h->mod->unit.name, &h->jit, err);
+    ompjit_status status = ompjit__jit_new(h->mod->unit.name, out, err);
     if (status)
         return status;
-    ompjit__jit_search(h->jit, find, h);
+    ompjit__jit_search(*out, look, h);
     if (!h->mod->unit.own_lines)
-        ompjit__jit_debug(h->jit);
-    status = ompjit__jit_define(h->jit, always, OMPJIT__COUNT(always), err);
-    if (!status)
-        status = define_needs(h, err);
+        ompjit__jit_debug(*out);
+    status = ompjit__jit_define(*out, always, OMPJIT__COUNT(always), err);
+    return status ? status : define_needs(h, *out, err);
+}
+
+/* ompjit__host_linker. */
+static ompjit_status new_part_jit(void *h, ompjit__jit **out, ompjit_error *err)
+{
+    return new_jit(h, find_for_part, out, err);
+}
+
+/* Links the half and finds its table, the one symbol that registering and
+ * constructing need. */
+static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
+{
+    void *table;
+    ompjit_status status = new_jit(h, find, &h->jit, err);
     if (!status)
         status = ompjit__jit_add_object(h->jit, h->made.object.data,
                                         h->made.object.size, err);
@@ -293,6 +289,70 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
     add_cause(&h->libomp, err);
     add_cause(&h->fortran, err);
     return status;
+}
+
+/* ----------------------------------------------------------------- compile */
+
+/* From the cache where it is there, and where it has not to be said why data is
+ * copied: that the compiler does. A miss is claimed: other processes that want
+ * the same half wait for this one instead of compiling it too. The claim ends
+ * also where the compile fails. */
+static ompjit_status obtain(ompjit__hostjit *h, bool divide, ompjit_error *err)
+{
+    ompjit_context *ctx = h->mod->ctx;
+    struct ompjit__cache *cache = ctx->explain ? NULL : ctx->cache;
+    ompjit__key key = {0};
+    ompjit__claim claim;
+    ompjit_status status = OMPJIT_OK;
+    if (!cache || !ompjit__half_key(&h->mod->unit, divide, 0, &key)) {
+        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
+                                   divide, &h->made, err);
+    } else if (!ompjit__cache_enter(cache, &key, ompjit__half_take,
+                                    &h->made, &claim)) {
+        ompjit__buf payload = {0};
+        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
+                                   divide, &h->made, err);
+        if (!status) {
+            ompjit__half_pack(&h->made, &payload);
+            ompjit__cache_put(cache, &key, &payload);
+        }
+        ompjit__buf_free(&payload);
+        ompjit__claim_end(&claim);
+    }
+    ompjit__key_free(&key);
+    return status;
+}
+
+/* Is there all that parts want of the process? If not, the half is compiled as a
+ * whole: only then LLVM knows whether what names it is ever run. The runtime's
+ * functions are taken for there, since libomp need not be loaded yet. */
+static bool has_wanted(ompjit__hostjit *h)
+{
+    static const char runtime[] = "__kmpc_", own[] = "ompjit.";
+    for (size_t i = 0; i < h->made.nwants; i++) {
+        const char *name = h->made.wants[i];
+        if (strncmp(name, runtime, sizeof runtime - 1) &&
+            strncmp(name, own, sizeof own - 1) &&
+            !ompjit__served_address(name) && !find(h, name))
+            return false;
+    }
+    return true;
+}
+
+/* Divided, if stubs and all that parts want are there. */
+static ompjit_status obtain_any(ompjit__hostjit *h, ompjit_error *err)
+{
+    const ompjit__host_linker linker = {new_part_jit, h};
+    ompjit_status status = obtain(h, ompjit__stubs_supported(), err);
+    if (status || !h->made.nparts)
+        return status;
+    h->parts = has_wanted(h)
+                   ? ompjit__host_parts_new(h->mod, &h->made, &linker)
+                   : NULL;
+    if (h->parts)
+        return OMPJIT_OK;
+    ompjit__host_half_free(&h->made);
+    return obtain(h, false, err);
 }
 
 /* ---------------------------------------------------------------- register */
@@ -397,7 +457,7 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
     h->life = new_life();
     if (!h->life)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    ompjit_status status = obtain(h, err);
+    ompjit_status status = obtain_any(h, err);
     uint64_t start = ompjit__now();
     if (!status)
         status = link_object(h, err);
@@ -442,6 +502,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
     }
     if (h->life)
         end_life(h->life);
+    ompjit__host_parts_free(h->parts);
     ompjit__jit_free(h->jit);
     ompjit__host_half_free(&h->made);
     free(h);
@@ -464,13 +525,18 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
 }
 
 /* Finds functions of the half's list only: its other global symbols are
- * variables and the library's own, whose addresses must not be called. The
- * first lookup of a name takes the jit's lock, as every other does. */
+ * variables and the library's own, whose addresses must not be called. A part is
+ * compiled here, where an error can be returned, and not by the first call. */
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
                                      void **address, ompjit_error *err)
 {
-    for (size_t i = 0; i < h->made.nfunctions; i++)
-        if (!strcmp(h->made.functions[i], name))
-            return ompjit__jit_lookup(h->jit, name, address, err);
-    return no_function(h, name, err);
+    size_t i = 0;
+    ompjit_status status;
+    while (i < h->made.nfunctions && strcmp(h->made.functions[i], name))
+        i++;
+    if (i == h->made.nfunctions)
+        return no_function(h, name, err);
+    if (ompjit__host_parts_need(h->parts, name, address, &status, err))
+        return status;
+    return ompjit__jit_lookup(h->jit, name, address, err);
 }

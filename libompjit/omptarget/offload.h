@@ -70,6 +70,9 @@ void ompjit__libraries_tell(struct ompjit__tgt *tgt);
 typedef void ompjit__tgt_fatal_fn(void *data, const ompjit_error *err);
 void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
                           void *data, ompjit_after_failure after);
+/* Log, keep, call the hook, end the process if that is asked for. Not under any
+ * lock. */
+void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
 /* Returns the error that was kept, filling *err, and forgets it; OMPJIT_OK
  * where there is none. */
 ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err);

@@ -106,10 +106,6 @@ ompjit_status ompjit__indirect_leave(struct ompjit__tgt *tgt,
 /* Frees the list, not the memory. omp_alloc_device.c */
 void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
 
-/* Log, keep, call the hook, end the process if that is asked for. Not under any
- * lock. */
-void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);
-
 /* Loads libomp where it is not there yet; never NULL, its functions may be. */
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);
 /* Waits, in libomp, for the tasks that these depend on. */

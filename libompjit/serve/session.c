@@ -2,8 +2,8 @@
  *
  * Carries requests out. A session serves one request after the other; it keeps
  * what the next one may need: units with their templates, target machines, the
- * host half whose device half is still being compiled, the CUDA source that
- * NVRTC has compiled last. door/calls.c is the other side.
+ * host half whose device half is still being compiled, the one of which parts
+ * were compiled last, the CUDA source that NVRTC has compiled last. door/calls.c is the other side.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +27,8 @@ struct ompjit__session {
     ompjit__compiler compiler; /* settings of the request; machines stay */
     ompjit__kept_units kept;
     ompjit__early *early;      /* NULL: none */
+    ompjit__half_source *half; /* of which parts may be asked for; NULL: none */
+    uint8_t half_unit[OMPJIT__DIGEST]; /* the identity of its unit */
     ompjit__cuda *cuda;        /* NULL: none */
     bool own_process;          /* whose environment it may change */
     ompjit__tell_fn *tell;        /* of the request */
@@ -39,6 +41,7 @@ struct job {
     ompjit__compiler *compiler; /* the session's                          */
     ompjit__reader arguments;   /* the rest of the request                */
     ompjit__buf results;        /* behind the error, if there is none     */
+    const uint8_t *identity;    /* of its unit, in the request            */
     bool needs_unit;            /* the application is to send it, and the
                                    request again                          */
 };
@@ -164,8 +167,9 @@ static ompjit__unit *read_unit(struct job *job)
         r->bad = true;
         return NULL;
     }
+    job->identity = (const uint8_t *)r->at;
     ompjit__unit *unit =
-        ompjit__kept_find(&job->session->kept, (const uint8_t *)r->at);
+        ompjit__kept_find(&job->session->kept, job->identity);
     r->at += OMPJIT__DIGEST;
     r->left -= OMPJIT__DIGEST;
     bool own_lines = ompjit__read_number(r);
@@ -485,20 +489,57 @@ static ompjit_status build(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Result: a program's host half, compiled. */
+static void close_half(ompjit__session *s)
+{
+    ompjit__half_close(s->half);
+    s->half = NULL;
+}
+
+/* The half that was read last, for its further parts. */
+static ompjit_status open_half(struct job *job, const ompjit__unit *unit,
+                               bool divide, ompjit_error *err)
+{
+    ompjit__session *s = job->session;
+    if (s->half && !memcmp(s->half_unit, job->identity, sizeof s->half_unit))
+        return OMPJIT_OK;
+    close_half(s);
+    ompjit_status status =
+        ompjit__half_open(job->compiler, unit, divide, &s->half, err);
+    if (!status)
+        memcpy(s->half_unit, job->identity, sizeof s->half_unit);
+    return status;
+}
+
+/* Results: a program's host half, whose object is the core's; of a part, its
+ * object. The core is asked for first, and a half that was read for it is not
+ * used for another core: one that was compiled as a whole is no half any more. */
 static ompjit_status half(struct job *job, ompjit_error *err)
 {
-    ompjit__host_half made;
+    ompjit__buf object = {0};
     const ompjit__unit *unit = read_unit(job);
     if (!unit)
         return damaged(err);
-    ompjit_status status =
-        ompjit__half_compile(job->compiler, unit, &made, err);
-    if (status)
-        return status;
-    ompjit__half_pack(&made, &job->results);
-    ompjit__host_half_free(&made);
-    return OMPJIT_OK;
+    bool divide = ompjit__read_number(&job->arguments);
+    size_t part = ompjit__read_number(&job->arguments);
+    if (job->arguments.bad)
+        return damaged(err);
+    if (!part)
+        close_half(job->session);
+    ompjit_status status = open_half(job, unit, divide, err);
+    if (!status)
+        status = ompjit__half_generate(job->compiler, job->session->half, part,
+                                       &object, err);
+    if (!status && !part) {
+        ompjit__host_half made = *ompjit__half_facts(job->session->half);
+        made.object = object; /* the rest is the source's */
+        ompjit__half_pack(&made, &job->results);
+    } else if (!status) {
+        ompjit__pack_bytes(&job->results, object.data, object.size);
+    }
+    ompjit__buf_free(&object);
+    if (status || !ompjit__half_facts(job->session->half)->nparts)
+        close_half(job->session);
+    return status;
 }
 
 /* ------------------------------------------------------------------- texts */
@@ -653,6 +694,7 @@ void ompjit__session_free(ompjit__session *session)
     if (!session)
         return;
     forget_early(session);
+    close_half(session);
     ompjit__cuda_free(session->cuda);
     ompjit__kept_free(&session->kept);
     ompjit__machines_free(session->compiler.machines);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Compiles the host half of a unit to an object for this CPU, in the order in
- * which compile_module reads:
+ * Compiles the host half of a unit to objects for this CPU, in the order in
+ * which `prepare` and `generate` read:
  *
  *   parse      the unit's host bitcode, as clang made it, without passes
  *   share.c    marks data regions; needs the code unoptimized
  *   rewrite.c  repairs, binds and reads it
+ *   parts.cc   divides it; what follows is done for each part
  *   passes     LLVM's own default<O...> for the unit's level
  *   object     LLVM's code generator
  *
  * All of it runs under the guard of llvm/llvm.h, with the time limit.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
@@ -18,13 +22,30 @@
 #include "backend/host/host.h"
 #include "llvm/llvm.h"
 #include "passes/hosthalf/hosthalf.h"
+#include "passes/hosthalf/parts.h"
 
-/* The job of compile(), for ompjit__guard_within. `half` is filled step by
- * step, and freed if a later step fails. */
+/* An LLVM context for this unit only, so that types and names of others cannot
+ * meet its own. `facts` is all of a half but its object. */
+struct ompjit__half_source {
+    ompjit__buf messages; /* of the context */
+    LLVMContextRef context;
+    LLVMTargetMachineRef tm;
+    LLVMModuleRef m;
+    ompjit__parts *parts; /* NULL: not divided */
+    ompjit__host_half facts;
+    unsigned opt_level;
+    bool in_use;    /* by prepare() or generate()          */
+    bool no_memory; /* for a string of `facts`             */
+};
+
+/* The job of prepare() and generate(), for ompjit__guard_within. */
 struct work {
     ompjit__compiler *compiler;
-    const ompjit__unit *unit;
-    ompjit__host_half half;
+    const ompjit__unit *unit; /* of prepare */
+    bool divide;              /* of prepare */
+    ompjit__half_source *source;
+    size_t part;         /* of generate */
+    ompjit__buf *object; /* of generate */
 };
 
 /* Reports a stage's time to the context, and begins the next one. */
@@ -34,65 +55,159 @@ static void stage_done(struct work *w, ompjit_stage stage, uint64_t *start)
     *start = ompjit__now();
 }
 
-/* Sharing comes first: repair.c, in ompjit__host_prepare, and binding change
- * calls that the walk knows by their names. Times are reported on failure,
- * too. */
-static ompjit_status compile_module(struct work *w, LLVMModuleRef m,
-                                    LLVMTargetMachineRef tm, ompjit_error *err)
+/* ---------------------------------------------------------------- prepare */
+
+/* One more string at the end of a list. */
+static void add_string(ompjit__half_source *s, char ***list, size_t *n,
+                       const char *string)
 {
-    unsigned level = w->unit->opt_level;
-    char passes[] = "default<O3>";
-    passes[sizeof "default<O" - 1] = (char)('0' + (level > 3 ? 3 : level));
+    char **more = realloc(*list, (*n + 1) * sizeof *more);
+    char *copy = ompjit__strdup(string);
+    if (more)
+        *list = more;
+    if (more && copy)
+        more[(*n)++] = copy;
+    else
+        free(copy);
+    s->no_memory |= !more || !copy;
+}
+
+static void want(void *source, const char *name)
+{
+    ompjit__half_source *s = source;
+    add_string(s, &s->facts.wants, &s->facts.nwants, name);
+}
+
+static bool has_main(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, "main");
+    return f && !LLVMIsDeclaration(f);
+}
+
+static void divide(ompjit__half_source *s)
+{
+    ompjit__host_half *facts = &s->facts;
+    s->parts = ompjit__parts_new(s->m, has_main(s->m));
+    size_t n = s->parts ? ompjit__parts_count(s->parts) : 0;
+    for (size_t i = 1; i < n; i++)
+        add_string(s, &facts->parts, &facts->nparts,
+                   ompjit__parts_name(s->parts, i));
+    if (n)
+        ompjit__parts_wants(s->parts, want, s);
+}
+
+/* Sharing comes first: repair.c, in ompjit__host_prepare, and binding change
+ * calls that the walk knows by their names. */
+static ompjit_status prepare(void *arg, ompjit_error *err)
+{
+    struct work *w = arg;
+    const ompjit__unit *unit = w->unit;
+    ompjit__half_source *s = w->source;
     uint64_t start = ompjit__now();
-    ompjit__host_share(w->compiler, m, w->unit);
-    ompjit_status status = ompjit__host_prepare(m, tm, &w->half, err);
-    stage_done(w, OMPJIT_STAGE_READ, &start);
+    s->in_use = true;
+    s->context = ompjit__llvm_context(&s->messages);
+    ompjit_status status =
+        ompjit__parse_ir(s->context, unit->host_bc.data, unit->host_bc.size,
+                         unit->name, &s->messages, &s->m, err);
     if (!status)
-        status = ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+        status = ompjit__host_machine(unit->opt_level, true, &s->tm, err);
+    if (!status) {
+        ompjit__host_share(w->compiler, s->m, unit);
+        status = ompjit__host_prepare(s->m, s->tm, &s->facts, err);
+    }
+    if (!status && w->divide)
+        divide(s);
+    if (!status && s->no_memory)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    stage_done(w, OMPJIT_STAGE_READ, &start);
+    s->in_use = false;
+    return status;
+}
+
+ompjit_status ompjit__half_open(ompjit__compiler *compiler,
+                                const ompjit__unit *unit, bool divide,
+                                ompjit__half_source **out, ompjit_error *err)
+{
+    ompjit__half_source *s = calloc(1, sizeof *s);
+    if (!s)
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    s->opt_level = unit->opt_level > 3 ? 3 : unit->opt_level;
+    struct work w = {.compiler = compiler, .unit = unit, .divide = divide,
+                     .source = s};
+    ompjit_status status = ompjit__guard_within(
+        compiler->llvm_limit_ms, prepare, &w, OMPJIT_STAGE_CODEGEN, err);
+    if (status)
+        ompjit__half_close(s);
+    else
+        *out = s;
+    return status;
+}
+
+/* What a guard left in the middle is lost, not freed. */
+void ompjit__half_close(ompjit__half_source *s)
+{
+    if (!s || s->in_use)
+        return;
+    ompjit__parts_free(s->parts);
+    if (s->tm)
+        LLVMDisposeTargetMachine(s->tm);
+    if (s->m)
+        LLVMDisposeModule(s->m);
+    if (s->context)
+        LLVMContextDispose(s->context);
+    ompjit__buf_free(&s->messages);
+    ompjit__host_half_free(&s->facts);
+    free(s);
+}
+
+const ompjit__host_half *ompjit__half_facts(const ompjit__half_source *s)
+{
+    return &s->facts;
+}
+
+/* --------------------------------------------------------------- generate */
+
+/* Times are reported on failure, too. */
+static ompjit_status generate_module(struct work *w, LLVMModuleRef m,
+                                     ompjit_error *err)
+{
+    LLVMTargetMachineRef tm = w->source->tm;
+    uint64_t start = ompjit__now();
+    char passes[] = "default<O3>";
+    passes[sizeof "default<O" - 1] = (char)('0' + w->source->opt_level);
+    ompjit_status status =
+        ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
     stage_done(w, OMPJIT_STAGE_OPTIMIZE, &start);
     if (!status)
         status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,
-                                     &w->half.object, err);
+                                     w->object, err);
     stage_done(w, OMPJIT_STAGE_CODEGEN, &start);
     return status;
 }
 
-/* Makes and destroys everything of LLVM's: an LLVM context for this unit only,
- * so that types and names of others cannot meet its own. */
-static ompjit_status compile(void *arg, ompjit_error *err)
+static ompjit_status generate(void *arg, ompjit_error *err)
 {
     struct work *w = arg;
-    const ompjit__unit *unit = w->unit;
-    ompjit__buf messages = {0};
-    LLVMContextRef context = ompjit__llvm_context(&messages);
-    LLVMTargetMachineRef tm = NULL;
-    LLVMModuleRef m = NULL;
-    ompjit_status status =
-        ompjit__parse_ir(context, unit->host_bc.data, unit->host_bc.size,
-                         unit->name, &messages, &m, err);
-    if (!status)
-        status = ompjit__host_machine(unit->opt_level, true, &tm, err);
-    if (!status)
-        status = compile_module(w, m, tm, err);
-    if (tm)
-        LLVMDisposeTargetMachine(tm);
-    if (m)
+    ompjit__half_source *s = w->source;
+    s->in_use = true;
+    LLVMModuleRef m =
+        s->parts ? ompjit__parts_take(s->parts, w->part) : s->m;
+    ompjit_status status = generate_module(w, m, err);
+    if (s->parts)
         LLVMDisposeModule(m);
-    LLVMContextDispose(context);
-    ompjit__buf_free(&messages);
+    s->in_use = false;
     return status;
 }
 
-ompjit_status ompjit__half_compile(ompjit__compiler *compiler,
-                                   const ompjit__unit *unit,
-                                   ompjit__host_half *out, ompjit_error *err)
+ompjit_status ompjit__half_generate(ompjit__compiler *compiler,
+                                    ompjit__half_source *source, size_t part,
+                                    ompjit__buf *object, ompjit_error *err)
 {
-    struct work w = {.compiler = compiler, .unit = unit};
-    ompjit_status status = ompjit__guard_within(
-        compiler->llvm_limit_ms, compile, &w, OMPJIT_STAGE_CODEGEN, err);
-    if (status)
-        ompjit__host_half_free(&w.half);
-    else
-        *out = w.half;
-    return status;
+    if (part > source->facts.nparts)
+        return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_CODEGEN,
+                            "the host half has no part %zu", part);
+    struct work w = {.compiler = compiler, .source = source, .part = part,
+                     .object = object};
+    return ompjit__guard_within(compiler->llvm_limit_ms, generate, &w,
+                                OMPJIT_STAGE_CODEGEN, err);
 }

@@ -6,6 +6,7 @@
  *               map_names.c; repair_bitcode.c does no more)
  *   share.c     data regions that no program can tell from a copy (place.c)
  *   rewrite.c   calls of the library, offload entries, constructors
+ *   parts.cc    parts that are compiled when they are called
  *   compile.c   LLVM's passes and code generator
  */
 #ifndef OMPJIT_PASSES_HOSTHALF_H
@@ -45,12 +46,24 @@ void ompjit__repair_names(LLVMModuleRef m);
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit);
 
-/* A unit's host half as an object for this CPU. `out` is set on success only;
- * the caller frees it. Any thread may call it: LLVM's objects are its own. The
+/* A unit's host half, prepared, in an LLVM context of its own. One thread at a
+ * time. compile.c */
+typedef struct ompjit__half_source ompjit__half_source;
+
+/* Reads and prepares the half. `divide`: in parts, if that is worth anything. The
  * compiler gets the stages' times and, if it explains, the reasons for copies.
- * compile.c */
-ompjit_status ompjit__half_compile(ompjit__compiler *compiler,
-                                   const ompjit__unit *unit,
-                                   ompjit__host_half *out, ompjit_error *err);
+ * `out` is set on success only, and is the caller's. */
+ompjit_status ompjit__half_open(ompjit__compiler *compiler,
+                                const ompjit__unit *unit, bool divide,
+                                ompjit__half_source **out, ompjit_error *err);
+void ompjit__half_close(ompjit__half_source *source); /* accepts NULL */
+/* All but the object; `nparts` is 0 where the half is not divided. */
+const ompjit__host_half *ompjit__half_facts(const ompjit__half_source *source);
+/* Appends an object for this CPU: of the core (0, once where the half is not
+ * divided) or of a part. After a failure the source is fit for nothing but to be
+ * closed. */
+ompjit_status ompjit__half_generate(ompjit__compiler *compiler,
+                                    ompjit__half_source *source, size_t part,
+                                    ompjit__buf *object, ompjit_error *err);
 
 #endif
