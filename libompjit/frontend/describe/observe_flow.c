@@ -122,9 +122,10 @@ static unsigned char state_behind(const struct ompjit__threads_body *b,
  * share loops; elsewhere the calls divide nothing. */
 static bool turns(const struct ompjit__threads_body *b, LLVMValueRef i)
 {
+    if (b->of.place != OMPJIT__IN_REGION)
+        return false;
     enum ompjit__call kind = ompjit__call_kind(i);
-    return b->of.place == OMPJIT__IN_REGION &&
-           (kind == OMPJIT__CALL_BEGIN || kind == OMPJIT__CALL_END);
+    return kind == OMPJIT__CALL_BEGIN || kind == OMPJIT__CALL_END;
 }
 
 /* How threads are behind an instruction. */

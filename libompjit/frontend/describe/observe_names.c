@@ -8,12 +8,18 @@
 #include "core/core.h"
 #include "frontend/describe/observe.h"
 
+struct row {
+    const char *pattern;
+    size_t size; /* of the pattern */
+    enum ompjit__call kind;
+};
+
 /* Is the name the pattern, or does it begin with the part before a final *? */
-static bool fits(const char *name, const char *pattern)
+static bool fits(const char *name, const struct row *row)
 {
-    size_t n = strlen(pattern) - 1;
-    return pattern[n] == '*' ? !strncmp(name, pattern, n)
-                             : !strcmp(name, pattern);
+    size_t n = row->size - 1;
+    return row->pattern[n] == '*' ? !strncmp(name, row->pattern, n)
+                                  : !strcmp(name, row->pattern);
 }
 
 bool ompjit__begins_with_any(const char *name, const char *const *prefixes)
@@ -31,15 +37,13 @@ static enum ompjit__call class_of(const char *name)
     static const char *const runtime[] = {"omp_",    "ompx_",       "__kmpc_",
                                           "kmp_",    "__tgt_",      "llvm_omp_",
                                           "ompjit_", "__llvm_omp_", NULL};
-    static const struct {
-        const char *pattern;
-        enum ompjit__call kind;
-    } rows[] = {
-#define OBSERVE(pattern, kind) {pattern, OMPJIT__CALL_##kind},
+    static const struct row rows[] = {
+#define OBSERVE(pattern, kind)                                                 \
+    {pattern, sizeof pattern - 1, OMPJIT__CALL_##kind},
 #include "frontend/describe/observe.def"
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        if (fits(name, rows[i].pattern))
+        if (fits(name, &rows[i]))
             return rows[i].kind;
     return ompjit__begins_with_any(name, runtime) ? OMPJIT__CALL_OBSERVES
                                                   : OMPJIT__CALL_FOREIGN;
