@@ -44,6 +44,11 @@ static const struct row {
      LOOP(READ "  store i32 %x, ptr %v\n  %y = load i32, ptr %v\n"
                "  %c = icmp eq i32 %y, 0\n",
           "%c")},
+    {"until a volatile variable on the stack is 0", 0,
+     LOOP("  %x = load volatile i32, ptr %v\n" AGAIN, "%c")},
+    {"until one that others know is 0", 1,
+     LOOP("  store ptr %v, ptr %q\n  %x = load volatile i32, ptr %v\n" AGAIN,
+          "%c")},
     {"that updates a sum", 0, LOOP(UPDATE COUNTED, "%c")},
     {"that updates a sum in a function", 0,
      LOOP("  call void @add(ptr %p)\n" COUNTED, "%c")},

@@ -8,7 +8,9 @@
 //
 // A loop waits if it reads the same place again by an atomic or volatile
 // access, branches by what it reads, and stores nothing but by atomic
-// operations. A loop that only counts what it finds by an atomic update
+// operations. The place is one that another thread can reach: a volatile
+// variable on the stack that is not handed to anybody changes by the thread's
+// own stores. A loop that only counts what it finds by an atomic update
 // branches by something else. A loop that repeats a compare-and-exchange with
 // what it has found (an atomic update) does not wait: its own next round
 // succeeds. A loop that works stores to another place in each round. One that
@@ -53,6 +55,31 @@ bool is_reading_again(const Instruction &i)
     if (const auto *load = dyn_cast<LoadInst>(&i))
         return load->isVolatile() || load->isAtomic();
     return isa<AtomicRMWInst, AtomicCmpXchgInst>(i);
+}
+
+// Is the address only used to access what is there? LLVM's own analysis takes a
+// volatile access for one that hands the address on.
+bool is_only_accessed(const Value *at)
+{
+    return all_of(at->uses(), [](const Use &use) {
+        const User *user = use.getUser();
+        if (isa<GetElementPtrInst, AddrSpaceCastInst>(user))
+            return is_only_accessed(user);
+        if (const auto *store = dyn_cast<StoreInst>(user))
+            return store->getPointerOperand() == use.get() &&
+                   store->getValueOperand() != use.get();
+        const auto *call = dyn_cast<IntrinsicInst>(user);
+        return isa<LoadInst, AtomicRMWInst, AtomicCmpXchgInst>(user)
+                   ? use.getOperandNo() == 0
+                   : call && call->isLifetimeStartOrEnd();
+    });
+}
+
+// Can another thread have the address?
+bool is_reachable(const Value *at)
+{
+    const auto *variable = dyn_cast<AllocaInst>(getUnderlyingObject(at));
+    return !variable || !is_only_accessed(variable);
 }
 
 // A function without such an access has no loop that waits.
@@ -175,7 +202,7 @@ class WaitLoop {
                           : isa<AtomicRMWInst>(i)
                               ? cast<AtomicRMWInst>(i).getPointerOperand()
                               : cast<AtomicCmpXchgInst>(i).getPointerOperand();
-        return is_invariant(at, MOST_STEPS);
+        return is_reachable(at) && is_invariant(at, MOST_STEPS);
     }
 
     // The checker's answer for an address depends on that address.
