@@ -36,14 +36,11 @@ run() {
 
 succeeds "PTX without optimization" compile plain internalize
 succeeds "PTX, optimized" compile optimized 'internalize,default<O3>'
-for slice in 1 4 100000; do
-    run plain PTXI_SLICE=$slice
-    run optimized PTXI_SLICE=$slice
-done
-for seed in 1 2; do
-    run plain PTXI_SEED=$seed
-    run optimized PTXI_SEED=$((seed + 2))
-done
+# Unoptimized code takes three times as long, and nobody runs it.
+run plain PTXI_SLICE=4
+run plain PTXI_SEED=1
+for slice in 1 4 100000; do run optimized PTXI_SLICE=$slice; done
+for seed in 3 4; do run optimized PTXI_SEED=$seed; done
 
 # What the optimized kernels do not need is not in them.
 like "$(grep -c '\.shared\|call' "$tmp/optimized/saxpy.ptx")" '^0$' \
