@@ -10,6 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._array import ndarray as ndarray
+    from ._bound import Bound as Bound
     from ._callback import Access as Access
     from ._callback import Report as Report
     from ._context import Context as Context
@@ -52,11 +54,37 @@ if TYPE_CHECKING:
     from ._errors import OmpjitError as OmpjitError
     from ._errors import OutOfMemory as OutOfMemory
     from ._errors import TimeLimit as TimeLimit
+    from ._event import Event as Event
+    from ._event import timed as timed
+    from ._expression import Elementwise as Elementwise
+    from ._expression import elementwise as elementwise
+    from ._graph import Graph as Graph
+    from ._kernel import Kernel as Kernel
+    from ._kernel import Kernels as Kernels
+    from ._kernel import Param as Param
+    from ._make import arange as arange
+    from ._make import array as array
+    from ._make import asarray as asarray
+    from ._make import empty as empty
+    from ._make import empty_like as empty_like
+    from ._make import from_dlpack as from_dlpack
+    from ._make import full as full
+    from ._make import ones as ones
+    from ._make import zeros as zeros
+    from ._make import zeros_like as zeros_like
+    from ._queue import Queue as Queue
+    from ._queue import Stream as Stream
 
 __version__ = "0.1.0"
 
 # The module in which each public name is; it is imported at the first use.
 _HOME = {
+    "_array": (
+        "ndarray"
+    ),
+    "_bound": (
+        "Bound"
+    ),
     "_callback": (
         "Access Report"
     ),
@@ -76,6 +104,25 @@ _HOME = {
         "DeviceError Diagnostic FileError InternalError LaunchError "
         "LaunchTimeout MappingError NotAvailable NotFound OmpjitError "
         "OutOfMemory TimeLimit"
+    ),
+    "_event": (
+        "Event timed"
+    ),
+    "_expression": (
+        "Elementwise elementwise"
+    ),
+    "_graph": (
+        "Graph"
+    ),
+    "_kernel": (
+        "Kernel Kernels Param"
+    ),
+    "_make": (
+        "arange array asarray empty empty_like from_dlpack full ones "
+        "zeros zeros_like"
+    ),
+    "_queue": (
+        "Queue Stream"
     ),
 }
 _HOME_OF = {

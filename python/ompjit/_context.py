@@ -87,7 +87,13 @@ class Context(Owned):
             device then ends the process.
     """
 
-    __slots__ = ("options", "_tokens", "_devices", "_device_infos")
+    __slots__ = (
+        "options",
+        "_tokens",
+        "_devices",
+        "_device_infos",
+        "_programs",
+    )
 
     def __init__(
         self,
@@ -125,6 +131,7 @@ class Context(Owned):
         self._tokens: list[contextvars.Token[Context | None]] = []
         self._devices: list[int] | None = None
         self._device_infos: dict[int, abi.ompjit_device_info] = {}
+        self._programs: dict[str, Any] = {}  # of expressions, by source
         o = abi.ompjit_context_options()
         o.devices = encoded(devices)
         o.after_failure = abi.ompjit_after_failure.KEEP

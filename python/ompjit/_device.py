@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextvars
 from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING
 
 from . import _abi as abi
 from ._context import Context, context
 from ._errors import NotFound
 from ._handle import Handle, Owned
 from ._lib import call, library
+
+if TYPE_CHECKING:
+    from ._queue import Queue
 
 
 class Device:
@@ -117,6 +121,12 @@ class Device:
     def alloc(self, size: int) -> Memory:
         """Memory of the device, `size` bytes, freed with the object."""
         return Memory(self, size)
+
+    def queue(self) -> Queue:
+        """A new queue of this device."""
+        from ._queue import Queue
+
+        return Queue(self)
 
     def abort(self) -> None:
         """Ends all launches that run now on the host device; they raise

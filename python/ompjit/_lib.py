@@ -307,6 +307,12 @@ class Library:
         return function
 
 
+    def raw(self, name: str) -> Any:
+        """A function without a check of its arguments, three times as fast: all
+        are ctypes objects, or numbers of 32 bits."""
+        return self._dll["ompjit_" + name]
+
+
 _library: Library | None = None
 _loading = threading.Lock()
 

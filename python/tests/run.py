@@ -3,6 +3,9 @@
 
     run.py [WORD...]    only the files whose names contain one of the words
     run.py --one FILE   one file, in this process, lines without numbers
+
+Files that say "on any device" in their first lines are run once more on an
+emulated GPU, where PTXI names the folder of its libcuda.so.1.
 """
 import glob
 import os
@@ -17,14 +20,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Result(unittest.TestResult):
     """Prints a line of TAP for each test; what failed goes to stderr."""
 
-    def __init__(self, file):
+    def __init__(self):
         super().__init__()
-        self.file = file
         self.bad = False
 
     def say(self, state, test, note=""):
-        name = test.id().split(".", 1)[-1]
-        print(f"{state} - {self.file}: {name}{note}", flush=True)
+        name = test.id()
+        where = " (GPU)" if "OMPJIT_DEVICE" in os.environ else ""
+        print(f"{state} - {name}{where}{note}", flush=True)
 
     def startTest(self, test):
         super().startTest(test)
@@ -37,10 +40,7 @@ class Result(unittest.TestResult):
 
     def addError(self, test, err):
         self.tell(test, err)
-        if not isinstance(test, unittest.TestCase):  # setUpClass and the like
-            self.say("not ok", test)
-        else:
-            self.say("not ok", test)
+        self.say("not ok", test)
 
     addFailure = addError
 
@@ -59,17 +59,37 @@ def run_one(path):
     sys.path.insert(0, HERE)
     name = os.path.splitext(os.path.basename(path))[0]
     tests = unittest.defaultTestLoader.loadTestsFromName(name)
-    tests.run(Result(name))
+    tests.run(Result())
+
+
+def any_device(path):
+    with open(path, encoding="utf-8") as file:
+        return "on any device" in " ".join(file.read(600).split())
+
+
+def emulated():
+    return {
+        **os.environ,
+        "LD_LIBRARY_PATH": os.environ["PTXI"],
+        "OMPJIT_DEVICE": "cuda",
+        "OMPJIT_ASSEMBLER": "driver",
+        "OMP_TARGET_OFFLOAD": "mandatory",
+    }
 
 
 def main(words):
     files = sorted(glob.glob(os.path.join(HERE, "test_*.py")))
     if words:
         files = [f for f in files if any(w in os.path.basename(f) for w in words)]
+    runs = [(path, None) for path in files]
+    if os.path.exists(os.path.join(os.environ.get("PTXI", ""), "libcuda.so.1")):
+        runs += [(path, emulated()) for path in files if any_device(path)]
     count = failed = 0
-    for path in files:
+    for path, environment in runs:
         command = [sys.executable, os.path.abspath(__file__), "--one", path]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, env=environment
+        )
         lines = done.stdout.splitlines()
         if done.returncode:
             name = os.path.basename(path)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bound launches: prepared once, run many times."""
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from . import _abi as abi
+from ._errors import ArgumentError, from_error
+from ._handle import Handle, Owned
+from ._launch import Geometry, launch_options
+from ._lib import _local, call, library
+
+if TYPE_CHECKING:
+    from ._device import Device
+    from ._kernel import Kernel
+    from ._queue import Queue
+
+_OPTIONS = (
+    "tripcount",
+    "dynamic_shared",
+    "time_limit",
+    "cooperative",
+    "specialize",
+    "fold",
+    "resident_teams",
+)
+
+
+class Bound(Owned):
+    """A launch that is prepared: bound() runs it and waits.
+
+    Kernel.bind() makes one. The arrays that are its arguments live as long as
+    it does.
+    """
+
+    __slots__ = ("kernel", "device", "_keep", "_run", "_start")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        args: tuple[Any, ...],
+        teams: Geometry,
+        threads: Geometry,
+        device: Device | None,
+        options: dict[str, Any],
+    ) -> None:
+        where = device or kernel._device()
+        known = {n: options.pop(n) for n in _OPTIONS if n in options}
+        array, keep = kernel.arguments(args, options, where)
+        launch = launch_options(teams, threads, **known)
+        address = c_void_p()
+        call(
+            "kernel_bind",
+            kernel.address,
+            where.address,
+            byref(launch),
+            array,
+            len(kernel.params),
+            byref(address),
+        )
+        self._handle = Handle(
+            address.value, library().bound_destroy, kernel._handle
+        )
+        self.kernel = kernel
+        self.device = where
+        self._keep = dict(enumerate(keep))
+        self._run = library().bound_run
+        self._start = library().bound_start
+
+    def __call__(self) -> None:
+        """Runs it and waits for it."""
+        if self._run(self._handle.address, _local.pointer):
+            raise from_error(_local.error)
+
+    run = __call__
+
+    def start(self, queue: Queue) -> None:
+        """Puts it into a queue of its device. The queue must be waited for
+        before arguments are changed."""
+        call("bound_start", self._handle.address, queue.address)
+        queue.keep(self)
+
+    def set(self, **named: Any) -> None:
+        """Changes the values of arguments, by name. ArgumentError where a
+        value is compiled in (specialize="off" and fold=... say what is)."""
+        for name, value in named.items():
+            place = self.kernel._names.get(name)
+            if place is None:
+                raise ArgumentError(
+                    f"{self.kernel.name} has no parameter {name!r}"
+                )
+            arg = abi.ompjit_arg()
+            keep = self.kernel._fill(arg, place, value, self.device)
+            index = self.kernel._indices[place]
+            call("bound_set", self._handle.address, index, byref(arg))
+            self._keep[place] = keep
+
+    def __repr__(self) -> str:
+        return f"<ompjit.Bound {self.kernel.name} on {self.device!r}>"

@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels from expressions: one operation on every element.
+
+A call binds its arguments, finds the plan for their types and shapes, sets
+addresses and numbers, and launches. A plan is made when such arguments are
+first seen; its kernel is compiled when such types are.
+"""
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
+
+from . import _host
+from ._array import ndarray
+from ._bind import Expression
+from ._device import Device
+from ._dtype import DType, dtype as dtype_of, int64
+from ._emit import C, Emitter, Kind, strong
+from ._errors import ArgumentError
+from ._layout import Layout, broadcast, layout, spread
+from ._loops import (
+    PIECE,
+    ArraySpec,
+    NumberSpec,
+    RawSpec,
+    elementwise_source,
+)
+from ._operand import (
+    UNKNOWN,
+    Number,
+    array,
+    device_of,
+    element_strides,
+    give_back,
+    key_of,
+    number,
+    packed,
+    weak_type,
+)
+from ._parse import Node, fail
+from ._plan import Made, Plan, number_setter, pointer, slots_of
+from ._program import program
+from ._queue import current_queue
+
+if TYPE_CHECKING:
+    from ._queue import Queue
+
+_KEPT = 256  # plans of an expression
+# Elements that one thread of the CPU does sooner than several.
+SMALL = 1 << 13
+
+Resolved = "Number | ndarray | None"
+
+
+class Body(NamedTuple):
+    """The C of the statements for types of the arguments."""
+
+    text: str
+    head: str  # headers, preamble, helpers
+    outputs: dict[str, DType]  # that the call makes
+
+
+class Elementwise(Expression):
+    """An operation on every element of arrays; ompjit.elementwise() makes it.
+
+    Attributes:
+        text: the statements.
+        inputs: the names that it reads, in the order of arguments.
+        outputs: the names that it writes.
+        params: inputs, then outputs that are not read.
+    """
+
+    def __init__(self, text: str, preamble: str = "") -> None:
+        super().__init__(text, preamble)
+        both = self._indexed & self._plain()
+        if both:
+            raise ArgumentError(
+                f"{self!r}: {min(both)} is used with an index and without"
+            )
+        if not set(self.params) - self._indexed:
+            raise ArgumentError(f"{self!r}: no array that is looped over")
+        self._plans: dict[Any, Plan] = {}
+        self._bodies: dict[Any, Body] = {}
+
+    # ------------------------------------------------------------------ calls
+
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        dtype: object = None,
+        queue: Queue | None = None,
+        device: Device | None = None,
+        **named: Any,
+    ) -> Any:
+        """Runs it.
+
+        Args:
+            args, named: a value for each of `params`: numbers, and arrays of
+                shapes that broadcast. Arrays are ompjit's, or any in host
+                memory.
+            out: the array for an output that is not read (a tuple for
+                several). Default: a new one, of numpy's where no argument is
+                ompjit's.
+            dtype: of the new ones. Default: by numpy's rules.
+            queue: as of Kernel.launch; all arrays are ompjit's then.
+            device: Default: that of the arrays, else the current one.
+
+        Returns the outputs: one array, or a tuple in the order of `outputs`.
+        """
+        values = self._bind(args, out, named)
+        if queue is None:
+            queue = current_queue(device)
+        key = (*map(key_of, values), dtype, device)
+        plan = None if UNKNOWN in key else self._plans.get(key)
+        if plan is not None:
+            return self._run(plan, values, queue)
+        where = device_of(values, queue.device if queue else device)
+        resolved, direct = self._resolve(values, where)
+        plan = self._plan(resolved, dtype, where)
+        if direct and UNKNOWN not in key:
+            if len(self._plans) >= _KEPT:
+                self._plans.clear()
+            self._plans[key] = plan
+            return self._run(plan, values, queue)
+        if queue is not None:
+            raise ArgumentError(
+                f"{self!r}: an array has to be copied, which is not done in a "
+                "queue; pass arrays of the device"
+            )
+        return self._run_copies(plan, values, resolved)
+
+    def compile(self, *types: Any, device: Device | None = None) -> None:
+        """Compiles it for arguments of such types without running it.
+
+        Args:
+            types: for each of `params`, or of `inputs`: a dtype for an array,
+                int, float or complex for a number of Python's, or an array or
+                a number to take after. Arrays are taken to be contiguous and
+                of one shape.
+            device: it is compiled for. Default: the current one.
+        """
+        if not len(self.inputs) <= len(types) <= len(self.params):
+            raise ArgumentError(f"{self!r} takes {', '.join(self.params)}")
+        where = device_of(types, device)
+        values: list[Any] = [_example(t, where) for t in types]
+        values += [None] * (len(self.params) - len(types))
+        resolved, _ = self._resolve(values, where)
+        self._plan(resolved, None, where).program.prepare(where)
+
+    def _resolve(
+        self, values: list[Any], device: Device
+    ) -> tuple[list[Any], bool]:
+        """Numbers and arrays of the device, and whether these are the memory
+        that was passed."""
+        found: list[Any] = []
+        direct = True
+        for name, value in zip(self.params, values):
+            if value is None:
+                found.append(None)
+                continue
+            written = name in self.outputs
+            plain = number(value)
+            if plain is not None:
+                if written or name in self._indexed:
+                    raise ArgumentError(f"{name} is {value!r}, and no array")
+                found.append(plain)
+                continue
+            a = array(value, device, name, written)
+            if value is not a and not device.is_host:
+                direct = False
+            strides = element_strides(a)
+            if strides is None or name in self._indexed and not a.c_contiguous:
+                if written:
+                    raise ArgumentError(
+                        f"{name} has strides {a.strides}, and cannot be "
+                        "written to"
+                    )
+                a = a.copy() if strides else packed(a)
+                direct = False
+            found.append(a)
+        return found, direct
+
+    def _run(self, plan: Plan, values: list[Any], queue: Queue | None) -> Any:
+        if plan.made:
+            plan.make(values)
+        if plan.tripcount:
+            place = plan.run(values, queue)
+            if place is not None:
+                return self._run_apart(plan, values, place, queue)
+        returned = [values[place] for place in plan.returned]
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+    def _run_apart(
+        self, plan: Plan, values: list[Any], place: int, queue: Queue | None
+    ) -> Any:
+        """The call with a copy of one argument."""
+        name = self.params[place]
+        values[place] = array(values[place], plan.device, name, False).copy()
+        named = dict(zip(self.params, values))
+        return self(queue=queue, device=plan.device, **named)
+
+    def _run_copies(
+        self, plan: Plan, values: list[Any], resolved: list[Any]
+    ) -> Any:
+        """The call with copies of arguments, which go back where they were
+        written."""
+        used = [v.value if isinstance(v, Number) else v for v in resolved]
+        made = {m.place for m in plan.made}
+        self._run(plan, used, None)
+        returned = []
+        for place in plan.returned:
+            if place in made:
+                ours = any(isinstance(v, ndarray) for v in values)
+                result = used[place]
+                returned.append(result if ours else _to_host(result))
+            else:
+                give_back(values[place], used[place])
+                returned.append(values[place])
+        return returned[0] if len(returned) == 1 else tuple(returned)
+
+    # ------------------------------------------------------------------ plans
+
+    def _body(self, kinds: tuple[Kind | None, ...]) -> Body:
+        """The C for such types; None for outputs that the call makes."""
+        known = self._bodies.get(kinds)
+        if known is not None:
+            return known
+        given = {n: k for n, k in zip(self.params, kinds) if k is not None}
+        types = {n: k for n, k in given.items() if n not in self._indexed}
+        types.setdefault("i", int64)
+        by = weak_type(given.values())
+
+        def element(emitter: Emitter, n: Node) -> C:
+            name, *indices = n.parts
+            if len(indices) != 1:
+                fail(self.text, n.place, "an element has one index here")
+            index = emitter.value(indices[0])
+            kind = given.get(name)
+            if not isinstance(kind, DType):
+                fail(self.text, n.place, f"'{name}' is no array here")
+            return C(f"v_{name}[(long){index.text}]", kind)
+
+        emitter = Emitter(self.text, types, by, element, self.preamble)
+        text = emitter.statements(self.statements, "        ")
+        outputs = {
+            name: strong(kind, by)
+            for name, kind in emitter.assigned.items()
+            if name not in given
+        }
+        body = Body(text, emitter.head(self.preamble), outputs)
+        self._bodies[kinds] = body
+        return body
+
+    def _plan(
+        self, resolved: list[Any], dtype: object, device: Device
+    ) -> Plan:
+        kinds = tuple(
+            None if r is None else r.kind if isinstance(r, Number) else r.dtype
+            for r in resolved
+        )
+        body = self._body(kinds)
+        by = weak_type(kind for kind in kinds if kind is not None)
+        looped = [
+            (place, name, r)
+            for place, (name, r) in enumerate(zip(self.params, resolved))
+            if isinstance(r, ndarray) and name not in self._indexed
+        ]
+        shape = broadcast([a.shape for _, _, a in looped])
+        for _, name, a in looped:
+            if name in self.outputs and a.shape != shape:
+                raise ArgumentError(
+                    f"{name} is of shape {a.shape}, and the result of {shape}"
+                )
+        made = self._made(resolved, body, dtype, shape, looped)
+        if made and not looped:
+            raise ArgumentError(f"{self!r}: no array to take the shape of")
+        arrays: list[Any] = [*looped]
+        arrays += [(m.place, self.params[m.place], m) for m in made]
+        strides = [_strides(a, shape) for _, _, a in arrays]
+        size = 1
+        for n in shape:
+            size *= n
+        written = [name in self.outputs for _, name, _ in arrays]
+        first = written.index(True) if True in written else 0
+        uses_index = "i" not in self._places and self._uses_index()
+        nest = (
+            layout(shape, strides, None if uses_index else first)
+            if size
+            else Layout((1,), ((1,),) * len(arrays))
+        )
+        specs = [
+            ArraySpec(
+                name,
+                a.dtype,
+                name in self.inputs or name in self._partial,
+                name in self.outputs,
+                _classes(nest.strides[i]),
+            )
+            for i, (_, name, a) in enumerate(arrays)
+        ]
+        raws = [
+            RawSpec(name, r.dtype, name in self.outputs)
+            for name, r in zip(self.params, resolved)
+            if name in self._indexed
+        ]
+        numbers = [
+            NumberSpec(name, strong(r.kind, by))
+            for name, r in zip(self.params, resolved)
+            if isinstance(r, Number)
+        ]
+        loops = len(nest.lengths)
+        source, params = elementwise_source(
+            self.text.replace("*/", "* /"),
+            body.head,
+            body.text,
+            specs,
+            raws,
+            numbers,
+            loops,
+            not device.is_host,
+            uses_index,
+        )
+        slots = slots_of(params)
+        pointers = [
+            pointer(name, place, slots[f"p_{name}"], name in self.outputs, a)
+            for place, name, a in arrays
+        ]
+        for r in raws:
+            place, slot = self._places[r.name], slots[f"v_{r.name}"]
+            p = pointer(r.name, place, slot, r.written, resolved[place])
+            pointers.append(p._replace(strides=None))
+        setters = []
+        for spec in numbers:
+            prefix = "re_" if spec.dtype.is_complex else "h_"
+            slot = slots[prefix + spec.name]
+            setter = number_setter(spec.name, spec.dtype, slot)
+            setters.append((self._places[spec.name], setter))
+        return Plan(
+            program(device.context, source, params),
+            device,
+            pointers,
+            setters,
+            _fixed(slots, specs, nest),
+            made,
+            [self._places[name] for name in self.outputs],
+            _tripcount(nest, device) if size else 0,
+            1 if device.is_host and size <= SMALL else 0,
+        )
+
+    def _made(
+        self,
+        resolved: list[Any],
+        body: Body,
+        dtype: object,
+        shape: tuple[int, ...],
+        looped: Sequence[Any],
+    ) -> list[Made]:
+        fortran = all(
+            a.f_contiguous and not a.c_contiguous
+            for _, _, a in looped
+            if a.shape == shape
+        )
+        return [
+            Made(
+                place,
+                dtype_of(dtype) if dtype else body.outputs[name],
+                shape,
+                "F" if fortran and len(shape) > 1 else "C",
+                name in self._partial,
+            )
+            for place, (name, r) in enumerate(zip(self.params, resolved))
+            if r is None
+        ]
+
+    def _uses_index(self) -> bool:
+        return "i" in self._plain()
+
+
+def _example(like: Any, device: Device) -> Any:
+    """An array of one element for a dtype; a number for a type of Python's."""
+    if isinstance(like, type) and like in (int, float, complex):
+        return like()
+    if isinstance(like, ndarray) or number(like) is not None:
+        return like
+    from ._make import empty
+
+    kind = dtype_of(getattr(like, "dtype", like))
+    return empty(1, kind, device=device)
+
+
+def _to_host(a: ndarray) -> Any:
+    """A numpy array where there is numpy."""
+    try:
+        return a.get()
+    except ImportError:
+        return a
+
+
+def _strides(a: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements, where an array is broadcast to a shape."""
+    if isinstance(a, Made):
+        make = _host.c_strides if a.order == "C" else _host.f_strides
+        return make(a.shape, 1)
+    return spread(a.shape, element_strides(a) or (), shape)
+
+
+def _classes(strides: Sequence[int]) -> tuple[str, ...]:
+    """What is known of strides when the kernel is compiled: little of outer
+    loops, so that there are few kernels."""
+    *outer, inner = strides
+    last = {0: "0", 1: "1"}.get(inner, "s")
+    return (*["s"] * len(outer), last)
+
+
+def _fixed(
+    slots: dict[str, int], specs: Sequence[ArraySpec], nest: Layout
+) -> list[tuple[int, str, int]]:
+    """Lengths and strides for the kernel's parameters."""
+    known = {f"n{d}": n for d, n in enumerate(nest.lengths)}
+    if "outer" in slots:
+        outer, pieces = _outer(nest)
+        known.update(outer=outer, pieces=pieces)
+    for spec, strides in zip(specs, nest.strides):
+        for d, stride in enumerate(strides):
+            known[f"s_{spec.name}_{d}"] = stride
+    return [(slots[n], "i64", v) for n, v in known.items() if n in slots]
+
+
+def _outer(nest: Layout) -> tuple[int, int]:
+    """Iterations of the outer loops, and pieces of the innermost."""
+    outer = 1
+    for n in nest.lengths[:-1]:
+        outer *= n
+    return outer, -(-nest.lengths[-1] // PIECE)
+
+
+def _tripcount(nest: Layout, device: Device) -> int:
+    if len(nest.lengths) > 1 and device.is_host:
+        outer, pieces = _outer(nest)
+        return outer * pieces
+    count = 1
+    for n in nest.lengths:
+        count *= n
+    return count
+
+
+@lru_cache(maxsize=1024)
+def elementwise(text: str, preamble: str = "") -> Elementwise:
+    """A kernel that does an operation on every element of arrays.
+
+    The text is C: statements that assign to the elements of arrays, or one
+    expression, whose value is the result.
+
+        axpy = ompjit.elementwise("y = a*x + y")
+        axpy(2.0, x, y)                       # y is changed, and returned
+        z = ompjit.elementwise("sqrt(x*x + y*y)")(x, y)
+
+    Names are arguments, in the order in which they are read. What is written
+    but not read is made and returned, or is passed as `out=`. Arguments are
+    arrays, which broadcast, and numbers; their types are those of the call.
+    `i` is the number of the element; `t[k]` is element k of an array that is
+    not looped over. Types of results are numpy's, and so are functions: those
+    of <math.h> work on all floating-point and complex types, beside min, max,
+    abs, sign, clip, where, isnan, isinf, isfinite, real, imag, conj, angle.
+    `float t = ...;` and `auto t = ...;` declare variables; if, for and while
+    are C's; x ** y is a power; integers are divided as C does.
+
+    Args:
+        text: as above.
+        preamble: C before the kernel, with functions that the text calls.
+
+    The same text gives the same object. Raises CompileError, which shows the
+    place, for what is no C.
+    """
+    return Elementwise(text, preamble)
+
+
+def convert(source: ndarray, kind: DType) -> ndarray:
+    """A copy with elements of another type."""
+    from ._make import empty
+
+    order = "F" if source.f_contiguous and not source.c_contiguous else "C"
+    made = empty(source.shape, kind, order, source.device)
+    made.set(source)
+    return made
+
+
+def copy_elements(to: ndarray, source: ndarray) -> None:
+    """Copies, converts and broadcasts on the device."""
+    extra = len(source.shape) - to.ndim
+    if extra > 0:
+        source = source.reshape(source.shape[extra:])
+    elementwise("y = x")(source, to)
+
+
+def fill_elements(to: ndarray, value: Any) -> None:
+    elementwise("y = x")(value, to)

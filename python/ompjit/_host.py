@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays in host memory, of other libraries: where they are and what they are.
+
+`view(obj)` reads the buffer protocol (numpy arrays, array.array, bytes, mmap,
+memoryview) or `__array_interface__`.
+"""
+from __future__ import annotations
+
+import ctypes
+import itertools
+import operator
+from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
+from typing import Any, Iterator, Protocol
+
+from ._dtype import DType, dtype
+from ._errors import ArgumentError
+
+
+class _Buffer(ctypes.Structure):
+    """Py_buffer."""
+
+    _fields_ = [
+        ("buf", c_void_p),
+        ("obj", c_void_p),
+        ("len", c_ssize_t),
+        ("itemsize", c_ssize_t),
+        ("readonly", c_int),
+        ("ndim", c_int),
+        ("format", c_char_p),
+        ("shape", ctypes.POINTER(c_ssize_t)),
+        ("strides", ctypes.POINTER(c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(c_ssize_t)),
+        ("internal", c_void_p),
+    ]
+
+
+_get = ctypes.pythonapi.PyObject_GetBuffer
+_get.argtypes = (py_object, ctypes.POINTER(_Buffer), c_int)
+_get.restype = c_int
+_release = ctypes.pythonapi.PyBuffer_Release
+_release.argtypes = (ctypes.POINTER(_Buffer),)
+_release.restype = None
+_STRIDED_WITH_FORMAT = 0x18 | 0x4  # PyBUF_STRIDES | PyBUF_FORMAT
+
+
+class HostView:
+    """An array in host memory. Its owner does not move it as long as this
+    lives.
+
+    Attributes:
+        address: of the first element.
+        shape, strides: strides in bytes.
+        dtype: of its elements.
+        readonly: whether nothing may be written.
+    """
+
+    __slots__ = ("address", "shape", "strides", "dtype", "readonly", "_owner")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: DType,
+        readonly: bool,
+        owner: object,
+    ) -> None:
+        self.address = address
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.readonly = readonly
+        self._owner = owner
+
+    @property
+    def nbytes(self) -> int:
+        size = self.dtype.itemsize
+        for n in self.shape:
+            size *= n
+        return size
+
+
+class Strided(Protocol):
+    """An array in host memory, of whatever class."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+
+
+class _Release:
+    """Releases a buffer in the end."""
+
+    __slots__ = ("buffer", "release")
+
+    def __init__(self, buffer: _Buffer) -> None:
+        self.buffer = buffer
+        self.release = _release
+
+    def __del__(self) -> None:
+        self.release(byref(self.buffer))
+
+
+def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of a C-contiguous array."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of a Fortran-contiguous array."""
+    return c_strides(shape[::-1], itemsize)[::-1]
+
+
+def is_packed(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+) -> bool:
+    """Whether the elements lie behind each other in C's order."""
+    step = itemsize
+    for n, stride in zip(reversed(shape), reversed(strides)):
+        if n == 0:
+            return True
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+def _format(text: bytes, itemsize: int) -> DType:
+    name = text.decode("ascii", "replace").lstrip("@=^")
+    if name in ("l", "L", "q", "Q", "n", "N", "i", "I"):
+        kind = "i" if name.islower() else "u"
+        return dtype(kind + str(itemsize))
+    if name == "c":
+        return dtype("u1")
+    return dtype(name)
+
+
+def _from_buffer(obj: object) -> HostView | None:
+    buffer = _Buffer()
+    try:
+        _get(obj, byref(buffer), _STRIDED_WITH_FORMAT)
+    except (TypeError, BufferError, ValueError):
+        return None
+    owner = _Release(buffer)
+    ndim = buffer.ndim
+    return HostView(
+        buffer.buf or 0,
+        tuple(buffer.shape[:ndim]),
+        tuple(buffer.strides[:ndim]),
+        _format(buffer.format or b"B", buffer.itemsize),
+        bool(buffer.readonly),
+        owner,
+    )
+
+
+def _from_interface(obj: object, interface: dict[str, Any]) -> HostView:
+    kind = dtype(interface["typestr"])
+    shape = tuple(int(n) for n in interface["shape"])
+    data = interface.get("data")
+    if not isinstance(data, tuple):
+        raise ArgumentError(
+            f"the __array_interface__ of a {type(obj).__name__} has no "
+            "address in `data`"
+        )
+    strides = interface.get("strides") or c_strides(shape, kind.itemsize)
+    # Some make the memory only for the interface, which then owns it.
+    return HostView(
+        data[0], shape, tuple(strides), kind, bool(data[1]), (obj, interface)
+    )
+
+
+def view(obj: object) -> HostView | None:
+    """The array in host memory that an object is; None: it is none."""
+    found = _from_buffer(obj)
+    if found is None:
+        interface = getattr(obj, "__array_interface__", None)
+        if isinstance(interface, dict):
+            found = _from_interface(obj, interface)
+    return found
+
+
+def packed_bytes(host: Strided) -> bytes:
+    """The elements in C's order, copied."""
+    out = bytearray()
+    for address, size in runs(host.address, host.shape, host.strides, host.dtype):
+        out += ctypes.string_at(address, size)
+    return bytes(out)
+
+
+def runs(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: DType
+) -> Iterator[tuple[int, int]]:
+    """Address and bytes of each contiguous run, in C's order."""
+    if 0 in shape:
+        return
+    size, inner = kind.itemsize, len(shape)
+    while inner and (strides[inner - 1] == size or shape[inner - 1] == 1):
+        inner -= 1
+        size *= shape[inner]
+    places = [range(n) for n in shape[:inner]]
+    for index in itertools.product(*places):
+        yield address + sum(map(operator.mul, index, strides)), size
+
+
+def write(host: HostView, data: bytes) -> None:
+    """Sets all elements, from bytes in C's order."""
+    whole = ctypes.create_string_buffer(data, max(len(data), 1))
+    place = ctypes.addressof(whole)
+    for address, size in runs(host.address, host.shape, host.strides, host.dtype):
+        ctypes.memmove(address, place, size)
+        place += size

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of a module by name, and explicit launches of them."""
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
+
+from . import _abi as abi
+from ._device import Device, device as current_device
+from ._errors import ArgumentError, NotFound
+from ._handle import Handle, Owned
+from ._launch import Geometry, launch_options
+from ._lib import call, library
+from ._pointer import device_pointer, scalar_kind, scalar_value
+from ._queue import current_queue
+
+if TYPE_CHECKING:
+    from ._bound import Bound
+    from ._context import Context
+    from ._queue import Queue
+
+
+class Param(NamedTuple):
+    """One parameter of a kernel."""
+
+    name: str  # "": not known
+    bytes: int  # of the value that is passed
+    is_pointer: bool
+    is_float: bool
+
+    def __str__(self) -> str:
+        kind = "pointer" if self.is_pointer else f"i{8 * self.bytes}"
+        if self.is_float and not self.is_pointer:
+            kind = f"f{8 * self.bytes}"
+        return f"{self.name or '?'}: {kind}"
+
+
+class Kernel(Owned):
+    """One target region of a module, to be launched with arguments of one's
+    own.
+
+    kernel(...) and kernel.launch(...) run it and wait; kernel[teams, threads]
+    is the kernel with a geometry. Pointers are arrays of the device: ompjit's,
+    or any that lies in its memory. Nothing is mapped or copied.
+
+    Attributes:
+        name: the function that the region stands in.
+        symbol: the kernel's own name.
+        line: of the region; 0 if unknown.
+        mode: "spmd", "generic", "generic_spmd", or "bare" for CUDA.
+        params: its parameters, in the order of the source: parameters of the
+            enclosing function, its locals, other variables.
+        max_threads, max_teams: that a launch may have; 0: no bound.
+        context: of its module.
+    """
+
+    __slots__ = ("context", "_info", "params", "_names", "_indices", "_kinds")
+
+    def __init__(self, address: int, module: Any) -> None:
+        self._handle = Handle(address, _nothing, module._handle)
+        self.context: Context = module.context
+        info = abi.ompjit_kernel_info()
+        call("kernel_info_get", address, byref(info))
+        self._info = info
+        params, indices = [], []
+        for i in range(info.nparams):
+            p = abi.ompjit_param_info()
+            call("kernel_param", address, i, byref(p))
+            name = p.name.decode("utf-8", "replace")
+            params.append(
+                Param(name, p.bytes, bool(p.is_pointer), bool(p.is_float))
+            )
+            indices.append((p.source_order, i))
+        # C API's numbers of the parameters, in the source's order.
+        self._indices = [i for _, i in sorted(indices)]
+        self.params = tuple(params[i] for i in self._indices)
+        self._names = {p.name: i for i, p in enumerate(self.params) if p.name}
+        self._kinds = [scalar_kind(p.bytes, p.is_float) for p in self.params]
+
+    @property
+    def name(self) -> str:
+        return str(self._info.name.decode("utf-8", "replace"))
+
+    @property
+    def symbol(self) -> str:
+        return str(self._info.symbol.decode("utf-8", "replace"))
+
+    @property
+    def line(self) -> int:
+        return int(self._info.line)
+
+    @property
+    def mode(self) -> str:
+        return abi.name_of(abi.ompjit_mode, self._info.mode)
+
+    @property
+    def max_threads(self) -> int:
+        return int(self._info.max_threads)
+
+    @property
+    def max_teams(self) -> int:
+        return int(self._info.max_teams)
+
+    def __repr__(self) -> str:
+        params = ", ".join(map(str, self.params))
+        place = f" line {self.line}" if self.line else ""
+        return f"<ompjit.Kernel {self.name}({params}){place}>"
+
+    # ------------------------------------------------------------- arguments
+
+    def _values(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], partial: bool
+    ) -> dict[int, Any]:
+        """Arguments by their places."""
+        if len(args) > len(self.params):
+            raise ArgumentError(
+                f"{self.name} has {len(self.params)} parameters, and "
+                f"{len(args)} arguments are given"
+            )
+        values = dict(enumerate(args))
+        for name, value in named.items():
+            place = self._names.get(name)
+            if place is None:
+                raise ArgumentError(
+                    f"{self.name} has no parameter {name!r}; there are "
+                    f"{', '.join(self._names)}"
+                )
+            if place in values:
+                raise ArgumentError(f"{name} is given twice")
+            values[place] = value
+        missing = [
+            p.name or f"number {i}"
+            for i, p in enumerate(self.params)
+            if i not in values
+        ]
+        if missing and not partial:
+            raise ArgumentError(f"{self.name}: no value for {missing[0]}")
+        return values
+
+    def _fill(
+        self, arg: abi.ompjit_arg, place: int, value: Any, device: Device
+    ) -> object:
+        """One argument; returns what must live as long as it is used."""
+        p, kind = self.params[place], self._kinds[place]
+        name = p.name or f"argument {place}"
+        if p.is_pointer:
+            address, keep = device_pointer(value, device, name)
+            arg.type = abi.ompjit_arg_type.POINTER
+            arg.value.p = address
+            return keep
+        if kind is None:
+            raise ArgumentError(f"{name} has {p.bytes} bytes: not supported")
+        arg.type = kind[0]
+        member = scalar_value(value, p.bytes, p.is_float, name)
+        setattr(arg.value, kind[1], member)
+        return None
+
+    def arguments(
+        self,
+        args: tuple[Any, ...],
+        named: Mapping[str, Any],
+        device: Device,
+        partial: bool = False,
+    ) -> tuple[Any, list[object]]:
+        """The array of ompjit_arg for a call, and what must live meanwhile.
+        With `partial`, arguments may be missing, and stand by their names."""
+        values = self._values(args, named, partial)
+        array = (abi.ompjit_arg * max(len(values), 1))()
+        keep = []
+        complete = len(values) == len(self.params)
+        for i, (place, value) in enumerate(values.items()):
+            arg = array[self._indices[place] if complete else i]
+            keep.append(self._fill(arg, place, value, device))
+            if not complete:
+                arg.name = self.params[place].name.encode()
+        return array, keep
+
+    # -------------------------------------------------------------- launches
+
+    def launch(
+        self,
+        *args: Any,
+        teams: Geometry = None,
+        threads: Geometry = None,
+        queue: Queue | None = None,
+        device: Device | None = None,
+        tripcount: int = 0,
+        dynamic_shared: int = 0,
+        time_limit: float | None = None,
+        cooperative: bool = False,
+        specialize: str | None = None,
+        fold: Iterable[str] | None = None,
+        resident_teams: int = 0,
+        **named: Any,
+    ) -> None:
+        """Runs the kernel and waits for it, unless it is put into a queue.
+
+        Args:
+            args, named: one argument for each parameter, in the order of
+                `params` or by name. Pointers are arrays on the device.
+            teams, threads: the geometry; up to three numbers each for CUDA
+                kernels. Default: the device's choice.
+            queue: the launch is put into it, and the call may return before
+                it has ended. Default: that of the innermost `with queue:`,
+                else the call waits.
+            device: Default: the queue's, else the current one.
+            tripcount: iterations of the loop, where the geometry is open.
+            dynamic_shared: bytes of team-shared memory beside the static.
+            time_limit: seconds that it may run on the host device.
+            cooperative: all teams must run at the same time.
+            specialize: "off", "auto" or "now": when the values of arguments
+                and geometry are compiled in. Default: the context's.
+            fold: the facts that are compiled in, of "literals", "teams",
+                "threads", "alignment", "noalias", "contents" and "sizes".
+            resident_teams: that shall fit on a multiprocessor at once.
+
+        Raises ArgumentError for arguments that do not fit, LaunchError for a
+        geometry that cannot be, DeviceError where the kernel fails.
+        """
+        queue = queue or current_queue(device)
+        where = device or (queue.device if queue else self._device())
+        array, keep = self.arguments(args, named, where)
+        options = launch_options(
+            teams,
+            threads,
+            queue=queue,
+            tripcount=tripcount,
+            dynamic_shared=dynamic_shared,
+            time_limit=time_limit,
+            cooperative=cooperative,
+            specialize=specialize,
+            fold=fold,
+            resident_teams=resident_teams,
+        )
+        call(
+            "kernel_launch",
+            self.address,
+            where.address,
+            byref(options),
+            array,
+            len(self.params),
+        )
+        if queue is not None:
+            queue.keep(keep, self)
+
+    __call__ = launch
+
+    def _device(self) -> Device:
+        chosen = current_device()
+        if chosen.context is self.context:
+            return chosen
+        return Device(self.context, 0)
+
+    def __getitem__(self, geometry: Any) -> Configured:
+        """The kernel with a geometry: kernel[teams] or kernel[teams, threads],
+        where each is a number or a tuple of up to three."""
+        if not isinstance(geometry, tuple) or len(geometry) > 2:
+            geometry = (geometry,)
+        return Configured(self, *geometry)
+
+    def bind(
+        self,
+        *args: Any,
+        teams: Geometry = None,
+        threads: Geometry = None,
+        device: Device | None = None,
+        **options: Any,
+    ) -> Bound:
+        """A launch that is prepared once and run many times: geometry, variant
+        and arguments are chosen now. Takes what `launch` does, but a queue."""
+        from ._bound import Bound
+
+        return Bound(self, args, teams, threads, device, options)
+
+
+def _nothing(address: int) -> None:
+    """A kernel is its module's."""
+
+
+class Configured:
+    """A kernel with a geometry, as `kernel[teams, threads]` makes it."""
+
+    __slots__ = ("kernel", "teams", "threads")
+
+    def __init__(
+        self, kernel: Kernel, teams: Geometry, threads: Geometry = None
+    ) -> None:
+        self.kernel = kernel
+        self.teams = teams
+        self.threads = threads
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        self.kernel.launch(*args, **{**self._geometry(), **options})
+
+    launch = __call__
+
+    def bind(self, *args: Any, **options: Any) -> Bound:
+        return self.kernel.bind(*args, **{**self._geometry(), **options})
+
+    def _geometry(self) -> dict[str, Any]:
+        return {"teams": self.teams, "threads": self.threads}
+
+
+class Kernels(Mapping[str, Kernel]):
+    """The kernels of a module, by name: the function that a region stands in
+    ("saxpy"), with its line where a function has several ("saxpy:12"), or the
+    kernel's symbol. Iterating gives the symbols."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __len__(self) -> int:
+        return int(library().module_kernel_count(self._module.address))
+
+    def __getitem__(self, name: str) -> Kernel:
+        address = c_void_p()
+        try:
+            call(
+                "module_kernel",
+                self._module.address,
+                name.encode(),
+                byref(address),
+            )
+        except NotFound as error:
+            raise _NoKernel(str(error)) from None
+        return Kernel(address.value or 0, self._module)
+
+    def at(self, number: int) -> Kernel:
+        """The kernel of that number, in the order of the source."""
+        address = library().module_kernel_at(self._module.address, number)
+        if not address:
+            raise NotFound(f"no kernel {number}; there are {len(self)}")
+        return Kernel(address, self._module)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.at(i).symbol for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<kernels {', '.join(self)}>"
+
+
+class _NoKernel(NotFound, KeyError):
+    """As mappings raise it."""

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans: all of an expression's call that depends neither on addresses nor on
+values, and calls by them."""
+from __future__ import annotations
+
+import importlib
+import operator
+import sys
+from ctypes import c_void_p
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
+
+from ._array import ndarray
+from ._device import Device
+from ._dtype import DType, float32
+from ._errors import ArgumentError
+from ._functions import real_of
+from ._layout import extent
+from ._make import empty
+from ._operand import host_address
+from ._program import Frame, Program
+
+if TYPE_CHECKING:
+    from ._queue import Queue
+
+
+class Pointer(NamedTuple):
+    """An array among the arguments."""
+
+    name: str
+    place: int  # among the arguments
+    slot: int  # among the kernel's parameters
+    written: bool
+    begin: int  # of its memory, bytes from its first element
+    end: int
+    strides: tuple[int, ...] | None  # in bytes; None: accessed by an index
+
+
+class Made(NamedTuple):
+    """An output that the call makes."""
+
+    place: int
+    dtype: DType
+    shape: tuple[int, ...]
+    order: str
+    zeros: bool
+
+
+Setter = Callable[[Any, Any], None]  # of the frame's values, to an argument
+
+
+def number_setter(name: str, kind: DType, slot: int) -> Setter:
+    """What sets a number of that type, checked, from slot `slot` on."""
+    if kind.is_complex:
+        member = "f32" if real_of(kind) is float32 else "f64"
+
+        def set_complex(values: Any, value: Any) -> None:
+            value = complex(value)
+            setattr(values[slot], member, value.real)
+            setattr(values[slot + 1], member, value.imag)
+
+        return set_complex
+    if kind.kind == "f":
+        member = "f64" if kind.itemsize == 8 else "f32"
+
+        def set_float(values: Any, value: Any) -> None:
+            setattr(values[slot], member, value)
+
+        return set_float
+    member = f"i{8 * kind.itemsize}"
+    if kind.kind == "b":
+
+        def set_bool(values: Any, value: Any) -> None:
+            values[slot].i8 = bool(value)
+
+        return set_bool
+    bits = 8 * kind.itemsize - (kind.kind == "i")
+    low, high = -(1 << bits) if kind.kind == "i" else 0, 1 << bits
+
+    def set_integer(values: Any, value: Any) -> None:
+        value = operator.index(value)
+        if not low <= value < high:
+            raise ArgumentError(f"{name} is {value}, which is no {kind}")
+        setattr(values[slot], member, value)
+
+    return set_integer
+
+
+class Plan:
+    """See above.
+
+    Attributes:
+        program, device: the kernel, and where it runs.
+        pointers: the arrays.
+        numbers: of each number its place among the arguments, and its setter.
+        fixed: parameters that are the same in every call: slot, member, value.
+        made: outputs that the call makes.
+        returned: places of the outputs.
+        tripcount: iterations; 0: nothing is launched.
+        teams: 0: the device's choice.
+    """
+
+    __slots__ = (
+        "program",
+        "device",
+        "pointers",
+        "numbers",
+        "fixed",
+        "made",
+        "returned",
+        "tripcount",
+        "teams",
+        "_frames",
+        "_pairs",
+        "_addresses",
+        "_device",
+    )
+
+    def __init__(
+        self,
+        program: Program,
+        device: Device,
+        pointers: list[Pointer],
+        numbers: list[tuple[int, Setter]],
+        fixed: list[tuple[int, str, int]],
+        made: list[Made],
+        returned: list[int],
+        tripcount: int,
+        teams: int = 0,
+    ) -> None:
+        self.program = program
+        self.device = device
+        self.pointers = pointers
+        self.numbers = numbers
+        self.fixed = fixed
+        self.made = made
+        self.returned = returned
+        self.tripcount = tripcount
+        self.teams = teams
+        self._frames: list[Frame] = []
+        self._device = c_void_p(device.address)
+        self._addresses = [(p.slot, p.place, p.written, p.name) for p in pointers]
+        new = {m.place for m in made}  # share memory with none
+        self._pairs = [
+            (w, other)
+            for w in pointers
+            for other in pointers
+            if w.written and other is not w and w.place not in new
+            and other.place not in new
+            # Of two that are written, one look is enough.
+            and (not other.written or other.slot > w.slot)
+        ]
+
+    def _frame(self) -> Frame:
+        try:
+            return self._frames.pop()
+        except IndexError:
+            frame = self.program.frame()
+            frame.options.teams = self.teams
+            frame.options.tripcount = self.tripcount
+            for slot, member, value in self.fixed:
+                setattr(frame.values[slot], member, value)
+            return frame
+
+    def make(self, values: list[Any]) -> None:
+        """Makes the outputs that are missing: numpy's arrays, unless an
+        argument is ompjit's."""
+        ours = any(type(v) is ndarray for v in values)
+        for m in self.made:
+            if ours or not self.device.is_host or not _numpy():
+                array: Any = empty(m.shape, m.dtype, m.order, self.device)
+                if m.zeros:
+                    array.set(0)
+            else:
+                new = _numpy().zeros if m.zeros else _numpy().empty
+                array = new(m.shape, m.dtype.str, m.order)
+            values[m.place] = array
+
+    def run(self, values: list[Any], queue: Queue | None) -> int | None:
+        """Launches with these arguments. An argument's place where it has to
+        be copied first, since it overlaps with one that is written."""
+        frame = self._frame()
+        slots = frame.values
+        at = {}
+        for slot, place, written, name in self._addresses:
+            value = values[place]
+            if type(value) is ndarray:
+                if written and value.readonly:
+                    raise ArgumentError(
+                        f"{name} is read-only, and is written to"
+                    )
+                address = value.address
+            else:
+                address = host_address(value, written, name)
+            slots[slot].p = at[slot] = address
+        for w, other in self._pairs:
+            if at[w.slot] + w.end <= at[other.slot] + other.begin:
+                continue
+            if at[other.slot] + other.end <= at[w.slot] + w.begin:
+                continue
+            if at[other.slot] == at[w.slot] and other.strides == w.strides:
+                continue
+            if other.written:
+                raise ArgumentError(
+                    f"{w.name} and {other.name} share memory, and both are "
+                    "written to"
+                )
+            return other.place
+        for place, setter in self.numbers:
+            setter(slots, values[place])
+        self.program.run(frame, self._device, queue)
+        self._frames.append(frame)
+        if queue is not None:
+            queue.keep(*values, self)
+        return None
+
+
+def _numpy() -> Any:
+    found = sys.modules.get("numpy")
+    if found is None:
+        try:
+            found = importlib.import_module("numpy")
+        except ImportError:
+            return None
+    return found
+
+
+def pointer(
+    name: str, place: int, slot: int, written: bool, a: ndarray | Made
+) -> Pointer:
+    """An array that is looped over, or that the call makes."""
+    if isinstance(a, Made):
+        end = a.dtype.itemsize
+        for n in a.shape:
+            end *= n
+        return Pointer(name, place, slot, written, 0, end, None)
+    begin, end = extent(a.shape, a.strides, a.itemsize)
+    return Pointer(name, place, slot, written, begin, end, a.strides)
+
+
+def slots_of(params: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Places of a kernel's parameters by name."""
+    return {name: i for i, (name, _) in enumerate(params)}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What several tests use."""
+import unittest
+from ctypes import byref, c_void_p
+
+import ompjit
+from ompjit._handle import Handle, Owned
+from ompjit._lib import call, library
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+needs_numpy = unittest.skipUnless(numpy, "no numpy")
+
+
+class Module(Owned):
+    """A module of C source, by the C API alone."""
+
+    def __init__(self, source, context=None):
+        self.context = context or ompjit.context()
+        address = c_void_p()
+        call(
+            "module_from_c",
+            self.context.address,
+            source.encode(),
+            None,
+            byref(address),
+        )
+        self._handle = Handle(
+            address.value, library().module_destroy, self.context._handle
+        )
+
+    @property
+    def kernels(self):
+        return ompjit.Kernels(self)
+
+
+SAXPY = """
+void saxpy(int n, float a, const float *x, float *y) {
+    #pragma omp target teams distribute parallel for is_device_ptr(x, y)
+    for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+"""
