@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from ._make import ones as ones
     from ._make import zeros as zeros
     from ._make import zeros_like as zeros_like
+    from ._module import Module as Module
+    from ._module import compile as compile
     from ._queue import Queue as Queue
     from ._queue import Stream as Stream
 
@@ -120,6 +122,9 @@ _HOME = {
     "_make": (
         "arange array asarray empty empty_like from_dlpack full ones "
         "zeros zeros_like"
+    ),
+    "_module": (
+        "Module compile"
     ),
     "_queue": (
         "Queue Stream"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
 from . import _abi as abi
 from ._device import Device, device as current_device
 from ._errors import ArgumentError, NotFound
-from ._handle import Handle, Owned
+from ._handle import Handle
+from ._inspect import Inspected
 from ._launch import Geometry, launch_options
 from ._lib import call, library
 from ._pointer import device_pointer, scalar_kind, scalar_value
@@ -35,7 +36,7 @@ class Param(NamedTuple):
         return f"{self.name or '?'}: {kind}"
 
 
-class Kernel(Owned):
+class Kernel(Inspected):
     """One target region of a module, to be launched with arguments of one's
     own.
 

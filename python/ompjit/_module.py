@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules: sources, IR and device images, compiled."""
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p, string_at
+from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+
+from . import _abi as abi
+from ._context import Context, choice, context as current_context
+from ._device import Device, device as current_device
+from ._errors import ArgumentError, FileError, from_error
+from ._handle import Handle, Owned
+from ._kernel import Kernels
+from ._lib import _local, call, library
+
+Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
+
+_ENDINGS = {
+    ".cu": "cuda",
+    ".ll": "ir",
+    ".bc": "ir",
+    ".ptx": "image",
+    ".cubin": "image",
+    ".o": "image",
+    ".a": "image",
+    ".f90": "fortran",
+    ".f95": "fortran",
+    ".f03": "fortran",
+    ".f08": "fortran",
+    ".f18": "fortran",
+    ".f": "fortran",
+    ".for": "fortran",
+    ".ftn": "fortran",
+    ".fpp": "fortran",
+}
+_LANGUAGES = ("c", "c++", "cuda", "fortran", "ir", "image")
+_NAMES = {"c++": "snippet.cpp"}
+
+
+class Module(Owned):
+    """Compiled sources: kernels and functions. ompjit.compile() makes one.
+
+    A module lives as long as anything of it is used. It is pickled as its
+    source and options, and compiled again, or taken from the cache, where it is
+    unpickled.
+
+    Attributes:
+        context: it was compiled in.
+        name: of the source, as diagnostics have it.
+    """
+
+    __slots__ = ("context", "name", "_how")
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        language: str | None = None,
+        name: str | None = None,
+        flags: Iterable[str] = (),
+        openmp_version: float | None = None,
+        opt_level: int | None = None,
+        cuda_compiler: str | None = None,
+        host: str | bytes | None = None,
+        debug: bool = False,
+        context: Context | None = None,
+    ) -> None:
+        self.context = context or current_context()
+        sources = _read(source, language, name)
+        if debug:
+            flags = [*flags, "-g"]
+            sources = [_kept(self.context, *one) for one in sources]
+        self._how: dict[str, Any] = {
+            "sources": sources,
+            "flags": tuple(flags),
+            "openmp_version": openmp_version,
+            "opt_level": opt_level,
+            "cuda_compiler": cuda_compiler,
+            "host": host,
+        }
+        self.name: str = sources[0][1] or "snippet"
+        self._compile()
+
+    def _compile(self) -> None:
+        how = self._how
+        options, keep = _options(how)
+        address = c_void_p()
+        sources: list[tuple[str, str, Any]] = how["sources"]
+        with self.context._handle as ctx:
+            if len(sources) > 1:
+                _several(ctx, sources, options, address)
+            else:
+                _one(ctx, sources[0], how["host"], options, address)
+        del keep
+        self._handle = Handle(
+            address.value, library().module_destroy, self.context._handle
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._how,)
+
+    def __repr__(self) -> str:
+        return f"<ompjit.Module {self.name}>"
+
+    @property
+    def source(self) -> str:
+        """The text that was compiled; of several sources, all of them."""
+        return "\n".join(
+            text if isinstance(text, str) else ""
+            for _, _, text in self._how["sources"]
+        )
+
+    @property
+    def kernels(self) -> Kernels:
+        """The kernels by name: module.kernels["saxpy"]."""
+        return Kernels(self)
+
+    def function(
+        self, name: str, result: Any = None, params: Sequence[Any] = ()
+    ) -> Callable[..., Any]:
+        """A C function of the module with a type of ctypes' own: its target
+        regions map their data and run on the current context's device.
+
+        Args:
+            name: of the function.
+            result: the ctypes type of what it returns; None: nothing.
+            params: ctypes types of its parameters. A pointer parameter is a
+                c_void_p, which takes addresses (x.ctypes.data).
+
+        What fails in a target region is raised when the function returns.
+        """
+        pointer = c_void_p()
+        call("module_function", self.address, name.encode(), byref(pointer))
+        found = ctypes.CFUNCTYPE(result, *params)(pointer.value or 0)
+        failure = library().context_failure
+
+        def run(*args: Any) -> Any:
+            value = found(*args)
+            if failure(self.context.address, _local.pointer):
+                raise from_error(_local.error)
+            return value
+
+        run.__name__ = name
+        return run
+
+    # ------------------------------------------------------------------ code
+
+    def emit(self, format: str, arch: str | None = None) -> bytes:
+        """The module as bytes.
+
+        Args:
+            format: "ll" or "bc", device IR before the runtime is linked;
+                "opt_ll", IR that is optimized for the architecture; "ptx",
+                "cubin"; "object", for a CPU; "host_ll", the host's half.
+            arch: "sm_75" to "sm_120", "host", "x86-64", "x86-64-v3",
+                "aarch64" or "neoverse-v2". Default: that of the current
+                device. Needs no such device.
+        """
+        kind = choice("format", format, abi.ompjit_format)
+        if arch is None and format not in ("ll", "bc", "host_ll"):
+            arch = _arch(self.context, format)
+        data, size = c_void_p(), c_size_t()
+        call(
+            "module_emit",
+            self.address,
+            kind,
+            None if arch is None else arch.encode(),
+            byref(data),
+            byref(size),
+        )
+        try:
+            return string_at(data.value or 0, size.value)
+        finally:
+            library().bytes_free(data)
+
+    @property
+    def ir(self) -> str:
+        """The device half's IR as text."""
+        return self.emit("ll").decode()
+
+    @property
+    def host_ir(self) -> str:
+        """The host half's IR as text."""
+        return self.emit("host_ll").decode()
+
+    def optimized(self, arch: str | None = None) -> str:
+        """The device half's IR, linked and optimized for an architecture."""
+        return self.emit("opt_ll", arch).decode()
+
+    def ptx(self, arch: str | None = None) -> str:
+        """The PTX for a GPU's architecture; "sm_90" where there is no GPU."""
+        return self.emit("ptx", arch).decode()
+
+    # --------------------------------------------------------------- variants
+
+    def variants(self) -> dict[str, int]:
+        """Counts of specialized and generic code: "live" (loaded now),
+        "builds", "failures", "evictions", "pending"."""
+        stats = abi.ompjit_variant_stats()
+        call("module_variants", self.address, byref(stats))
+        names = [f[0] for f in abi.ompjit_variant_stats._fields_[1:]]
+        return {name: int(getattr(stats, name)) for name in names}
+
+    def warm(
+        self, path: str | os.PathLike[str], device: Device | None = None
+    ) -> tuple[int, list[str]]:
+        """Has the variants of a list (`record` of Context) built in the
+        background. Returns how many, and what is wrong with other lines."""
+        from ._callback import guarded, text
+
+        wrong: list[str] = []
+
+        def bad(data: int | None, line: int, why: bytes | None) -> None:
+            wrong.append(f"line {line}: {text(why)}")
+
+        requested = c_uint()
+        where = device or self.context.device(0)
+        call(
+            "module_warm",
+            self.address,
+            where.address,
+            os.fsencode(path),
+            guarded("ompjit_warm_fn", bad),
+            None,
+            byref(requested),
+        )
+        return requested.value, wrong
+
+
+def _arch(context: Context, format: str) -> str:
+    """The architecture of the current device; for PTX and cubins a GPU's."""
+    with context:
+        found = current_device()
+    if format in ("ptx", "cubin") and found.is_host:
+        return "sm_90"
+    return "host" if found.is_host else found.arch
+
+
+def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    """The struct, and what it points to."""
+    options = abi.ompjit_module_options()
+    name = how["sources"][0][1]
+    encoded = [flag.encode() for flag in how["flags"]]
+    flags = (c_char_p * max(len(encoded), 1))(*encoded)
+    options.name = name.encode() if name else None
+    options.flags = flags
+    options.nflags = len(encoded)
+    version = how["openmp_version"]
+    if version is not None:
+        options.openmp_version = round(version * 10 if version < 10 else version)
+    level = how["opt_level"]
+    if level is not None:
+        if level not in (0, 1, 2, 3):
+            raise ArgumentError(f"opt_level is {level!r}; it is 0 to 3")
+        options.opt_level = level + abi.ompjit_opt_level.O0
+    options.cuda_compiler = choice(
+        "cuda_compiler", how["cuda_compiler"], abi.ompjit_cuda_compiler
+    )
+    return options, [flags, encoded]
+
+
+def _one(
+    ctx: int, source: Any, host: Any, options: Any, address: c_void_p
+) -> None:
+    language, _, text = source
+    data = text.encode() if isinstance(text, str) else bytes(text)
+    out = byref(address)
+    if language == "ir":
+        half = host.encode() if isinstance(host, str) else host or b""
+        sizes = len(data), half or None, len(half)
+        call("module_from_ir", ctx, data, *sizes, byref(options), out)
+    elif language == "image":
+        call("module_from_image", ctx, data, len(data), byref(options), out)
+    else:
+        if b"\0" in data:
+            raise ArgumentError("the source has a zero character in it")
+        maker = {"cuda": "cuda", "fortran": "fortran"}.get(language, "c")
+        call(f"module_from_{maker}", ctx, data, byref(options), out)
+
+
+def _several(
+    ctx: int, sources: list[Any], options: Any, address: c_void_p
+) -> None:
+    count = len(sources)
+    texts = (c_char_p * count)(*(text.encode() for _, _, text in sources))
+    names = (c_char_p * count)(*(name.encode() for _, name, _ in sources))
+    call(
+        "module_from_sources",
+        ctx,
+        texts,
+        names,
+        count,
+        byref(options),
+        byref(address),
+    )
+
+
+# ---------------------------------------------------------------- sources
+
+
+def _read(
+    source: Source, language: str | None, name: str | None
+) -> list[tuple[str, str | None, Any]]:
+    """Language, name and text of each source."""
+    if language is not None and language not in _LANGUAGES:
+        raise ArgumentError(
+            f"language is {language!r}; it can be {', '.join(_LANGUAGES)}"
+        )
+    if isinstance(source, Mapping):
+        return [_text(text, language, key) for key, text in source.items()]
+    if isinstance(source, (list, tuple)):
+        if not source:
+            raise ArgumentError("no sources")
+        return [_text(one, language, None) for one in source]
+    return [_text(source, language, name)]
+
+
+def _text(
+    source: Any, language: str | None, name: str | None
+) -> tuple[str, str | None, Any]:
+    if isinstance(source, os.PathLike):
+        name = name or os.fspath(source)
+        language = language or _language(name)
+        try:
+            with open(source, "rb") as file:
+                data: Any = file.read()
+        except OSError as error:
+            raise FileError(f"{name}: {error.strerror}") from None
+        if language not in ("ir", "image"):
+            data = data.decode("utf-8", "replace")
+        return language, name, data
+    if not isinstance(source, (str, bytes, bytearray)):
+        raise ArgumentError(
+            f"a {type(source).__name__} is no source: text, a pathlib.Path, "
+            "bytes of IR or of an image, or several of them"
+        )
+    if language is None:
+        language = _language(name) if name else _guess(source)
+    return language, name or _NAMES.get(language), source
+
+
+def _language(name: str) -> str:
+    ending = os.path.splitext(name)[1].lower()
+    return _ENDINGS.get(ending, "c")
+
+
+def _guess(source: str | bytes | bytearray) -> str:
+    """Text is C; bytes are bitcode, or an image."""
+    if isinstance(source, str):
+        return "c"
+    return "ir" if source[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b") else "image"
+
+
+def _kept(
+    context: Context, language: str, name: str | None, text: Any
+) -> tuple[str, str | None, Any]:
+    """A source in a file of its own, for debuggers, where it is in none."""
+    if not isinstance(text, str) or (name and os.path.exists(name)):
+        return language, name, text
+    folder = context.cache.path or os.path.join(
+        os.environ.get("TMPDIR", "/tmp"), f"ompjit-{os.getuid()}"
+    )
+    folder = os.path.join(folder, "sources")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    end = {"c++": ".cpp", "cuda": ".cu", "fortran": ".f90"}.get(language, ".c")
+    path = os.path.join(folder, digest + end)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return language, path, text
+
+
+def compile(source: Source, **options: Any) -> Module:
+    """Compiles sources, or takes them from the cache.
+
+        m = ompjit.compile(text)                       # C with OpenMP pragmas
+        m = ompjit.compile(pathlib.Path("saxpy.c"))
+        m = ompjit.compile({"a.c": text, "b.cpp": more})
+
+    Args:
+        source: text; a pathlib.Path, whose ending says the language; bytes of
+            LLVM bitcode or of a device image; or several, as a list of paths
+            or a dict of texts by names.
+        language: "c", "c++", "cuda", "fortran", "ir" or "image". Default: by
+            the name's ending, else C for text.
+        name: of the source in diagnostics.
+        flags: of clang's: "-I...", "-D...", "-O..." has its own option.
+        openmp_version: 4.5 to 6.0. Default: 5.1.
+        opt_level: 0 to 3. Default: 3.
+        cuda_compiler: "nvrtc" or "clang".
+        host: the host's half, where `source` is device IR.
+        debug: keep line tables, and the source in a file for debuggers.
+        context: Default: the current one.
+
+    Raises CompileError, with the compiler's text and the place of what is
+    wrong.
+    """
+    return Module(source, **options)
+
+
+def _again(how: dict[str, Any]) -> Module:
+    """A module that was pickled, in the current context."""
+    made = Module.__new__(Module)
+    made.context = current_context()
+    made._how = how
+    made.name = how["sources"][0][1] or "snippet"
+    made._compile()
+    return made
