@@ -227,13 +227,13 @@ PLAIN: dict[str, tuple[Any, ...]] = {
 # ------------------------------------------------------------------ loading
 
 _NAME = "libompjit.so.0"
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _candidates() -> list[str]:
     """Where the library may be, the best place first."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    tree = os.path.dirname(os.path.dirname(here))
-    places = [os.path.join(here, "lib", _NAME)]  # a wheel
+    tree = os.path.dirname(os.path.dirname(_HERE))
+    places = [os.path.join(_HERE, "lib", _NAME)]  # a wheel
     if os.path.exists(os.path.join(tree, "include", "ompjit.h")):
         places.append(os.path.join(tree, "build", ".libs", _NAME))
     try:
@@ -262,12 +262,30 @@ def find_library() -> str:
     return _NAME
 
 
+def _own_libomp() -> None:
+    """Names the libomp of a wheel to the library, which takes it where the
+    process has none."""
+    path = os.path.join(_HERE, "lib", "libomp.so.5")
+    if os.path.exists(path):
+        os.environ.setdefault("OMPJIT_LIBOMP", path)
+
+
+def system_flags() -> list[str]:
+    """Flags for the C library's headers of a wheel, on machines that have
+    none."""
+    path = os.path.join(_HERE, "libexec", "ompjit", "libc")
+    if os.path.exists("/usr/include/stdio.h") or not os.path.exists(path):
+        return []
+    return ["-idirafter", path]
+
+
 class Library:
     """The loaded library. Its functions are attributes without "ompjit_"."""
 
     def __init__(self, path: str) -> None:
         from ._errors import NotAvailable
 
+        _own_libomp()
         try:
             self._dll = CDLL(path)
         except OSError as error:

@@ -14,7 +14,7 @@ from ._device import Device, device as current_device
 from ._errors import ArgumentError, FileError, from_error
 from ._handle import Handle, Owned
 from ._kernel import Kernels
-from ._lib import _local, call, library
+from ._lib import _local, call, library, system_flags
 
 Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
 
@@ -243,7 +243,7 @@ def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     """The struct, and what it points to."""
     options = abi.ompjit_module_options()
     name = how["sources"][0][1]
-    encoded = [flag.encode() for flag in how["flags"]]
+    encoded = [flag.encode() for flag in (*how["flags"], *system_flags())]
     flags = (c_char_p * max(len(encoded), 1))(*encoded)
     options.name = name.encode() if name else None
     options.flags = flags

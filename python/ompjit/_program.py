@@ -10,7 +10,7 @@ from . import _abi as abi
 from ._context import Context
 from ._errors import from_error
 from ._handle import Handle, Owned
-from ._lib import _local, call, library
+from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
     from ._device import Device
@@ -68,9 +68,10 @@ class Program(Owned):
         self, context: Context, source: str, params: list[tuple[str, str]]
     ) -> None:
         options = abi.ompjit_module_options()
-        flags = (c_char_p * len(_FLAGS))(*_FLAGS)
+        more = [flag.encode() for flag in system_flags()]
+        flags = (c_char_p * (len(_FLAGS) + len(more)))(*_FLAGS, *more)
         options.flags = flags
-        options.nflags = len(_FLAGS)
+        options.nflags = len(flags)
         module, kernel = c_void_p(), c_void_p()
         call(
             "module_from_c",

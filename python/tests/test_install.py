@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`pip install .` in a checkout finds the library that it was installed for."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def has(*names):
+    return all(importlib.util.find_spec(name) for name in names)
+
+
+class Install(unittest.TestCase):
+    @unittest.skipUnless(has("pip", "setuptools"), "no pip or no setuptools")
+    @unittest.skipUnless("OMPJIT_LIBRARY" in os.environ, "no OMPJIT_LIBRARY")
+    def test_pip_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "python")
+            target = os.path.join(folder, "target")
+            shutil.copytree(PYTHON, source)
+            command = "-m pip install -q --no-index --no-build-isolation --no-deps"
+            done = subprocess.run(
+                [sys.executable, *command.split(), "--target", target, source],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            environment = {
+                k: v for k, v in os.environ.items() if k != "OMPJIT_LIBRARY"
+            }
+            environment["PYTHONPATH"] = target
+            program = (
+                "import ompjit; from ompjit._lib import library; "
+                "print(ompjit.__file__, library().path)"
+            )
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                env=environment,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            package, library = done.stdout.split()
+            self.assertTrue(package.startswith(target), package)
+            here = os.environ["OMPJIT_LIBRARY"]
+            self.assertEqual(os.path.dirname(library), os.path.abspath(here))
+
+
+if __name__ == "__main__":
+    unittest.main()
