@@ -708,7 +708,10 @@ ompjit_status ompjit_process_context(ompjit_context **ctx, ompjit_error *err);
  * those who bind programs to contexts themselves: "__tgt_target_kernel",
  * "omp_target_alloc", ... Its first argument is the context, then come the
  * program's own (libompjit/abi/entry_points.def lists them; those of rows P have
- * no context). NULL: it serves none of that name. Any thread. */
+ * no context). "ompjit_caller" is a function void **(void): the calling thread's
+ * place for the address in the program that it has called from, for tools
+ * (OMPT), until the function of libomptarget's returns. NULL: it serves none of
+ * that name. Any thread. */
 void *ompjit_process_function(const char *name);
 
 /* ---------------------------------------------------------------- modules */

@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/context.h"
+#include "context/ompt.h"
 #include "hosthalf/program_code.h"
 #include "ompjit_debug.h"
 
@@ -67,5 +69,7 @@ void ompjit__process_tells(ompjit_context *ctx)
 
 void *ompjit_process_function(const char *name)
 {
+    if (name && !strcmp(name, "ompjit_caller"))
+        return (void *)(uintptr_t)ompjit__ompt_caller;
     return name ? ompjit__served_address(name) : NULL;
 }

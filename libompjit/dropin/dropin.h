@@ -13,5 +13,7 @@
 /* The process's context; NULL: there is none, which was told once. Any
  * thread. */
 ompjit_context *ompjit__dropin_context(void);
+/* Where this thread notes, for tools, where the program has called from. */
+extern void **(*ompjit__dropin_caller)(void);
 
 #endif

@@ -55,6 +55,8 @@ BEGIN {
     failure = name ~ /^__tgt_target/ ? " 1" : " 0"
     head = result name "(" (parameters == "" ? "void" : parameters) ")"
     print "static void *" name "_at;\n" head ";\n" head "\n{"
+    if (name ~ /^(__tgt_target|omp_target_(alloc|free|memcpy))/)
+        print "    *ompjit__dropin_caller() = __builtin_return_address(0);"
     if (kind == "C")
         print "    ompjit_context *ctx = ompjit__dropin_context();\n" \
             "    if (!ctx)\n        return" \
@@ -65,7 +67,9 @@ BEGIN {
 }
 
 END {
+    print "void **(*ompjit__dropin_caller)(void);"
     print "__attribute__((constructor)) static void find(void)\n{"
+    print "    ompjit__dropin_caller = ompjit_process_function(\"ompjit_caller\");"
     for (i = 1; i <= n; i++)
         print "    " names[i] "_at = ompjit_process_function(\"" names[i] "\");"
     print "}"

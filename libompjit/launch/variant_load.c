@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "context/ompt.h"
 #include "cache/cache.h"
 #include "launch/module.h"
 #include "launch/variant.h"
@@ -150,6 +151,9 @@ static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
     ompjit_status status = dev->ops->load(dev, image, base, &v->loaded, err);
     if (status)
         return status;
+    if (ompjit__ompt())
+        ompjit__ompt_device_loaded((int)dev->number, image->bytes.data,
+                                   image->bytes.size);
     if (image->environment)
         status = enter_environment(mod, v, err);
     if (!status && image->constructors)

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "mapping/ompt.h"
 #include "mapping/transfer.h"
 
 /* ----------------------------------------------------------- the own block */
@@ -107,6 +108,21 @@ static void find_sections(ompjit__construct *c, ompjit__buf *out)
     }
 }
 
+static ompjit_status copy_section(const ompjit__construct *c, const section *s,
+                                  ompjit_error *err)
+{
+    const bool told = ompjit__ompt();
+    const ompjit__ompt_op op =
+        ompjit__ompt_copy(c, false, s->host, s->device, s->size);
+    if (told)
+        ompjit__ompt_op_begin(&op);
+    ompjit_status st = c->dev->ops->copy(c->dev, OMPJIT__COPY_FROM, s->host,
+                                         s->device, s->size, c->queue, err);
+    if (told)
+        ompjit__ompt_op_end(&op);
+    return st;
+}
+
 static ompjit_status copy_all(const ompjit__construct *c,
                               const ompjit__buf *found, ompjit_error *err)
 {
@@ -115,8 +131,7 @@ static ompjit_status copy_all(const ompjit__construct *c,
         st = ompjit__no_memory(err, OMPJIT_STAGE_MAP);
     const section *s = (const section *)(void *)found->data;
     for (size_t i = 0; i < found->size / sizeof *s && !st; i++)
-        st = c->dev->ops->copy(c->dev, OMPJIT__COPY_FROM, s[i].host,
-                               s[i].device, s[i].size, c->queue, err);
+        st = copy_section(c, &s[i], err);
     return st;
 }
 

@@ -19,6 +19,7 @@
 
 #include "device/check/check.h"
 #include "mapping/info.h"
+#include "mapping/ompt.h"
 #include "mapping/transfer.h"
 
 /* What LIBOMPTARGET_INFO may have told of a construct's items. */
@@ -202,6 +203,8 @@ static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
         st = ompjit__small_block_place(c, err);
     if (!st)
         find_devices(c);
+    if (!st && ompjit__ompt())
+        ompjit__ompt_entered(c);
     return st;
 }
 
@@ -417,6 +420,8 @@ static ompjit_status leave_all(ompjit__construct *c, bool entered,
 static void release(ompjit__construct *c, ompjit__mapped *entry,
                     ompjit_status *st, ompjit_error *err)
 {
+    if (ompjit__ompt())
+        ompjit__ompt_removes(c, entry);
     void *memory = ompjit__present_remove(c->table, entry);
     if (!memory)
         return;

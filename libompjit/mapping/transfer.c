@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device/check/check.h"
+#include "mapping/ompt.h"
 #include "mapping/transfer.h"
 
 /* ----------------------------------------------------------- to the device */
@@ -21,13 +22,11 @@ ompjit_status ompjit__transfer_put(ompjit__construct *c, void *dst,
     return ompjit__construct_enqueue(c, OMPJIT__COPY_TO, dst, src, size, err);
 }
 
-ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
-                                  char *host, size_t size, ompjit_error *err)
+static ompjit_status send(ompjit__construct *c, ompjit__mapped *entry,
+                          char *host, char *device, size_t size,
+                          ompjit_error *err)
 {
-    char *device = ompjit__present_device(entry, host);
     ompjit_status st;
-    if (device == host || !size)
-        return OMPJIT_OK;
     if (ompjit__deferred_takes(c, entry, size))
         st = ompjit__deferred_add(c, OMPJIT__COPY_TO, device, host, size, err);
     else
@@ -36,6 +35,21 @@ ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
         if (ompjit__attached_in(a, host, size))
             st = ompjit__transfer_put(c, a->device, a->value, a->size, err);
     return st ? st : ompjit__arrival_mark(c, entry, err);
+}
+
+ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
+                                  char *host, size_t size, ompjit_error *err)
+{
+    char *device = ompjit__present_device(entry, host);
+    if (device == host || !size)
+        return OMPJIT_OK;
+    if (!ompjit__ompt())
+        return send(c, entry, host, device, size, err);
+    const ompjit__ompt_op op = ompjit__ompt_copy(c, true, host, device, size);
+    ompjit__ompt_op_begin(&op);
+    ompjit_status st = send(c, entry, host, device, size, err);
+    ompjit__ompt_op_end(&op);
+    return st;
 }
 
 /* ------------------------------------------------------------- to the host */
@@ -97,6 +111,21 @@ static ompjit_status read_only(const ompjit__item *it, const char *host,
                         "%s is mapped `from`, but is read-only", text);
 }
 
+static ompjit_status fetch(ompjit__construct *c, ompjit__mapped *entry,
+                           char *host, char *device, size_t size,
+                           ompjit_error *err)
+{
+    if (ompjit__pieces_take(c, size))
+        return fetch_small(c, entry, host, size, err);
+    if (ompjit__deferred_takes(c, entry, size))
+        return ompjit__deferred_add(c, OMPJIT__COPY_FROM, host, device, size,
+                                    err);
+    ompjit__buf saved = {0};
+    ompjit_status st = fetch_over(c, entry, host, size, &saved, err);
+    ompjit__buf_free(&saved);
+    return st;
+}
+
 ompjit_status ompjit__transfer_from(ompjit__construct *c,
                                     const ompjit__item *it,
                                     ompjit__mapped *entry, char *host,
@@ -107,14 +136,12 @@ ompjit_status ompjit__transfer_from(ompjit__construct *c,
         return OMPJIT_OK;
     if (!ompjit__writable(host, size))
         return read_only(it, host, size, err);
-    if (ompjit__pieces_take(c, size))
-        return fetch_small(c, entry, host, size, err);
-    if (ompjit__deferred_takes(c, entry, size))
-        return ompjit__deferred_add(c, OMPJIT__COPY_FROM, host, device, size,
-                                    err);
-    ompjit__buf saved = {0};
-    ompjit_status st = fetch_over(c, entry, host, size, &saved, err);
-    ompjit__buf_free(&saved);
+    if (!ompjit__ompt())
+        return fetch(c, entry, host, device, size, err);
+    const ompjit__ompt_op op = ompjit__ompt_copy(c, false, host, device, size);
+    ompjit__ompt_op_begin(&op);
+    ompjit_status st = fetch(c, entry, host, device, size, err);
+    ompjit__ompt_op_end(&op);
     return st;
 }
 

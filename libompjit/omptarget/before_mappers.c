@@ -4,6 +4,7 @@
  * source-to-source compilers call to this day: those of tgt_entry.c without a
  * place in the source, names and mappers.
  */
+#include "context/ompt.h"
 #include "omptarget/entry_points.h"
 
 #define ARRAYS n, bases, begins, sizes, types, NULL, NULL
@@ -18,42 +19,49 @@ void ompjit__s_push_tripcount_old(ompjit_context *ctx, int64_t device,
 void ompjit__s_data_begin_old(ompjit_context *ctx, int64_t device,
                               OMPJIT__OLD_ARRAYS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_begin(ctx, NULL, device, ARRAYS);
 }
 
 void ompjit__s_data_begin_nowait_old(ompjit_context *ctx, int64_t device,
                                      OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_begin_nowait(ctx, NULL, device, ARRAYS, DEPENDS);
 }
 
 void ompjit__s_data_end_old(ompjit_context *ctx, int64_t device,
                             OMPJIT__OLD_ARRAYS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_end(ctx, NULL, device, ARRAYS);
 }
 
 void ompjit__s_data_end_nowait_old(ompjit_context *ctx, int64_t device,
                                    OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_end_nowait(ctx, NULL, device, ARRAYS, DEPENDS);
 }
 
 void ompjit__s_data_update_old(ompjit_context *ctx, int64_t device,
                                OMPJIT__OLD_ARRAYS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_update(ctx, NULL, device, ARRAYS);
 }
 
 void ompjit__s_data_update_nowait_old(ompjit_context *ctx, int64_t device,
                                       OMPJIT__OLD_ARRAYS, OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__s_data_update_nowait(ctx, NULL, device, ARRAYS, DEPENDS);
 }
 
 int32_t ompjit__s_target_old(ompjit_context *ctx, int64_t device, void *key,
                              OMPJIT__OLD_ARRAYS)
 {
+    OMPJIT__OMPT_CALLED();
     return ompjit__s_target_mapper(ctx, NULL, device, key, ARRAYS);
 }
 
@@ -61,6 +69,7 @@ int32_t ompjit__s_target_nowait_old(ompjit_context *ctx, int64_t device,
                                     void *key, OMPJIT__OLD_ARRAYS,
                                     OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     return ompjit__s_target_nowait_mapper(ctx, NULL, device, key, ARRAYS,
                                           DEPENDS);
 }
@@ -69,6 +78,7 @@ int32_t ompjit__s_target_teams_old(ompjit_context *ctx, int64_t device,
                                    void *key, OMPJIT__OLD_ARRAYS,
                                    int32_t teams, int32_t threads)
 {
+    OMPJIT__OMPT_CALLED();
     return ompjit__s_target_teams_mapper(ctx, NULL, device, key, ARRAYS,
                                          teams, threads);
 }
@@ -78,6 +88,7 @@ int32_t ompjit__s_target_teams_nowait_old(ompjit_context *ctx, int64_t device,
                                           int32_t teams, int32_t threads,
                                           OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     return ompjit__s_target_teams_nowait_mapper(ctx, NULL, device, key, ARRAYS,
                                                 teams, threads, DEPENDS);
 }

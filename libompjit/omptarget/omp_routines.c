@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/ompt.h"
 #include "omptarget/entry_points.h"
 
 #define INVALID_DEVICE (-2) /* omp_invalid_device */
@@ -68,48 +69,77 @@ int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid)
 
 /* ------------------------------------------------------------------ memory */
 
+/* Tells a tool of an operation that was done outside of constructs. */
+static void tell_op(ompjit__ompt_op op)
+{
+    if (!ompjit__ompt())
+        return;
+    ompjit__ompt_op_begin(&op);
+    ompjit__ompt_op_end(&op);
+}
+
 static void *device_alloc(ompjit_context *ctx, ompjit_device *dev, size_t size)
 {
     void *ptr;
     ompjit_error err;
-    if (!ompjit__allocate(dev, size, &ptr, &err))
-        return ptr;
-    ompjit__log(ctx, "omp_target_alloc: %s", err.text);
-    return NULL;
+    if (ompjit__allocate(dev, size, &ptr, &err)) {
+        ompjit__log(ctx, "omp_target_alloc: %s", err.text);
+        return NULL;
+    }
+    tell_op((ompjit__ompt_op){OMPJIT__OMPT_ALLOC, NULL, ptr, -1,
+                              (int)dev->number, size});
+    return ptr;
+}
+
+static void device_free(ompjit_context *ctx, ompjit_device *dev, void *ptr)
+{
+    ompjit_error err;
+    tell_op((ompjit__ompt_op){OMPJIT__OMPT_DELETE, ptr, NULL,
+                              (int)dev->number, -1, 0});
+    if (ompjit__deallocate(dev, ptr, &err))
+        ompjit__log(ctx, "omp_target_free: %s", err.text);
 }
 
 void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device)
 {
     ompjit_device *dev;
+    void *ptr = NULL;
     if (!size)
         return NULL;
+    OMPJIT__OMPT_CALLED();
     switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
-    case OMPJIT__ON_HOST: return malloc(size);
-    case OMPJIT__ON_DEVICE: return device_alloc(ctx, dev, size);
-    case OMPJIT__NOWHERE: break;
+    case OMPJIT__ON_HOST:
+        ptr = malloc(size);
+        break;
+    case OMPJIT__ON_DEVICE:
+        ptr = device_alloc(ctx, dev, size);
+        break;
+    case OMPJIT__NOWHERE:
+        ompjit__log(ctx, "omp_target_alloc: no device %d", device);
+        break;
     }
-    ompjit__log(ctx, "omp_target_alloc: no device %d", device);
-    return NULL;
+    ompjit__ompt_left();
+    return ptr;
 }
 
 void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
 {
     ompjit_device *dev;
-    ompjit_error err;
     if (!ptr)
         return;
+    OMPJIT__OMPT_CALLED();
     switch (ompjit__tgt_routine_device(ctx->tgt, device, &dev)) {
     case OMPJIT__ON_HOST:
         free(ptr);
         break;
     case OMPJIT__ON_DEVICE:
-        if (ompjit__deallocate(dev, ptr, &err))
-            ompjit__log(ctx, "omp_target_free: %s", err.text);
+        device_free(ctx, dev, ptr);
         break;
     case OMPJIT__NOWHERE:
         ompjit__log(ctx, "omp_target_free: no device %d", device);
         break;
     }
+    ompjit__ompt_left();
 }
 
 /* Memory that host and device can both use. `dev` gets the device whose own
@@ -307,13 +337,9 @@ static ompjit_status bounce(end dst, end src, size_t size, ompjit_error *err)
     return st;
 }
 
-/* Between any two ends. Returns when it is done. */
-static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
+static ompjit_status copy_device(end dst, end src, size_t size,
+                                 ompjit_error *err)
 {
-    if (!dst.dev && !src.dev) {
-        memcpy(dst.at, src.at, size);
-        return OMPJIT_OK;
-    }
     if (dst.dev && src.dev && dst.dev != src.dev)
         return dst.dev->ops == src.dev->ops && dst.dev->ops->copy_peer
                    ? dst.dev->ops->copy_peer(dst.dev, dst.at, src.dev, src.at,
@@ -324,6 +350,29 @@ static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
                                 : !dst.dev ? OMPJIT__COPY_FROM
                                            : OMPJIT__COPY_ON;
     return dev->ops->copy(dev, direction, dst.at, src.at, size, NULL, err);
+}
+
+static int number_of(const ompjit_device *dev)
+{
+    return dev ? (int)dev->number : -1;
+}
+
+/* Between any two ends. Returns when it is done. */
+static ompjit_status copy(end dst, end src, size_t size, ompjit_error *err)
+{
+    if (!dst.dev && !src.dev) {
+        memcpy(dst.at, src.at, size);
+        return OMPJIT_OK;
+    }
+    if (!ompjit__ompt())
+        return copy_device(dst, src, size, err);
+    const ompjit__ompt_op op = {
+        dst.dev ? OMPJIT__OMPT_TO_DEVICE : OMPJIT__OMPT_FROM_DEVICE,
+        src.at, dst.at, number_of(src.dev), number_of(dst.dev), size};
+    ompjit__ompt_op_begin(&op);
+    ompjit_status st = copy_device(dst, src, size, err);
+    ompjit__ompt_op_end(&op);
+    return st;
 }
 
 /* As `association`. */
@@ -349,7 +398,10 @@ int ompjit__s_target_memcpy(ompjit_context *ctx, OMPJIT__MEMCPY)
     }
     to.at += dst_offset;
     from.at += src_offset;
-    return copied(ctx, copy(to, from, size, &err), &err);
+    OMPJIT__OMPT_CALLED();
+    ompjit_status st = copy(to, from, size, &err);
+    ompjit__ompt_left();
+    return copied(ctx, st, &err);
 }
 
 /* The shape of a rectangular copy, in elements, the outermost dimension first.

@@ -423,6 +423,7 @@ static enum ompjit__where place(struct ompjit__tgt *tgt, int64_t number,
     if (number < 0 || number > count)
         return OMPJIT__NOWHERE;
     *dev = tgt->ctx->devices[number];
+    ompjit__ompt_meet(*dev);
     return OMPJIT__ON_DEVICE;
 }
 

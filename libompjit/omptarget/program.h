@@ -108,6 +108,10 @@ void ompjit__omp_blocks_free(struct ompjit__omp_block *list);
 
 /* Loads libomp where it is not there yet; never NULL, its functions may be. */
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt);
+/* Tells a tool that watches the process by OMPT of a device that is used, once.
+ * The first call, for which there has to be a context, finds out whether there
+ * is one. ompt_connect.c */
+void ompjit__ompt_meet(const ompjit_device *dev);
 /* Waits, in libomp, for the tasks that these depend on. */
 void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
                       int32_t n, const void *list, int32_t n_noalias,

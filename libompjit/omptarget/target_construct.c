@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/ompt.h"
 #include "launch/module.h"
 #include "omptarget/offload.h"
 #include "mapping/transfer.h"
@@ -444,12 +445,37 @@ static bool tunes(const ompjit_device *dev)
     return dev->ctx && dev->ctx->tune;
 }
 
+static void submit_begin(const ompjit__request *request)
+{
+    if (ompjit__ompt())
+        ompjit__ompt_submit_begin(request->teams[0]);
+}
+
+static void submit_end(const ompjit__request *request)
+{
+    if (ompjit__ompt())
+        ompjit__ompt_submit_end(request->teams[0]);
+}
+
+/* Runs the kernel, and waits for it. */
+static ompjit_status run_alone(const ompjit__call *call, unsigned n,
+                               ompjit__queue *queue, ompjit_error *err)
+{
+    submit_begin(call->request);
+    ompjit_status st = ompjit__run(call->mod, call->index, call->dev,
+                                   call->request, call->values, n, queue, err);
+    submit_end(call->request);
+    return st;
+}
+
 /* As ompjit__run; what comes back is put into the queue behind the kernel. */
 static ompjit_status run_queued(ompjit__construct *c, const ompjit__call *call,
                                 ompjit_error *err)
 {
     ompjit__inflight inflight;
+    submit_begin(call->request);
     ompjit_status st = ompjit__start(call, c->queue, NULL, &inflight, err);
+    submit_end(call->request);
     if (st)
         return st;
     st = ompjit__early_copy(c, err);
@@ -496,8 +522,7 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
         if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
             st = run_queued(c, &call, err);
         else if (!st)
-            st = ompjit__run(mod, kernel, c->dev, &asked, a.values, a.n,
-                             c->queue, err);
+            st = run_alone(&call, a.n, c->queue, err);
         if (c->copying && !st) /* the kernel has been waited for */
             ompjit__transfer_waited(c);
         if (table)
@@ -518,7 +543,7 @@ ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
     if (!mapped && tunes(dev))
         ompjit__map_tune(NULL, &call, NULL, 0);
     if (!mapped)
-        return ompjit__run(mod, kernel, dev, request, NULL, 0, NULL, err);
+        return run_alone(&call, 0, NULL, err);
     ompjit__construct c;
     ompjit_status st = ompjit__construct_init(&c, dev, maps, err);
     if (!st)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "context/ompt.h"
 #include "device/check/check.h"
 #include "mapping/construct.h"
 #include "omptarget/entry_points.h"
@@ -81,22 +82,54 @@ static void tell_table(ompjit_device *dev, const ompjit__ident *where)
         ompjit__info_table(dev, where ? where->source : NULL);
 }
 
-/* `what` is for LIBOMPTARGET_INFO. A construct that has data and no kernel. On the host there is nothing to do.
- */
+/* The constructs that have data and no kernel; the texts are those of
+ * LIBOMPTARGET_INFO. */
+static const struct construct {
+    data_fn *f;
+    const char *text;
+} constructs[] = {
+    [OMPJIT__OMPT_ENTER_DATA] =
+        {ompjit__map_begin, "Entering OpenMP data region with being_mapper"},
+    [OMPJIT__OMPT_EXIT_DATA] =
+        {ompjit__map_end, "Exiting OpenMP data region with end_mapper"},
+    [OMPJIT__OMPT_UPDATE] =
+        {ompjit__map_update,
+         "Updating data within the OpenMP data region with update_mapper"},
+};
+
+static ompjit_status run_data(ompjit_device *dev, const ompjit__ident *where,
+                              const ompjit__maps *maps,
+                              const struct construct *construct,
+                              ompjit_error *err)
+{
+    ompjit_context *ctx = dev->ctx;
+    ompjit_status st = ompjit__tgt_globals(ctx->tgt, dev, err);
+    if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
+        ompjit__info_construct(dev, where, construct->text, maps);
+    if (!st)
+        st = construct->f(dev, maps, err);
+    tell_table(dev, where);
+    return st;
+}
+
+/* On the host there is nothing to do. `kind` is enum ompjit__ompt_kind. */
 static void data(ompjit_context *ctx, const ompjit__ident *where,
-                 int64_t number, const ompjit__maps *maps, data_fn *f,
-                 const char *what)
+                 int64_t number, const ompjit__maps *maps, int kind)
 {
     ompjit_device *dev;
-    if (!device_of(ctx, where, number, &dev) || !dev)
-        return;
     ompjit_error err;
-    ompjit_status st = ompjit__tgt_globals(ctx->tgt, dev, &err);
-    if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
-        ompjit__info_construct(dev, where, what, maps);
-    if (!st)
-        st = f(dev, maps, &err);
-    tell_table(dev, where);
+    const struct construct *construct =
+        &constructs[kind & ~OMPJIT__OMPT_NOWAIT];
+    if (!device_of(ctx, where, number, &dev) || !dev) {
+        ompjit__ompt_left();
+        return;
+    }
+    const bool told = ompjit__ompt();
+    if (told)
+        ompjit__ompt_construct_begin(kind, (int)dev->number);
+    ompjit_status st = run_data(dev, where, maps, construct, &err);
+    if (told)
+        ompjit__ompt_construct_end(kind, (int)dev->number);
     if (st)
         failed(ctx, where, &err);
 }
@@ -107,22 +140,22 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
 void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
                           int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_begin,
-         "Entering OpenMP data region with being_mapper");
+    OMPJIT__OMPT_CALLED();
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_ENTER_DATA);
 }
 
 void ompjit__s_data_end(ompjit_context *ctx, ompjit__ident *where,
                         int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_end,
-         "Exiting OpenMP data region with end_mapper");
+    OMPJIT__OMPT_CALLED();
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_EXIT_DATA);
 }
 
 void ompjit__s_data_update(ompjit_context *ctx, ompjit__ident *where,
                            int64_t device, OMPJIT__ARRAYS)
 {
-    data(ctx, where, device, MAPS, ompjit__map_update,
-         "Updating data within the OpenMP data region with update_mapper");
+    OMPJIT__OMPT_CALLED();
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_UPDATE);
     ompjit__strided_free(MAPS);
 }
 
@@ -132,26 +165,29 @@ void ompjit__s_data_begin_nowait(ompjit_context *ctx, ompjit__ident *where,
                                  int64_t device, OMPJIT__ARRAYS,
                                  OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_begin,
-         "Entering OpenMP data region with being_mapper");
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_ENTER_DATA |
+                                        OMPJIT__OMPT_NOWAIT);
 }
 
 void ompjit__s_data_end_nowait(ompjit_context *ctx, ompjit__ident *where,
                                int64_t device, OMPJIT__ARRAYS, OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_end,
-         "Exiting OpenMP data region with end_mapper");
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_EXIT_DATA |
+                                        OMPJIT__OMPT_NOWAIT);
 }
 
 void ompjit__s_data_update_nowait(ompjit_context *ctx, ompjit__ident *where,
                                   int64_t device, OMPJIT__ARRAYS,
                                   OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    data(ctx, where, device, MAPS, ompjit__map_update,
-         "Updating data within the OpenMP data region with update_mapper");
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_UPDATE |
+                                        OMPJIT__OMPT_NOWAIT);
     ompjit__strided_free(MAPS);
 }
 
@@ -160,8 +196,8 @@ void ompjit__s_data_begin_issue(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, OMPJIT__ARRAYS,
                                 ompjit__async_info *async)
 {
-    data(ctx, where, device, MAPS, ompjit__map_begin,
-         "Entering OpenMP data region with being_mapper");
+    OMPJIT__OMPT_CALLED();
+    data(ctx, where, device, MAPS, OMPJIT__OMPT_ENTER_DATA);
     async->queue = NULL;
 }
 
@@ -214,38 +250,60 @@ static int32_t no_device_version(ompjit_context *ctx,
     return give_up(ctx, false);
 }
 
-/* A target region: `key` is the host address of its entry, which clang calls
- * its region id. */
-static int32_t launch(ompjit_context *ctx, const ompjit__ident *where,
-                      int64_t number, const void *key,
-                      const ompjit__maps *maps, ompjit__request *request)
+/* A target region whose kernel is not known yet: `key` is the host address of its
+ * entry, which clang calls its region id. */
+struct region {
+    const ompjit__ident *where;
+    const void *key;
+    const ompjit__maps *maps;
+    ompjit__request *request;
+    int kind; /* enum ompjit__ompt_kind */
+};
+
+static ompjit_status run_kernel(ompjit_device *dev, const struct region *r,
+                                ompjit_module *mod, unsigned kernel,
+                                ompjit_error *err)
+{
+    ompjit_context *ctx = dev->ctx;
+    const bool told = ompjit__ompt();
+    ompjit_status st = ompjit__tgt_ready_globals(ctx->tgt, dev, err);
+    if (st)
+        return st;
+    if (told)
+        ompjit__ompt_construct_begin(r->kind, (int)dev->number);
+    if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
+        ompjit__info_construct(dev, r->where, "Entering OpenMP kernel",
+                               r->maps);
+    st = ompjit__map_run(dev, r->maps, mod, kernel, r->request, err);
+    tell_table(dev, r->where);
+    if (told)
+        ompjit__ompt_construct_end(r->kind, (int)dev->number);
+    return st;
+}
+
+static int32_t launch(ompjit_context *ctx, int64_t number,
+                      const struct region *r)
 {
     ompjit_module *mod;
     ompjit_device *dev;
     unsigned kernel;
     ompjit_error err;
     bool begun = false;
-    if (!device_of(ctx, where, number, &dev))
+    if (!device_of(ctx, r->where, number, &dev))
         return give_up(ctx, false);
     if (!dev)
         return HOST_VERSION;
-    request->begun = &begun;
-    ompjit_status st;
-    ompjit__libraries_ready(ctx->tgt, key);
-    bool known = ompjit__tgt_find(ctx->tgt, key, &mod, &kernel);
+    r->request->begun = &begun;
+    ompjit__libraries_ready(ctx->tgt, r->key);
+    bool known = ompjit__tgt_find(ctx->tgt, r->key, &mod, &kernel);
     if (known && kernel == OMPJIT__NO_KERNEL)
-        return no_device_version(ctx, where);
-    if (!known)
-        st = ompjit__libraries_explain(ctx->tgt, key, &err);
-    else if (!(st = ompjit__tgt_ready_globals(ctx->tgt, dev, &err))) {
-        if (ompjit__informs(ctx, OMPJIT__INFO_ARGUMENTS))
-            ompjit__info_construct(dev, where, "Entering OpenMP kernel", maps);
-        st = ompjit__map_run(dev, maps, mod, kernel, request, &err);
-        tell_table(dev, where);
-    }
+        return no_device_version(ctx, r->where);
+    ompjit_status st = known
+                           ? run_kernel(dev, r, mod, kernel, &err)
+                           : ompjit__libraries_explain(ctx->tgt, r->key, &err);
     if (!st)
         return DONE;
-    failed(ctx, where, &err);
+    failed(ctx, r->where, &err);
     /* A device that an earlier kernel has failed on has lost its data. */
     return give_up(ctx, begun || st == OMPJIT_ERR_DEVICE);
 }
@@ -286,9 +344,11 @@ static int32_t unknown_version(ompjit_context *ctx, const ompjit__ident *where,
     return give_up(ctx, false);
 }
 
-int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
-                                int64_t device, int32_t teams, int32_t threads,
-                                void *key, ompjit__kernel_args *args)
+/* `kind` is enum ompjit__ompt_kind. */
+static int32_t target_kernel(ompjit_context *ctx, const ompjit__ident *where,
+                             int64_t device, int32_t teams, int32_t threads,
+                             void *key, const ompjit__kernel_args *args,
+                             int kind)
 {
     if (args->version < OMPJIT__KERNEL_ARGS_V1 ||
         args->version > OMPJIT__KERNEL_ARGS_V3)
@@ -309,7 +369,19 @@ int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
         clauses(&request, args->teams, args->thread_limit, teams != -1);
         request.dynamic_shared = args->dynamic_shared;
     }
-    return launch(ctx, where, device, key, &maps, &request);
+    const struct region region = {where, key, &maps, &request, kind};
+    int32_t result = launch(ctx, device, &region);
+    ompjit__ompt_left();
+    return result;
+}
+
+int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
+                                int64_t device, int32_t teams, int32_t threads,
+                                void *key, ompjit__kernel_args *args)
+{
+    OMPJIT__OMPT_CALLED();
+    return target_kernel(ctx, where, device, teams, threads, key, args,
+                         OMPJIT__OMPT_TARGET);
 }
 
 int32_t ompjit__s_target_kernel_nowait(ompjit_context *ctx,
@@ -318,9 +390,10 @@ int32_t ompjit__s_target_kernel_nowait(ompjit_context *ctx,
                                        void *key, ompjit__kernel_args *args,
                                        OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
-    return ompjit__s_target_kernel(ctx, where, device, teams, threads, key,
-                                   args);
+    return target_kernel(ctx, where, device, teams, threads, key, args,
+                         OMPJIT__OMPT_TARGET | OMPJIT__OMPT_NOWAIT);
 }
 
 /* Before LLVM 15: the arrays are arguments, -1 teams is `target` alone. */
@@ -329,6 +402,7 @@ int32_t ompjit__s_target_teams_mapper(ompjit_context *ctx,
                                       void *key, OMPJIT__ARRAYS, int32_t teams,
                                       int32_t threads)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__kernel_args args = {
         .version = OMPJIT__KERNEL_ARGS_V1, .num_args = (uint32_t)n,
         .bases = bases, .begins = begins, .sizes = sizes, .types = types,
@@ -343,6 +417,7 @@ int32_t ompjit__s_target_teams_nowait_mapper(ompjit_context *ctx,
                                              OMPJIT__ARRAYS, int32_t teams,
                                              int32_t threads, OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
     return ompjit__s_target_teams_mapper(ctx, where, device, key, n, bases,
                                          begins, sizes, types, names, mappers,
@@ -352,6 +427,7 @@ int32_t ompjit__s_target_teams_nowait_mapper(ompjit_context *ctx,
 int32_t ompjit__s_target_mapper(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, void *key, OMPJIT__ARRAYS)
 {
+    OMPJIT__OMPT_CALLED();
     return ompjit__s_target_teams_mapper(ctx, where, device, key, n, bases,
                                          begins, sizes, types, names, mappers,
                                          -1, 0);
@@ -362,6 +438,7 @@ int32_t ompjit__s_target_nowait_mapper(ompjit_context *ctx,
                                        void *key, OMPJIT__ARRAYS,
                                        OMPJIT__DEPENDS)
 {
+    OMPJIT__OMPT_CALLED();
     ompjit__tgt_wait(ctx->tgt, where, ndeps, deps, nnoalias, noalias);
     return ompjit__s_target_mapper(ctx, where, device, key, n, bases, begins,
                                    sizes, types, names, mappers);

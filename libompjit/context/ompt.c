@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Calls of a tool's functions. Like LLVM's libomptarget, it calls the function of
+ * the newer kind (_emi) where the tool has that, at both ends of an operation,
+ * and else the older one, once, when the operation is done.
+ */
+#include <string.h>
+
+#include "context/ompt.h"
+
+/* Filled before the flag is set, and never changed. */
+static struct tool {
+#define CALLBACK(name, number) ompjit__ompt_##name *name;
+#include "abi/ompt.def"
+    ompjit__ompt_data *(*task_data)(void);
+    ompjit__ompt_data *(*target_task_data)(void);
+} tool;
+
+atomic_int ompjit__ompt_is;
+static atomic_int host_number;
+static _Atomic uint64_t ids = 1;
+
+/* The construct that this thread is in. */
+static _Thread_local struct current {
+    void *code;
+    ompjit__ompt_data target;
+    ompjit__ompt_data *target_task;
+    uint64_t operation;
+} current;
+
+void ompjit__ompt_set(ompjit__ompt_lookup *lookup)
+{
+    typedef int get_callback(int number, ompjit__ompt_fn **out);
+    get_callback *get = (get_callback *)lookup("ompt_get_callback");
+    if (!get)
+        return;
+    ompjit__ompt_fn *f;
+#define CALLBACK(name, number)                                                 \
+    f = NULL;                                                                  \
+    tool.name = get(number, &f) && f ? (ompjit__ompt_##name *)f : NULL;
+#include "abi/ompt.def"
+    tool.task_data = (ompjit__ompt_data * (*)(void))
+        lookup("ompt_get_task_data");
+    tool.target_task_data = (ompjit__ompt_data * (*)(void))
+        lookup("ompt_get_target_task_data");
+    atomic_store(&ompjit__ompt_is, OMPJIT__OMPT_ON);
+}
+
+void ompjit__ompt_end(void)
+{
+    atomic_store(&ompjit__ompt_is, OMPJIT__OMPT_NONE);
+}
+
+static uint64_t new_id(void)
+{
+    return atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed);
+}
+
+void ompjit__ompt_host(int number)
+{
+    atomic_store_explicit(&host_number, number, memory_order_relaxed);
+}
+
+static int number_of(int device)
+{
+    return device >= 0 ? device
+                       : atomic_load_explicit(&host_number,
+                                              memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------- caller */
+
+void **ompjit__ompt_caller(void)
+{
+    return &current.code;
+}
+
+void ompjit__ompt_called(const void *code)
+{
+    if (!current.code)
+        current.code = (void *)(uintptr_t)code;
+}
+
+/* ------------------------------------------------------------------ devices */
+
+/* No tool may ask a device anything. */
+static ompjit__ompt_fn *no_function(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+void ompjit__ompt_device_begin(int device, const char *type)
+{
+    if (tool.device_initialize)
+        tool.device_initialize(device, type, NULL, no_function, NULL);
+}
+
+void ompjit__ompt_device_end(int device)
+{
+    if (tool.device_finalize)
+        tool.device_finalize(device);
+}
+
+void ompjit__ompt_device_loaded(int device, const void *image, size_t size)
+{
+    if (tool.device_load)
+        tool.device_load(device, NULL, -1, NULL, size, (void *)(uintptr_t)image,
+                         NULL, new_id());
+}
+
+/* --------------------------------------------------------------- constructs */
+
+static void tell_construct(int kind, int endpoint, int device)
+{
+    ompjit__ompt_data *task = tool.task_data ? tool.task_data() : NULL;
+    if (tool.target_emi)
+        tool.target_emi(kind, endpoint, device, task, current.target_task,
+                        &current.target, current.code);
+    else if (tool.target)
+        tool.target(kind, endpoint, device, task, current.target.value,
+                    current.code);
+}
+
+/* Only deferred constructs have tasks of their own. */
+void ompjit__ompt_construct_begin(int kind, int device)
+{
+    current.target.value = tool.target_emi ? 0 : new_id();
+    current.target_task = kind > OMPJIT__OMPT_NOWAIT && tool.target_task_data
+                              ? tool.target_task_data()
+                              : NULL;
+    tell_construct(kind, OMPJIT__OMPT_BEGIN, device);
+}
+
+void ompjit__ompt_construct_end(int kind, int device)
+{
+    tell_construct(kind, OMPJIT__OMPT_END, device);
+    current = (struct current){0};
+}
+
+/* --------------------------------------------------------------- operations */
+
+static void tell_op(int endpoint, const ompjit__ompt_op *op)
+{
+    tool.data_op_emi(endpoint, current.target_task, &current.target,
+                     &current.operation, op->type, (void *)(uintptr_t)op->src,
+                     number_of(op->src_device), (void *)(uintptr_t)op->dst,
+                     number_of(op->dst_device), op->bytes, current.code);
+}
+
+void ompjit__ompt_op_begin(const ompjit__ompt_op *op)
+{
+    current.operation = 0;
+    if (tool.data_op_emi)
+        tell_op(OMPJIT__OMPT_BEGIN, op);
+}
+
+void ompjit__ompt_op_end(const ompjit__ompt_op *op)
+{
+    if (tool.data_op_emi)
+        tell_op(OMPJIT__OMPT_END, op);
+    else if (tool.data_op)
+        tool.data_op(current.target.value, new_id(), op->type,
+                     (void *)(uintptr_t)op->src, number_of(op->src_device),
+                     (void *)(uintptr_t)op->dst, number_of(op->dst_device),
+                     op->bytes, current.code);
+}
+
+void ompjit__ompt_submit_begin(unsigned teams)
+{
+    current.operation = 0;
+    if (tool.submit_emi)
+        tool.submit_emi(OMPJIT__OMPT_BEGIN, &current.target,
+                        &current.operation, teams);
+    else if (tool.submit)
+        tool.submit(current.target.value, new_id(), teams);
+}
+
+void ompjit__ompt_submit_end(unsigned teams)
+{
+    if (tool.submit_emi)
+        tool.submit_emi(OMPJIT__OMPT_END, &current.target, &current.operation,
+                        teams);
+}
