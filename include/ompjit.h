@@ -11,6 +11,7 @@
  * kernels. The rest has headers of its own:
  *   ompjit_graph.h   order in queues, events, graphs
  *   ompjit_tune.h    variants, resources, warm-up, tuning
+ *   ompjit_opt.h     options of the optimizer, remarks
  *   ompjit_cache.h   the cache of compiled code
  *   ompjit_debug.h   reports of checked kernels, times, profiles
  *   ompjit_rtl.h     the table of OpenMP runtime functions
@@ -420,11 +421,13 @@ struct ompjit_context_options {
                                 process: only LLVM's and ptxas's, and not
                                 where keep_signals is set; 0: any time     */
         ompjit_compiler_process process;
-        uint32_t unused;     /* 0                                          */
+        uint32_t nopts;
         uint64_t memory_limit; /* bytes that a worker may take; 0: 8 GiB, or
                                 three quarters of the machine's memory if
                                 that is less                               */
-        uint64_t reserved[2];
+        const char *const *opts; /* as a module's, for modules that do not
+                                say; over those of OMPJIT_OPT              */
+        uint64_t reserved[1];
     } compiler;
 
     /* Which facts are folded into kernels, and when. */
@@ -513,6 +516,13 @@ struct ompjit_module_options {
                                  and 52 for Fortran                       */
     ompjit_opt_level opt_level;
     ompjit_cuda_compiler cuda_compiler; /* of ompjit_module_from_cuda     */
+    const char *const *opts;  /* options of the optimizer of OpenMP device
+                                 code, each "NAME=VALUE" or, for 1, "NAME"
+                                 (ompjit_opt.h lists them); NULL: all
+                                 have their defaults. A later one wins. They
+                                 change code, not results                 */
+    unsigned nopts;
+    uint32_t unused;          /* 0                                        */
 };
 #define OMPJIT_MODULE_OPTIONS_INIT OMPJIT_SIZED(ompjit_module_options)
 

@@ -5,7 +5,7 @@
 . "${srcdir:-.}/t/tap.sh"
 
 map=$srcdir/libompjit/libompjit.map
-for part in cache debug graph rtl tune llvm; do
+for part in cache debug graph opt rtl tune llvm; do
     echo "#include <ompjit_$part.h>"
 done >"$tmp/all.c"
 "${CC:-cc}" -E -P -I"$("$LLVM_BINDIR/llvm-config" --includedir)" \
@@ -48,7 +48,7 @@ done
 is "$(for f in $(cat "$tmp/functions"); do
     grep -q "\b$f[(,]" "$srcdir/t/invalid_t.c" "$srcdir/t/table_llvm_t.c" ||
         echo "$f"
-done)" "$(printf 'ompjit_rtl_count\nompjit_rtl_table_get\nompjit_version')" \
+done)" "$(printf 'ompjit_opt_count\nompjit_rtl_count\nompjit_rtl_table_get\nompjit_version')" \
     "every function that takes an argument is tried with NULL"
 
 # 400 constructors of LLVM's would take most of a process's start.

@@ -9,6 +9,7 @@
 #include "ompjit_cache.h"
 #include "ompjit_debug.h"
 #include "ompjit_graph.h"
+#include "ompjit_opt.h"
 #include "ompjit_rtl.h"
 #include "ompjit_tune.h"
 #include "tap.h"
@@ -45,6 +46,11 @@ static int flag;
 static double seconds;
 
 static int each_variant(void *to, const ompjit_variant_info *info)
+{
+    return 0;
+}
+
+static int each_remark(void *to, const ompjit_remark *remark)
 {
     return 0;
 }
@@ -223,6 +229,15 @@ static void modules(void)
     NO(module_with(5, 0, 0));
     NO(module_with(0, 1, 0));
     NO(module_with(0, 0, (ompjit_cuda_compiler)3));
+    NO(ompjit_opt_at(0, NULL, &err));
+    NO(ompjit_module_remarks(NULL, "sm_90", each_remark, NULL, &err));
+    NO(ompjit_module_remarks(mod, NULL, each_remark, NULL, &err));
+    NO(ompjit_module_remarks(mod, "sm_90", NULL, NULL, &err));
+    NO(ompjit_module_remarks_text(NULL, "sm_90", 0, &text, NULL, &err));
+    NO(ompjit_module_remarks_text(mod, NULL, 0, &text, NULL, &err));
+    NO(ompjit_module_remarks_text(mod, "sm_90", (ompjit_remark_format)2, &text,
+                                  NULL, &err));
+    NO(ompjit_module_remarks_text(mod, "sm_90", 0, NULL, NULL, &err));
     NO(ompjit_module_from_cuda(NULL, "", NULL, &new_module, &err));
     NO(ompjit_module_from_cuda(ctx, NULL, NULL, &new_module, &err));
     NO(ompjit_module_from_cuda(ctx, "", NULL, NULL, &err));

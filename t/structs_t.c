@@ -7,6 +7,7 @@
 #include "ompjit.h"
 #include "ompjit_cache.h"
 #include "ompjit_debug.h"
+#include "ompjit_opt.h"
 #include "ompjit_rtl.h"
 #include "ompjit_tune.h"
 #include "tap.h"
@@ -255,6 +256,11 @@ static ompjit_status occupancy_of(void *out)
     return ompjit_occupancy_get("sm_90", &use, 32, 0, out, &err);
 }
 
+static ompjit_status opt_info(void *out)
+{
+    return ompjit_opt_at(0, out, &err);
+}
+
 static ompjit_status tuned(void *out)
 {
     return ompjit_kernel_tuned(k, dev, 0, out, &err);
@@ -298,6 +304,7 @@ static const struct result {
     {"ompjit_resources", sizeof(ompjit_resources), resources, 0},
     {"ompjit_arch_info", sizeof(ompjit_arch_info), arch_info, 0},
     {"ompjit_occupancy", sizeof(ompjit_occupancy), occupancy_of, 0},
+    {"ompjit_opt_info", sizeof(ompjit_opt_info), opt_info, 0},
     {"ompjit_tuned", sizeof(ompjit_tuned), tuned, 0},
     {"ompjit_tuned", sizeof(ompjit_tuned), tuned_now, 1},
     {"ompjit_cache_stats", sizeof(ompjit_cache_stats), cache_stats, 0},

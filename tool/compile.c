@@ -87,6 +87,10 @@ int tool_compile(struct options *o)
         status = dumps_write(o, mod, format->arch ? format->arch : "sm_90");
     if (!status)
         status = emit(o, mod, format);
+    if (!status)
+        status = remarks_write(o, mod, o->arch        ? o->arch
+                                       : format->arch ? format->arch
+                                                      : "sm_90");
     if (ctx && o->time)
         times_print(ctx);
     ompjit_module_destroy(mod);

@@ -281,7 +281,8 @@ static int compare(const struct plan *plan, ompjit_kernel *kernel,
     return EXIT_OK;
 }
 
-static int explain_kernel(const struct plan *plan, ompjit_kernel *kernel)
+static int explain_kernel(const struct plan *plan, ompjit_module *mod,
+                          ompjit_kernel *kernel)
 {
     ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_error err;
@@ -291,7 +292,8 @@ static int explain_kernel(const struct plan *plan, ompjit_kernel *kernel)
     fputs(text, stdout);
     ompjit_bytes_free(text);
     ompjit_kernel_info_get(kernel, &info, NULL);
-    return compare(plan, kernel, info.nparams);
+    int status = compare(plan, kernel, info.nparams);
+    return status ? status : remarks_show(mod, plan->arch, info.symbol);
 }
 
 /* ------------------------------------------------------------------ whole */
@@ -303,7 +305,7 @@ static int explain_all(const struct plan *plan, ompjit_module *mod)
     if (!n)
         printf("%s has no target regions\n", plan->o->file);
     for (unsigned i = 0; i < n && !status; i++)
-        status = explain_kernel(plan, ompjit_module_kernel_at(mod, i));
+        status = explain_kernel(plan, mod, ompjit_module_kernel_at(mod, i));
     return status;
 }
 
@@ -318,7 +320,9 @@ static int explain(const struct plan *plan, ompjit_module *mod)
     else if (ompjit_module_kernel(mod, plan->o->kernel, &kernel, &err))
         status = failed(&err);
     else
-        status = explain_kernel(plan, kernel);
+        status = explain_kernel(plan, mod, kernel);
+    if (!status)
+        status = remarks_write(plan->o, mod, plan->arch);
     for (unsigned i = 0; i < plan->o->settings.n && !status; i++)
         if (!plan->settings[i].used) {
             complain("--set %s: no argument has that name",

@@ -104,8 +104,8 @@ static void show_resources(const struct options *o, ompjit_kernel *kernel,
     show_occupancy(&r, arch, team_of(o, info, &r));
 }
 
-static int show_kernel(const struct options *o, ompjit_kernel *kernel,
-                       const char *arch)
+static int show_kernel(const struct options *o, ompjit_module *mod,
+                       ompjit_kernel *kernel, const char *arch)
 {
     ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_kernel_info_get(kernel, &info, NULL);
@@ -123,7 +123,7 @@ static int show_kernel(const struct options *o, ompjit_kernel *kernel,
     putchar('\n');
     if (!status)
         show_resources(o, kernel, &info, arch);
-    return status;
+    return status ? status : remarks_show(mod, arch, info.symbol);
 }
 
 /* Runs `program OPTION FILE` and waits for it: its exit status, or -1. */
@@ -211,7 +211,11 @@ static int show(const struct options *o, ompjit_module *mod, const char *arch)
     if (!n)
         printf("%s has no target regions\n", o->file);
     for (unsigned i = 0; i < n && !status; i++)
-        status = show_kernel(o, ompjit_module_kernel_at(mod, i), arch);
+        status = show_kernel(o, mod, ompjit_module_kernel_at(mod, i), arch);
+    if (!status && n)
+        status = remarks_show(mod, arch, NULL);
+    if (!status)
+        status = remarks_write(o, mod, arch);
     if (!status && o->sass)
         status = show_sass(mod, arch);
     return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ompjit_opt.h"
 #include "tool/cc.h"
 #include "tool/table.h"
 #include "tool/tool.h"
@@ -81,6 +82,16 @@ static int help_command(const struct command *command)
     return EXIT_OK;
 }
 
+static int help_opt(void)
+{
+    ompjit_opt_info info = OMPJIT_OPT_INFO_INIT;
+    puts("--opt=NAME=VALUE sets an option of the optimizer of OpenMP device "
+         "code, and\n--opt=NAME a switch. These and their defaults are known:\n");
+    for (unsigned i = 0; !ompjit_opt_at(i, &info, NULL); i++)
+        printf("  %s=%u\n      %s\n", info.name, info.ordinary, info.help);
+    return EXIT_OK;
+}
+
 static int tool_help(int argc, char **argv)
 {
     static char *const table_help[] = {"table", "--help", NULL};
@@ -90,6 +101,8 @@ static int tool_help(int argc, char **argv)
     }
     if (!strcmp(argv[0], "table"))
         return tool_table(2, (char **)table_help);
+    if (!strcmp(argv[0], "opt"))
+        return help_opt();
     const struct command *command = find(argv[0]);
     return command ? help_command(command) : unknown(argv[0]);
 }

@@ -501,6 +501,8 @@ int session_module(const struct options *o, ompjit_context *ctx,
     options.nflags = o->flags.n;
     options.openmp_version = o->openmp_version;
     options.opt_level = (ompjit_opt_level)o->opt_level;
+    options.opts = o->opts.items;
+    options.nopts = o->opts.n;
     static const char *const compilers[] = {"", "nvrtc", "clang", NULL};
     int compiler, status = check_sources(o);
     if (!status)

@@ -50,10 +50,11 @@ struct options {
     const char *kernel;     /* explain: the second one; or NULL             */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler, *specialize;
-    const char *output, *emit, *fold, *record, *warm, *profile;
+    const char *output, *emit, *fold, *record, *warm, *profile, *remarks;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
-    struct list sources, libraries, library_dirs, dumps, settings, contents;
+    struct list sources, libraries, library_dirs, dumps, settings, contents,
+        opts;
     struct list flags;      /* for clang                                    */
     bool check, release, sass, time, quiet, verbose, no_cache, explain, help;
 };
@@ -137,6 +138,11 @@ int dumps_write(const struct options *o, ompjit_module *mod, const char *arch);
 /* Has the modes of generic kernels settled, which code for a GPU may change:
  * ompjit_kernel_info_get and ompjit_kernel_explain tell the last one then. */
 void modes_settle(ompjit_module *mod, const char *arch);
+/* remarks.c: prints what the optimizer did to a kernel, by its symbol, or (NULL)
+ * to functions that no kernel has for itself; writes the file of --remarks. */
+int remarks_show(ompjit_module *mod, const char *arch, const char *kernel);
+int remarks_write(const struct options *o, ompjit_module *mod,
+                  const char *arch);
 /* The table of --time, on stderr. */
 void times_print(ompjit_context *ctx);
 /* Writes the profile that --profile asks for. */

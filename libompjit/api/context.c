@@ -15,6 +15,7 @@
 #include "base/hold.h"
 #include "api/context.h"
 #include "api/module.h"
+#include "api/opt.h"
 #include "base/structs.h"
 #include "context/profile.h"
 #include "cache/cache.h"
@@ -243,7 +244,11 @@ static ompjit_status set_options(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (clang && *clang && !(ctx->clang = ompjit__strdup(clang)))
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    return set_choices(ctx, o, err);
+    ompjit_status status = ompjit__opts_environment(&ctx->opts, err);
+    if (!status)
+        status = ompjit__opts_read("ompjit_context_options", o->compiler.opts,
+                                   o->compiler.nopts, &ctx->opts, err);
+    return status ? status : set_choices(ctx, o, err);
 }
 
 /* The door calls it in the thread that compiles, without a lock. */

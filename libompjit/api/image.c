@@ -270,7 +270,7 @@ static ompjit_status module_of(ompjit_context *ctx,
     if (!status)
         status = unit_of_pieces(ctx, &all, code->entries, o, &unit, err);
     if (!status)
-        status = ompjit__module_new(ctx, &unit, out, err);
+        status = ompjit__module_new(ctx, &unit, o, out, err);
     for (unsigned i = 0; i < code->n; i++)
         ompjit__pieces_free(&pieces[i]);
     free(pieces);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "api/opt.h"
 #include "base/structs.h"
 #include "launch/module.h"
 #include "omptarget/offload.h"
@@ -24,25 +25,46 @@
 #include "frontend/clang/clang.h"
 #include "frontend/flang/flang.h"
 
+static const char options_name[] = "ompjit_module_options";
+
+static ompjit_status check_arrays(const ompjit_module_options *o,
+                                  ompjit_error *err)
+{
+    ompjit__opts opts = {0};
+    if (o->nflags && !o->flags)
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "%s: %u flags, but no array", options_name,
+                            o->nflags);
+    return ompjit__opts_read(options_name, o->opts, o->nopts, &opts, err);
+}
+
+/* They are a part of what its images depend on. */
+static bool give_opts(const ompjit_context *ctx, ompjit__unit *unit,
+                      const ompjit_module_options *o)
+{
+    unit->opts = ctx->opts;
+    ompjit__opts_read(options_name, o->opts, o->nopts, &unit->opts, NULL);
+    return !unit->opts.given || ompjit__unit_seal(unit);
+}
+
 const ompjit_module_options *
 ompjit__module_options(const ompjit_module_options *options,
                        ompjit_module_options *room, ompjit_error *err)
 {
     const ompjit_module_options *o =
         ompjit__options(OMPJIT__STRUCT_module_options, options, room, err);
-    if (!o || !o->nflags || o->flags)
-        return o;
-    ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
-                 "ompjit_module_options: %u flags, but no array", o->nflags);
-    return NULL;
+    if (!o || check_arrays(o, err))
+        return NULL;
+    return o;
 }
 
 ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                 const ompjit_module_options *o,
                                  ompjit_module **out, ompjit_error *err)
 {
     ompjit_module *mod = calloc(1, sizeof *mod);
     ompjit_kernel *kernels = calloc(unit->nkernels + 1, sizeof *kernels);
-    if (!mod || !kernels) {
+    if (!mod || !kernels || !give_opts(ctx, unit, o)) {
         free(mod);
         free(kernels);
         ompjit__unit_free(unit);
@@ -109,7 +131,7 @@ static ompjit_status module_from(const char *who, from_source *front_end,
         return OMPJIT_ERR_INVALID;
     ompjit__unit unit = {0};
     ompjit_status status = compile(front_end, ctx, source, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, o, mod, err);
 }
 
 ompjit_status ompjit_module_from_c(ompjit_context *ctx, const char *source,
@@ -354,7 +376,7 @@ ompjit_status ompjit_module_from_sources(ompjit_context *ctx,
     ompjit__unit unit = {0};
     if (!status)
         status = compile_program(ctx, &p, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, o, mod, err);
 }
 
 /* `device` and `host` are bitcode or text, and only read during the call.
@@ -376,7 +398,7 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
     ompjit__unit unit = {0};
     ompjit_status status = ompjit__frontend_ir(
         ctx, device, device_size, host, host_size, o, &unit, err);
-    return status ? status : ompjit__module_new(ctx, &unit, mod, err);
+    return status ? status : ompjit__module_new(ctx, &unit, o, mod, err);
 }
 
 /* The host half goes first, whose destructors may still launch kernels; then

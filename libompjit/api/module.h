@@ -12,9 +12,11 @@ const ompjit_module_options *
 ompjit__module_options(const ompjit_module_options *options,
                        ompjit_module_options *room, ompjit_error *err);
 
-/* Takes the unit, also on failure. The unit's content moves into the module:
- * the caller's struct must not be used or freed afterwards. NO_MEMORY. */
+/* Takes the unit, also on failure, and gives it the optimizer's options. The
+ * unit's content moves into the module: the caller's struct must not be used or
+ * freed afterwards. The options have been checked. NO_MEMORY. */
 ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
+                                 const ompjit_module_options *o,
                                  ompjit_module **out, ompjit_error *err);
 
 /* Of code that programs register. image.c */

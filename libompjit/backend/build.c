@@ -16,6 +16,7 @@
 #include "backend/cuda/cuda_image.h"
 #include "backend/nvptx/ptx_text.h"
 #include "core/instruction_count.h"
+#include "core/remark.h"
 
 /* SIMPLE is a VARIANT too: the walk changes the one to the other. */
 static bool is_variant(const struct build *b)
@@ -230,6 +231,8 @@ ompjit_status ompjit__build(ompjit__compiler *compiler,
     snprintf(image.arch, sizeof image.arch, "%s", arch);
     status = make_image(&b, err);
     image.lines = !unit->own_lines;
+    if (!status && !ompjit__remarks_unite(&image.remarks))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
     ompjit__buf_free(&b.messages);
     if (status)
         ompjit__image_free(&image);

@@ -90,8 +90,6 @@ ompjit_status ompjit__build_variant_passes(struct build *b, ompjit_error *err);
 /* Leaves external what the host reaches by name, so that LLVM may change and
  * remove the rest. */
 ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err);
-/* One run of openmp-opt, with the passes that it needs before and behind. */
-ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err);
 /* The functions that only openmp-opt may add calls of can be removed now. */
 void ompjit__build_drop_added(LLVMModuleRef m);
 /* `simplify`: the part of LLVM's pipeline before loops are vectorized and
@@ -100,6 +98,13 @@ ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
                                           ompjit_error *err);
 ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);
+
+/* openmp_opt.c: one run of openmp-opt, with the passes that it needs before and
+ * behind; and one in which kernels become SPMD, which is taken back where what
+ * comes of it is not right. */
+ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err);
+ompjit_status ompjit__build_openmp_opt_generic(struct build *b,
+                                               ompjit_error *err);
 
 /* generate.c: the module is valid, calls nothing that only a host has, becomes
  * a file of the format, and that, where it is PTX and a cubin is asked for,

@@ -122,17 +122,6 @@ ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err)
     return status;
 }
 
-/* Both helpers undo what openmp-opt would otherwise take for granted; they say
- * what that is (passes/memory_effects.cc, passes/synchronization.cc). */
-ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err)
-{
-    ompjit__widen_memory_effects(b->m);
-    ompjit__mark_synchronization(b->m);
-    ompjit_status status = ompjit__build_passes(b, "openmp-opt", err);
-    ompjit__unmark_synchronization(b->m);
-    return status;
-}
-
 /* Loops round the ranges of a team (runtime-bc), which have no second round:
  * the pipeline sees that too late to simplify what is left. */
 #define DROP_ROUNDS                                                            \

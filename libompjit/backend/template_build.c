@@ -51,13 +51,14 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     t->spmd = b.spmd;
     t->plain = b.plain;
     t->bc = image.bytes;
+    t->remarks = image.remarks;
     t->constructors = image.constructors;
     t->globals = image.globals;
     t->nglobals = image.nglobals;
     return OMPJIT_OK;
 }
 
-/* The variables that the template exports or imports are those of each image
+/* Its remarks are the variant's, too. The variables that the template exports or imports are those of each image
  * made of it: they were listed when it was lowered, and are not looked for
  * again. */
 static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
@@ -66,6 +67,7 @@ static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
     ompjit__image *image = b->image;
     image->imports_globals = t->import_globals;
     image->constructors = t->constructors;
+    ompjit__buf_add(&image->remarks, t->remarks.data, t->remarks.size);
     image->globals = calloc(t->nglobals + 1, sizeof *image->globals);
     for (unsigned i = 0; image->globals && i < t->nglobals; i++) {
         image->globals[i] = (ompjit__variable){

@@ -20,6 +20,7 @@
 #include "base/digest.h"
 #include "base/pack.h"
 #include "core/facts.h"
+#include "core/opt.h"
 #include "ompjit_tune.h"
 
 /* ------------------------------------------------------------------ unit */
@@ -97,6 +98,7 @@ typedef struct ompjit__unit {
     ompjit__global_desc *globals;
     unsigned nglobals;
     unsigned opt_level;      /* 0 to 3                                     */
+    ompjit__opts opts;       /* of the optimizer of device code            */
     bool from_source;        /* clang made both halves, of one text        */
     struct ompjit__templates *templates; /* core/template.h              */
     struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
@@ -221,6 +223,7 @@ typedef struct ompjit__image {
     bool lines; /* somebody asked for line tables: debuggers are told      */
     ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
                           ompjit_mode that openmp-opt has left it in    */
+    ompjit__buf remarks; /* core/remark.h, each once                        */
     char arch[32]; /* a name of arch.def */
 } ompjit__image;
 
@@ -306,6 +309,7 @@ struct ompjit_context {
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     bool explain;              /* modules say what became of them          */
     bool tune;                 /* target constructs try geometries         */
+    ompjit__opts opts;         /* of modules that do not say               */
     char *record;              /* file for a list of variants; NULL: none  */
     bool keeps_signals; /* the library installs no signal handler */
     uint32_t run_limit_ms; /* of launches that do not say; 0: any time */

@@ -13,6 +13,7 @@ void ompjit__image_free(ompjit__image *image)
     ompjit__buf_free(&image->bytes);
     ompjit__buf_free(&image->ptx);
     ompjit__buf_free(&image->modes);
+    ompjit__buf_free(&image->remarks);
     for (unsigned i = 0; i < image->nusage; i++)
         free(image->usage[i].symbol);
     free(image->usage);

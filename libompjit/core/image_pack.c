@@ -19,6 +19,7 @@ void ompjit__image_pack(const ompjit__image *image, ompjit__buf *out)
     ompjit__pack_bytes(out, image->bytes.data, image->bytes.size);
     ompjit__pack_bytes(out, image->ptx.data, image->ptx.size);
     ompjit__pack_bytes(out, image->modes.data, image->modes.size);
+    ompjit__pack_bytes(out, image->remarks.data, image->remarks.size);
     ompjit__pack_number(out, image->nusage);
     for (unsigned i = 0; i < image->nusage; i++) {
         ompjit__pack_string(out, image->usage[i].symbol);
@@ -74,6 +75,7 @@ bool ompjit__image_unpack(ompjit__reader *r, ompjit__image *out)
     ompjit__read_buf(r, &image.bytes);
     ompjit__read_buf(r, &image.ptx);
     ompjit__read_buf(r, &image.modes);
+    ompjit__read_buf(r, &image.remarks);
     unpack_lists(r, &image);
     if (r->bad) {
         ompjit__image_free(&image);

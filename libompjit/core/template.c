@@ -28,6 +28,7 @@ static void template_free(ompjit__template *t)
     free(t->kernel);
     free(t->arch);
     ompjit__buf_free(&t->bc);
+    ompjit__buf_free(&t->remarks);
     free(t);
 }
 

@@ -20,6 +20,7 @@ typedef struct ompjit__template {
     bool constructors;   /* as an image's                        */
     bool spmd, plain;    /* the kernel is: backend/build.h       */
     ompjit__buf bc;      /* bitcode                              */
+    ompjit__buf remarks; /* as an image's                        */
     ompjit__variable *globals; /* as an image's                  */
     unsigned nglobals;
 } ompjit__template;

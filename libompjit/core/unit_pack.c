@@ -78,6 +78,7 @@ static void unpack_kernel(ompjit__reader *r, ompjit__kernel_desc *k)
 static void pack_descriptions(const ompjit__unit *unit, ompjit__buf *out)
 {
     ompjit__pack_number(out, unit->opt_level);
+    ompjit__opts_pack(&unit->opts, out);
     ompjit__pack_number(out, unit->chunk_is_default);
     ompjit__pack_number(out, unit->stays_generic);
     ompjit__pack_number(out, unit->nkernels);
@@ -94,6 +95,7 @@ static void pack_descriptions(const ompjit__unit *unit, ompjit__buf *out)
 static void unpack_descriptions(ompjit__reader *r, ompjit__unit *unit)
 {
     unit->opt_level = (unsigned)ompjit__read_number(r);
+    ompjit__opts_unpack(r, &unit->opts);
     unit->chunk_is_default = ompjit__read_number(r);
     unit->stays_generic = ompjit__read_number(r);
     size_t n = ompjit__read_count(r);

@@ -26,6 +26,7 @@
 #include "llvm/guard.h"
 #include "llvm/llvm.h"
 #include "llvm/no_memory.h"
+#include "llvm/options.h"
 #include "llvm/start.h"
 
 /* ---------------------------------------------------------- fatal errors */
@@ -237,6 +238,7 @@ bool ompjit__guard_was_left(void)
 static ompjit_status failed(const struct guard *g, const struct order *o)
 {
     atomic_store(&was_left, true);
+    ompjit__llvm_options_end();
     if (g->no_memory)
         return ompjit__no_memory(o->err, o->stage);
     if (g->too_late)
@@ -271,6 +273,7 @@ static ompjit_status crashed(const struct order *o, const char *cause)
 {
     ompjit_status status = o->stage == OMPJIT_STAGE_READ ? OMPJIT_ERR_IR
                                                          : OMPJIT_ERR_COMPILE;
+    ompjit__llvm_options_end();
     return ompjit__fail(o->err, status, o->stage,
                         "LLVM fails with this module: %s", cause);
 }

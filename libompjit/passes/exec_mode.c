@@ -99,23 +99,29 @@ static LLVMValueRef declare_anchor(LLVMModuleRef m)
     return ompjit__marker_declare(m, anchor, flags, "omp_no_openmp");
 }
 
-void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit)
+/* At the kernel's end. */
+static void call_anchor(LLVMModuleRef m, LLVMValueRef f)
 {
-    LLVMTypeRef type = LLVMFunctionType(
-        LLVMVoidTypeInContext(LLVMGetModuleContext(m)), NULL, 0, 0);
-    LLVMValueRef callee = NULL;
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(c), NULL, 0, 0);
+    LLVMValueRef callee = LLVMGetNamedFunction(m, anchor);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+    LLVMBasicBlockRef last = LLVMGetLastBasicBlock(f);
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(last));
+    LLVMBuildCall2(b, type, callee ? callee : declare_anchor(m), NULL, 0, "");
+    LLVMDisposeBuilder(b);
+}
+
+void ompjit__mark_generic(LLVMModuleRef m, const ompjit__unit *unit,
+                          const bool *which)
+{
     for (unsigned i = 0; i < unit->nkernels; i++) {
         LLVMValueRef f = LLVMGetNamedFunction(m, unit->kernels[i].symbol);
         LLVMValueRef env = f ? ompjit__environment_variable(m, f) : NULL;
-        if (!env || LLVMIsDeclaration(f) ||
-            ompjit__environment_mode(env) != OMPJIT_MODE_GENERIC)
-            continue;
-        callee = callee ? callee : declare_anchor(m);
-        LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
-        LLVMBasicBlockRef last = LLVMGetLastBasicBlock(f);
-        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(last));
-        LLVMBuildCall2(b, type, callee, NULL, 0, "");
-        LLVMDisposeBuilder(b);
+        if (env && !LLVMIsDeclaration(f) && (!which || which[i]) &&
+            ompjit__environment_mode(env) == OMPJIT_MODE_GENERIC)
+            call_anchor(m, f);
     }
 }
 

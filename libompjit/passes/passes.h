@@ -131,10 +131,16 @@ void ompjit__order_guarded_regions(LLVMModuleRef m);
 void ompjit__mark_synchronization(LLVMModuleRef m);
 void ompjit__unmark_synchronization(LLVMModuleRef m);
 
-/* Between two runs of openmp-opt: kernels that are generic after the first stay
- * so. It has by then made the code that asks for the mode, and constants of the
- * answers, which it does not take back. passes/exec_mode.c */
-void ompjit__keep_generic(LLVMModuleRef m, const ompjit__unit *unit);
+/* Adds remarks (core/remark.h) on what keeps a kernel generic. False: out of
+ * memory. passes/generic_reason.c */
+bool ompjit__explain_generic(LLVMValueRef kernel, ompjit__buf *remarks);
+
+/* Before a run of openmp-opt: generic kernels stay so, those alone where
+ * which[i] is set, or (NULL) all. After a first run all do: it has by then made
+ * the code that asks for the mode, and constants of the answers, which it does
+ * not take back. passes/exec_mode.c */
+void ompjit__mark_generic(LLVMModuleRef m, const ompjit__unit *unit,
+                          const bool *which);
 void ompjit__forget_generic(LLVMModuleRef m);
 
 /* After openmp-opt: adds each kernel's mode to the buffer, and makes what it is

@@ -21,6 +21,7 @@
 #include "backend/codegen/emit.h"
 #include "backend/host/host.h"
 #include "llvm/llvm.h"
+#include "llvm/options.h"
 #include "passes/hosthalf/hosthalf.h"
 #include "passes/hosthalf/parts.h"
 
@@ -34,6 +35,7 @@ struct ompjit__half_source {
     ompjit__parts *parts; /* NULL: not divided */
     ompjit__host_half facts;
     unsigned opt_level;
+    ompjit__opts opts;
     bool in_use;    /* by prepare() or generate()          */
     bool no_memory; /* for a string of `facts`             */
 };
@@ -132,6 +134,7 @@ ompjit_status ompjit__half_open(ompjit__compiler *compiler,
     if (!s)
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     s->opt_level = unit->opt_level > 3 ? 3 : unit->opt_level;
+    s->opts = unit->opts;
     struct work w = {.compiler = compiler, .unit = unit, .divide = divide,
                      .source = s};
     ompjit_status status = ompjit__guard_within(
@@ -175,8 +178,10 @@ static ompjit_status generate_module(struct work *w, LLVMModuleRef m,
     uint64_t start = ompjit__now();
     char passes[] = "default<O3>";
     passes[sizeof "default<O" - 1] = (char)('0' + w->source->opt_level);
+    ompjit__llvm_options_begin(&w->source->opts);
     ompjit_status status =
         ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__llvm_options_end();
     stage_done(w, OMPJIT_STAGE_OPTIMIZE, &start);
     if (!status)
         status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Options of the optimizer of OpenMP device code: the rows of opt.def with the
+ * values that a module's options give. opt.c
+ */
+#ifndef OMPJIT_OPT_ROOM_H
+#define OMPJIT_OPT_ROOM_H
+
+#include "base/base.h"
+#include "base/pack.h"
+
+enum ompjit__opt_id {
+#define LLVM(id, name, kind, most, ordinary, help) OMPJIT__OPT_##id,
+#include "core/opt.def"
+    OMPJIT__OPT_COUNT
+};
+
+enum ompjit__opt_kind { OMPJIT__OPT_SWITCH, OMPJIT__OPT_NUMBER };
+
+typedef struct ompjit__opt_row {
+    const char *name, *help;
+    enum ompjit__opt_kind kind;
+    uint32_t most, ordinary;
+} ompjit__opt_row;
+
+/* Zero-initialised: all have their defaults. */
+typedef struct ompjit__opts {
+    uint32_t given; /* bit i: row i has values[i] */
+    uint32_t values[OMPJIT__OPT_COUNT];
+} ompjit__opts;
+
+const ompjit__opt_row *ompjit__opt_at(enum ompjit__opt_id id);
+uint32_t ompjit__opt(const ompjit__opts *opts, enum ompjit__opt_id id);
+/* Reads "NAME=VALUE" or "NAME". INVALID error that lists all names, or the
+ * values there are. A default value is as if nothing had been said. */
+ompjit_status ompjit__opt_set(ompjit__opts *opts, const char *text,
+                              ompjit_error *err);
+
+/* A line for each value that is not the default: nothing where all are. */
+void ompjit__opts_text(const ompjit__opts *opts, ompjit__buf *text);
+void ompjit__opts_pack(const ompjit__opts *opts, ompjit__buf *out);
+void ompjit__opts_unpack(ompjit__reader *r, ompjit__opts *out);
+
+#endif

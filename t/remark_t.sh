@@ -1,0 +1,220 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Remarks on device code, by the command: each of openmp-opt's that can come of
+# device code, each advice followed, as clang takes it, and the files for
+# viewers.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_OPT
+cd "$tmp" || exit 1
+
+# program NAME: the text on standard input, in a file of that name
+program() { cat >"$tmp/$1"; }
+# remarks PROGRAM [OPTION]...: "ID LINE VARIABLE: WHAT | WHY | ADVICE" each
+remarks() {
+    file=$1; shift
+    "$ompjit" compile -q --arch sm_90 --emit ptx -o /dev/null --remarks=r.json \
+        "$@" "$file" || return
+    sed -n 's/^ {"id": "\([^"]*\)".*"variable": "\([^"]*\)", "file": "[^"]*", "line": \([0-9]*\),.*"what": "\(.*\)", "why": "\(.*\)", "advice": "\(.*\)"}.*/\1 \3 \2: \4 | \5 | \6/p' r.json
+}
+# says NAME REGEX; says_not: a line of $all
+says() { like "$all" "$2" "$1"; }
+says_not() {
+    if printf '%s\n' "$all" | grep -Eq -- "$2"; then fail "$1" "text: $all"
+    else pass "$1"; fi
+}
+mode() { "$ompjit" inspect -q --arch sm_90 "$@" | sed -n 's/^  mode *//p'; }
+
+# -------------------------------------------------- SPMD mode, and why not
+program opaque.c <<'END'
+#pragma omp begin declare target
+#ifdef ADVICE
+#pragma omp begin assumes ext_spmd_amenable
+#endif
+extern int sink;
+int sink;
+__attribute__((noinline)) void opaque(void) { __asm__ volatile("" ::: "memory"); }
+#ifdef ADVICE
+#pragma omp end assumes
+#endif
+#pragma omp end declare target
+void f(int n, int *x)
+{
+#pragma omp target teams num_teams(2) map(x[:n])
+    {
+        int shared = n;
+        opaque();
+#pragma omp parallel num_threads(4)
+        shared++;
+        x[0] = shared;
+    }
+}
+END
+all=$(remarks opaque.c)
+says "a kernel that stays generic: why, and where" \
+    '^OMPJIT112 7 : The kernel stays generic \| inline assembly may have effects'
+says "  and what to do" 'assumes ext_spmd_amenable'
+says_not "  and it is not called SPMD" OMP120
+is "$(mode opaque.c)" generic "  it is generic"
+is "$(mode -DADVICE opaque.c)" "SPMD, generic in the source" \
+    "  with the advice taken it is SPMD"
+all=$(remarks opaque.c -DADVICE)
+says "  which a remark says" '^OMP120 1[34] : Transformed generic-mode kernel'
+
+program pointer.cpp <<'END'
+#pragma omp begin declare target
+typedef void function();
+function *volatile chosen;
+#ifdef ADVICE
+[[omp::assume("ompx_spmd_amenable")]]
+#endif
+__attribute__((noinline)) void call() { chosen(); }
+#pragma omp end declare target
+void f(int *x)
+{
+#pragma omp target teams num_teams(2) map(x[:4])
+    {
+        call();
+#pragma omp parallel num_threads(4)
+        x[0]++;
+    }
+}
+END
+all=$(remarks pointer.cpp)
+says "a call by an address" 'OMPJIT112 7 .*by its address may start parallel'
+is "$(mode -DADVICE pointer.cpp)" "SPMD, generic in the source" \
+    "  C++'s attribute is taken"
+
+program setting.c <<'END'
+#include <omp.h>
+void f(int *x)
+{
+#pragma omp target map(x[:4])
+    {
+        omp_set_num_threads(4);
+#pragma omp parallel
+        x[omp_get_thread_num() % 4] = 1;
+    }
+}
+END
+all=$(remarks setting.c)
+says "a function of the runtime" \
+    'OMPJIT112 6 .*omp_set_num_threads of the runtime is for one thread'
+
+all=$(remarks setting.c --opt=openmp-opt-disable-spmdization)
+says_not "what was switched off is not explained" OMPJIT112
+
+# ------------------------------------------------------------ state machines
+program machine.c <<'END'
+#pragma omp begin declare target
+void (*volatile chosen)(void);
+#ifdef ADVICE
+#pragma omp begin assumes no_parallelism
+#endif
+__attribute__((noinline)) void unknown(void) { chosen(); }
+#ifdef ADVICE
+#pragma omp end assumes
+#endif
+#pragma omp end declare target
+void f(int *x)
+{
+#pragma omp target map(x[:4])
+    {
+        int a[4];
+        unknown();
+#pragma omp parallel num_threads(4)
+        a[0] = 1;
+        x[0] = a[0];
+    }
+}
+void none(int *x)
+{
+#pragma omp target map(x[:4])
+    {
+        __asm__ volatile("" ::: "memory");
+        x[0] = 1;
+    }
+}
+END
+all=$(remarks machine.c)
+says "a state machine for unknown regions" \
+    '^OMP132 1[0-3] .*\| some parallel regions are not known'
+says "  because of a call" '^OMP133 6 .*by its address.* may start'
+says "no state machine" '^OMP130 2[1-4] .*\| the kernel has no parallel region'
+all=$(remarks machine.c -DADVICE)
+says "with the advice taken: all regions are known" \
+    '^OMP131 1[0-3] .*\| all parallel regions are known'
+says_not "  and no call is unknown" 'OMP13[23]'
+
+# ----------------------------------------------------------------- variables
+program shared.c <<'END'
+#pragma omp begin declare target
+int *volatile kept;
+__attribute__((noinline)) void keep(int *p) { kept = p; }
+static int local(int i)
+{
+    int escapes = i;
+    keep(&escapes);
+    return escapes;
+}
+#pragma omp end declare target
+void f(int n, int *x)
+{
+#pragma omp target teams num_teams(2) map(x[:n])
+    {
+        int team[8], own = n;
+        for (int i = 0; i < 8; i++)
+            team[i] = own + i;
+#pragma omp parallel num_threads(8)
+        x[0] += team[n % 8];
+    }
+#pragma omp target teams distribute parallel for map(x[:n])
+    for (int i = 0; i < n; i++)
+        x[i] = local(i);
+}
+END
+all=$(remarks shared.c)
+says "a variable in team-shared memory" \
+    '^OMP111 15 team: Replaced .* with 32 bytes of shared memory'
+says "one whose address is kept" '^OMP112 6 escapes: .*\| other threads may'
+says "  and by what" '^OMP113 7 escapes: .* captured in call \| the address of escapes'
+all=$(remarks shared.c --opt=openmp-opt-shared-limit=8)
+says "no place in shared memory" \
+    '^OMPJIT111 15 team: The kernel stays generic \| a variable .* no place'
+
+# --------------------------------------------------------- the other options
+all=$(remarks shared.c --opt=openmp-opt-max-iterations=1)
+says "an analysis that does not end" \
+    '^OMPJIT110 .*taken back \| its analysis did not end.*\| set the option'
+all=$(remarks shared.c --opt=openmp-print-gpu-kernels)
+says "kernels" '^OpenMPGPU 1[23] .*OpenMP GPU kernel'
+
+# --------------------------------------------------------------------- files
+succeeds "YAML" "$ompjit" inspect --remarks=r.yaml shared.c
+if [ -x "$LLVM_BINDIR/llvm-remarkutil" ]; then
+    out=$("$LLVM_BINDIR/llvm-remarkutil" count --parser=yaml \
+        --count-by=remark-name --group-by=function r.yaml 2>&1)
+    like "$out" '__omp_offloading_.*,[1-9]' "  LLVM's own tool reads it"
+else
+    skip "  LLVM's own tool" "no llvm-remarkutil"
+fi
+like "$(cat r.yaml)" "^DebugLoc: *\{ File: '?shared.c'?, Line: 15, Column: 13 \}" \
+    "  with places"
+succeeds "JSON" "$ompjit" explain --remarks=r.json shared.c
+if command -v python3 >/dev/null; then
+    is "$(python3 -c 'import json; print(sorted({type(x["line"]).__name__
+        for x in json.load(open("r.json"))}))')" "['int']" "  it is JSON"
+else
+    skip "  it is JSON" "no python3"
+fi
+is "$("$ompjit" inspect --no-cache --remarks=- shared.c | grep -c '^--- !')" \
+    "$("$ompjit" inspect --remarks=- shared.c | grep -c '^--- !')" \
+    "the cache keeps them"
+is "$("$ompjit" inspect --remarks=- --arch host shared.c | grep -c '^--- !')" 0 \
+    "the host device has none"
+like "$("$ompjit" inspect shared.c)" \
+    'OMP111 shared.c:15:13: team: Replaced' "inspect shows them"
+like "$("$ompjit" explain shared.c)" '^      because the main thread alone' \
+    "explain, too"
+fails_with 'cannot write /nonexistent/r' "a file that cannot be" \
+    "$ompjit" compile -o a.ptx --remarks=/nonexistent/r shared.c
+done_testing
