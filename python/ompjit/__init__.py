@@ -76,11 +76,14 @@ if TYPE_CHECKING:
     from ._module import compile as compile
     from ._queue import Queue as Queue
     from ._queue import Stream as Stream
+    from ._reduce import Reduction as Reduction
+    from ._reduce import reduction as reduction
 
 __version__ = "0.1.0"
 
 # The module in which each public name is; it is imported at the first use.
 _HOME = {
+    "_reduce": "Reduction reduction",
     "_array": (
         "ndarray"
     ),

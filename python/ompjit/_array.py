@@ -7,6 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
 
 from . import _host
+from ._arithmetic import Arithmetic
 from ._device import Device, Memory
 from ._dtype import DType, dtype as dtype_of
 from ._errors import ArgumentError, NotAvailable
@@ -41,7 +42,7 @@ def bytes_of(shape: tuple[int, ...], kind: DType) -> int:
     return size
 
 
-class ndarray:
+class ndarray(Arithmetic):
     """An array in the memory of a device, of numbers of one type.
 
     ompjit.array(), empty(), zeros(), full() and asarray() make one. Slices,
