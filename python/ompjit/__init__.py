@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._context import Context as Context
     from ._context import configure as configure
     from ._context import context as context
+    from ._data import data as data
     from ._device import Device as Device
     from ._device import device as device
     from ._device import devices as devices
@@ -78,12 +79,19 @@ if TYPE_CHECKING:
     from ._queue import Stream as Stream
     from ._reduce import Reduction as Reduction
     from ._reduce import reduction as reduction
+    from ._scan import Scan as Scan
+    from ._scan import scan as scan
+    from ._stencil import Stencil as Stencil
+    from ._stencil import stencil as stencil
 
 __version__ = "0.1.0"
 
 # The module in which each public name is; it is imported at the first use.
 _HOME = {
+    "_data": "data",
     "_reduce": "Reduction reduction",
+    "_scan": "Scan scan",
+    "_stencil": "Stencil stencil",
     "_array": (
         "ndarray"
     ),

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scans: running sums, products and extremes of an expression's values.
+
+A row is cut into blocks. One kernel reduces each block; another one runs
+through each block from what the blocks before it have come to.
+"""
+from __future__ import annotations
+
+from ctypes import c_void_p
+from functools import lru_cache
+from typing import Any, Sequence
+
+from ._array import ndarray
+from ._device import Device
+from ._errors import ArgumentError
+from ._host import c_strides
+from ._layout import broadcast, spread
+from ._loops import (
+    ArraySpec,
+    NumberSpec,
+    array_params,
+    loads,
+    number_params,
+    pointers,
+    unravel,
+)
+from ._make import empty
+from ._operand import Number, device_of, element_strides
+from ._plan import number_setter, slots_of
+from ._program import program
+from ._reduce import (
+    Reduction,
+    Types,
+    _combine,
+    _head,
+    _host_result,
+    _identity,
+    _innermost,
+    _piece,
+    _step,
+)
+
+_LEAST = 1 << 13  # elements of a block
+
+
+class Scan(Reduction):
+    """A scan of the values of an expression; ompjit.scan() makes it."""
+
+    def __repr__(self) -> str:
+        return f"ompjit.scan({self.text!r}, {self.op!r})"
+
+    def __call__(
+        self,
+        *args: Any,
+        axis: Any = -1,
+        exclusive: bool = False,
+        dtype: object = None,
+        out: Any = None,
+        device: Device | None = None,
+        **named: Any,
+    ) -> Any:
+        """Scans.
+
+        Args:
+            args, named: a value for each of `inputs`.
+            axis: the dimension along which it goes.
+            exclusive: an element of the result is that of all before it, and
+                the first one what changes nothing.
+            dtype: of the result. Default: as of a reduction.
+            out: the array for the result.
+            device: Default: that of the arrays, else the current one.
+        """
+        values = self._bind(args, None, named)
+        where = device_of(values, device)
+        resolved, _ = self._resolve(values, where)
+        shape = broadcast(
+            [
+                r.shape
+                for name, r in zip(self.params, resolved)
+                if isinstance(r, ndarray) and name not in self._indexed
+            ]
+        )
+        if not shape or not -len(shape) <= axis < len(shape):
+            raise ArgumentError(f"axis {axis!r} of {len(shape)} dimensions")
+        body, types = self._typed(resolved, dtype)
+        ours = any(isinstance(v, ndarray) for v in values) or out is not None
+        made = self._output(out, shape, types.result, where)
+        if made.size:
+            self._launches(
+                resolved, shape, axis % len(shape), made, body, types,
+                exclusive, where,
+            )  # fmt: skip
+        if out is not None:
+            return out
+        return made if ours else _host_result(made)
+
+    def _launches(
+        self,
+        resolved: list[Any],
+        shape: tuple[int, ...],
+        axis: int,
+        out: ndarray,
+        body: Any,
+        types: Types,
+        exclusive: bool,
+        device: Device,
+    ) -> None:
+        order = [i for i in range(len(shape)) if i != axis] + [axis]
+        lengths = [shape[i] for i in order]
+        specs, strides = [], []
+        for name, r in zip(self.params, resolved):
+            if isinstance(r, ndarray) and name not in self._indexed:
+                steps = spread(r.shape, element_strides(r) or (), shape)
+                strides.append(tuple(steps[i] for i in order))
+                stride = _innermost(strides[-1], len(order) - 1)
+                specs.append(ArraySpec(name, r.dtype, True, False, stride))
+        packed = c_strides(shape, 1)
+        result = tuple(packed[i] for i in order)
+        rows, length = out.size // lengths[-1], lengths[-1]
+        blocks = self._blocks(rows, length, device)
+        numbers, raws = self._numbers(resolved), self._raws(resolved)
+        sums = empty(rows * blocks, types.total, device=device)
+        for source, params in _sources(
+            self, body, types, specs, numbers, raws, len(order), exclusive
+        )[blocks == 1 :]:
+            made = program(device.context, source, params)
+            slots, frame = slots_of(params), made.frame()
+            known = {f"n{d}": n for d, n in enumerate(lengths)}
+            known.update(blocks=blocks, step=-(-length // blocks))
+            for name, steps in (
+                *zip([s.name for s in specs], strides),
+                ("out", result),
+            ):
+                known.update((f"s_{name}_{d}", n) for d, n in enumerate(steps))
+            for name, value in known.items():
+                if name in slots:
+                    frame.values[slots[name]].i64 = value
+            frame.values[slots["p_sums"]].p = sums.address
+            frame.values[slots["p_out"]].p = out.address
+            self._arguments(frame.values, slots, resolved, numbers)
+            frame.options.tripcount = rows * blocks
+            frame.options.teams = int(device.is_host and rows * blocks == 1)
+            made.run(frame, c_void_p(device.address), None)
+
+    def _arguments(
+        self,
+        values: Any,
+        slots: dict[str, int],
+        resolved: list[Any],
+        numbers: Sequence[NumberSpec],
+    ) -> None:
+        for name, r in zip(self.params, resolved):
+            if isinstance(r, ndarray):
+                prefix = "v_" if name in self._indexed else "p_"
+                values[slots[prefix + name]].p = r.address
+        for spec in numbers:
+            prefix = "re_" if spec.dtype.is_complex else "h_"
+            setter = number_setter(
+                spec.name, spec.dtype, slots[prefix + spec.name]
+            )
+            r = resolved[self._places[spec.name]]
+            assert isinstance(r, Number)
+            setter(values, r.value)
+
+    def _blocks(self, rows: int, length: int, device: Device) -> int:
+        """How many blocks a row is cut into."""
+        wanted = device.multiprocessors * (1 if device.is_host else 128)
+        return max(1, min(-(-wanted // rows), length // _LEAST))
+
+
+def _sources(
+    scan: Scan,
+    body: Any,
+    types: Types,
+    specs: list[ArraySpec],
+    numbers: Sequence[NumberSpec],
+    raws: Sequence[Any],
+    loops: int,
+    exclusive: bool,
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The C of both kernels."""
+    last = loops - 1
+    params = [(f"n{d}", "i64") for d in range(loops)]
+    params += [("blocks", "i64"), ("step", "i64")]
+    texts = [f"long {name}" for name, _ in params]
+    more, more_texts, inside = number_params(numbers)
+    out = ArraySpec("out", types.result, False, True, ("s",) * loops)
+    sums = ArraySpec("sums", types.total, True, True, ())
+    arrays, array_texts = array_params([*specs, out, sums], raws)
+    params += more + arrays
+    texts += more_texts + array_texts
+    inner = inside + loads(specs, [f"j{d}" for d in range(loops)])
+    clause = pointers([*specs, out, sums], raws)
+    rows = " * ".join([f"n{d}" for d in range(last)] or ["1"])
+    begin = (
+        f"{_head(scan, body, types)}void scan({', '.join(texts)})\n{{\n"
+        f"    #pragma omp target teams distribute parallel for {clause}\n"
+        f"    for (long o = 0; o < {rows} * blocks; o++) {{\n"
+        "        const long block = o % blocks;\n"
+        "        const long begin = block * step;\n"
+        f"        const long end = begin + step < n{last} ? begin + step : "
+        f"n{last};\n"
+        f"{unravel(last, '(o / blocks)', '        ')}"
+    )
+    called = _combine(scan.op, types.total)[0]
+    step = _step(scan, body, types, inner, "@")
+    reduce = (
+        f"{begin}{_piece(scan, types, step, f'j{last}', 'begin', 'end')}"
+        "        p_sums[o] = part;\n    }\n}\n"
+    )
+    place = " + ".join(f"j{d} * s_out_{d}" for d in range(loops))
+    store = f"        p_out[{place}] = ({types.result.c})all;\n"
+    combine = f"        all = {called}(all, ({types.total.c})v_result);\n"
+    value = f"{inner}        {types.value.c} v_result;\n{body.text}"
+    each = value + (store + combine if exclusive else combine + store)
+    run = (
+        f"{begin}        {types.total.c} all = "
+        f"{_identity(scan.op, types.total)};\n"
+        "        for (long b = o - block; b < o; b++)\n"
+        f"            all = {called}(all, p_sums[b]);\n"
+        f"        for (long j{last} = begin; j{last} < end; j{last}++) {{\n"
+        f"{each}        }}\n    }}\n}}\n"
+    )
+    return [(reduce, params), (run, params)]
+
+
+@lru_cache(maxsize=1024)
+def _made(text: str, op: str, preamble: str) -> Scan:
+    return Scan(text, op, preamble)
+
+
+def scan(text: str = "x", op: str = "+", preamble: str = "") -> Scan:
+    """A kernel that scans the values of an expression: each element of the
+    result is the reduction of all up to it.
+
+        ompjit.scan()(x)                       # running sums
+        ompjit.scan("x*x", "max")(x, axis=0)
+
+    Args:
+        text: an expression, as of ompjit.elementwise.
+        op: an operator, as of ompjit.reduction.
+        preamble: C with functions that the expression calls.
+    """
+    return _made(text, op, preamble)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scans; on any device."""
+import unittest
+
+import ompjit
+from support import needs_numpy, numpy as np
+
+HOST = ompjit.device().is_host
+
+
+class Scans(unittest.TestCase):
+    def test_small(self):
+        x = ompjit.array([3, 1, 2])
+        sums = ompjit.scan()
+        self.assertEqual(sums(x).tolist(), [3, 4, 6])
+        self.assertEqual(sums(x, exclusive=True).tolist(), [0, 3, 4])
+        self.assertEqual(ompjit.scan("a*x", "max")(2, x).tolist(), [6, 6, 6])
+        out = ompjit.zeros(3, int)
+        self.assertIs(sums(x, out=out), out)
+        self.assertEqual(sums(ompjit.zeros(0)).tolist(), [])
+        self.assertIn("scan", repr(sums))
+        for wrong in (
+            lambda: sums(3),
+            lambda: sums(x, axis=1),
+            lambda: sums(x, out=ompjit.zeros(3)),
+            lambda: ompjit.scan("x", "-"),
+        ):
+            with self.assertRaises(ompjit.ArgumentError):
+                wrong()
+
+    @needs_numpy
+    def test_as_numpy(self):
+        x = (np.arange(24) % 5 - 1.0).reshape(2, 3, 4)
+        for axis in (0, 1, 2, -1):
+            got = ompjit.scan()(x, axis=axis)
+            np.testing.assert_array_equal(got, np.cumsum(x, axis=axis))
+            view = x[:, ::2].T
+            got = ompjit.scan()(view, axis=axis)
+            np.testing.assert_array_equal(got, np.cumsum(view, axis=axis))
+        got = ompjit.scan("x", "*")(x[0, 0].astype("i2"))
+        want = np.cumprod(x[0, 0].astype("i2"))
+        np.testing.assert_array_equal(got, want)
+        self.assertEqual(got.dtype, want.dtype)
+
+    @needs_numpy
+    def test_blocks(self):
+        n = 100_003 if HOST else 17_001
+        x = np.arange(n) % 7
+        got = ompjit.scan()(x)
+        np.testing.assert_array_equal(got, np.cumsum(x))
+        got = ompjit.scan()(x, exclusive=True)
+        np.testing.assert_array_equal(got, np.cumsum(x) - x)
+
+
+if __name__ == "__main__":
+    unittest.main()
