@@ -271,7 +271,9 @@ enum ompjit__entry_flag {
     OMPJIT__ENTRY_DTOR = 0x04, /* LLVM 18 */
     OMPJIT__ENTRY_INDIRECT = 0x08,
     OMPJIT__ENTRY_REQUIRES = 0x10,       /* LLVM 19 on: flags in `data` */
-    OMPJIT__ENTRY_INDIRECT_VTABLE = 0x20 /* LLVM 22 on */
+    OMPJIT__ENTRY_INDIRECT_VTABLE = 0x20, /* LLVM 22 on */
+    /* Functions that are called through pointers, and tables of such. */
+    OMPJIT__ENTRY_CALLED = OMPJIT__ENTRY_INDIRECT | OMPJIT__ENTRY_INDIRECT_VTABLE
 };
 
 /* The requirements that an OMPJIT__ENTRY_REQUIRES entry, or

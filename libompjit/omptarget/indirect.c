@@ -5,6 +5,10 @@
  * there. The runtime looks functions up in a table of host and device address,
  * ordered by the first, which on the host device has those of all the context's
  * modules.
+ *
+ * So have the tables of virtual functions of classes whose objects are mapped.
+ * An object from the host points to one of its table's words, so each word is a
+ * row: what the runtime knows of the host's is in the device's at the same place.
  */
 #include <stdlib.h>
 
@@ -13,7 +17,7 @@
 
 static bool belongs(const ompjit__global *g, const ompjit_module *mod)
 {
-    return g->mod == mod && g->flags & OMPJIT__ENTRY_INDIRECT;
+    return g->mod == mod && g->flags & OMPJIT__ENTRY_CALLED;
 }
 
 static int by_host(const void *a, const void *b)
@@ -23,22 +27,33 @@ static int by_host(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The address that the device's variable of that function holds. */
-static ompjit_status read_call(ompjit_device *dev, const ompjit__global *g,
-                               ompjit__indirect_call *out, ompjit_error *err)
+static size_t rows_of(const ompjit__global *g)
+{
+    return g->flags & OMPJIT__ENTRY_INDIRECT_VTABLE ? g->size / sizeof(void *)
+                                                    : 1;
+}
+
+/* The address that the device's variable of that function or table holds, and
+ * those of the table's other words. */
+static ompjit_status read_calls(ompjit_device *dev, const ompjit__global *g,
+                                ompjit__indirect_call *out, ompjit_error *err)
 {
     void *variable;
+    char *device;
     size_t size;
-    out->host = g->host;
     ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &variable,
                                              &size, err);
-    if (!st && size != sizeof out->device)
+    if (!st && size != sizeof device)
         st = ompjit__fail(err, OMPJIT_ERR_ABI, OMPJIT_STAGE_LOAD,
                           "%s has %zu bytes and is no pointer to a function",
                           g->symbol, size);
-    return st ? st
-              : dev->ops->copy(dev, OMPJIT__COPY_FROM, &out->device, variable,
-                               sizeof out->device, NULL, err);
+    if (!st)
+        st = dev->ops->copy(dev, OMPJIT__COPY_FROM, &device, variable,
+                            sizeof device, NULL, err);
+    for (size_t i = 0; !st && i < rows_of(g); i++)
+        out[i] = (ompjit__indirect_call){g->host + i * sizeof(void *),
+                                         device + i * sizeof(void *)};
+    return st;
 }
 
 /* Is that entry the first of its module's? Those of a module stand together;
@@ -54,22 +69,32 @@ static bool leads(const struct ompjit__tgt *tgt, size_t index)
     return true;
 }
 
+/* Can kernels of `mod` call what entry i stands for? */
+static bool is_called(const struct ompjit__tgt *tgt, const ompjit_device *dev,
+                      const ompjit_module *mod, size_t i)
+{
+    const ompjit__global *g = &tgt->globals[i];
+    return g->mod && belongs(g, dev->caps.common_functions ? g->mod : mod);
+}
+
 /* The calls that kernels of `mod` can make, by the first n globals: of all
  * modules where a function has one address in all images; else its own. */
 static ompjit_status set_table(struct ompjit__tgt *tgt, ompjit_device *dev,
                                ompjit_module *mod, size_t n,
                                ompjit_error *err)
 {
-    size_t ncalls = 0;
+    size_t ncalls = 0, room = 1;
     ompjit_status st = OMPJIT_OK;
-    ompjit__indirect_call *calls = calloc(n + 1, sizeof *calls);
+    for (size_t i = 0; i < n; i++)
+        room += is_called(tgt, dev, mod, i) ? rows_of(&tgt->globals[i]) : 0;
+    ompjit__indirect_call *calls = calloc(room, sizeof *calls);
     if (!calls)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    for (size_t i = 0; !st && i < n; i++) {
-        const ompjit__global *g = &tgt->globals[i];
-        if (g->mod && belongs(g, dev->caps.common_functions ? g->mod : mod))
-            st = read_call(dev, g, &calls[ncalls++], err);
-    }
+    for (size_t i = 0; !st && i < n; i++)
+        if (is_called(tgt, dev, mod, i)) {
+            st = read_calls(dev, &tgt->globals[i], &calls[ncalls], err);
+            ncalls += rows_of(&tgt->globals[i]);
+        }
     if (!st) {
         qsort(calls, ncalls, sizeof *calls, by_host);
         st = ompjit__variants_calls(mod, dev, calls, ncalls, err);

@@ -196,9 +196,9 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
     const ompjit__global *g = &tgt->globals[index];
     void *device;
     size_t size;
-    if (!g->mod || g->flags & OMPJIT__ENTRY_INDIRECT_VTABLE)
+    if (!g->mod)
         return OMPJIT_OK;
-    if (g->flags & OMPJIT__ENTRY_INDIRECT)
+    if (g->flags & OMPJIT__ENTRY_CALLED)
         return ompjit__indirect_enter(tgt, dev, index, err);
     ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &device,
                                              &size, err);
@@ -275,7 +275,7 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
         if (tgt->globals[i].mod == mod) {
             leave_global(ctx, &tgt->globals[i], i);
             tgt->globals[i].mod = NULL;
-            calls |= tgt->globals[i].flags & OMPJIT__ENTRY_INDIRECT;
+            calls |= tgt->globals[i].flags & OMPJIT__ENTRY_CALLED;
         }
     if (calls)
         leave_calls(ctx);

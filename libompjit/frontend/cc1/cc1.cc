@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <clang/Basic/Stack.h>
-#include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
@@ -21,6 +20,7 @@
 
 #include "frontend/cc1/ahead.h"
 #include "frontend/cc1/cc1.h"
+#include "frontend/cc1/emit.h"
 #include "llvm/start.h"
 
 /* Debian's clang is built with Polly as a part of it, which would add ten
@@ -102,7 +102,7 @@ extern "C" int ompjit__cc1(int argc, const char *const *argv)
     bool good = ompjit_cc1::prepare(*compiler, argc, argv);
     if (good && ahead)
         ahead->read_source(*compiler);
-    good = good && compiler->ExecuteAction(*new clang::EmitBCAction);
+    good = good && compiler->ExecuteAction(*new ompjit_cc1::Emit);
     fflush(nullptr);
     if (good)
         wait_to_be_killed();

@@ -427,7 +427,7 @@ static bool has_variables(LLVMModuleRef m)
 static bool has_indirect(const ompjit__unit *unit)
 {
     for (unsigned i = 0; i < unit->nglobals; i++)
-        if (unit->globals[i].flags & OMPJIT__ENTRY_INDIRECT)
+        if (unit->globals[i].flags & OMPJIT__ENTRY_CALLED)
             return true;
     return false;
 }
@@ -506,7 +506,7 @@ static bool holds_functions(LLVMModuleRef m)
 
 /* stays_generic: on a GPU, images cannot have functions in common. A pointer to
  * a function that one image has stored into a variable would be another code's
- * in the next. */
+ * in the next, and so is what the table of indirect calls has. */
 ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
                                ompjit__unit *unit, ompjit_error *err)
 {
@@ -515,7 +515,6 @@ ompjit_status ompjit__describe(LLVMModuleRef device, LLVMModuleRef host,
         status = describe_globals(host, unit, err);
     unit->chunk_is_default = host && !asks_for_chunk_one(host);
     unit->stays_generic =
-        has_variables(device) &&
-        (has_indirect(unit) || holds_functions(device));
+        has_indirect(unit) || (has_variables(device) && holds_functions(device));
     return status;
 }
