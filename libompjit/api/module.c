@@ -425,12 +425,6 @@ void ompjit_module_destroy(ompjit_module *mod)
 
 /* ------------------------------------------------------------- functions */
 
-/* The host half is made once. Then clang's next processes are started ahead:
- * nobody waits for this one now. Threads that ask for the first function at
- * once wait for one of them. A failure is not remembered: the next call tries
- * again. Once a function other than `main` was handed out, callers are not all
- * known any more, and data that was shared by a proof over the whole program
- * gets copies. */
 ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                                      void (**fn)(void), ompjit_error *err)
 {
@@ -443,19 +437,10 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                             "%s was made without a host half: it has kernels, "
                             "but no function %s",
                             mod->unit.name, name);
-    ompjit_status status = OMPJIT_OK;
-    pthread_mutex_lock(&mod->lock);
-    if (!mod->hostjit)
-        status = ompjit__hostjit_new(mod, &mod->hostjit, err);
-    pthread_mutex_unlock(&mod->lock);
-    ompjit__frontend_rest(mod->ctx);
     void *address;
-    if (!status)
-        status = ompjit__hostjit_lookup(mod->hostjit, name, &address, err);
+    ompjit_status status = ompjit__hostjit_function(mod, name, &address, err);
     if (status)
         return status;
-    if (strcmp(name, "main"))
-        atomic_store(&mod->ctx->hands_out_functions, true);
     *fn = (void (*)(void))address;
     return OMPJIT_OK;
 }

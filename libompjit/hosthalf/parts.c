@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/engine/guard.h"
 #include "hosthalf/program_code.h"
 #include "launch/module.h"
 #include "loader/stubs.h"
@@ -99,6 +100,7 @@ static ompjit_status load(ompjit__host_parts *p, size_t i, ompjit_error *err)
         return status;
     }
     part->code = code;
+    p->linker.loaded(p->linker.data, part->jit, code);
     ompjit__stub_set(p->stubs, i, code);
     ompjit__stage_done(p->mod->ctx, OMPJIT_STAGE_LOAD, start);
     return OMPJIT_OK;
@@ -122,9 +124,15 @@ static ompjit_status need(ompjit__host_parts *p, size_t i, void **code,
 static void *enter(void *data, size_t i)
 {
     ompjit__host_parts *p = data;
+    ompjit__call_guard *call = ompjit__guarded_call(NULL);
     ompjit_error err;
     void *code;
-    if (!need(p, i, &code, &err))
+    if (call)
+        call->busy = true;
+    ompjit_status status = need(p, i, &code, &err);
+    if (call)
+        call->busy = false;
+    if (!status)
         return code;
     ompjit__tgt_fail(p->mod->ctx->tgt, &err);
     return ompjit__stub_nothing();

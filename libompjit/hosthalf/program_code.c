@@ -10,7 +10,7 @@
  * it made in the ompjit__hostjit, and ompjit__hostjit_free undoes it: only that
  * function frees.
  *
- * ompjit__hostjit_new runs under the module's lock (api/module.c), so a half is
+ * ompjit__hostjit_new runs under the module's lock, so a half is
  * made once. After that nothing of it changes, and any thread may look
  * functions up.
  */
@@ -23,7 +23,9 @@
 #include "launch/module.h"
 #include "omptarget/offload.h"
 #include "device/engine/fault.h"
+#include "device/engine/guard.h"
 #include "device/engine/libomp.h"
+#include "frontend/clang/clang.h"
 #include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
 #include "loader/stubs.h"
@@ -46,6 +48,7 @@ struct ompjit__hostjit {
     ompjit__jit *jit;          /* of the core */
     ompjit__host_half made;
     ompjit__host_parts *parts; /* NULL: not divided */
+    ompjit__module_code code;  /* of the core and the parts, as they come */
     struct life *life;
     const void *const *table; /* NULL until linked */
     ompjit_error libomp;      /* why there is none; OK: not needed or there */
@@ -199,8 +202,9 @@ static void *find(void *data, const char *name)
 {
     ompjit__hostjit *h = data;
     void *address = ompjit__host_parts_find(h->parts, name);
-    if (!address && is_openmp(name))
-        address = find_openmp(h, name);
+    if (!address)
+        address = is_openmp(name) ? find_openmp(h, name)
+                                  : ompjit__exit_address(name);
     if (!address)
         address = dlsym(RTLD_DEFAULT, name);
     if (!address)
@@ -265,6 +269,18 @@ static ompjit_status new_jit(ompjit__hostjit *h, ompjit__jit_find *look,
     return status ? status : define_needs(h, *out, err);
 }
 
+/* Signal handlers ask for the pages: their number is stored last. Nothing where
+ * nobody knows them. */
+static void note_code(void *half, const ompjit__jit *jit, const void *address)
+{
+    ompjit__hostjit *h = half;
+    size_t n = atomic_load(&h->code.n);
+    if (h->code.pages &&
+        ompjit__jit_extent(jit, (uintptr_t)address, &h->code.pages[n].begin,
+                           &h->code.pages[n].end))
+        atomic_store(&h->code.n, n + 1);
+}
+
 /* ompjit__host_linker. */
 static ompjit_status new_part_jit(void *h, ompjit__jit **out, ompjit_error *err)
 {
@@ -284,6 +300,8 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
         status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
     if (!status) {
         h->table = table;
+        h->code.pages = calloc(h->made.nparts + 1, sizeof *h->code.pages);
+        note_code(h, h->jit, h->table[OMPJIT__TABLE_INIT]);
         return OMPJIT_OK;
     }
     add_cause(&h->libomp, err);
@@ -342,7 +360,7 @@ static bool has_wanted(ompjit__hostjit *h)
 /* Divided, if stubs and all that parts want are there. */
 static ompjit_status obtain_any(ompjit__hostjit *h, ompjit_error *err)
 {
-    const ompjit__host_linker linker = {new_part_jit, h};
+    const ompjit__host_linker linker = {new_part_jit, note_code, h};
     ompjit_status status = obtain(h, ompjit__stubs_supported(), err);
     if (status || !h->made.nparts)
         return status;
@@ -505,6 +523,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
     ompjit__host_parts_free(h->parts);
     ompjit__jit_free(h->jit);
     ompjit__host_half_free(&h->made);
+    free(h->code.pages);
     free(h);
 }
 
@@ -521,6 +540,41 @@ static ompjit_status no_function(const ompjit__hostjit *h, const char *name,
         "%s has no function %s; it has:%s", h->mod->unit.name, name,
         names.size ? names.data : " none");
     ompjit__buf_free(&names);
+    return status;
+}
+
+const ompjit__module_code *ompjit__hostjit_code(const ompjit__hostjit *h)
+{
+    return &h->code;
+}
+
+bool ompjit__hostjit_defers(const ompjit__hostjit *h)
+{
+    for (size_t i = 0; i < h->made.nneeds; i++)
+        if (strstr(h->made.needs[i], "_nowait"))
+            return true;
+    return false;
+}
+
+/* The host half is made once. Then clang's next processes are started ahead:
+ * nobody waits for this one now. Threads that ask for the first function at
+ * once wait for one of them. A failure is not remembered: the next call tries
+ * again. Once a function other than `main` was handed out, callers are not all
+ * known any more, and data that was shared by a proof over the whole program
+ * gets copies. */
+ompjit_status ompjit__hostjit_function(ompjit_module *mod, const char *name,
+                                       void **address, ompjit_error *err)
+{
+    ompjit_status status = OMPJIT_OK;
+    pthread_mutex_lock(&mod->lock);
+    if (!mod->hostjit)
+        status = ompjit__hostjit_new(mod, &mod->hostjit, err);
+    pthread_mutex_unlock(&mod->lock);
+    ompjit__frontend_rest(mod->ctx);
+    if (!status)
+        status = ompjit__hostjit_lookup(mod->hostjit, name, address, err);
+    if (!status && strcmp(name, "main"))
+        atomic_store(&mod->ctx->hands_out_functions, true);
     return status;
 }
 

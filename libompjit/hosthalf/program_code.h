@@ -30,6 +30,10 @@ void *ompjit__served_address(const char *name);
 /* __cxa_thread_atexit with the life of the host half first. program_code.c */
 extern const ompjit__served ompjit__thread_atexit_row;
 
+/* A function in place of one of the C library's that ends the process or the
+ * thread; NULL: it has none of that name. exits.c */
+void *ompjit__exit_address(const char *name);
+
 /* Allocator functions in place of libomp's. omp_alloc.c */
 extern const ompjit__served ompjit__alloc_table[];
 extern const size_t ompjit__alloc_count;
@@ -42,6 +46,8 @@ typedef struct ompjit__host_parts ompjit__host_parts;
 /* Makes a jit that knows all that a part of the half may name. */
 typedef struct ompjit__host_linker {
     ompjit_status (*new_jit)(void *data, ompjit__jit **out, ompjit_error *err);
+    /* Is told of a part's jit, and of code in it. */
+    void (*loaded)(void *data, const ompjit__jit *jit, const void *code);
     void *data;
 } ompjit__host_linker;
 

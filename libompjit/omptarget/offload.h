@@ -106,6 +106,15 @@ ompjit_status ompjit__hostjit_new(ompjit_module *mod, ompjit__hostjit **out,
                                   ompjit_error *err);
 /* Runs the program's destructors, and unmaps its code. Accepts NULL. */
 void ompjit__hostjit_free(ompjit__hostjit *jit);
+/* The address of a function of the module that others may call, whose host half
+ * is made where it is not yet. Any thread. */
+ompjit_status ompjit__hostjit_function(ompjit_module *mod, const char *name,
+                                       void **address, ompjit_error *err);
+/* The half's code. */
+const struct ompjit__module_code *
+ompjit__hostjit_code(const ompjit__hostjit *jit);
+/* Has the half constructs that may go on when its functions have returned? */
+bool ompjit__hostjit_defers(const ompjit__hostjit *jit);
 /* The address of a function that others may call. */
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *jit, const char *name,
                                      void **address, ompjit_error *err);

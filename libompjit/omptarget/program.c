@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "device/check/check.h"
+#include "device/engine/guard.h"
 #include "device/engine/libomp.h"
 #include "omptarget/info.h"
 #include "omptarget/library.h"
@@ -296,11 +297,18 @@ static void end_process(const ompjit_error *err)
     _exit(EXIT_FAILURE);
 }
 
-/* The hook is called by the thread whose construct has failed; it may jump out
+/* A function's guarded call ends here, or where it comes back from libomp. Else
+ * the hook is called by the thread whose construct has failed; it may jump out
  * of here, so nothing is held. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
 {
+    ompjit__call_guard *call = ompjit__guarded_call(tgt->ctx);
     ompjit__log(tgt->ctx, "error: %s", err->text);
+    if (call) {
+        ompjit__call_fail(call, err);
+        ompjit__call_leave(call);
+        return;
+    }
     pthread_mutex_lock(&tgt->lock);
     if (!tgt->first.status)
         tgt->first = *err;

@@ -9,6 +9,7 @@
 
 #include "context/ompt.h"
 #include "device/check/check.h"
+#include "device/engine/guard.h"
 #include "mapping/construct.h"
 #include "omptarget/entry_points.h"
 #include "omptarget/info.h"
@@ -34,7 +35,42 @@ static void failed(ompjit_context *ctx, const ompjit__ident *where,
     ompjit_error full;
     where_text(place, sizeof place, where);
     ompjit__fail(&full, err->status, err->stage, "%s%s", place, err->text);
+    ompjit__ompt_left(); /* the thread may not come back */
     ompjit__tgt_fail(ctx->tgt, &full);
+}
+
+/* Is the construct a part of a function's guarded call that is over, but could
+ * not be left yet? It then runs no kernel. */
+static bool is_over(ompjit_context *ctx, const ompjit__ident *where)
+{
+    ompjit__call_guard *call = ompjit__guarded_call(ctx);
+    ompjit_error err;
+    if (!call || !ompjit__call_over(call))
+        return false;
+    if (!call->status) {
+        ompjit__fail(&err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_LAUNCH,
+                     "the call was aborted");
+        failed(ctx, where, &err);
+    }
+    ompjit__ompt_left();
+    ompjit__call_leave(call);
+    return true;
+}
+
+/* The library works for the thread's guarded call, if it is in one, from here to
+ * set_idle. */
+static ompjit__call_guard *set_busy(void)
+{
+    ompjit__call_guard *call = ompjit__guarded_call(NULL);
+    if (call)
+        call->busy = true;
+    return call;
+}
+
+static void set_idle(ompjit__call_guard *call)
+{
+    if (call)
+        call->busy = false;
 }
 
 /* The construct's device; NULL: it is the host's. False after a failure, which
@@ -125,11 +161,13 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
         return;
     }
     const bool told = ompjit__ompt();
+    ompjit__call_guard *call = set_busy();
     if (told)
         ompjit__ompt_construct_begin(kind, (int)dev->number);
     ompjit_status st = run_data(dev, where, maps, construct, &err);
     if (told)
         ompjit__ompt_construct_end(kind, (int)dev->number);
+    set_idle(call);
     if (st)
         failed(ctx, where, &err);
 }
@@ -229,10 +267,12 @@ void ompjit__s_push_mapper_component(ompjit_context *ctx, void *handle,
 enum { DONE, HOST_VERSION };
 
 /* After a failure. A kernel that has begun may have changed what the host's
- * version would read, so that runs only in place of one that never began. */
+ * version would read, so that runs only in place of one that never began, and
+ * not in a guarded call, which has failed. */
 static int32_t give_up(const ompjit_context *ctx, bool begun)
 {
-    bool mandatory = ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY;
+    bool mandatory = ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY ||
+                     ompjit__guarded_call(ctx);
     return begun || mandatory ? DONE : HOST_VERSION;
 }
 
@@ -243,10 +283,11 @@ static int32_t no_device_version(ompjit_context *ctx,
     ompjit_error err;
     ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_LAUNCH,
                  "the compiler made no device version of this target region");
-    if (ctx->tgt->policy == OMPJIT__OFFLOAD_MANDATORY)
-        failed(ctx, where, &err);
-    else
+    if (ctx->tgt->policy != OMPJIT__OFFLOAD_MANDATORY) {
         ompjit__log(ctx, "%s: on the host", err.text);
+        return HOST_VERSION;
+    }
+    failed(ctx, where, &err);
     return give_up(ctx, false);
 }
 
@@ -289,18 +330,24 @@ static int32_t launch(ompjit_context *ctx, int64_t number,
     unsigned kernel;
     ompjit_error err;
     bool begun = false;
+    if (is_over(ctx, r->where))
+        return DONE;
     if (!device_of(ctx, r->where, number, &dev))
         return give_up(ctx, false);
     if (!dev)
         return HOST_VERSION;
     r->request->begun = &begun;
+    ompjit__call_guard *call = set_busy();
     ompjit__libraries_ready(ctx->tgt, r->key);
     bool known = ompjit__tgt_find(ctx->tgt, r->key, &mod, &kernel);
-    if (known && kernel == OMPJIT__NO_KERNEL)
+    if (known && kernel == OMPJIT__NO_KERNEL) {
+        set_idle(call);
         return no_device_version(ctx, r->where);
+    }
     ompjit_status st = known
                            ? run_kernel(dev, r, mod, kernel, &err)
                            : ompjit__libraries_explain(ctx->tgt, r->key, &err);
+    set_idle(call);
     if (!st)
         return DONE;
     failed(ctx, r->where, &err);

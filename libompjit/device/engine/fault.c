@@ -21,6 +21,7 @@
 
 #include "base/stack.h"
 #include "device/engine/fault.h"
+#include "device/engine/guard.h"
 #include "device/engine/thread.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
@@ -183,16 +184,6 @@ void ompjit__fault_left(void)
 
 /* ------------------------------------------------------------------ guards */
 
-/* The innermost call of the thread that its faults end. */
-struct guard {
-    struct guard *outer;
-    void (*f)(void *arg);
-    void *arg, *escape;
-    uintptr_t base; /* a place in the stack below that of `escape` */
-};
-static _Thread_local struct guard *guard
-    __attribute__((tls_model("initial-exec")));
-
 /* libgcc's _URC_FATAL_PHASE1_ERROR while it looks for who catches; when a
  * thread is cancelled it unwinds what there is, _URC_CONTINUE_UNWIND. */
 int ompjit__fiber_personality(int version, int actions, uint64_t origin,
@@ -205,31 +196,45 @@ int ompjit__fiber_personality(int version, int actions, uint64_t origin,
 static void guard_escape(void)
 {
     ompjit__fiber_clean();
-    ompjit__fiber_leave(guard->escape);
+    ompjit__fiber_leave(ompjit__innermost->escape);
 }
+
+bool ompjit__fault_cause(char *text, size_t size)
+{
+    bool left = fault.leaves && fault.signal;
+    ompjit__stack_left();
+    if (left)
+        describe(text, size);
+    fault.leaves = false;
+    return left;
+}
+
+/* The argument of a guarded function. */
+struct guarded {
+    void (*f)(void *arg);
+    void *arg;
+};
 
 static void guarded(void **arg)
 {
-    const struct guard *g = (const struct guard *)(void *)arg;
+    const struct guarded *g = (const struct guarded *)(void *)arg;
     g->f(g->arg);
 }
 
 bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
                          size_t size)
 {
-    struct guard g = {.outer = guard, .f = f, .arg = arg};
-    g.base = (uintptr_t)__builtin_frame_address(0);
+    ompjit__call_guard g = {.takes_faults = true};
+    struct guarded call = {f, arg};
     ompjit__fault_hold();
     ompjit__fault_thread();
-    guard = &g;
-    bool well = !ompjit__fiber_call(guarded, (void **)(void *)&g, &g.escape);
-    guard = g.outer;
+    ompjit__call_guard_enter(&g);
+    bool well =
+        !ompjit__fiber_call(guarded, (void **)(void *)&call, &g.escape);
+    ompjit__call_guard_exit(&g);
     ompjit__fault_drop();
-    if (!well) {
-        ompjit__stack_left();
-        describe(text, size);
-    }
-    fault.leaves = false;
+    if (!well)
+        ompjit__fault_cause(text, size);
     return well;
 }
 
@@ -341,12 +346,21 @@ static bool place_fault(const struct fiber *f, const void *context,
     return true;
 }
 
+/* Does the thread's innermost guard end with its faults? Not while the library
+ * works for it, or in the middle of libomp's work. */
+static bool guard_takes(const ompjit__call_guard *g)
+{
+    return g && g->takes_faults && !g->busy &&
+           (!g->ctx || ompjit__call_can_leave());
+}
+
 /* Takes a fault of a kernel, or of a call that is guarded. */
 static bool take(int number, const siginfo_t *info, void *context)
 {
     const struct fiber *f = ompjit__host_current;
+    const ompjit__call_guard *guard = ompjit__innermost;
     ompjit__place at;
-    if ((!f && !guard) || !is_fault(number, info, context))
+    if (!is_fault(number, info, context) || (!f && !guard_takes(guard)))
         return false;
     bool memory = number == SIGSEGV || number == SIGBUS;
     uintptr_t address = memory ? (uintptr_t)info->si_addr : 0;
@@ -360,6 +374,27 @@ static bool take(int number, const siginfo_t *info, void *context)
     fault.overflow = memory && !fault.stop && overflowed(f, at.sp, address);
     redirect(context, f ? fault_escape : guard_escape, at.sp,
              f ? bounds_of(f) : bounds_below(guard->base));
+    return true;
+}
+
+/* Takes a signal by which a call that was aborted is to be left; the next one
+ * comes soon. */
+static bool take_tick(const siginfo_t *info, void *context)
+{
+    ompjit__place at;
+    bool step, ticks = info->si_code == SI_TIMER;
+    if (!ompjit__call_ticks(info))
+        return false;
+    ompjit__context_place(context, &at);
+    if (fault.leaves || ompjit__context_on_signal_stack(context))
+        return true;
+    bool leaves = ompjit__call_leaves_at(at.pc, ticks, &step);
+    ompjit__context_step(context, step && !leaves);
+    if (!leaves)
+        return true;
+    fault = (struct fault){.stop = OMPJIT__STOP_ABORTED};
+    redirect(context, guard_escape, at.sp,
+             bounds_below(ompjit__innermost->base));
     return true;
 }
 
@@ -403,7 +438,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     ompjit__context_place(context, &at);
     bool (*taken)(const siginfo_t *, uintptr_t) = atomic_load(&ask);
     if (!(taken && taken(info, at.pc)) && !ompjit__stop_taken(info) &&
-        !take(number, info, context))
+        !take_tick(info, context) && !take(number, info, context))
         pass_on(number, info, context);
     errno = before;
 }

@@ -33,6 +33,10 @@ void ompjit__fault_thread(void);
 bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
                          size_t size);
 
+/* When a guarded call has been left: was it by a fault? Then its cause is in
+ * `text`. */
+bool ompjit__fault_cause(char *text, size_t size);
+
 /* The handler asks `taken` first from now on: true, and the signal was its. */
 void ompjit__fault_ask(bool (*taken)(const siginfo_t *info, uintptr_t pc));
 

@@ -68,6 +68,10 @@ bool ompjit__context_on_signal_stack(const void *context);
  * `sp`. */
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp);
 
+/* The thread gets SIGTRAP at its next instruction, and so on, or no more. False:
+ * the CPU has no such thing for programs. */
+bool ompjit__context_step(void *context, bool on);
+
 /* Sanitizers have to be told of stacks; else all this does nothing.
  *
  * current: what is known of the one that runs. leaving: before a switch to

@@ -214,6 +214,11 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
     r->sp = sp & ~(uintptr_t)15;
     r->pc = (uintptr_t)f;
 }
+
+bool ompjit__context_step(void *context, bool on)
+{
+    return false;
+}
 #else
 typedef int ompjit__not_aarch64; /* C wants a declaration */
 #endif

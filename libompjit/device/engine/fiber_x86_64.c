@@ -194,6 +194,14 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
     r[REG_RSP] = (greg_t)((sp & ~(uintptr_t)15) - sizeof(void *));
     r[REG_RIP] = (greg_t)(uintptr_t)f;
 }
+
+bool ompjit__context_step(void *context, bool on)
+{
+    enum { TRAP = 1 << 8 };
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    r[REG_EFL] = on ? r[REG_EFL] | TRAP : r[REG_EFL] & ~(greg_t)TRAP;
+    return true;
+}
 #else
 typedef int ompjit__not_x86_64; /* C wants a declaration */
 #endif

@@ -30,6 +30,9 @@ static const ompjit__symbol symbols[] = {
     ROW("omp_get_num_threads", omp_get_num_threads, true),
     ROW("omp_get_thread_num", omp_get_thread_num, true),
     ROW("omp_in_parallel", omp_in_parallel, true),
+    ROW("omp_get_level", omp_get_level, false),
+    ROW("omp_in_explicit_task", omp_in_explicit_task, false),
+    ROW("__kmpc_omp_taskwait", kmpc_omp_taskwait, false),
     ROW("__kmpc_init_allocator", kmpc_init_allocator, false),
     ROW("omp_default_mem_space", omp_default_mem_space, false),
     ROW("omp_alloc", omp_alloc, false),
@@ -166,6 +169,11 @@ ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
     }
     *out = &loaded.table;
     return OMPJIT_OK;
+}
+
+const struct ompjit__libomp *ompjit__libomp_loaded(void)
+{
+    return atomic_load(&loaded.good) ? &loaded.table : NULL;
 }
 
 bool ompjit__libomp_here(void)

@@ -20,6 +20,9 @@ struct ompjit__libomp {
     int (*omp_get_num_threads)(void);
     int (*omp_get_thread_num)(void);
     int (*omp_in_parallel)(void);
+    int (*omp_get_level)(void);
+    int (*omp_in_explicit_task)(void);
+    int32_t (*kmpc_omp_taskwait)(void *loc, int32_t gtid);
     /* Allocators, for hosthalf/omp_alloc.c. */
     void *(*kmpc_init_allocator)(int32_t gtid, uint64_t memspace, int32_t n,
                                  void *traits);
@@ -42,6 +45,8 @@ struct ompjit__libomp {
 ompjit_status ompjit__libomp(const struct ompjit__libomp **out,
                              ompjit_error *err);
 
+/* The same where it is loaded already, else NULL. In signal handlers, too. */
+const struct ompjit__libomp *ompjit__libomp_loaded(void);
 /* Is it in the process already? */
 bool ompjit__libomp_here(void);
 /* How many threads a parallel region gets: it is asked where it is here; else,

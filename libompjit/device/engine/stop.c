@@ -248,6 +248,18 @@ bool ompjit__stop_all(const void *device, const void *kernel,
     return ompjit__fault_signal() != 0;
 }
 
+bool ompjit__stop_own(enum ompjit__stop why)
+{
+    int mine = thread_number();
+    for (watch *w = atomic_load(&all.first); w; w = w->next) {
+        uint64_t serial = atomic_load(&w->serial);
+        if (atomic_load(&w->thread) == mine && serial % 2 &&
+            !ompjit__stop_one(w, serial, why))
+            return false;
+    }
+    return ompjit__fault_signal() != 0;
+}
+
 void ompjit__stop_others(watch *w)
 {
     if (!w || !w->launch->shared ||

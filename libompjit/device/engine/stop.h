@@ -136,6 +136,9 @@ void ompjit__stop_others(ompjit__host_watch *w);
  * process's signal handlers are not the library's. In signal handlers, too. */
 bool ompjit__stop_all(const void *device, const void *kernel,
                       enum ompjit__stop why);
+/* Stops the launches of the calling thread. False: as above. In signal handlers,
+ * too. */
+bool ompjit__stop_own(enum ompjit__stop why);
 /* Stops launch `serial` if it still runs. */
 bool ompjit__stop_one(ompjit__host_watch *w, uint64_t serial,
                       enum ompjit__stop why);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Functions of the C library that end the process or the thread, for host
+ * halves: in a function that ompjit_function_call has called they end that call,
+ * as its error. Elsewhere, as under `ompjit run`, they are what they always are.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/engine/guard.h"
+#include "hosthalf/program_code.h"
+
+/* Returns where the thread is in no such call, or in libomp's hands. */
+static void leave(const char *what)
+{
+    ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    if (!g || !ompjit__call_can_leave())
+        return;
+    ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE, "it called %s", what);
+    ompjit__call_leave(g);
+}
+
+static void leave_with(const char *name, int status)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s(%d)", name, status);
+    leave(what);
+}
+
+static void program_exit(int status)
+{
+    leave_with("exit", status);
+    exit(status);
+}
+
+static void program_exit_now(int status)
+{
+    leave_with("_exit", status);
+    _exit(status);
+}
+
+static void program_quick_exit(int status)
+{
+    leave_with("quick_exit", status);
+    quick_exit(status);
+}
+
+static void program_abort(void)
+{
+    leave("abort");
+    abort();
+}
+
+static void program_pthread_exit(void *value)
+{
+    leave("pthread_exit");
+    pthread_exit(value);
+}
+
+extern void __assert_fail(const char *text, const char *file, unsigned line,
+                          const char *function) __attribute__((noreturn));
+
+static void program_assert_fail(const char *text, const char *file,
+                                unsigned line, const char *function)
+{
+    ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    if (g && ompjit__call_can_leave()) {
+        ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE,
+                                "assertion `%s' failed (%s:%u)", text, file,
+                                line);
+        ompjit__call_leave(g);
+    }
+    __assert_fail(text, file, line, function);
+}
+
+void *ompjit__exit_address(const char *name)
+{
+    static const struct {
+        const char *name;
+        void *address;
+    } rows[] = {
+        {"exit", (void *)program_exit},
+        {"_exit", (void *)program_exit_now},
+        {"_Exit", (void *)program_exit_now},
+        {"quick_exit", (void *)program_quick_exit},
+        {"abort", (void *)program_abort},
+        {"pthread_exit", (void *)program_pthread_exit},
+        {"__assert_fail", (void *)program_assert_fail},
+    };
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if (!strcmp(rows[i].name, name))
+            return rows[i].address;
+    return NULL;
+}
