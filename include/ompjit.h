@@ -14,6 +14,7 @@
  *   ompjit_opt.h     options of the optimizer, remarks
  *   ompjit_cache.h   the cache of compiled code
  *   ompjit_debug.h   reports of checked kernels, times, profiles
+ *   ompjit_function.h signatures and guarded calls, for bindings
  *   ompjit_rtl.h     the table of OpenMP runtime functions
  *   ompjit_llvm.h    that table for programs that build IR with their own LLVM
  *
@@ -522,7 +523,9 @@ struct ompjit_module_options {
                                  have their defaults. A later one wins. They
                                  change code, not results                 */
     unsigned nopts;
-    uint32_t unused;          /* 0                                        */
+    int signatures;           /* 1: names and types of functions are the
+                                 source's (ompjit_function.h); 0: what the
+                                 code itself tells                        */
 };
 #define OMPJIT_MODULE_OPTIONS_INIT OMPJIT_SIZED(ompjit_module_options)
 

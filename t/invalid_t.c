@@ -8,6 +8,7 @@
 #include "ompjit.h"
 #include "ompjit_cache.h"
 #include "ompjit_debug.h"
+#include "ompjit_function.h"
 #include "ompjit_graph.h"
 #include "ompjit_opt.h"
 #include "ompjit_rtl.h"
@@ -274,6 +275,50 @@ static void modules(void)
     NO(ompjit_module_warm(mod, foreign, "x", NULL, NULL, NULL, &err));
 }
 
+static ompjit_status call_back(void *to, const ompjit_value *from,
+                               ompjit_value *result, ompjit_error *e)
+{
+    return OMPJIT_OK;
+}
+
+static void functions(void)
+{
+    ompjit_function *fn = NULL;
+    ompjit_function_info info = OMPJIT_FUNCTION_INFO_INIT, no_info = {0};
+    ompjit_function_param_info param = OMPJIT_FUNCTION_PARAM_INFO_INIT,
+                               no_param = {0};
+    ompjit_value values[8] = {{0}};
+    uint64_t sizes[8];
+    ompjit_module_options two = OMPJIT_MODULE_OPTIONS_INIT;
+    two.signatures = 2;
+    NO(ompjit_module_from_c(ctx, "", &two, &new_module, &err));
+    NO(ompjit_module_function_count(NULL, &number, &err));
+    NO(ompjit_module_function_count(mod, NULL, &err));
+    NO(ompjit_module_function_at(NULL, 0, &fn, &err));
+    NO(ompjit_module_function_at(mod, 0, NULL, &err));
+    NO(ompjit_module_function_find(NULL, "f", &fn, &err));
+    NO(ompjit_module_function_find(mod, NULL, &fn, &err));
+    NO(ompjit_module_function_find(mod, "f", NULL, &err));
+    ok(!fn && !ompjit_module_function_at(mod, 0, &fn, &err), "a function");
+    NO(ompjit_function_info_get(NULL, &info, &err));
+    NO(ompjit_function_info_get(fn, NULL, &err));
+    NO(ompjit_function_info_get(fn, &no_info, &err));
+    NO(ompjit_function_param(NULL, 0, &param, &err));
+    NO(ompjit_function_param(fn, 0, NULL, &err));
+    NO(ompjit_function_param(fn, 0, &no_param, &err));
+    NO(ompjit_function_extents(NULL, values, 1, sizes, &err));
+    NO(ompjit_function_extents(fn, NULL, 1, sizes, &err));
+    NO(ompjit_function_extents(fn, values, 1, NULL, &err));
+    NO(ompjit_function_call(NULL, values, 1, NULL, NULL, &err));
+    NO(ompjit_function_call(fn, NULL, 1, NULL, NULL, &err));
+    ok(!ompjit_function_info_get(fn, &info, &err), "its type");
+    NO(ompjit_callback_create(NULL, call_back, NULL, &function, &err));
+    NO(ompjit_callback_create(info.type, NULL, NULL, &function, &err));
+    NO(ompjit_callback_create(info.type, call_back, NULL, NULL, &err));
+    ompjit_callback_destroy(NULL);
+    ok(ompjit_function_abort() == OMPJIT_ERR_NOT_FOUND, "no call to abort");
+}
+
 static void kernels(void)
 {
     ompjit_param_info param = OMPJIT_PARAM_INFO_INIT;
@@ -512,6 +557,7 @@ int main(void)
     contexts();
     devices();
     modules();
+    functions();
     kernels();
     launches();
     queues();

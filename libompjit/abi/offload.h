@@ -12,10 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+#define OMPJIT__ABI_ASSERT static_assert
+#else
+#define OMPJIT__ABI_ASSERT _Static_assert
+#endif
 #define OMPJIT__ABI_SIZE(type, bytes) \
-    _Static_assert(sizeof(struct type) == (bytes), "size of " #type)
+    OMPJIT__ABI_ASSERT(sizeof(struct type) == (bytes), "size of " #type)
 #define OMPJIT__ABI_OFFSET(type, field, bytes) \
-    _Static_assert(offsetof(struct type, field) == (bytes), \
+    OMPJIT__ABI_ASSERT(offsetof(struct type, field) == (bytes), \
                    "offset of " #type "." #field)
 
 /* ------------------------------------------------------ source locations */

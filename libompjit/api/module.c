@@ -18,6 +18,8 @@
 #include "launch/module.h"
 #include "omptarget/offload.h"
 #include "core/cuda_source.h"
+#include "device/engine/fault.h"
+#include "function/function.h"
 #include "core/prebuilt.h"
 #include "core/template.h"
 #include "cache/cache.h"
@@ -411,6 +413,9 @@ void ompjit_module_destroy(ompjit_module *mod)
     if (mod->ctx->explain)
         ompjit__explain_module(mod);
     ompjit__hostjit_free(mod->hostjit);
+    ompjit__functions_free(mod->functions);
+    if (mod->holds_faults)
+        ompjit__fault_drop();
     ompjit__tgt_remove(mod->ctx, mod);
     ompjit__variants_free(mod);
     for (unsigned i = 0; i < mod->unit.nkernels; i++)

@@ -10,6 +10,7 @@
 #include "base/structs.h"
 #include "ompjit_cache.h"
 #include "ompjit_debug.h"
+#include "ompjit_function.h"
 #include "ompjit_opt.h"
 #include "ompjit_rtl.h"
 #include "ompjit_tune.h"

@@ -117,7 +117,19 @@ typedef struct ompjit__unit {
                                 address of a function of one image         */
     bool own_lines;          /* nobody asked for line tables: they are for
                                 messages, and have no place in PTX         */
+    ompjit__buf signatures;  /* of its functions (core/signature.h); size 0:
+                                nobody asked for them so far               */
 } ompjit__unit;
+
+/* How a host half is read, together. */
+enum ompjit__half_flag {
+    OMPJIT__HALF_OWN_LINES = 1,   /* nobody asked for its line information,
+                                     which is dropped                       */
+    OMPJIT__HALF_ALL_NUMBERS = 2, /* its device half is compiled by
+                                     ompjit__early_numbers                  */
+    OMPJIT__HALF_SIGNATURES = 4   /* the unit has the signatures of its
+                                     functions                              */
+};
 
 /* Frees all that hangs from it, and leaves zeros. Nobody else uses it. */
 void ompjit__unit_free(ompjit__unit *unit);

@@ -32,5 +32,6 @@ void ompjit__unit_free(ompjit__unit *unit)
     free(unit->name);
     ompjit__buf_free(&unit->device_bc);
     ompjit__buf_free(&unit->host_bc);
+    ompjit__buf_free(&unit->signatures);
     *unit = (ompjit__unit){0};
 }

@@ -219,7 +219,7 @@ struct ompjit__door_early {
     ompjit__compiler *compiler;
     const ompjit__buf *host;
     const char *name;
-    bool own_lines, all_numbers;
+    unsigned how; /* enum ompjit__half_flag */
     ompjit__worker *worker; /* NULL: it is lost, or was refused */
 };
 
@@ -227,8 +227,7 @@ static void pack_early(const ompjit__door_early *early, ompjit__buf *out)
 {
     ompjit__pack_bytes(out, early->host->data, early->host->size);
     ompjit__pack_string(out, early->name);
-    ompjit__pack_number(out, early->own_lines);
-    ompjit__pack_number(out, early->all_numbers);
+    ompjit__pack_number(out, early->how);
 }
 
 /* Asks the compiler that holds it; true: it was done. The worker is given up
@@ -249,8 +248,7 @@ static bool ask_holder(ompjit__door_early *early, ompjit__ask *ask)
 
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
-                                            const char *name, bool own_lines,
-                                            bool all_numbers)
+                                            const char *name, unsigned how)
 {
     ompjit__door_early *early = calloc(1, sizeof *early);
     if (!early)
@@ -258,8 +256,7 @@ ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
     *early = (ompjit__door_early){.compiler = compiler,
                                   .host = host,
                                   .name = name,
-                                  .own_lines = own_lines,
-                                  .all_numbers = all_numbers};
+                                  .how = how};
     ompjit__ask ask;
     ask_begin(&ask, compiler, OMPJIT__OP_EARLY_READ);
     if (ompjit__worker_take(&ask, NULL, &early->worker, NULL))
@@ -333,7 +330,7 @@ static ompjit_status end_with_unit(ompjit__ask *ask, ompjit_status status,
 static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
                             const ompjit__buf *device, const ompjit__buf *host,
                             const char *name, unsigned opt_level,
-                            const ompjit__door_early *early)
+                            unsigned how, const ompjit__door_early *early)
 {
     ask_begin(ask, compiler, OMPJIT__OP_UNIT_READ);
     ompjit__pack_bytes(&ask->request, device->data, device->size);
@@ -341,8 +338,7 @@ static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(&ask->request, opt_level);
     ompjit__pack_number(&ask->request, early != NULL);
     ompjit__pack_bytes(&ask->request, host->data, host->size);
-    ompjit__pack_number(&ask->request, early && early->own_lines);
-    ompjit__pack_number(&ask->request, early && early->all_numbers);
+    ompjit__pack_number(&ask->request, early ? early->how : how);
 }
 
 /* By the compiler that has read the host half already, if it lives. */
@@ -368,12 +364,12 @@ static ompjit_status ask_for_unit(ompjit__ask *ask, ompjit__door_early *early,
 ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
                                      const ompjit__buf *device,
                                      const ompjit__buf *host, const char *name,
-                                     unsigned opt_level,
+                                     unsigned opt_level, unsigned how,
                                      ompjit__door_early *early,
                                      ompjit__unit *out, ompjit_error *err)
 {
     ompjit__ask ask;
-    begin_unit_read(&ask, compiler, device, host, name, opt_level, early);
+    begin_unit_read(&ask, compiler, device, host, name, opt_level, how, early);
     return end_with_unit(&ask, ask_for_unit(&ask, early, err), out, err);
 }
 
@@ -576,6 +572,17 @@ ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
     ompjit__ask ask;
     ask_begin(&ask, compiler, OMPJIT__OP_HALF_REPAIR);
     ompjit__pack_bytes(&ask.request, bc->data, bc->size);
+    ompjit__pack_string(&ask.request, name);
+    return ask_for_text(&ask, out, err);
+}
+
+ompjit_status ompjit__door_signatures(ompjit__compiler *compiler,
+                                      const ompjit__buf *host, const char *name,
+                                      ompjit__buf *out, ompjit_error *err)
+{
+    ompjit__ask ask;
+    ask_begin(&ask, compiler, OMPJIT__OP_SIGNATURES);
+    ompjit__pack_bytes(&ask.request, host->data, host->size);
     ompjit__pack_string(&ask.request, name);
     return ask_for_text(&ask, out, err);
 }

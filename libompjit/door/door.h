@@ -38,6 +38,7 @@ enum ompjit__op {
     OMPJIT__OP_HOST_CPU,
     OMPJIT__OP_PRINT_IR,
     OMPJIT__OP_HALF_REPAIR, /* a host half's bitcode, corrected */
+    OMPJIT__OP_SIGNATURES, /* a host half: its functions               */
     OMPJIT__OP_COUNT
 };
 
@@ -152,12 +153,10 @@ void ompjit__door_prepare(ompjit__compiler *compiler);
 /* A host half that is read while the device half is still being compiled. It
  * holds a compiler until it is freed, and refers to `host` and `name`. */
 typedef struct ompjit__door_early ompjit__door_early;
-/* own_lines: nobody asked for its line information; all_numbers: the device
- * half is compiled by early_numbers' result. NULL: it cannot be read. */
+/* how: enum ompjit__half_flag, together. NULL: it cannot be read. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
-                                            const char *name, bool own_lines,
-                                            bool all_numbers);
+                                            const char *name, unsigned how);
 /* As ompjit__early_info, _agrees and _numbers of frontend/frontend.h. */
 void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info);
 bool ompjit__door_early_agrees(ompjit__door_early *early,
@@ -169,7 +168,7 @@ void ompjit__door_early_free(ompjit__door_early *early); /* accepts NULL */
 ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
                                      const ompjit__buf *device,
                                      const ompjit__buf *host, const char *name,
-                                     unsigned opt_level,
+                                     unsigned opt_level, unsigned how,
                                      ompjit__door_early *early,
                                      ompjit__unit *out, ompjit_error *err);
 ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
@@ -215,6 +214,10 @@ void ompjit__door_object_line(ompjit__compiler *compiler, const void *object,
 /* The CPU that code is generated for, as LLVM calls it ("znver3"). */
 ompjit_status ompjit__door_host_cpu(ompjit__compiler *compiler, char *name,
                                     size_t size, ompjit_error *err);
+/* As ompjit__half_signatures of frontend/frontend.h. */
+ompjit_status ompjit__door_signatures(ompjit__compiler *compiler,
+                                      const ompjit__buf *host, const char *name,
+                                      ompjit__buf *out, ompjit_error *err);
 /* Bitcode as text, appended. */
 ompjit_status ompjit__door_print(ompjit__compiler *compiler,
                                  const ompjit__buf *bc, const char *name,

@@ -20,12 +20,11 @@
 /* A host half that is read while the device half is still being compiled. */
 typedef struct ompjit__early ompjit__early;
 
-/* Reads and upgrades a host half. own_lines: nobody asked for its line
- * information, and it is dropped; all_numbers: the device half is compiled by
- * ompjit__early_numbers. What is wrong with the half is told when the unit is
- * read. NULL without memory; the caller frees it. ir.c */
+/* Reads and upgrades a host half. how: enum ompjit__half_flag, together. What
+ * is wrong with the half is told when the unit is read. NULL without memory; the
+ * caller frees it. ir.c */
 ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
-                                  bool own_lines, bool all_numbers);
+                                  unsigned how);
 /* Appends what a device half reads of its host half, as bitcode; nothing where
  * the host half could not be read. */
 void ompjit__early_info(const ompjit__early *early, ompjit__buf *info);
@@ -38,13 +37,14 @@ bool ompjit__early_numbers(const ompjit__early *early, ompjit__buf *info);
 void ompjit__early_free(ompjit__early *early); /* accepts NULL */
 
 /* Reads, upgrades, checks and describes both halves. `early` may be NULL: the
- * host half has not been read. opt_level is the enum's: 0 is the default, 1 is
- * -O0. `out` is the caller's, and set on success only. IR and ABI errors for
+ * host half has not been read, and is, as `how` says (enum ompjit__half_flag).
+ * opt_level is the enum's: 0 is the default, 1 is -O0. `out` is the caller's, and set on success only. IR and ABI errors for
  * what is wrong with the IR, NO_MEMORY. Any thread. ir.c */
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__early *early,
-                                ompjit__unit *out, ompjit_error *err);
+                                unsigned opt_level, unsigned how,
+                                ompjit__early *early, ompjit__unit *out,
+                                ompjit_error *err);
 /* Likewise of CUDA, whose kernels are the unit's. ir.c */
 ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                                      const char *name, unsigned opt_level,
@@ -65,6 +65,9 @@ ompjit_status ompjit__units_join(const ompjit__part *parts, unsigned n,
 /* Appends the module's bitcode. NO_MEMORY. ir.c */
 ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
                                  ompjit_error *err);
+/* Appends the signatures of the functions of a host half, bitcode (core/signature.h). IR error, NO_MEMORY. Guarded. ir.c */
+ompjit_status ompjit__half_signatures(const ompjit__buf *host, const char *name,
+                                      ompjit__buf *out, ompjit_error *err);
 /* Seals a unit that is complete and hands it out. If `status` is an error, or
  * memory runs out, it frees what there is of the unit. Returns the status. ir.c
  */

@@ -18,15 +18,15 @@
 #include "frontend/frontend.h"
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
+#include "frontend/signature/signature.h"
 
 /* A host half that has been read, or the reason why not. */
 struct ompjit__early {
     LLVMContextRef context; /* both halves' */
     LLVMModuleRef host;     /* NULL: there is none, or it is not valid */
-    bool own_lines;
-    bool all_numbers; /* the device half was compiled by early_numbers */
+    unsigned how;           /* enum ompjit__half_flag */
     ompjit__lambda_regions lambdas;
-    ompjit__buf host_bc, messages;
+    ompjit__buf host_bc, signatures, messages;
     ompjit_status status;
     ompjit_error err;
 };
@@ -37,6 +37,7 @@ struct reading {
     const char *name;
     ompjit__unit *unit;
     bool cuda;
+    unsigned how; /* enum ompjit__half_flag, where there is no early */
     ompjit__early *early;
 };
 
@@ -134,6 +135,18 @@ struct host_half {
     const char *name;
 };
 
+/* Types of debug information are for signatures alone, and lines are not kept
+ * where nobody asked. */
+static void take_signatures(ompjit__early *e)
+{
+    if (e->how & OMPJIT__HALF_SIGNATURES)
+        ompjit__signatures(e->host, &e->signatures);
+    if (e->how & OMPJIT__HALF_OWN_LINES)
+        LLVMStripModuleDebugInfo(e->host);
+    else if (e->how & OMPJIT__HALF_SIGNATURES)
+        ompjit__strip_types(e->host);
+}
+
 /* In a guard. The bitcode is written here, as what follows only reads the half,
  * but for unify_variables. */
 static ompjit_status read_host(void *arg, ompjit_error *err)
@@ -150,20 +163,18 @@ static ompjit_status read_host(void *arg, ompjit_error *err)
     if (status || !e->host)
         return status;
     ompjit__lambda_regions_find(e->host, &e->lambdas);
-    if (e->own_lines)
-        LLVMStripModuleDebugInfo(e->host);
+    take_signatures(e);
     return ompjit__write_half(e->host, &e->host_bc, err);
 }
 
 ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
-                                  bool own_lines, bool all_numbers)
+                                  unsigned how)
 {
     ompjit__early *e = calloc(1, sizeof *e);
     struct host_half h = {.early = e, .bytes = host, .name = name};
     if (!e)
         return NULL;
-    e->own_lines = own_lines;
-    e->all_numbers = all_numbers;
+    e->how = how;
     e->status = ompjit__guard(read_host, &h, OMPJIT_STAGE_READ, &e->err);
     return e;
 }
@@ -195,6 +206,7 @@ void ompjit__early_free(ompjit__early *e)
     ompjit__lambda_regions_free(&e->lambdas);
     ompjit__buf_free(&e->messages);
     ompjit__buf_free(&e->host_bc);
+    ompjit__buf_free(&e->signatures);
     free(e);
 }
 
@@ -232,7 +244,7 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
                                      device, err);
     if (!status)
         status = host_status(r->early, err);
-    if (!status && r->early->all_numbers)
+    if (!status && r->early->how & OMPJIT__HALF_ALL_NUMBERS)
         status = ompjit__lambda_regions_rename(*device, &r->early->lambdas,
                                                err);
     if (!status && r->early->host)
@@ -258,7 +270,11 @@ static ompjit_status read_guarded(void *arg, ompjit_error *err)
         return status;
     r->unit->host_bc = r->early->host_bc;
     r->early->host_bc = (ompjit__buf){0};
-    return OMPJIT_OK;
+    r->unit->signatures = r->early->signatures;
+    r->early->signatures = (ompjit__buf){0};
+    return r->unit->signatures.failed
+               ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
+               : OMPJIT_OK;
 }
 
 /* Makes the unit, or frees what there is of it. */
@@ -270,7 +286,7 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
     ompjit__early *own = NULL;
     r->unit = &unit;
     if (!r->early)
-        r->early = own = ompjit__early_read(r->host, r->name, false, false);
+        r->early = own = ompjit__early_read(r->host, r->name, r->how);
     ompjit_status status =
         unit.name && r->early
             ? ompjit__guard(read_guarded, r, OMPJIT_STAGE_READ, err)
@@ -281,12 +297,14 @@ static ompjit_status unit_read(struct reading *r, unsigned opt_level,
 
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,
-                                unsigned opt_level, ompjit__early *early,
-                                ompjit__unit *out, ompjit_error *err)
+                                unsigned opt_level, unsigned how,
+                                ompjit__early *early, ompjit__unit *out,
+                                ompjit_error *err)
 {
     struct reading r = {.device = device,
                         .host = host,
                         .name = name,
+                        .how = how,
                         .early = early};
     return unit_read(&r, opt_level, out, err);
 }
@@ -301,4 +319,41 @@ ompjit_status ompjit__unit_read_cuda(const ompjit__buf *device,
                         .name = name,
                         .cuda = true};
     return unit_read(&r, opt_level, out, err);
+}
+
+/* ------------------------------------------------------------- signatures */
+
+/* Arguments of the guarded part of ompjit__half_signatures. */
+struct signing {
+    const ompjit__buf *host;
+    const char *name;
+    ompjit__buf *out;
+};
+
+static ompjit_status sign_guarded(void *arg, ompjit_error *err)
+{
+    struct signing *s = arg;
+    ompjit__buf messages = {0};
+    LLVMModuleRef m = NULL;
+    LLVMContextRef context = ompjit__llvm_context(&messages);
+    ompjit_status status = ompjit__parse_ir(context, s->host->data,
+                                            s->host->size, s->name, &messages,
+                                            &m, err);
+    if (!status)
+        ompjit__signatures(m, s->out);
+    if (m)
+        LLVMDisposeModule(m);
+    LLVMContextDispose(context);
+    ompjit__buf_free(&messages);
+    return status;
+}
+
+ompjit_status ompjit__half_signatures(const ompjit__buf *host, const char *name,
+                                      ompjit__buf *out, ompjit_error *err)
+{
+    struct signing s = {host, name, out};
+    ompjit_status status =
+        ompjit__guard(sign_guarded, &s, OMPJIT_STAGE_READ, err);
+    return !status && out->failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
+                                  : status;
 }

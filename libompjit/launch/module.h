@@ -40,10 +40,12 @@ struct ompjit_kernel {
 struct ompjit_module {
     ompjit_context *ctx;
     ompjit__unit unit;
-    pthread_mutex_t lock;          /* of hostjit, while it is made */
+    pthread_mutex_t lock;          /* of what is made later, below */
     ompjit__variants variants;     /* locks for itself             */
     ompjit_kernel *kernels;        /* one for each of the unit's   */
     struct ompjit__hostjit *hostjit; /* NULL until first needed    */
+    struct ompjit__functions *functions; /* likewise; under lock   */
+    bool holds_faults;             /* for its functions; under lock */
 };
 
 /* The unit's description of a kernel, which does not change. */

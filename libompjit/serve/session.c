@@ -218,12 +218,10 @@ static ompjit_status early_read(struct job *job, ompjit_error *err)
 {
     ompjit__buf host = read_view(job);
     char *name = ompjit__read_string(&job->arguments);
-    bool own_lines = ompjit__read_number(&job->arguments);
-    bool all_numbers = ompjit__read_number(&job->arguments);
+    unsigned how = (unsigned)ompjit__read_number(&job->arguments);
     forget_early(job->session);
     if (!job->arguments.bad)
-        job->session->early =
-            ompjit__early_read(&host, name, own_lines, all_numbers);
+        job->session->early = ompjit__early_read(&host, name, how);
     free(name);
     return job->arguments.bad      ? damaged(err)
            : !job->session->early  ? no_memory_for_results(err)
@@ -285,14 +283,12 @@ static ompjit_status early_free(struct job *job, ompjit_error *err)
 
 /* Reads the host half, if the worker that had read it early is lost. */
 static void need_early(struct job *job, const ompjit__buf *host,
-                       const char *name, bool early, bool own_lines,
-                       bool all_numbers)
+                       const char *name, bool early, unsigned how)
 {
     if (!early)
         forget_early(job->session);
     else if (!job->session->early)
-        job->session->early =
-            ompjit__early_read(host, name, own_lines, all_numbers);
+        job->session->early = ompjit__early_read(host, name, how);
 }
 
 /* The host half comes with the request even where it was read early, since the
@@ -306,16 +302,30 @@ static ompjit_status unit_read(struct job *job, ompjit_error *err)
     unsigned opt_level = (unsigned)ompjit__read_number(r);
     bool early = ompjit__read_number(r);
     ompjit__buf host = read_view(job);
-    bool own_lines = ompjit__read_number(r);
-    bool all_numbers = ompjit__read_number(r);
+    unsigned how = (unsigned)ompjit__read_number(r);
     ompjit_status status = r->bad ? damaged(err) : OMPJIT_OK;
     if (!status) {
-        need_early(job, &host, name, early, own_lines, all_numbers);
-        status = ompjit__unit_read(&device, &host, name, opt_level,
+        need_early(job, &host, name, early, how);
+        status = ompjit__unit_read(&device, &host, name, opt_level, how,
                                    job->session->early, &unit, err);
     }
     free(name);
     return status ? status : give_unit(job, &unit, err);
+}
+
+/* Result: those of the host half that comes. */
+static ompjit_status signatures(struct job *job, ompjit_error *err)
+{
+    ompjit__buf host = read_view(job), text = {0};
+    char *name = ompjit__read_string(&job->arguments);
+    ompjit_status status =
+        job->arguments.bad ? damaged(err)
+                           : ompjit__half_signatures(&host, name, &text, err);
+    if (!status)
+        ompjit__pack_bytes(&job->results, text.data, text.size);
+    ompjit__buf_free(&text);
+    free(name);
+    return status;
 }
 
 static void parts_free(ompjit__part *parts, unsigned n)
@@ -628,6 +638,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_HOST_CPU] = host_cpu,
     [OMPJIT__OP_PRINT_IR] = print_ir,
     [OMPJIT__OP_HALF_REPAIR] = half_repair,
+    [OMPJIT__OP_SIGNATURES] = signatures,
 };
 
 /* The reply is the error, whose status may be OK, and then the results. */

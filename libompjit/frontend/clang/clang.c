@@ -50,6 +50,13 @@ static void at_first(void *data)
         ompjit__door_prepare(&run->ctx->compiler);
 }
 
+/* enum ompjit__half_flag. */
+static unsigned half_flags(const struct run *run)
+{
+    return ompjit__options_half(run->snippet->options) |
+           (run->all_numbers.size ? OMPJIT__HALF_ALL_NUMBERS : 0);
+}
+
 /* While the device half is compiled, the host half is read. A compile
  * that follows another without a build between starts the next pair, too: no
  * build will tell when the processors are free. */
@@ -64,10 +71,8 @@ static void meanwhile(void *data)
     }
     if (run->cuda)
         return;
-    bool own_lines = !ompjit__lines_wanted(run->snippet->options);
-    run->early =
-        ompjit__door_early_read(&run->ctx->compiler, &run->host.out, run->name,
-                                own_lines, run->all_numbers.size > 0);
+    run->early = ompjit__door_early_read(&run->ctx->compiler, &run->host.out,
+                                         run->name, half_flags(run));
     if (run->early)
         ompjit__door_early_info(run->early, &run->info);
 }
@@ -272,7 +277,8 @@ static ompjit_status compile_and_read(ompjit_context *ctx, struct run *run,
                                                run->name, opt_level, out, err)
                  : ompjit__door_unit_read(compiler, &run->device.out,
                                           &run->host.out, run->name, opt_level,
-                                          run->early, out, err);
+                                          half_flags(run), run->early, out,
+                                          err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }

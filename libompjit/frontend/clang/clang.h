@@ -130,6 +130,8 @@ typedef struct ompjit__command {
 
 /* Do the flags ask for line tables? */
 bool ompjit__lines_wanted(const ompjit_module_options *options);
+/* How the options have a host half read: enum ompjit__half_flag, together. */
+unsigned ompjit__options_half(const ompjit_module_options *options);
 /* The cc1 command lines of both halves, which the caller frees. options are not
  * NULL. INVALID error for flags, names and versions that cannot work;
  * NO_MEMORY. */

@@ -314,6 +314,12 @@ bool ompjit__lines_wanted(const ompjit_module_options *options)
            has_flag(options, "-gline-tables-only");
 }
 
+unsigned ompjit__options_half(const ompjit_module_options *options)
+{
+    return (ompjit__lines_wanted(options) ? 0 : OMPJIT__HALF_OWN_LINES) |
+           (options->signatures ? OMPJIT__HALF_SIGNATURES : 0);
+}
+
 /* C++ alone: exceptions unless the user has none, and its own headers before
  * those of C. */
 static void add_cxx(const ompjit__clang *clang,
@@ -360,6 +366,9 @@ static ompjit_status add_end(const ompjit__clang *clang,
     ompjit_status status = ompjit__flags_add(&ompjit__clang_flags, options,
                                              dir, command, err);
     free(dir);
+    /* Last, as the last one counts: -g asks for less. */
+    if (options->signatures)
+        ompjit__args_add(&command->host, "-debug-info-kind=limited");
     add_source(command, name, language);
     if (!status && (command->host.failed || command->device.failed))
         status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);

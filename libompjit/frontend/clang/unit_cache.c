@@ -169,7 +169,7 @@ static ompjit_status read_ir(ompjit_context *ctx, const ompjit__buf *device,
 {
     uint64_t start = ompjit__now();
     ompjit_status status = ompjit__door_unit_read(
-        &ctx->compiler, device, host, name, opt_level, NULL, out, err);
+        &ctx->compiler, device, host, name, opt_level, 0, NULL, out, err);
     ompjit__stage_done(ctx, OMPJIT_STAGE_READ, start);
     return status;
 }
@@ -244,6 +244,19 @@ static ompjit_status join(ompjit_context *ctx, const ompjit__unit *units,
     return OMPJIT_OK;
 }
 
+/* One string behind the other. */
+static ompjit_status join_signatures(const ompjit__unit *units, unsigned n,
+                                     ompjit__unit *out, ompjit_error *err)
+{
+    for (unsigned i = 0; i < n; i++)
+        ompjit__buf_add(&out->signatures, units[i].signatures.data,
+                        units[i].signatures.size);
+    if (!out->signatures.failed)
+        return OMPJIT_OK;
+    ompjit__unit_free(out);
+    return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+}
+
 ompjit_status ompjit__frontend_join(ompjit_context *ctx,
                                     const ompjit__unit *units, unsigned n,
                                     const ompjit_module_options *options,
@@ -261,6 +274,7 @@ ompjit_status ompjit__frontend_join(ompjit_context *ctx,
     if (!status) {
         out->from_source = true;
         out->own_lines = units[0].own_lines;
+        status = join_signatures(units, n, out, err);
     }
     return status;
 }

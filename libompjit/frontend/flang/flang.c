@@ -227,7 +227,9 @@ static ompjit_status compile_and_read(struct run *run, ompjit__unit *out,
     start = ompjit__now();
     status = ompjit__door_unit_read(&run->ctx->compiler, &run->device.out,
                                     &run->host.out, run->options->name,
-                                    run->options->opt_level, NULL, out, err);
+                                    run->options->opt_level,
+                                    ompjit__options_half(run->options), NULL,
+                                    out, err);
     ompjit__stage_done(run->ctx, OMPJIT_STAGE_READ, start);
     return status;
 }

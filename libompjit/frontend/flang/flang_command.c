@@ -200,6 +200,8 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
         add_start(flang, options, &command);
         add_form(options->name, &command);
         status = add_flags(&rest, &command, err);
+        if (options->signatures) /* the last one counts */
+            ompjit__args_add(&command.host, "-debug-info-kind=standalone");
         list_dirs(&command.host, dirs);
         add_source(options->name, &command);
         *modules = ompjit__strdup(folder);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The guarded call of a function. Its way:
+ *
+ *   check     the number of arguments, and the memory that they point to
+ *   prepare   once: the host half is compiled, and the function found
+ *   fill      arguments into registers, by the plan
+ *   run       the call; its end, whichever it is
+ *   take      the result out of the registers
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "device/engine/fault.h"
+#include "device/engine/fiber.h"
+#include "device/engine/guard.h"
+#include "device/engine/libomp.h"
+#include "function/function.h"
+#include "omptarget/offload.h"
+
+/* ------------------------------------------------------------------ before */
+
+static ompjit_status check(const ompjit_function *fn, const ompjit_value *args,
+                           unsigned nargs, const uint64_t *bytes,
+                           ompjit_error *err)
+{
+    if (!fn || (nargs && !args))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "ompjit_function_call: function and arguments are "
+                            "needed");
+    if (nargs != fn->nparams)
+        return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
+                            "%s takes %u arguments, not %u", fn->name,
+                            fn->nparams, nargs);
+    if (fn->refused)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_API,
+                            "%s cannot be called: %s", fn->name, fn->refused);
+    return bytes && fn->checks ? ompjit__extents_check(fn, args, bytes, err)
+                               : OMPJIT_OK;
+}
+
+/* Handlers of faults stay as long as the module, so that a call need not install
+ * them. */
+static void hold_faults(ompjit_module *mod)
+{
+    pthread_mutex_lock(&mod->lock);
+    if (!mod->holds_faults && !mod->ctx->keeps_signals) {
+        ompjit__fault_hold();
+        mod->holds_faults = true;
+    }
+    pthread_mutex_unlock(&mod->lock);
+}
+
+/* Threads that prepare it at once do so alike. */
+static ompjit_status prepare(ompjit_function *fn, ompjit_error *err)
+{
+    void *address;
+    ompjit_status status =
+        ompjit__hostjit_function(fn->mod, fn->symbol, &address, err);
+    if (status)
+        return status;
+    hold_faults(fn->mod);
+    fn->defers = ompjit__hostjit_defers(fn->mod->hostjit);
+    atomic_store_explicit(&fn->address, address, memory_order_release);
+    return OMPJIT_OK;
+}
+
+/* --------------------------------------------------------------- registers */
+
+static uint64_t extended(uint64_t value, uint32_t bytes)
+{
+    switch (bytes) {
+    case 1: return (uint64_t)(int64_t)(int8_t)value;
+    case 2: return (uint64_t)(int64_t)(int16_t)value;
+    case 4: return (uint64_t)(int64_t)(int32_t)value;
+    default: return value;
+    }
+}
+
+static ompjit_status no_place(const ompjit_function *fn, const char *what,
+                              const char *type, ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_ARGUMENT, OMPJIT_STAGE_API,
+                        "%s: %s, a %s, is NULL; it is passed by its address",
+                        fn->name, what, type);
+}
+
+static ompjit_status no_argument(const ompjit_function *fn, unsigned param,
+                                 ompjit_error *err)
+{
+    char what[32];
+    snprintf(what, sizeof what, "argument %u", param + 1);
+    return no_place(fn, what, fn->type->members[param].type->text, err);
+}
+
+static ompjit_status fill(const ompjit_function *fn, const ompjit_value *args,
+                          const ompjit_value *result, ompjit__registers *r,
+                          ompjit_error *err)
+{
+    for (unsigned i = 0; i < fn->npieces; i++) {
+        const ompjit__step *step = &fn->steps[i];
+        const ompjit_value *arg = &args[step->param];
+        uint64_t *word = &r->words[step->word];
+        if (step->in_memory && !arg->p)
+            return no_argument(fn, step->param, err);
+        switch (step->how) {
+        case OMPJIT__PIECE_STACK:
+            memcpy(word, (const char *)arg->p + step->offset, step->bytes);
+            break;
+        case OMPJIT__PIECE_ADDRESS: *word = (uintptr_t)arg->p; break;
+        case OMPJIT__PIECE_PLACE: *word = (uintptr_t)result->p; break;
+        default:
+            *word = ompjit__piece_value(fn, i, args);
+            if (step->signs)
+                *word = extended(*word, step->bytes);
+        }
+    }
+    return OMPJIT_OK;
+}
+
+/* A number, as its type has it. */
+static void take_number(const ompjit_type *type, uint64_t word,
+                        ompjit_value *result)
+{
+    const ompjit_type *number =
+        type->kind == OMPJIT_TYPE_ENUM && type->target ? type->target : type;
+    uint64_t low =
+        type->bytes < 8 ? word & ((UINT64_C(1) << type->bytes * 8) - 1) : word;
+    result->u = number->kind == OMPJIT_TYPE_BOOL ? low & 1
+                : number->kind == OMPJIT_TYPE_SIGNED
+                    ? extended(low, (uint32_t)type->bytes)
+                    : low;
+}
+
+static void take(const ompjit_function *fn, const ompjit__registers *r,
+                 ompjit_value *result)
+{
+    const ompjit_type *type = fn->type->target;
+    unsigned integers = 0, floats = 0;
+    for (unsigned i = 0; i < fn->nresults; i++) {
+        const ompjit__piece *piece = &fn->results[i];
+        const void *from = piece->how == OMPJIT__PIECE_X87 ? r->x87
+                           : piece->how == OMPJIT__PIECE_FLOAT
+                               ? (const void *)&r->floats[floats++]
+                               : (const void *)&r->integers[integers++];
+        if (ompjit__value_fits(type)) {
+            uint64_t word;
+            memcpy(&word, from, sizeof word);
+            take_number(type, word, result);
+        } else if (piece->offset < type->bytes) {
+            uint64_t left = type->bytes - piece->offset;
+            memcpy((char *)result->p + piece->offset, from,
+                   piece->bytes < left ? piece->bytes : left);
+        }
+    }
+}
+
+/* --------------------------------------------------------------------- run */
+
+/* Why a call has ended in its middle, where no construct and no callback has
+ * said so. */
+static void explain(ompjit__call_guard *g, int ended, void *exception)
+{
+    char text[512];
+    if (ended == OMPJIT__ENDED_THREW)
+        ompjit__exception_text(exception, text, sizeof text);
+    else if (!ompjit__fault_cause(text, sizeof text)) {
+        ompjit__call_fail_text(g, OMPJIT_ERR_ABORTED, "the call was aborted");
+        return;
+    }
+    ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE, "%s", text);
+}
+
+/* Deferred constructs are a part of the call. */
+static void wait_for_tasks(void)
+{
+    const struct ompjit__libomp *omp = ompjit__libomp_loaded();
+    if (omp && omp->kmpc_omp_taskwait)
+        omp->kmpc_omp_taskwait(NULL, omp->kmpc_global_thread_num(NULL));
+}
+
+static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
+                         ompjit_error *err)
+{
+    ompjit__call_guard g = {.takes_faults = !fn->mod->ctx->keeps_signals,
+                       .ctx = fn->mod->ctx,
+                       .name = fn->name,
+                       .code = ompjit__hostjit_code(fn->mod->hostjit),
+                       .err = err};
+    ompjit__call_guard_enter(&g);
+    int ended = ompjit__registers_call(r, &g.escape);
+    if (fn->defers)
+        wait_for_tasks();
+    ompjit__call_guard_exit(&g);
+    if (g.ticks)
+        ompjit__call_settle(&g);
+    if (ended || ompjit__call_over(&g))
+        explain(&g, ended, r->exception);
+    return g.status;
+}
+
+ompjit_status ompjit_function_call(ompjit_function *fn,
+                                   const ompjit_value *args, unsigned nargs,
+                                   const uint64_t *bytes, ompjit_value *result,
+                                   ompjit_error *err)
+{
+    ompjit__registers registers;
+    ompjit_status status = check(fn, args, nargs, bytes, err);
+    if (status)
+        return status;
+    void *address = atomic_load_explicit(&fn->address, memory_order_acquire);
+    if (!address) {
+        status = prepare(fn, err);
+        if (status)
+            return status;
+        address = atomic_load_explicit(&fn->address, memory_order_acquire);
+    }
+    ompjit__fault_thread();
+    const ompjit_type *type = fn->type->target;
+    bool wanted = type->kind != OMPJIT_TYPE_VOID;
+    if (wanted && !ompjit__value_fits(type) && (!result || !result->p))
+        return no_place(fn, "the place for the result", type->text, err);
+    registers.function = address;
+    registers.nstack = fn->stack_words;
+    registers.wants_x87 = fn->x87;
+    status = fill(fn, args, result, &registers, err);
+    if (!status)
+        status = run(fn, &registers, err);
+    if (!status && wanted && result)
+        take(fn, &registers, result);
+    return status;
+}
+
+ompjit_status ompjit_function_abort(void)
+{
+    return ompjit__call_abort();
+}
