@@ -277,6 +277,9 @@ class ompjit_module_options(Sized):
         ("openmp_version", c_uint),
         ("opt_level", c_uint),
         ("cuda_compiler", c_uint),
+        ("opts", POINTER(c_char_p)),
+        ("nopts", c_uint),
+        ("signatures", c_int),
     ]
 
 
@@ -508,6 +511,108 @@ class ompjit_profile_format(Enum):
     PREFIX = "OMPJIT_PROFILE_"
     TABLE = 0
     TRACE = 1
+
+
+# ------------------------------------------------------- ompjit_function.h
+
+
+class ompjit_type_kind(Enum):
+    PREFIX = "OMPJIT_TYPE_"
+    UNKNOWN = 0
+    VOID = 1
+    BOOL = 2
+    SIGNED = 3
+    UNSIGNED = 4
+    FLOAT = 5
+    COMPLEX = 6
+    ENUM = 7
+    POINTER = 8
+    FUNCTION = 9
+    ARRAY = 10
+    STRUCT = 11
+    UNION = 12
+
+
+class ompjit_type_flags(Enum):
+    PREFIX = "OMPJIT_TYPE_"
+    CONST = 1
+    VOLATILE = 2
+    RESTRICT = 4
+    ATOMIC = 8
+    VARIADIC = 16
+
+
+class ompjit_mapped(Enum):
+    PREFIX = "OMPJIT_MAPPED_"
+    TO = 1
+    FROM = 2
+    ALLOC = 4
+
+
+class ompjit_type(Structure):
+    pass
+
+
+class ompjit_member(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", POINTER(ompjit_type)),
+        ("offset", c_uint64),
+        ("bit", c_uint32),
+        ("bits", c_uint32),
+        ("value", c_int64),
+        ("reserved", c_uint64),
+    ]
+
+
+ompjit_type._fields_ = [
+    ("size", c_size_t),
+    ("kind", c_uint),
+    ("flags", c_uint32),
+    ("bytes", c_uint64),
+    ("text", c_char_p),
+    ("target", POINTER(ompjit_type)),
+    ("members", POINTER(ompjit_member)),
+    ("count", c_uint64),
+]
+
+
+class ompjit_function_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("symbol", c_char_p),
+        ("prototype", c_char_p),
+        ("file", c_char_p),
+        ("type", POINTER(ompjit_type)),
+        ("refused", c_char_p),
+        ("line", c_uint32),
+        ("nparams", c_uint32),
+        ("from_source", c_int),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_function_param_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("type", POINTER(ompjit_type)),
+        ("sections", c_char_p),
+        ("mapped", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class ompjit_value(Union):
+    _fields_ = [
+        ("i", c_int64),
+        ("u", c_uint64),
+        ("f32", c_float),
+        ("f64", c_double),
+        ("p", c_void_p),
+        ("f", _callback),
+    ]
 
 
 # ----------------------------------------------------------- ompjit_tune.h

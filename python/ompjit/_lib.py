@@ -43,6 +43,7 @@ _error = POINTER(abi.ompjit_error)
 _module_options = POINTER(abi.ompjit_module_options)
 _launch = POINTER(abi.ompjit_launch)
 _arg = POINTER(abi.ompjit_arg)
+_value = POINTER(abi.ompjit_value)
 
 # Callbacks: result, then parameters.
 CALLBACKS: dict[str, Any] = {
@@ -50,6 +51,9 @@ CALLBACKS: dict[str, Any] = {
     "ompjit_failure_fn": CFUNCTYPE(None, c_void_p, _error),
     "ompjit_check_fn": CFUNCTYPE(
         None, c_void_p, POINTER(abi.ompjit_check_report)
+    ),
+    "ompjit_callback_fn": CFUNCTYPE(
+        c_int, c_void_p, _value, _value, _error
     ),
     "ompjit_cache_give_fn": CFUNCTYPE(None, c_void_p, c_void_p, c_size_t),
     "ompjit_cache_get_fn": CFUNCTYPE(
@@ -157,6 +161,24 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     # ompjit_debug.h
     "context_times": (_object, POINTER(abi.ompjit_times)),
     "context_profile": (_object, c_uint, _objects, _size_p),
+    # ompjit_function.h
+    "module_function_count": (_object, _uint_p),
+    "module_function_at": (_object, c_uint, _objects),
+    "module_function_find": (_object, _text, _objects),
+    "function_info_get": (_object, POINTER(abi.ompjit_function_info)),
+    "function_param": (
+        _object,
+        c_uint,
+        POINTER(abi.ompjit_function_param_info),
+    ),
+    "function_extents": (_object, _value, c_uint, _u64_p),
+    "function_call": (_object, _value, c_uint, _u64_p, _value),
+    "callback_create": (
+        POINTER(abi.ompjit_type),
+        CALLBACKS["ompjit_callback_fn"],
+        c_void_p,
+        _objects,
+    ),
     # ompjit_tune.h
     "kernel_prepare": (_object, _object, _launch, _arg, c_uint),
     "kernel_ready": (_object, _object, _launch, _arg, c_uint, _int_p),
@@ -219,6 +241,8 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "module_kernel_count": (c_uint, _object),
     "module_kernel_at": (c_void_p, _object, c_uint),
     "cache_path": (c_char_p, _object),
+    "function_abort": (c_int,),
+    "callback_destroy": (None, c_void_p),
     "kernel_cancel": (None, _object),
     "rtl_count": (c_uint,),
     "rtl_table_get": (POINTER(abi.ompjit_rtl_table),),

@@ -109,6 +109,8 @@ class Headers:
         text = text.strip()
         if "(**)" in text:
             return ctypes.POINTER(ctypes.c_void_p)
+        if "(*)" in text:
+            return ctypes.c_void_p
         array = re.match(r"(.*?)\s*\[(\d+)\]$", text)
         if array:
             return self.expected(array[1]) * int(array[2])
@@ -198,7 +200,7 @@ class Abi(unittest.TestCase):
             name
             for name, value in vars(abi).items()
             if name.startswith("ompjit_")
-            and issubclass(value, ctypes.Structure)
+            and issubclass(value, (ctypes.Structure, ctypes.Union))
         }
         self.assertEqual(bound, set(self.headers.structs))
 
