@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from ._scan import scan as scan
     from ._stencil import Stencil as Stencil
     from ._stencil import stencil as stencil
+    from ._target import target as target
 
 __version__ = "0.1.0"
 
@@ -92,6 +93,7 @@ _HOME = {
     "_reduce": "Reduction reduction",
     "_scan": "Scan scan",
     "_stencil": "Stencil stencil",
+    "_target": "target",
     "_array": (
         "ndarray"
     ),

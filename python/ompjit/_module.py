@@ -52,7 +52,7 @@ class Module(Owned):
         name: of the source, as diagnostics have it.
     """
 
-    __slots__ = ("context", "name", "_how")
+    __slots__ = ("context", "name", "_how", "_functions")
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Module(Owned):
             "host": host,
         }
         self.name: str = sources[0][1] or "snippet"
+        self._functions: dict[str, Any] = {}
         self._compile()
 
     def _compile(self) -> None:
@@ -145,6 +146,27 @@ class Module(Owned):
 
         run.__name__ = name
         return run
+
+    def __getattr__(self, name: str) -> Any:
+        """A C function by its name: module.saxpy(n, a, x, y)."""
+        from ._prototype import CFunction, functions
+
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = functions(self)
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise AttributeError(
+                f"{self!r} has no function {name!r}; its source has: {there}"
+            )
+        if name not in self._functions:
+            self._functions[name] = CFunction(self, name, *known[name])
+        return self._functions[name]
+
+    def __dir__(self) -> list[str]:
+        from ._prototype import functions
+
+        return [*super().__dir__(), *functions(self)]
 
     # ------------------------------------------------------------------ code
 
@@ -406,6 +428,7 @@ def _again(how: dict[str, Any]) -> Module:
     made = Module.__new__(Module)
     made.context = current_context()
     made._how = how
+    made._functions = {}
     made.name = how["sources"][0][1] or "snippet"
     made._compile()
     return made
