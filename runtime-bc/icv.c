@@ -303,18 +303,21 @@ EXPORT double omp_get_wtick(void)
  * by the first; what is not in it is a device address already. */
 EXPORT void *__llvm_omp_indirect_call_lookup(void *host)
 {
-    const indirect_call *table = __omp_rtl_device_environment.indirect_calls;
-    uint64_t low = 0, high = __omp_rtl_device_environment.num_indirect_calls;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (table[middle].host == host)
-            return table[middle].device;
-        if ((uintptr_t)table[middle].host < (uintptr_t)host)
-            low = middle + 1;
-        else
-            high = middle;
+    const indirect_call *at = __omp_rtl_device_environment.indirect_calls;
+    uint64_t n = __omp_rtl_device_environment.num_indirect_calls;
+    if (!n)
+        return host;
+    /* No branch depends on what is found, and three rows at a time are loaded. */
+    for (uint64_t part = n / 4; part; part = n / 4) {
+        uint64_t behind = ((uintptr_t)at[part].host <= (uintptr_t)host) +
+                          ((uintptr_t)at[2 * part].host <= (uintptr_t)host) +
+                          ((uintptr_t)at[3 * part].host <= (uintptr_t)host);
+        at += behind * part;
+        n = behind == 3 ? n - 3 * part : part;
     }
-    return host;
+    for (; n > 1; n--)
+        at += (uintptr_t)at[1].host <= (uintptr_t)host;
+    return at->host == host ? at->device : host;
 }
 EXPORT void *__kmpc_target_translate_fptr(void *host)
 {
