@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from ._expression import Elementwise as Elementwise
     from ._expression import elementwise as elementwise
     from ._graph import Graph as Graph
+    from ._jupyter import load_ipython_extension as load_ipython_extension
+    from ._jupyter import unload_ipython_extension as unload_ipython_extension
     from ._kernel import Kernel as Kernel
     from ._kernel import Kernels as Kernels
     from ._kernel import Param as Param
@@ -92,6 +94,7 @@ _HOME = {
     "_data": "data",
     "_reduce": "Reduction reduction",
     "_scan": "Scan scan",
+    "_jupyter": "load_ipython_extension unload_ipython_extension",
     "_stencil": "Stencil stencil",
     "_target": "target",
     "_array": (

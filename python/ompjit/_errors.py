@@ -82,6 +82,11 @@ class CompileError(OmpjitError):
 
         return parse(self.text)
 
+    def _repr_html_(self) -> str:
+        from ._jupyter import error_html
+
+        return error_html(self)
+
     def _first(self) -> Diagnostic:
         found = self.diagnostics
         for one in found:
