@@ -59,6 +59,37 @@ fails_with "has no code for host; it has PTX for sm_90" \
     "where offloading is mandatory that is an error" env OMPJIT_DEVICE=host \
     OMP_TARGET_OFFLOAD=mandatory "$tmp/program" "$tmp/sm_90.ptx"
 
+# Several images: the best one, and why.
+for arch in sm_70 sm_75 sm_80 sm_120; do
+    printf '%s\n' "--image=file=$tmp/k.bc,triple=nvptx64-nvidia-cuda,arch=$arch"
+done >"$tmp/images"
+pack=$builddir/clang-tools/llvm-offload-binary
+# shellcheck disable=SC2046 # several words
+succeeds "four images" "$pack" -o "$tmp/several" $(cat "$tmp/images")
+succeeds "they run" env OMPJIT_DEVICE=host OMPJIT_EXPLAIN=1 "$tmp/program" \
+    "$tmp/several"
+is "$out" "$expect" "  right"
+like "$(cat "$tmp/stderr")" "program: bitcode for sm_120 is taken: the newest IR" \
+    "  the host device takes the newest, and says so"
+like "$(cat "$tmp/stderr")" "program: bitcode for sm_80 is left out: it is for an older" \
+    "  and of the others, why not"
+if [ -n "$PTXI" ]; then
+    succeeds "as PTX" emulated OMPJIT_EXPLAIN=1 "$tmp/program" "$tmp/several"
+    is "$out" "$expect" "  right"
+    like "$(cat "$tmp/stderr")" "bitcode for sm_120 is left out: .* newer GPU" \
+        "  a GPU takes none that is for a newer one"
+    cat "$tmp/sm_75.ptx" >"$tmp/old.ptx"
+    succeeds "two texts of PTX" "$ompjit" compile "$from/kernels.c" --arch sm_80 \
+        -o "$tmp/new.ptx"
+    "${AR:-ar}" rc "$tmp/ptx.a" "$tmp/old.ptx" "$tmp/new.ptx"
+    succeeds "they run" emulated OMPJIT_EXPLAIN=1 "$tmp/program" "$tmp/ptx.a"
+    like "$(cat "$tmp/stderr")" "PTX for sm_80 is taken on sm_[0-9]*: the best" \
+        "  the newest"
+    like "$(cat "$tmp/stderr")" "PTX for sm_75 is left out .* older GPU" "  alone"
+else
+    skip "as PTX" "no PTXI"
+fi
+
 # Images that have been linked with a device runtime, as LLVM's device LTO does,
 # and with libdevice. Neither is used: this one's functions do nothing.
 cat >"$tmp/brought.ll" <<'END'

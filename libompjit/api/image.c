@@ -191,6 +191,80 @@ static unsigned choose_ir(const ompjit__pieces *all, unsigned least,
     return n;
 }
 
+/* Tells why: a line for each piece. */
+static void tell_lines(ompjit_context *ctx, const char *name, ompjit__buf *text)
+{
+    ompjit__buf line = {0};
+    if (!text->size)
+        return;
+    ompjit__buf_add(text, "", 1);
+    for (char *at = text->failed ? NULL : text->data; at && *at;) {
+        size_t n = strcspn(at, "\n");
+        line.size = 0;
+        ompjit__buf_printf(&line, "%s: %.*s", name, (int)n, at);
+        if (!line.failed)
+            ompjit__tell(ctx, line.data);
+        at += n + (at[n] != 0);
+    }
+    ompjit__buf_free(&line);
+}
+
+static const char *kind_of(const ompjit__piece *p)
+{
+    static const char *const kinds[] = {
+        [OMPJIT__PIECE_BITCODE] = "bitcode", [OMPJIT__PIECE_IR_TEXT] = "IR",
+        [OMPJIT__PIECE_PTX] = "PTX", [OMPJIT__PIECE_CUBIN] = "a cubin",
+        [OMPJIT__PIECE_HOST_OBJECT] = "a host object",
+        [OMPJIT__PIECE_HOST_LIBRARY] = "a host library"};
+    return kinds[p->kind];
+}
+
+/* Why a piece is not of the IR that was taken, which is for `arch`. */
+static const char *why_not(const ompjit__piece *p, const char *arch,
+                           unsigned least)
+{
+    if (!is_ir(p))
+        return "IR is compiled for the device, and specialized";
+    return least && arch_number(p->arch) > least
+               ? "it is for a newer GPU than there is"
+           : arch_number(p->arch) < arch_number(arch)
+               ? "it is for an older GPU"
+               : "older code runs on more GPUs";
+}
+
+/* Where one image of several was chosen. */
+static void explain_ir(ompjit_context *ctx, const ompjit__pieces *all,
+                       const char *name, const char *arch, unsigned least)
+{
+    ompjit__buf text = {0};
+    for (unsigned i = 0; i < all->n; i++) {
+        const ompjit__piece *p = &all->list[i];
+        bool taken = is_ir(p) && !strcmp(p->arch, arch);
+        ompjit__buf_printf(&text, "%s%s for %s is %s: %s", i ? "\n" : "",
+                           kind_of(p), *p->arch ? p->arch : "any GPU",
+                           taken ? "taken" : "left out",
+                           taken ? "the newest IR that all devices run"
+                                 : why_not(p, arch, least));
+    }
+    tell_lines(ctx, name, &text);
+    ompjit__buf_free(&text);
+}
+
+static void explain_machine_code(ompjit_context *ctx, const ompjit__unit *unit)
+{
+    for (unsigned i = 0; i < ctx->ndevices; i++) {
+        ompjit__buf text = {0};
+        char arch[32];
+        ompjit_format format;
+        uint32_t ptx;
+        ompjit_device *dev = ctx->devices[i];
+        dev->ops->target(dev, arch, &format, &ptx);
+        ompjit__prebuilt_explain(unit, arch, &text);
+        tell_lines(ctx, unit->name, &text);
+        ompjit__buf_free(&text);
+    }
+}
+
 /* The pieces of all images in one list, which borrows them. */
 static ompjit_status read_images(const ompjit__library_code *code,
                                  ompjit__pieces *pieces, ompjit__pieces *all,
@@ -247,11 +321,17 @@ static ompjit_status unit_of_pieces(ompjit_context *ctx,
     if (!parts)
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     ompjit_status status = ompjit__devices(ctx, err);
-    unsigned n = status ? 0 : choose_ir(all, gpu_arch(ctx), parts);
+    const unsigned least = status ? 0 : gpu_arch(ctx);
+    unsigned n = status ? 0 : choose_ir(all, least, parts);
+    const bool explains = ctx->explain && all->n > 1;
+    if (n && explains)
+        explain_ir(ctx, all, o->name, parts[0]->arch, least);
     if (n)
         status = unit_of_parts(ctx, parts, n, entries, o, out, err);
     else if (!status)
         status = unit_of_machine_code(all, entries, o->name, out, err);
+    if (!n && !status && explains)
+        explain_machine_code(ctx, out);
     free(parts);
     return status;
 }

@@ -39,13 +39,15 @@ static unsigned fitness(const struct ompjit__prebuilt *p, const char *arch)
     return of + (p->kind == OMPJIT__IMAGE_CUBIN ? CUBINS : 0);
 }
 
-/* "cubin for sm_80, PTX for sm_90" */
+static const char *const kinds[] = {[OMPJIT__IMAGE_CUBIN] = "a cubin",
+                                    [OMPJIT__IMAGE_PTX] = "PTX",
+                                    [OMPJIT__IMAGE_OBJECT] = "an object",
+                                    [OMPJIT__IMAGE_LIBRARY] =
+                                        "a shared library"};
+
+/* "a cubin for sm_80, PTX for sm_90" */
 static void list(const ompjit__unit *unit, ompjit__buf *text)
 {
-    static const char *const kinds[] = {
-        [OMPJIT__IMAGE_CUBIN] = "a cubin", [OMPJIT__IMAGE_PTX] = "PTX",
-        [OMPJIT__IMAGE_OBJECT] = "an object",
-        [OMPJIT__IMAGE_LIBRARY] = "a shared library"};
     for (unsigned i = 0; i < unit->nprebuilt; i++)
         ompjit__buf_printf(text, "%s%s for %s", i ? ", " : "",
                            kinds[unit->prebuilt[i].kind],
@@ -90,6 +92,23 @@ ompjit_status ompjit__prebuilt_check(const ompjit__unit *unit,
                                      const char *arch, ompjit_error *err)
 {
     return choose(unit, arch) ? OMPJIT_OK : fail(unit, "code for ", arch, err);
+}
+
+void ompjit__prebuilt_explain(const ompjit__unit *unit, const char *arch,
+                              ompjit__buf *text)
+{
+    const struct ompjit__prebuilt *best = choose(unit, arch);
+    for (unsigned i = 0; i < unit->nprebuilt; i++) {
+        const struct ompjit__prebuilt *p = &unit->prebuilt[i];
+        const char *why = !fitness(p, arch)     ? "it does not run there"
+                          : p == best           ? "the best one there"
+                          : p->kind != best->kind
+                              ? "a cubin needs no compile"
+                              : "it is for an older GPU";
+        ompjit__buf_printf(text, "%s%s for %s is %s on %s: %s",
+                           text->size ? "\n" : "", kinds[p->kind], p->arch,
+                           p == best ? "taken" : "left out", arch, why);
+    }
 }
 
 ompjit_status ompjit__prebuilt_image(const ompjit__unit *unit,

@@ -24,6 +24,9 @@ ompjit_status ompjit__prebuilt_image(const ompjit__unit *unit,
 /* OK where there is such an image; else the same error. */
 ompjit_status ompjit__prebuilt_check(const ompjit__unit *unit,
                                      const char *arch, ompjit_error *err);
+/* Appends a line for each: whether it is the one for that architecture, and why. */
+void ompjit__prebuilt_explain(const ompjit__unit *unit, const char *arch,
+                              ompjit__buf *text);
 /* The error of whoever needs the IR of such a unit. */
 ompjit_status ompjit__prebuilt_no_ir(const ompjit__unit *unit,
                                      ompjit_error *err);
