@@ -190,6 +190,8 @@ void ompjit__callback_run(const ompjit__slot *slot, ompjit__called *called)
     if (call && call->status)
         return;
     read_arguments(c, called, args);
+    err.stage = OMPJIT_STAGE_LAUNCH;
+    err.text[0] = 0;
     ompjit__innermost = NULL;
     ompjit_status status = c->f(c->data, args, &result, &err);
     ompjit__innermost = innermost;

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ._event import timed as timed
     from ._expression import Elementwise as Elementwise
     from ._expression import elementwise as elementwise
+    from ._function import Function as Function
     from ._graph import Graph as Graph
     from ._jupyter import load_ipython_extension as load_ipython_extension
     from ._jupyter import unload_ipython_extension as unload_ipython_extension
@@ -128,6 +129,9 @@ _HOME = {
     ),
     "_expression": (
         "Elementwise elementwise"
+    ),
+    "_function": (
+        "Function"
     ),
     "_graph": (
         "Graph"

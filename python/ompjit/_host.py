@@ -12,7 +12,7 @@ import operator
 from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 from typing import Any, Iterator, Protocol
 
-from ._dtype import DType, dtype
+from ._dtype import _ORDER, DType, dtype
 from ._errors import ArgumentError
 
 
@@ -131,7 +131,7 @@ def is_packed(
 
 
 def _format(text: bytes, itemsize: int) -> DType:
-    name = text.decode("ascii", "replace").lstrip("@=^")
+    name = text.decode("ascii", "replace").lstrip("@=^" + _ORDER)
     if name in ("l", "L", "q", "Q", "n", "N", "i", "I"):
         kind = "i" if name.islower() else "u"
         return dtype(kind + str(itemsize))

@@ -46,8 +46,6 @@ class _Cell:
 
 def compile_cell(line: str, cell: str, names: dict[str, Any]) -> Module:
     """Compiles a cell, and gives its functions to the notebook's names."""
-    from ._prototype import functions
-
     what = _Cell(line)
     module = Module(
         cell,
@@ -56,8 +54,9 @@ def compile_cell(line: str, cell: str, names: dict[str, Any]) -> Module:
         flags=what.flags,
         name=None,
     )
-    for name in functions(module):
-        names[name] = getattr(module, name)
+    for name in module.functions:
+        if name.isidentifier():
+            names[name] = module[name]
     if what.name:
         names[what.name] = module
     return module

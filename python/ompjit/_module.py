@@ -6,15 +6,26 @@ import ctypes
 import hashlib
 import os
 from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p, string_at
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+    Union,
+)
 
 from . import _abi as abi
 from ._context import Context, choice, context as current_context
 from ._device import Device, device as current_device
-from ._errors import ArgumentError, FileError, from_error
+from ._errors import ArgumentError, FileError, NotFound, from_error
 from ._handle import Handle, Owned
 from ._kernel import Kernels
 from ._lib import _local, call, library, system_flags
+
+if TYPE_CHECKING:
+    from ._function import Function
 
 Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
 
@@ -42,6 +53,9 @@ _NAMES = {"c++": "snippet.cpp"}
 
 class Module(Owned):
     """Compiled sources: kernels and functions. ompjit.compile() makes one.
+
+    Its functions are attributes, m.saxpy(n, 2.0, x, y), or items by any name,
+    m["ns::axpy<float>"].
 
     A module lives as long as anything of it is used. It is pickled as its
     source and options, and compiled again, or taken from the cache, where it is
@@ -82,10 +96,44 @@ class Module(Owned):
             "host": host,
         }
         self.name: str = sources[0][1] or "snippet"
-        self._functions: dict[str, Any] = {}
         self._compile()
 
     def _compile(self) -> None:
+        from ._interrupt import cancellable
+
+        self._functions: dict[str, Any] = {}
+        cancellable(self.context, self._compile_now)
+
+    def __getitem__(self, name: str) -> Function:
+        """A function by its name in the source, or the linker's."""
+        found = self._functions.get(name)
+        if found is None:
+            from ._function import find
+
+            found = self._functions.setdefault(name, find(self, name))
+        return found  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Function:
+        """A function as an attribute: module.saxpy(n, a, x, y)."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except NotFound as error:
+            raise AttributeError(error.text) from None
+
+    @property
+    def functions(self) -> list[str]:
+        """The names of its functions."""
+        from ._function import names
+
+        return names(self)
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in self.functions if name.isidentifier()]
+        return [*super().__dir__(), *own]
+
+    def _compile_now(self) -> None:
         how = self._how
         options, keep = _options(how)
         address = c_void_p()
@@ -146,27 +194,6 @@ class Module(Owned):
 
         run.__name__ = name
         return run
-
-    def __getattr__(self, name: str) -> Any:
-        """A C function by its name: module.saxpy(n, a, x, y)."""
-        from ._prototype import CFunction, functions
-
-        if name.startswith("_"):
-            raise AttributeError(name)
-        known = functions(self)
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise AttributeError(
-                f"{self!r} has no function {name!r}; its source has: {there}"
-            )
-        if name not in self._functions:
-            self._functions[name] = CFunction(self, name, *known[name])
-        return self._functions[name]
-
-    def __dir__(self) -> list[str]:
-        from ._prototype import functions
-
-        return [*super().__dir__(), *functions(self)]
 
     # ------------------------------------------------------------------ code
 
@@ -264,6 +291,7 @@ def _arch(context: Context, format: str) -> str:
 def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     """The struct, and what it points to."""
     options = abi.ompjit_module_options()
+    options.signatures = 1
     name = how["sources"][0][1]
     encoded = [flag.encode() for flag in (*how["flags"], *system_flags())]
     flags = (c_char_p * max(len(encoded), 1))(*encoded)
@@ -428,7 +456,6 @@ def _again(how: dict[str, Any]) -> Module:
     made = Module.__new__(Module)
     made.context = current_context()
     made._how = how
-    made._functions = {}
     made.name = how["sources"][0][1] or "snippet"
     made._compile()
     return made

@@ -11,7 +11,7 @@ from ._dtype import DType, dtype
 from ._errors import ArgumentError
 from ._module import Module
 from ._parse import Parser
-from ._prototype import CFunction, functions
+from ._function import Function
 
 _PYTHON = {int: "long", float: "double", bool: "_Bool", None: "void"}
 
@@ -76,7 +76,7 @@ class Target:
         self._name: str = function.__name__
         self._options = options
         self._module: Module | None = None
-        self._function: CFunction | None = None
+        self._function: Function | None = None
 
     @property
     def module(self) -> Module:
@@ -88,10 +88,9 @@ class Target:
         """Compiles it now."""
         self._ready()
 
-    def _ready(self) -> CFunction:
+    def _ready(self) -> Function:
         if self._function is None:
-            result, params = functions(self.module)[self._name]
-            self._function = CFunction(self.module, self._name, result, params)
+            self._function = self.module[self._name]
         return self._function
 
     def __call__(self, *args: Any, **named: Any) -> Any:
