@@ -6,9 +6,7 @@ that needs it, and GPUs are looked for by the first that needs a device.
 """
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as typing's, whose import would take most of the time
 if TYPE_CHECKING:
     from ._array import ndarray as ndarray
     from ._bound import Bound as Bound
@@ -156,13 +154,17 @@ _HOME_OF = {
 __all__ = sorted(_HOME_OF)
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'ompjit' has no attribute '{name}'")
-    value = getattr(importlib.import_module("." + home, __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # checkers know what is imported above, and no more
+
+    def __getattr__(name):
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module 'ompjit' has no attribute '{name}'")
+        from importlib import import_module
+
+        value = getattr(import_module("." + home, __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -188,9 +188,10 @@ class _compiler_options(Structure):
         ("assembler", c_uint),
         ("time_limit_ms", c_uint32),
         ("process", c_uint),
-        ("unused", c_uint32),
+        ("nopts", c_uint32),
         ("memory_limit", c_uint64),
-        ("reserved", c_uint64 * 2),
+        ("opts", POINTER(c_char_p)),
+        ("reserved", c_uint64 * 1),
     ]
 
 
@@ -765,6 +766,52 @@ class ompjit_tuned(Sized):
         ("tried", c_uint32),
         ("failed", c_uint32),
     ]
+
+
+# ------------------------------------------------------------ ompjit_opt.h
+
+
+class ompjit_opt_info(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("help", c_char_p),
+        ("most", c_uint32),
+        ("ordinary", c_uint32),
+    ]
+
+
+class ompjit_remark_kind(Enum):
+    PREFIX = "OMPJIT_REMARK_"
+    PASSED = 0
+    MISSED = 1
+    ANALYSIS = 2
+
+
+class ompjit_remark(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("kind", c_uint),
+        ("line", c_uint32),
+        ("column", c_uint32),
+        ("unused", c_uint32),
+        ("id", c_char_p),
+        ("pass", c_char_p),
+        ("kernel", c_char_p),
+        ("function", c_char_p),
+        ("symbol", c_char_p),
+        ("variable", c_char_p),
+        ("file", c_char_p),
+        ("what", c_char_p),
+        ("why", c_char_p),
+        ("advice", c_char_p),
+    ]
+
+
+class ompjit_remark_format(Enum):
+    PREFIX = "OMPJIT_REMARKS_"
+    YAML = 0
+    JSON = 1
 
 
 # ------------------------------------------------------------ ompjit_rtl.h

@@ -70,6 +70,10 @@ CALLBACKS: dict[str, Any] = {
     ),
     "ompjit_warm_fn": CFUNCTYPE(None, c_void_p, c_uint, _text),
 }
+CALLBACKS["ompjit_remark_fn"] = CFUNCTYPE(
+    c_int, c_void_p, POINTER(abi.ompjit_remark)
+)
+_remark_fn = CALLBACKS["ompjit_remark_fn"]
 _entry_fn = CALLBACKS["ompjit_cache_entry_fn"]
 _variant_fn = CALLBACKS["ompjit_variant_fn"]
 _warm_fn = CALLBACKS["ompjit_warm_fn"]
@@ -220,6 +224,10 @@ CHECKED: dict[str, tuple[Any, ...]] = {
         POINTER(abi.ompjit_tuned),
     ),
     "kernel_tuned": (_object, _object, c_uint64, POINTER(abi.ompjit_tuned)),
+    # ompjit_opt.h
+    "opt_at": (c_uint, POINTER(abi.ompjit_opt_info)),
+    "module_remarks": (_object, _text, _remark_fn, c_void_p),
+    "module_remarks_text": (_object, _text, c_uint, _objects, _size_p),
     # ompjit_rtl.h
     "rtl_row_at": (c_uint, POINTER(abi.ompjit_rtl_row)),
     "rtl_row_named": (_text, POINTER(abi.ompjit_rtl_row)),
@@ -244,6 +252,7 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "function_abort": (c_int,),
     "callback_destroy": (None, c_void_p),
     "kernel_cancel": (None, _object),
+    "opt_count": (c_uint,),
     "rtl_count": (c_uint,),
     "rtl_table_get": (POINTER(abi.ompjit_rtl_table),),
 }

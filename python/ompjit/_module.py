@@ -17,7 +17,7 @@ from typing import (
 )
 
 from . import _abi as abi
-from ._context import Context, choice, context as current_context
+from ._context import Context, choice, context as current_context, text_of
 from ._device import Device, device as current_device
 from ._errors import ArgumentError, FileError, NotFound, from_error
 from ._handle import Handle, Owned
@@ -77,6 +77,7 @@ class Module(Owned):
         flags: Iterable[str] = (),
         openmp_version: float | None = None,
         opt_level: int | None = None,
+        opts: Iterable[str] = (),
         cuda_compiler: str | None = None,
         host: str | bytes | None = None,
         debug: bool = False,
@@ -92,6 +93,7 @@ class Module(Owned):
             "flags": tuple(flags),
             "openmp_version": openmp_version,
             "opt_level": opt_level,
+            "opts": tuple(opts),
             "cuda_compiler": cuda_compiler,
             "host": host,
         }
@@ -243,6 +245,25 @@ class Module(Owned):
         """The PTX for a GPU's architecture; "sm_90" where there is no GPU."""
         return self.emit("ptx", arch).decode()
 
+    def remarks(self, arch: str | None = None) -> list[dict[str, Any]]:
+        """What the optimizer did to the device half for an architecture, and
+        what it could not do: a row each with "kind" ("passed", "missed",
+        "analysis"), "id", "kernel", "file", "line", "what", "why", "advice"
+        and more."""
+        import json
+
+        data, size = c_void_p(), c_size_t()
+        call(
+            "module_remarks_text",
+            self.address,
+            (arch or _arch(self.context, "ptx")).encode(),
+            abi.ompjit_remark_format.JSON,
+            byref(data),
+            byref(size),
+        )
+        rows: list[dict[str, Any]] = json.loads(text_of(data.value))
+        return rows
+
     # --------------------------------------------------------------- variants
 
     def variants(self) -> dict[str, int]:
@@ -309,7 +330,10 @@ def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     options.cuda_compiler = choice(
         "cuda_compiler", how["cuda_compiler"], abi.ompjit_cuda_compiler
     )
-    return options, [flags, encoded]
+    names = [one.encode() for one in how["opts"]]
+    opts = (c_char_p * max(len(names), 1))(*names)
+    options.opts, options.nopts = opts, len(names)
+    return options, [flags, opts]
 
 
 def _one(
@@ -440,6 +464,7 @@ def compile(source: Source, **options: Any) -> Module:
         flags: of clang's: "-I...", "-D...", "-O..." has its own option.
         openmp_version: 4.5 to 6.0. Default: 5.1.
         opt_level: 0 to 3. Default: 3.
+        opts: options of the optimizer of device code, "NAME=VALUE".
         cuda_compiler: "nvrtc" or "clang".
         host: the host's half, where `source` is device IR.
         debug: keep line tables, and the source in a file for debuggers.

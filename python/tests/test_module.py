@@ -95,6 +95,19 @@ class Sources(unittest.TestCase):
         )
         self.assertEqual(module.function("f", ctypes.c_int)(), 201511)
 
+    def test_remarks(self):
+        text = (
+            "void f(int n, int *x) {\n#pragma omp target map(x[:n])\n{\n"
+            "x[0] = 1;\n#pragma omp parallel for\n"
+            "for (int i = 1; i < n; i++) x[i] = i;\n}\n}\n"
+        )
+        for opts in ((), ["openmp-opt-disable-spmdization"]):
+            rows = ompjit.compile(text, opts=opts).remarks("sm_90")
+            spmd = [r for r in rows if r["id"] == "OMP120"]
+            self.assertEqual(len(spmd), 0 if opts else 1, rows)
+        with self.assertRaises(ompjit.ArgumentError):
+            ompjit.compile(text, opts=["nothing"])
+
     def test_wrong(self):
         for source, options in (
             (5, {}),
