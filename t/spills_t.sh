@@ -86,20 +86,24 @@ may_spill() {
     esac
 }
 
-# kernels FILE ARCH...
-kernels() {
+# regions FILE ARCH...: compiles its regions for each, into $tmp/regions.
+regions() {
     file=$1 flag=-I$srcdir
     [ "$file" != t/programs/num_threads.c ] || flag=-fopenmp-version=60
-    most=$(may_spill "$file")
     shift
     rm -rf "$tmp/regions"
     mkdir "$tmp/regions"
     succeeds "$file for $*" timeout 900 "$builddir/t/regions" \
         "$srcdir/$file" "$flag" "$tmp/regions" "$@"
-    found=0 spilled='' others=''
+}
+
+# spills FILE ARCH...: the regions that $tmp/regions has for each.
+spills() {
+    most=$(may_spill "$1")
+    shift
+    found=0 spilled=''
     for ptx in "$tmp"/regions/*.ptx; do
         bytes=$(assemble "$ptx")
-        others=$others$(differ "$ptx")
         found=$((found + 1))
         [ "$bytes" -le "$most" ] 2>"$tmp/stderr" || bytes=$(settled "$ptx")
         [ "$bytes" -le "$most" ] 2>"$tmp/stderr" ||
@@ -107,7 +111,31 @@ kernels() {
     done
     is "$((found >= $#)) $((found % $#))" "1 0" "  each region for each"
     is "$spilled" "" "  assembled, no spills but the peer's"
+}
+
+# kernels FILE ARCH...
+kernels() {
+    regions "$@"
+    others=''
+    for ptx in "$tmp"/regions/*.ptx; do others=$others$(differ "$ptx"); done
     is "$others" "" "  families of architectures have one text"
+    spills "$@"
+}
+
+# leading FILE: for all architectures. The others of a family get its first
+# one's text, as kernels() and followers() show of some.
+leading() {
+    # shellcheck disable=SC2086 # one argument each
+    regions "$1" $leaders
+    for arch in $archs; do
+        leader=$(family "$arch")
+        [ "$leader" != "$arch" ] || continue
+        for ptx in "$tmp"/regions/*."$leader".ptx; do
+            retarget "$ptx" "$arch" "${ptx%."$leader".ptx}.$arch.ptx"
+        done
+    done
+    # shellcheck disable=SC2086
+    spills "$1" $archs
 }
 
 # peer NAME ARCH: what the peer says of a region: yes, it spills; no; or the
@@ -227,12 +255,12 @@ for file in "$srcdir"/t/programs/*.c* "$srcdir"/t/data/*.c; do
     case $file in
     t/data/host_only.c) ;; # calls what only host code can, which is told
     t/programs/detach.c | t/data/math.c) kernels "$file" sm_75 sm_90 ;;
-    *) kernels "$file" $archs ;;
+    t/programs/[lrs]*) kernels "$file" $archs ;;
+    *) leading "$file" ;;
     esac
 done
 for file in "$srcdir"/bench/runtime/*.c "$srcdir"/bench/nvcc/*.c; do
-    # shellcheck disable=SC2086
-    kernels "${file#"$srcdir/"}" $archs
+    leading "${file#"$srcdir/"}"
 done
 for file in "$srcdir"/t/rt_*kernels.c; do
     runtime_kernels "$file"
