@@ -268,6 +268,35 @@ is "$(told 4 | grep -c "pointer mappings after block at info.c:")" 3 \
 is "$(told 4 | grep -c "mappings table empty$")" 1 "  and when nothing is left"
 is "$(told -1 | grep -vc " device 0 info: ")" 0 "all of it"
 
+# Reductions in code that clang has optimized: threads' parts are in registers
+# there. A team of one thread gives the same; where each thread counts its own
+# iterations it does not.
+cat >"$tmp/reduce.c" <<'END'
+#include <stdio.h>
+int main(void)
+{
+    long sum = 0, counts = 0;
+#pragma omp target teams distribute parallel for reduction(+: sum)
+    for (int i = 0; i < 1000; i++)
+        if (i & 1)
+            sum += i;
+#pragma omp target parallel reduction(+: counts) num_threads(8)
+    {
+        long own = 0;
+#pragma omp for
+        for (int i = 0; i < 80; i++)
+            counts += ++own;
+    }
+    printf("%ld %ld\n", sum, counts);
+    return 0;
+}
+END
+succeeds "reductions, optimized" built reduce -- "$tmp/reduce.c"
+succeeds "run" env OMPJIT_DEVICE=host LIBOMPTARGET_INFO=0x10 "$tmp/reduce"
+is "$out" "250000 440" "  right"
+is "$(sed -n 's/.*blocks and \(\[[0-9]*\).*/\1/p' "$tmp/stderr" | tr '\n' ' ')" \
+    "[1 [8 " "  by one thread where that makes no difference"
+
 # Images that no device can use, and OMP_TARGET_OFFLOAD.
 # spoilt: $tmp/spoilt, whose images are those in $tmp/bad
 spoilt() {

@@ -131,23 +131,64 @@ static bool comes_from_loop(LLVMValueRef v, unsigned depth)
     return false;
 }
 
+/* A walk from a value to the phis behind its loop that it is. */
+struct walk {
+    LLVMValueRef seen[16];
+    unsigned n;
+};
+
+static bool is_new(struct walk *w, LLVMValueRef v)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        if (w->seen[i] == v)
+            return false;
+    if (w->n == sizeof w->seen / sizeof *w->seen)
+        return false;
+    w->seen[w->n++] = v;
+    return true;
+}
+
+/* Is the value itself stored where the runtime combines those of all threads? */
+static bool is_combined(const struct ompjit__threads_body *b, LLVMValueRef v,
+                        struct walk *w)
+{
+    if (!is_new(w, v))
+        return false;
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        struct use use = {0};
+        if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) == v)
+            note_uses(b, ompjit__address_base(LLVMGetOperand(user, 1)), &use);
+        if (use.reduced ||
+            (LLVMIsAPHINode(user) && is_combined(b, user, w)))
+            return true;
+    }
+    return false;
+}
+
 /* A value that optimized code hands from iteration to iteration is a phi where
  * the loop is entered. The loop's own counter begins with what the runtime
- * says. */
+ * says, and a thread's part of a reduction with the same constant in each. */
 static bool is_carried_phi(struct ompjit__threads_body *b, LLVMValueRef phi)
 {
     enum { DEEP = 4 };
-    bool is_cycle = false, carries = false;
+    bool is_cycle = false, carries = false, constant = true, combined = false;
+    LLVMValueRef first = NULL;
     ompjit__mark_reachable(
         b, ompjit__body_block(b, LLVMGetInstructionParent(phi)));
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMValueRef v = LLVMGetIncomingValue(phi, i);
-        if (ompjit__body_block(b, LLVMGetIncomingBlock(phi, i))->reached)
+        if (ompjit__body_block(b, LLVMGetIncomingBlock(phi, i))->reached) {
+            struct walk w = {.seen = {phi}, .n = 1};
             is_cycle = true;
-        else if (!LLVMIsUndef(v) && !comes_from_loop(v, DEEP))
+            combined |= is_combined(b, v, &w);
+        } else if (!LLVMIsUndef(v) && !comes_from_loop(v, DEEP)) {
             carries = true;
+            constant &= LLVMIsConstant(v) && (!first || first == v);
+            first = v;
+        }
     }
-    return is_cycle && carries;
+    return is_cycle && carries && !(constant && combined);
 }
 
 /* A variable whose address is passed on has no alloca: clang takes it from
