@@ -77,7 +77,11 @@ def add_libraries(root, prefix, libomp):
     """Copies libraries by their sonames, and what they need."""
     lib = os.path.join(root, "lib")
     os.makedirs(lib)
-    for name in ("libompjit.so.0", "libompjit-compiler.so.0"):
+    for name in (
+        "libompjit.so.0",
+        "libompjit-compiler.so.0",
+        "libompjit-python.so",
+    ):
         shutil.copy(os.path.join(prefix, "lib", name), lib)
     shutil.copy(libomp, os.path.join(lib, "libomp.so.5"))
     compiler = os.path.join(root, "libexec", "ompjit", "ompjitc")

@@ -8,7 +8,7 @@ import keyword
 from ctypes import byref, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi, _interrupt
+from . import _abi as abi, _interrupt, _native
 from ._errors import Aborted, ArgumentError, NotAvailable
 from ._lib import call, library
 from ._signature import CType, converter, kinds, reader
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _guard: Any = None
 
 
-class Function:
+class Function(_native.Callable or object):  # type: ignore[misc]
     """A C function of a module.
 
     Its arguments are numbers, which must fit their types, and arrays in host
@@ -54,11 +54,17 @@ class Function:
         self.line: int = info.line
         self._refused = info.refused and info.refused.decode()
         self._ready = False
-        self._read_params(info)
-        self._read_result(CType(info.type).target)
+        kinds = self._read_params(info)
+        result = CType(info.type).target
+        self._read_result(result)
         self._describe()
+        self._plan = _native.plan(address, result, kinds)
+        if _native.Callable is not None:
+            self._bound = self._plan or _native.Plan()  # which is never ready
+            _native.bind(self, self._bound)
 
-    def _read_params(self, info: Any) -> None:
+    def _read_params(self, info: Any) -> list[tuple[CType, int]]:
+        kinds = []
         self.params: list[tuple[str, str, str, int]] = []
         self._names, self._converters = [], []
         for i in range(info.nparams):
@@ -67,6 +73,7 @@ class Function:
             name = param.name.decode()
             kind = CType(param.type)
             said = name or f"argument {i + 1}"
+            kinds.append((kind, param.mapped))
             self.params.append(
                 (name, kind.text, param.sections.decode(), param.mapped)
             )
@@ -77,6 +84,7 @@ class Function:
         count = max(info.nparams, 1)
         self._values = abi.ompjit_value * count
         self._bytes = ctypes.c_uint64 * count
+        return kinds
 
     def _read_result(self, kind: CType) -> None:
         number = kind.number()
@@ -165,8 +173,11 @@ class Function:
 
         _interrupt.cancellable(module.context, find)
         self._ready = True
+        if self._plan is not None:
+            self._plan.ready = 1
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def _call(self, *args: Any, **named: Any) -> Any:
+        """The call, for all types."""
         count = len(self._converters)
         if named or len(args) != count:
             args = self._ordered(args, named)
@@ -199,6 +210,10 @@ class Function:
                 call("function_call", *arguments)
         except Aborted:
             raise KeyboardInterrupt from None
+
+
+if _native.Callable is None:
+    Function.__call__ = Function._call
 
 
 def find(module: Module, name: str) -> Function:

@@ -66,7 +66,7 @@ class Module(Owned):
         name: of the source, as diagnostics have it.
     """
 
-    __slots__ = ("context", "name", "_how", "_functions")
+    __slots__ = ("context", "name", "_how", "_functions", "__dict__")
 
     def __init__(
         self,
@@ -120,9 +120,11 @@ class Module(Owned):
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self[name]
+            found = self[name]
         except NotFound as error:
             raise AttributeError(error.text) from None
+        self.__dict__[name] = found  # the next time it is an attribute
+        return found
 
     @property
     def functions(self) -> list[str]:

@@ -8,10 +8,14 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
 
 import ompjit
+import ompjit._lib
 from support import needs_numpy, numpy
 
 SOURCE = r"""
@@ -144,6 +148,50 @@ class Calls(unittest.TestCase):
             ompjit.DeviceError, "std::range_error: negative"
         ):
             module["ns::f"](-3)
+
+
+class Native(unittest.TestCase):
+    """Calls that C makes, as all are but the first of a function."""
+
+    def setUp(self):
+        m.add(0, 0), m.half(0), m.negate(True), m.big(0), m.same(None)
+        m.saxpy(0, 0, None, None)
+
+    def test_it_is_there(self):
+        from ompjit import _native
+
+        self.assertIsNotNone(_native.Callable)
+        self.assertTrue(m.add._bound.ready)
+
+    def test_numbers(self):
+        class Index:
+            def __index__(self):
+                return 5
+
+        self.assertEqual(m.add(-128, 65535), 65407)
+        self.assertEqual(m.add(True, Index()), 6)
+        self.assertEqual(m.big(2**64 - 1), 2**64 - 1)
+        self.assertEqual(m.half(3), 1.5)
+        self.assertEqual(m.half(float("inf")), float("inf"))
+        self.assertIs(m.negate(False), True)
+        self.assertIsNone(m.same(None))
+
+    def test_references(self):
+        x, y = floats(1, 2, 3), floats(1, 1, 1)
+        number = 12345678901234567
+        before = [sys.getrefcount(o) for o in (x, y, number, None)]
+        for _ in range(1000):
+            m.saxpy(3, 1, x, y)
+            m.big(number)
+            with self.assertRaises(ompjit.ArgumentError):
+                m.saxpy(4, 1, x, y)
+        after = [sys.getrefcount(o) for o in (x, y, number, None)]
+        for a, b in zip(before, after):
+            self.assertLess(abs(a - b), 20)
+        x.append(4)  # no buffer is held
+
+    def test_callbacks_within_calls(self):
+        self.assertEqual(m.sum(lambda i, d: m.half(i) + m.add(1, 1), 3), 7.5)
 
 
 class Refused(unittest.TestCase):
@@ -296,6 +344,25 @@ class Failures(unittest.TestCase):
 
     def test_interrupt_a_kernel(self):
         self.interrupt(m.spin_on_device)
+
+    def test_without_the_native_library(self):
+        """Python alone does the same."""
+        program = (
+            "import array, ompjit\n"
+            "from ompjit import _native\n"
+            "assert _native.Callable is None\n"
+            "m = ompjit.compile('int add(int a, const int *b) "
+            "{ return a + *b; }')\n"
+            "for _ in range(2): assert m.add(1, array.array('i', [2])) == 3\n"
+        )
+        path = ompjit._lib.library().path
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(path, os.path.join(folder, "libompjit.so.0"))
+            subprocess.run(
+                [sys.executable, "-c", program],
+                env={**os.environ, "OMPJIT_LIBRARY": folder},
+                check=True,
+            )
 
     def test_fork(self):
         x, y = floats(1, 2), floats(1, 2)

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * libompjit-python.so: the fast way of a call of a function from Python. An
+ * ompjit.Function (python/ompjit/_function.py) is of the type that is made here.
+ * Its calls come to `call`: numbers are converted and arrays taken by the buffer
+ * protocol, ompjit_function_call is called without the GIL, and the result is
+ * made an object. Whatever is not usual, or not right, goes to the function's
+ * Python method _call instead, before anything has run: it knows all types and
+ * words all messages.
+ *
+ * It is no extension module, but a library that ctypes loads: it is for any
+ * CPython from 3.9 on, and does not switch on the GIL of one that has none. Only
+ * functions of the stable ABI are used, by their declarations here, so that no
+ * headers of Python's are needed.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "ompjit_function.h"
+
+/* --------------------------------------------------- Python's stable ABI */
+
+typedef struct object object;
+
+typedef struct buffer { /* Py_buffer */
+    void *buf;
+    object *obj;
+    ssize_t len, itemsize;
+    int readonly, ndim;
+    char *format;
+    ssize_t *shape, *strides, *suboffsets;
+    void *internal;
+} buffer;
+enum { WRITABLE = 1, FORMAT = 4, C_CONTIGUOUS = 0x38 };
+
+typedef object *vectorcall(object *self, object *const *args, size_t nargs,
+                           object *names);
+
+typedef struct slot { /* PyType_Slot */
+    int slot;
+    void *value;
+} slot;
+enum { SLOT_CALL = 50, SLOT_MEMBERS = 72 };
+
+typedef struct spec { /* PyType_Spec */
+    const char *name;
+    int size, item_size;
+    unsigned flags;
+    slot *slots;
+} spec;
+enum { FLAG_BASE = 1 << 10, FLAG_VECTORCALL = 1 << 11 };
+
+typedef struct member { /* PyMemberDef */
+    const char *name;
+    int type;
+    ssize_t offset;
+    int flags;
+    const char *doc;
+} member;
+enum { MEMBER_SIZE = 19, MEMBER_READONLY = 1 };
+
+extern object _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct;
+extern void Py_IncRef(object *), Py_DecRef(object *);
+extern object *PyNumber_Index(object *), *PyLong_FromLongLong(long long),
+    *PyLong_FromUnsignedLongLong(unsigned long long),
+    *PyFloat_FromDouble(double), *PyErr_Occurred(void);
+extern long long PyLong_AsLongLongAndOverflow(object *, int *);
+extern unsigned long long PyLong_AsUnsignedLongLong(object *);
+extern double PyFloat_AsDouble(object *);
+extern void PyErr_Clear(void), *PyEval_SaveThread(void),
+    PyEval_RestoreThread(void *), PyBuffer_Release(buffer *);
+extern int PyErr_CheckSignals(void), PyObject_GetBuffer(object *, buffer *, int);
+extern object *PyObject_GetAttrString(object *, const char *),
+    *PyObject_Vectorcall(object *, object *const *, size_t, object *),
+    *PyObject_CallFunction(object *, const char *, ...),
+    *PyType_FromSpec(spec *), *PyVectorcall_Call(object *, object *, object *);
+
+/* ------------------------------------------------------------------- plans */
+
+/* The way of a value. _native.py has the same numbers. */
+enum way {
+    WAY_OTHER,  /* by Python alone            */
+    WAY_SIGNED, /* integers: bytes            */
+    WAY_UNSIGNED,
+    WAY_BOOL,
+    WAY_FLOAT,
+    WAY_DOUBLE,
+    WAY_ARRAY,  /* formats, itemsize, writes  */
+    WAY_POINTER,/* of results                 */
+    WAY_VOID    /* likewise                   */
+};
+
+enum { MOST = 24, ARRAYS = 12 };
+
+typedef struct param {
+    uint32_t way, bytes;
+    uint32_t writes;
+    char formats[12]; /* letters of struct's; "": any */
+} param;
+
+/* Made by _native.py, which keeps it as long as the function. */
+typedef struct plan {
+    ompjit_function *function;
+    uint32_t ready;   /* 0: Python calls, as it does once for each function */
+    uint32_t nparams;
+    param result, params[MOST];
+} plan;
+
+/* The part of an object of the type that is behind Python's own. */
+typedef struct callable {
+    vectorcall *call;
+    const plan *plan;
+} callable;
+
+static struct {
+    ssize_t at; /* of a callable in its object */
+    ompjit_status (*call)(ompjit_function *, const ompjit_value *, unsigned,
+                          const uint64_t *, ompjit_value *, ompjit_error *);
+    ompjit_status (*abort)(void);
+    object *raise;   /* raise(status, stage, text)                      */
+    object *watches; /* () -> whether Ctrl-C raises KeyboardInterrupt   */
+    bool knows_main;
+    pthread_t main;
+    uint64_t asked;  /* milliseconds: when `watches` was called last    */
+    struct sigaction before;
+} state;
+
+static callable *part_of(object *self)
+{
+    return (callable *)((char *)self + state.at);
+}
+
+/* ------------------------------------------------------------------ Ctrl-C */
+
+static _Thread_local volatile sig_atomic_t calling
+    __attribute__((tls_model("initial-exec")));
+
+static void on_interrupt(int number, siginfo_t *info, void *context)
+{
+    if (calling)
+        state.abort();
+    if (state.before.sa_flags & SA_SIGINFO)
+        state.before.sa_sigaction(number, info, context);
+    else if (state.before.sa_handler != SIG_DFL &&
+             state.before.sa_handler != SIG_IGN)
+        state.before.sa_handler(number);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Puts the handler before Python's, which the program may have set anew, if that
+ * raises KeyboardInterrupt. */
+static void install(void)
+{
+    struct sigaction ours = {.sa_sigaction = on_interrupt}, now;
+    if (sigaction(SIGINT, NULL, &now) || now.sa_sigaction == on_interrupt ||
+        (!(now.sa_flags & SA_SIGINFO) &&
+         (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)))
+        return;
+    state.before = now;
+    ours.sa_mask = now.sa_mask;
+    ours.sa_flags = SA_SIGINFO | (now.sa_flags & (SA_ONSTACK | SA_RESTART));
+    sigaction(SIGINT, &ours, NULL);
+}
+
+/* Every tenth of a second at most. True: Ctrl-C ends the thread's call. */
+static bool watch_interrupts(void)
+{
+    static bool watched;
+    uint64_t now = now_ms();
+    if (now - state.asked < 100)
+        return watched;
+    state.asked = now;
+    object *answer = PyObject_CallFunction(state.watches, NULL);
+    watched = answer == &_Py_TrueStruct;
+    if (answer)
+        Py_DecRef(answer);
+    else
+        PyErr_Clear();
+    if (watched)
+        install();
+    return watched;
+}
+
+/* --------------------------------------------------------------- arguments */
+
+/* Buffers that are held during a call. */
+typedef struct taken {
+    buffer buffers[ARRAYS];
+    unsigned n;
+} taken;
+
+static bool take_signed(const param *p, object *from, ompjit_value *to)
+{
+    int overflow;
+    unsigned unused = 64 - 8 * p->bytes;
+    object *number = PyNumber_Index(from);
+    if (!number)
+        return false;
+    to->i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    Py_DecRef(number);
+    return !overflow &&
+           (int64_t)((uint64_t)to->i << unused) >> unused == to->i;
+}
+
+static bool take_unsigned(const param *p, object *from, ompjit_value *to)
+{
+    object *number = PyNumber_Index(from);
+    if (!number)
+        return false;
+    to->u = PyLong_AsUnsignedLongLong(number);
+    Py_DecRef(number);
+    if (to->u == UINT64_MAX && PyErr_Occurred())
+        return false;
+    return p->bytes == 8 || to->u >> 8 * p->bytes == 0;
+}
+
+static bool take_float(const param *p, object *from, ompjit_value *to)
+{
+    double d = PyFloat_AsDouble(from);
+    if (d == -1 && PyErr_Occurred())
+        return false;
+    if (p->way == WAY_DOUBLE) {
+        to->f64 = d;
+        return true;
+    }
+    to->f32 = (float)d;
+    return !isinf(to->f32) || isinf(d);
+}
+
+/* Of any elements those of ctypes' pointers are none: these are passed as what
+ * they point to. */
+static bool is_format(const param *p, const buffer *b)
+{
+    const char *format = b->format ? b->format : "B";
+    if (*format == '@' || *format == '=' || *format == '<')
+        format++;
+    if (!*p->formats)
+        return !strchr("&PXO", *format);
+    return (size_t)b->itemsize == p->bytes && *format && !format[1] &&
+           strchr(p->formats, *format);
+}
+
+static bool take_array(const param *p, object *from, ompjit_value *to,
+                       uint64_t *bytes, taken *held)
+{
+    if (from == &_Py_NoneStruct) {
+        to->p = NULL;
+        *bytes = 0;
+        return true;
+    }
+    if (held->n == ARRAYS)
+        return false;
+    buffer *b = &held->buffers[held->n];
+    if (PyObject_GetBuffer(from, b,
+                           C_CONTIGUOUS | FORMAT | (p->writes ? WRITABLE : 0)))
+        return false;
+    held->n++;
+    to->p = b->buf;
+    *bytes = (uint64_t)b->len;
+    return is_format(p, b);
+}
+
+/* False: it is not usual, or not right; Python's exception may be set. */
+static bool take(const param *p, object *from, ompjit_value *to, uint64_t *bytes,
+                 taken *held)
+{
+    *bytes = OMPJIT_BYTES_UNKNOWN;
+    switch (p->way) {
+    case WAY_SIGNED: return take_signed(p, from, to);
+    case WAY_UNSIGNED: return take_unsigned(p, from, to);
+    case WAY_FLOAT:
+    case WAY_DOUBLE: return take_float(p, from, to);
+    case WAY_BOOL:
+        to->u = from == &_Py_TrueStruct;
+        return to->u || from == &_Py_FalseStruct;
+    case WAY_ARRAY: return take_array(p, from, to, bytes, held);
+    default: return false;
+    }
+}
+
+static void release(taken *held)
+{
+    while (held->n)
+        PyBuffer_Release(&held->buffers[--held->n]);
+}
+
+/* ------------------------------------------------------------------- calls */
+
+static object *give(const param *result, const ompjit_value *value)
+{
+    object *constant = &_Py_NoneStruct;
+    switch (result->way) {
+    case WAY_SIGNED: return PyLong_FromLongLong(value->i);
+    case WAY_UNSIGNED: return PyLong_FromUnsignedLongLong(value->u);
+    case WAY_FLOAT: return PyFloat_FromDouble((double)value->f32);
+    case WAY_DOUBLE: return PyFloat_FromDouble(value->f64);
+    case WAY_BOOL:
+        constant = value->u ? &_Py_TrueStruct : &_Py_FalseStruct;
+        break;
+    case WAY_POINTER:
+        if (value->p)
+            return PyLong_FromUnsignedLongLong(value->u);
+        break;
+    default: break;
+    }
+    Py_IncRef(constant);
+    return constant;
+}
+
+/* Raises; a call that Ctrl-C has ended raises that. NULL. */
+static object *fail(ompjit_status status, const ompjit_error *err)
+{
+    if (status == OMPJIT_ERR_ABORTED && PyErr_CheckSignals())
+        return NULL;
+    object *none = PyObject_CallFunction(state.raise, "iiy", (int)err->status,
+                                         (int)err->stage, err->text);
+    if (none)
+        Py_DecRef(none);
+    return NULL;
+}
+
+static object *by_python(object *self, object *const *args, size_t nargs,
+                         object *names)
+{
+    object *method = PyObject_GetAttrString(self, "_call");
+    if (!method)
+        return NULL;
+    object *result = PyObject_Vectorcall(method, args, nargs, names);
+    Py_DecRef(method);
+    return result;
+}
+
+static object *run(const plan *how, const ompjit_value *values,
+                   const uint64_t *bytes, taken *held)
+{
+    ompjit_value result = {0};
+    ompjit_error err;
+    bool watched = state.knows_main &&
+                   pthread_equal(pthread_self(), state.main) &&
+                   watch_interrupts();
+    void *thread = PyEval_SaveThread();
+    sig_atomic_t outer = calling;
+    calling = watched;
+    ompjit_status status = state.call(how->function, values, how->nparams,
+                                      bytes, &result, &err);
+    calling = outer;
+    PyEval_RestoreThread(thread);
+    release(held);
+    return status ? fail(status, &err) : give(&how->result, &result);
+}
+
+static object *call(object *self, object *const *args, size_t nargsf,
+                    object *names)
+{
+    const plan *how = part_of(self)->plan;
+    size_t nargs = nargsf & ~((size_t)1 << (sizeof(size_t) * 8 - 1));
+    ompjit_value values[MOST];
+    uint64_t bytes[MOST];
+    taken held;
+    if (!how->ready || names || nargs != how->nparams)
+        return by_python(self, args, nargsf, names);
+    held.n = 0;
+    for (unsigned i = 0; i < how->nparams; i++) {
+        if (take(&how->params[i], args[i], &values[i], &bytes[i], &held))
+            continue;
+        PyErr_Clear();
+        release(&held);
+        return by_python(self, args, nargsf, names);
+    }
+    return run(how, values, bytes, &held);
+}
+
+/* --------------------------------------------------------------- interface */
+
+static void after_fork(void)
+{
+    state.main = pthread_self();
+    state.knows_main = true;
+}
+
+/* The type of functions. head: bytes of an object of Python's own; main: the
+ * calling thread is Python's main one. With the GIL; once. NULL: Python's exception is set. */
+object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
+                           object *raise, object *watches, int main);
+object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
+                           object *raise, object *watches, int main)
+{
+    static member members[] = {
+        {"__vectorcalloffset__", MEMBER_SIZE, 0, MEMBER_READONLY, NULL},
+        {NULL, 0, 0, 0, NULL}};
+    static slot slots[] = {{SLOT_CALL, (void *)PyVectorcall_Call},
+                           {SLOT_MEMBERS, members},
+                           {0, NULL}};
+    spec of_type = {"ompjit._native.Callable",
+                    (int)(head + (ssize_t)sizeof(callable)), 0,
+                    FLAG_BASE | FLAG_VECTORCALL, slots};
+    members[0].offset = head;
+    state.at = head;
+    memcpy(&state.call, &function_call, sizeof state.call);
+    memcpy(&state.abort, &abort, sizeof state.abort);
+    Py_IncRef(raise);
+    Py_IncRef(watches);
+    state.raise = raise;
+    state.watches = watches;
+    state.main = pthread_self();
+    state.knows_main = main;
+    pthread_atfork(NULL, NULL, after_fork);
+    return PyType_FromSpec(&of_type);
+}
+
+/* Gives an object of the type its plan, which must live as long. */
+void ompjit_python_bind(object *self, const plan *how);
+void ompjit_python_bind(object *self, const plan *how)
+{
+    *part_of(self) = (callable){call, how};
+}
+
+/* For _native.py to compare: the sizes of its structs. */
+size_t ompjit_python_plan_size(void);
+size_t ompjit_python_plan_size(void)
+{
+    return sizeof(plan);
+}

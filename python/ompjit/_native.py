@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The type of functions whose calls are made by C (python/native/native.c).
+
+`Callable` is that type, or None where libompjit-python.so is not beside
+libompjit.so, or this Python does not have what it needs: then functions are
+called by Python alone, which takes ten times as long and is otherwise the same.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any
+
+from . import _abi as abi
+from ._errors import from_parts
+from ._lib import library
+from ._signature import CType, kinds
+
+_NAME = "libompjit-python.so"
+_MOST = 24
+OTHER, SIGNED, UNSIGNED, BOOL, FLOAT, DOUBLE, ARRAY, POINTER, VOID = range(9)
+
+
+class _Param(ctypes.Structure):
+    _fields_ = [
+        ("way", ctypes.c_uint32),
+        ("bytes", ctypes.c_uint32),
+        ("writes", ctypes.c_uint32),
+        ("formats", ctypes.c_char * 12),
+    ]
+
+
+class Plan(ctypes.Structure):
+    _fields_ = [
+        ("function", ctypes.c_void_p),
+        ("ready", ctypes.c_uint32),
+        ("nparams", ctypes.c_uint32),
+        ("result", _Param),
+        ("params", _Param * _MOST),
+    ]
+
+
+# Letters of the struct module for elements, by kind and bytes.
+_FORMATS = {
+    (kinds.BOOL, 1): "?bB",
+    (kinds.SIGNED, 1): "bBc?",
+    (kinds.SIGNED, 2): "h",
+    (kinds.SIGNED, 4): "il",
+    (kinds.SIGNED, 8): "lqn",
+    (kinds.UNSIGNED, 1): "bBc?",
+    (kinds.UNSIGNED, 2): "H",
+    (kinds.UNSIGNED, 4): "IL",
+    (kinds.UNSIGNED, 8): "LQN",
+    (kinds.FLOAT, 2): "e",
+    (kinds.FLOAT, 4): "f",
+    (kinds.FLOAT, 8): "d",
+}
+
+
+def _array(kind: CType, mapped: int) -> tuple[int, int, int, str]:
+    """The way of an array, as _signature.py has it."""
+    element = kind.element()
+    number = element.number()
+    formats = _FORMATS.get((number.kind, number.bytes))
+    if number.kind in (kinds.VOID, kinds.UNKNOWN):
+        formats = ""
+    if kind.target.kind == kinds.FUNCTION or formats is None:
+        return OTHER, 0, 0, ""
+    writes = bool(mapped & abi.ompjit_mapped.FROM) or not (
+        mapped or kind.target.const or element.const
+    )
+    return ARRAY, number.bytes, writes, formats
+
+
+def _way(kind: CType, mapped: int, result: bool) -> tuple[int, int, int, str]:
+    number = kind.number()
+    if number.kind == kinds.VOID:
+        return VOID, 0, 0, ""
+    if number.kind == kinds.POINTER:
+        return (POINTER, 8, 0, "") if result else _array(kind, mapped)
+    if number.kind == kinds.FLOAT and number.bytes in (4, 8):
+        return (FLOAT if number.bytes == 4 else DOUBLE), number.bytes, 0, ""
+    simple = {
+        kinds.BOOL: BOOL,
+        kinds.SIGNED: SIGNED,
+        kinds.UNSIGNED: UNSIGNED,
+    }
+    if number.kind in simple and number.bytes <= 8:
+        return simple[number.kind], number.bytes, 0, ""
+    return OTHER, 0, 0, ""
+
+
+def plan(
+    address: int, result: CType, params: list[tuple[CType, int]]
+) -> Plan | None:
+    """The plan of a function; None: only Python can call it."""
+    if Callable is None or len(params) > _MOST:
+        return None
+    made = Plan(function=address, nparams=len(params))
+    ways = [_way(kind, mapped, False) for kind, mapped in params]
+    places = [made.result, *made.params]
+    for place, found in zip(places, [_way(result, 0, True), *ways]):
+        if found[0] == OTHER:
+            return None
+        place.way, place.bytes, place.writes = found[:3]
+        place.formats = found[3].encode()
+    return made
+
+
+def bind(function: object, made: Plan) -> None:
+    """Gives a function its plan, which must live as long."""
+    _bind(function, ctypes.byref(made))
+
+
+def _raise(status: int, stage: int, text: bytes) -> None:
+    raise from_parts(status, stage, text.decode("utf-8", "replace"))
+
+
+def _watches() -> bool:
+    from ._interrupt import is_ours
+
+    return is_ours()
+
+
+def _load() -> Any:
+    """The type, and the function that binds; None where there is none."""
+    path = os.path.join(os.path.dirname(library().path), _NAME)
+    main = threading.current_thread() is threading.main_thread()
+    if not os.path.exists(path):
+        return None, None
+    try:
+        native = ctypes.PyDLL(path)
+        make = native.ompjit_python_type
+        size = native.ompjit_python_plan_size
+    except (OSError, AttributeError):
+        return None, None
+    size.restype = ctypes.c_size_t
+    if size() != ctypes.sizeof(Plan):
+        return None, None
+    make.restype = ctypes.py_object
+    make.argtypes = (
+        ctypes.c_ssize_t,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.py_object,
+        ctypes.py_object,
+        ctypes.c_int,
+    )
+    found = library()
+    made = make(
+        object.__basicsize__,
+        ctypes.cast(found.function_call, ctypes.c_void_p),
+        ctypes.cast(found.function_abort, ctypes.c_void_p),
+        _raise,
+        _watches,
+        main,
+    )
+    bind = native.ompjit_python_bind
+    bind.restype = None
+    bind.argtypes = (ctypes.py_object, ctypes.c_void_p)
+    return made, bind
+
+
+Callable, _bind = _load()
