@@ -66,4 +66,10 @@ ompjit_status ompjit__build(ompjit__compiler *compiler,
                             const ompjit__spec *spec, ompjit__image *out,
                             ompjit_error *err);
 
+struct ompjit__early; /* frontend/frontend.h */
+/* The unit has been read with `early` just now, which it holds for builds of its
+ * kernels one by one. It has templates. kernel_source.c */
+void ompjit__kernel_source_keep(const ompjit__unit *unit,
+                                struct ompjit__early *early);
+
 #endif

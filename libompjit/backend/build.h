@@ -59,7 +59,10 @@ ompjit_status ompjit__build_walk(struct build *b, ompjit_error *err);
 /* The steps of pipeline.def that are functions of this room. They work at b->m;
  * what is wrong is the build's error.
  *
- * template_build.c: begins a variant with a copy of its kernel's template,
+ * kernel_source.c: reads the unit; of a template's no more than the kernel. */
+ompjit_status ompjit__build_read(struct build *b, ompjit_error *err);
+
+/* template_build.c: begins a variant with a copy of its kernel's template,
  * which the first build that asks makes while others wait for it; writes a
  * template's bitcode into the image. */
 ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err);

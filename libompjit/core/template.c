@@ -10,6 +10,7 @@
 struct ompjit__templates {
     pthread_mutex_t lock;
     ompjit__template *first;
+    ompjit__template_source source;
 };
 
 ompjit__templates *ompjit__templates_new(void)
@@ -32,6 +33,13 @@ static void template_free(ompjit__template *t)
     free(t);
 }
 
+void ompjit__templates_drop_source(ompjit__templates *all)
+{
+    if (all->source.data)
+        all->source.free(all->source.data);
+    all->source = (ompjit__template_source){0};
+}
+
 void ompjit__templates_free(ompjit__templates *all)
 {
     if (!all)
@@ -41,8 +49,14 @@ void ompjit__templates_free(ompjit__templates *all)
         all->first = t->next;
         template_free(t);
     }
+    ompjit__templates_drop_source(all);
     pthread_mutex_destroy(&all->lock);
     free(all);
+}
+
+ompjit__template_source *ompjit__templates_source(ompjit__templates *all)
+{
+    return &all->source;
 }
 
 static ompjit__template *find(ompjit__templates *all,

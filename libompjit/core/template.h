@@ -30,6 +30,15 @@ typedef struct ompjit__templates ompjit__templates;
 ompjit__templates *ompjit__templates_new(void); /* NULL: out of memory */
 void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
 
+/* What is made of the unit once for all its templates, with the function that frees
+ * it: NULL at first, then what ompjit__template_get's make() has put there. */
+typedef struct ompjit__template_source {
+    void *data;
+    void (*free)(void *data);
+} ompjit__template_source;
+ompjit__template_source *ompjit__templates_source(ompjit__templates *all);
+void ompjit__templates_drop_source(ompjit__templates *all);
+
 /* The template for the key's kernel, arch, ptx, alone and import_globals, made
  * by make(arg, template) where it is missing; one thread at a time makes one.
  * It lives as long as the unit. */

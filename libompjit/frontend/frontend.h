@@ -34,11 +34,22 @@ bool ompjit__early_agrees(const ompjit__early *early,
 /* As ompjit__early_info, with every number that lambdas can have, for a device
  * half that is then renamed. False: those are too many. */
 bool ompjit__early_numbers(const ompjit__early *early, ompjit__buf *info);
-void ompjit__early_free(ompjit__early *early); /* accepts NULL */
+/* Ends one hold, the caller's of ompjit__early_read or another; accepts NULL. The
+ * last one frees it. Not for several threads at a time. */
+void ompjit__early_free(ompjit__early *early);
+ompjit__early *ompjit__early_hold(ompjit__early *early); /* returns it */
+/* The context of both halves' modules. */
+LLVMContextRef ompjit__early_context(const ompjit__early *early);
+/* The host half as the unit has it, which is the caller's from then on, but in the
+ * context of `early`. NULL: there is none, or it was taken. */
+LLVMModuleRef ompjit__early_take_host(ompjit__early *early);
+/* The device half as the unit has it; NULL: no unit was read with it. */
+LLVMModuleRef ompjit__early_device(const ompjit__early *early);
 
 /* Reads, upgrades, checks and describes both halves. `early` may be NULL: the
- * host half has not been read, and is, as `how` says (enum ompjit__half_flag).
- * opt_level is the enum's: 0 is the default, 1 is -O0. `out` is the caller's, and set on success only. IR and ABI errors for
+ * host half has not been read, and is, as `how` says (enum ompjit__half_flag);
+ * else it has both modules afterwards. opt_level is the enum's: 0 is the default,
+ * 1 is -O0. `out` is the caller's, and set on success only. IR and ABI errors for
  * what is wrong with the IR, NO_MEMORY. Any thread. ir.c */
 ompjit_status ompjit__unit_read(const ompjit__buf *device,
                                 const ompjit__buf *host, const char *name,

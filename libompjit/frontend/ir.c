@@ -20,10 +20,13 @@
 #include "frontend/dialect/dialect.h"
 #include "frontend/signature/signature.h"
 
-/* A host half that has been read, or the reason why not. */
+/* A host half that has been read, or the reason why not; and the device half that
+ * was read behind it. */
 struct ompjit__early {
+    unsigned holds;
     LLVMContextRef context; /* both halves' */
     LLVMModuleRef host;     /* NULL: there is none, or it is not valid */
+    LLVMModuleRef device;   /* NULL: not read                          */
     unsigned how;           /* enum ompjit__half_flag */
     ompjit__lambda_regions lambdas;
     ompjit__buf host_bc, signatures, messages;
@@ -174,6 +177,7 @@ ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
     struct host_half h = {.early = e, .bytes = host, .name = name};
     if (!e)
         return NULL;
+    e->holds = 1;
     e->how = how;
     e->status = ompjit__guard(read_host, &h, OMPJIT_STAGE_READ, &e->err);
     return e;
@@ -195,10 +199,35 @@ bool ompjit__early_numbers(const ompjit__early *e, ompjit__buf *info)
     return ompjit__lambda_info(e->host, e->lambdas.numbers, info);
 }
 
+ompjit__early *ompjit__early_hold(ompjit__early *e)
+{
+    e->holds++;
+    return e;
+}
+
+LLVMContextRef ompjit__early_context(const ompjit__early *e)
+{
+    return e->context;
+}
+
+LLVMModuleRef ompjit__early_take_host(ompjit__early *e)
+{
+    LLVMModuleRef host = e->host;
+    e->host = NULL;
+    return host;
+}
+
+LLVMModuleRef ompjit__early_device(const ompjit__early *e)
+{
+    return e->device;
+}
+
 void ompjit__early_free(ompjit__early *e)
 {
-    if (!e)
+    if (!e || --e->holds)
         return;
+    if (e->device)
+        LLVMDisposeModule(e->device);
     if (e->host)
         LLVMDisposeModule(e->host);
     if (e->context)
@@ -258,16 +287,16 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
     return status;
 }
 
-/* The device half's module is disposed in the guard it was made in. */
 static ompjit_status read_guarded(void *arg, ompjit_error *err)
 {
     struct reading *r = arg;
     LLVMModuleRef device = NULL;
     ompjit_status status = read_device(r, &device, err);
-    if (device)
+    if (device && status)
         LLVMDisposeModule(device);
     if (status)
         return status;
+    r->early->device = device;
     r->unit->host_bc = r->early->host_bc;
     r->early->host_bc = (ompjit__buf){0};
     r->unit->signatures = r->early->signatures;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/extract_kernel.h"
 #include "passes/passes.h"
 #include "frontend/describe/describe.h"
 
@@ -38,7 +39,7 @@ static bool has_shared_address(LLVMValueRef constant, unsigned depth)
 
 /* A constant with the address of a shared variable in it. On a GPU an importing
  * image has that address in its table only, which no initializer can name. */
-static bool refers_to_shared(LLVMValueRef g)
+bool ompjit__refers_to_shared(LLVMValueRef g)
 {
     enum { DEEP = 8 };
     size_t length;
@@ -106,8 +107,8 @@ static LLVMValueRef *find_shared(LLVMModuleRef m, bool host, size_t *n)
     LLVMValueRef *list = calloc(all + 1, sizeof *list);
     *n = 0;
     for (g = LLVMGetFirstGlobal(m); list && g; g = LLVMGetNextGlobal(g))
-        if (host ? ompjit__is_storage(g)
-                 : ompjit__is_shared_variable(g) || refers_to_shared(g))
+        if (ompjit__is_shared_variable(g) ||
+            (!host && ompjit__refers_to_shared(g)))
             list[(*n)++] = g;
     return list;
 }

@@ -23,7 +23,8 @@ static void put_first(ompjit__kept_units *kept, size_t place, ompjit__kept *k)
     kept->units[0] = k;
 }
 
-/* The identity is taken here, of the bytes that were sent: what a request names
+/* Of the others only what was built stays, not their modules. The identity is
+ * taken here, of the bytes that were sent: what a request names
  * cannot be another unit, whoever sent it. */
 bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit)
 {
@@ -45,6 +46,8 @@ bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit)
     }
     release(kept->units[LAST]);
     put_first(kept, LAST, k);
+    for (size_t i = 1; i < OMPJIT__KEPT_UNITS && kept->units[i]; i++)
+        ompjit__templates_drop_source(kept->units[i]->unit.templates);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "core/template.h"
 #include "backend/host/host.h"
 #include "backend/nvptx/nvptx.h"
 #include "llvm/runtime_bitcode.h"
@@ -27,6 +28,8 @@ struct ompjit__session {
     ompjit__compiler compiler; /* settings of the request; machines stay */
     ompjit__kept_units kept;
     ompjit__early *early;      /* NULL: none */
+    ompjit__early *read;       /* of the unit that was read last; NULL: none */
+    uint8_t read_unit[OMPJIT__DIGEST]; /* its identity */
     ompjit__half_source *half; /* of which parts may be asked for; NULL: none */
     uint8_t half_unit[OMPJIT__DIGEST]; /* the identity of its unit */
     ompjit__cuda *cuda;        /* NULL: none */
@@ -281,14 +284,29 @@ static ompjit_status early_free(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Reads the host half, if the worker that had read it early is lost. */
+/* Reads the host half, if it was not read early or the worker that had done so is
+ * lost. */
 static void need_early(struct job *job, const ompjit__buf *host,
                        const char *name, bool early, unsigned how)
 {
     if (!early)
         forget_early(job->session);
-    else if (!job->session->early)
+    if (!job->session->early)
         job->session->early = ompjit__early_read(host, name, how);
+}
+
+/* The modules of the unit that was read last stay: its host half and its kernels
+ * are what is asked for next. */
+static void keep_read(ompjit__session *s, ompjit__unit *unit)
+{
+    enum { FEW = 8 }; /* kernels, which are built together */
+    ompjit__early_free(s->read);
+    s->read = ompjit__early_hold(s->early);
+    ompjit__unit_identity(unit, s->read_unit);
+    if (unit->nkernels > FEW && !unit->templates)
+        unit->templates = ompjit__templates_new();
+    if (unit->nkernels > FEW && unit->templates)
+        ompjit__kernel_source_keep(unit, s->early);
 }
 
 /* The host half comes with the request even where it was read early, since the
@@ -309,6 +327,10 @@ static ompjit_status unit_read(struct job *job, ompjit_error *err)
         status = ompjit__unit_read(&device, &host, name, opt_level, how,
                                    job->session->early, &unit, err);
     }
+    if (!status && job->session->early)
+        keep_read(job->session, &unit);
+    if (!early)
+        forget_early(job->session);
     free(name);
     return status ? status : give_unit(job, &unit, err);
 }
@@ -513,8 +535,11 @@ static ompjit_status open_half(struct job *job, const ompjit__unit *unit,
     if (s->half && !memcmp(s->half_unit, job->identity, sizeof s->half_unit))
         return OMPJIT_OK;
     close_half(s);
-    ompjit_status status =
-        ompjit__half_open(job->compiler, unit, divide, &s->half, err);
+    bool is_read = s->read && !memcmp(s->read_unit, job->identity,
+                                      sizeof s->read_unit);
+    ompjit_status status = ompjit__half_open(job->compiler, unit, divide,
+                                             is_read ? s->read : NULL,
+                                             &s->half, err);
     if (!status)
         memcpy(s->half_unit, job->identity, sizeof s->half_unit);
     return status;
@@ -705,6 +730,7 @@ void ompjit__session_free(ompjit__session *session)
     if (!session)
         return;
     forget_early(session);
+    ompjit__early_free(session->read);
     close_half(session);
     ompjit__cuda_free(session->cuda);
     ompjit__kept_free(&session->kept);

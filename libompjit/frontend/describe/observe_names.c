@@ -14,12 +14,14 @@ struct row {
     enum ompjit__call kind;
 };
 
-/* Is the name the pattern, or does it begin with the part before a final *? */
-static bool fits(const char *name, const struct row *row)
+/* Is the name, of `size` bytes, the pattern, or does it begin with the part before
+ * a final *? Most names have another length. */
+static bool fits(const char *name, size_t size, const struct row *row)
 {
     size_t n = row->size - 1;
     return row->pattern[n] == '*' ? !strncmp(name, row->pattern, n)
-                                  : !strcmp(name, row->pattern);
+                                  : size == row->size &&
+                                        !memcmp(name, row->pattern, size);
 }
 
 bool ompjit__begins_with_any(const char *name, const char *const *prefixes)
@@ -42,8 +44,9 @@ static enum ompjit__call class_of(const char *name)
     {pattern, sizeof pattern - 1, OMPJIT__CALL_##kind},
 #include "frontend/describe/observe.def"
     };
+    size_t size = strlen(name);
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        if (fits(name, &rows[i]))
+        if (fits(name, size, &rows[i]))
             return rows[i].kind;
     return ompjit__begins_with_any(name, runtime) ? OMPJIT__CALL_OBSERVES
                                                   : OMPJIT__CALL_FOREIGN;

@@ -3,7 +3,8 @@
  * Compiles the host half of a unit to objects for this CPU, in the order in
  * which `prepare` and `generate` read:
  *
- *   parse      the unit's host bitcode, as clang made it, without passes
+ *   parse      the unit's host bitcode, as clang made it, without passes, if it
+ *              has not just been read
  *   share.c    marks data regions; needs the code unoptimized
  *   rewrite.c  repairs, binds and reads it
  *   parts.cc   divides it; what follows is done for each part
@@ -20,6 +21,7 @@
 
 #include "backend/codegen/emit.h"
 #include "backend/host/host.h"
+#include "frontend/frontend.h"
 #include "llvm/llvm.h"
 #include "llvm/options.h"
 #include "passes/hosthalf/hosthalf.h"
@@ -28,7 +30,8 @@
 /* An LLVM context for this unit only, so that types and names of others cannot
  * meet its own. `facts` is all of a half but its object. */
 struct ompjit__half_source {
-    ompjit__buf messages; /* of the context */
+    ompjit__early *early; /* whose the context is; NULL: its own */
+    ompjit__buf messages; /* of its own context                  */
     LLVMContextRef context;
     LLVMTargetMachineRef tm;
     LLVMModuleRef m;
@@ -98,6 +101,22 @@ static void divide(ompjit__half_source *s)
         ompjit__parts_wants(s->parts, want, s);
 }
 
+static ompjit_status parse(ompjit__half_source *s, const ompjit__unit *unit,
+                           ompjit_error *err)
+{
+    s->context = ompjit__llvm_context(&s->messages);
+    return ompjit__parse_ir(s->context, unit->host_bc.data, unit->host_bc.size,
+                            unit->name, &s->messages, &s->m, err);
+}
+
+/* The module's name is a part of error messages. */
+static ompjit_status adopt(ompjit__half_source *s, const ompjit__unit *unit)
+{
+    s->context = ompjit__early_context(s->early);
+    LLVMSetModuleIdentifier(s->m, unit->name, strlen(unit->name));
+    return OMPJIT_OK;
+}
+
 /* Sharing comes first: repair.c, in ompjit__host_prepare, and binding change
  * calls that the walk knows by their names. */
 static ompjit_status prepare(void *arg, ompjit_error *err)
@@ -107,10 +126,8 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
     ompjit__half_source *s = w->source;
     uint64_t start = ompjit__now();
     s->in_use = true;
-    s->context = ompjit__llvm_context(&s->messages);
-    ompjit_status status =
-        ompjit__parse_ir(s->context, unit->host_bc.data, unit->host_bc.size,
-                         unit->name, &s->messages, &s->m, err);
+    s->m = s->early ? ompjit__early_take_host(s->early) : NULL;
+    ompjit_status status = s->m ? adopt(s, unit) : parse(s, unit, err);
     if (!status)
         status = ompjit__host_machine(unit->opt_level, true, &s->tm, err);
     if (!status) {
@@ -128,6 +145,7 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
 
 ompjit_status ompjit__half_open(ompjit__compiler *compiler,
                                 const ompjit__unit *unit, bool divide,
+                                ompjit__early *early,
                                 ompjit__half_source **out, ompjit_error *err)
 {
     ompjit__half_source *s = calloc(1, sizeof *s);
@@ -135,6 +153,7 @@ ompjit_status ompjit__half_open(ompjit__compiler *compiler,
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     s->opt_level = unit->opt_level > 3 ? 3 : unit->opt_level;
     s->opts = unit->opts;
+    s->early = early ? ompjit__early_hold(early) : NULL;
     struct work w = {.compiler = compiler, .unit = unit, .divide = divide,
                      .source = s};
     ompjit_status status = ompjit__guard_within(
@@ -144,6 +163,11 @@ ompjit_status ompjit__half_open(ompjit__compiler *compiler,
     else
         *out = s;
     return status;
+}
+
+static LLVMContextRef shared_context(const ompjit__half_source *s)
+{
+    return s->early ? ompjit__early_context(s->early) : NULL;
 }
 
 /* What a guard left in the middle is lost, not freed. */
@@ -156,8 +180,9 @@ void ompjit__half_close(ompjit__half_source *s)
         LLVMDisposeTargetMachine(s->tm);
     if (s->m)
         LLVMDisposeModule(s->m);
-    if (s->context)
+    if (s->context && s->context != shared_context(s))
         LLVMContextDispose(s->context);
+    ompjit__early_free(s->early);
     ompjit__buf_free(&s->messages);
     ompjit__host_half_free(&s->facts);
     free(s);

@@ -46,15 +46,20 @@ void ompjit__repair_names(LLVMModuleRef m);
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
                         const ompjit__unit *unit);
 
+struct ompjit__early; /* frontend/frontend.h */
+
 /* A unit's host half, prepared, in an LLVM context of its own. One thread at a
  * time. compile.c */
 typedef struct ompjit__half_source ompjit__half_source;
 
-/* Reads and prepares the half. `divide`: in parts, if that is worth anything. The
+/* Reads and prepares the half. `divide`: in parts, if that is worth anything.
+ * `early`, held from then on: the unit was read with it just now; NULL: it is read
+ * again. The
  * compiler gets the stages' times and, if it explains, the reasons for copies.
  * `out` is set on success only, and is the caller's. */
 ompjit_status ompjit__half_open(ompjit__compiler *compiler,
                                 const ompjit__unit *unit, bool divide,
+                                struct ompjit__early *early,
                                 ompjit__half_source **out, ompjit_error *err);
 void ompjit__half_close(ompjit__half_source *source); /* accepts NULL */
 /* All but the object; `nparts` is 0 where the half is not divided. */

@@ -25,8 +25,6 @@
  *
  * A launch takes a hundred nanoseconds at least, so that the stub's jump does not
  * count. Functions that launch nothing are never taken from main.
- *
- * C++ because LLVM's C API has no copies of functions.
  */
 #undef PIC /* libtool's; LLVM has a parameter of that name */
 #include <llvm/ADT/SetVector.h>
@@ -34,10 +32,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Transforms/Utils/Cloning.h>
-#include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include "core/host_half.h"
+#include "passes/clone.h"
 #include "passes/hosthalf/parts.h"
 
 using namespace llvm;
@@ -375,174 +372,79 @@ bool ompjit__parts::divide()
 
 namespace {
 
-/* Clones what belongs to a part into a new module: first what is to be there, and
- * then what that names, as a clone or as a declaration. */
-class Taker final : public ValueMaterializer {
+/* What belongs to a part, and copies. */
+class Taker final : public ompjit::Cloner {
 public:
     Taker(const ompjit__parts &parts, size_t number, Module &target)
-        : p(parts), which(number), to(target)
+        : Cloner(target), p(parts), which(number)
     {
     }
 
-    void take(GlobalValue *g) { MapValue(g, map, RF_None, nullptr, this); }
-    void run();
-    Value *materialize(Value *v) override;
+    void use_stub();
 
 private:
     const ompjit__parts &p;
     size_t which;
-    Module &to;
-    ValueToValueMapTy map;
-    std::vector<std::pair<GlobalVariable *, GlobalVariable *>> variables;
-    std::vector<std::pair<Function *, Function *>> functions;
 
-    bool is_here(const Function &f) const;
-    Value *declare(GlobalValue &g);
-    Value *take_function(Function &f);
-    Value *take_variable(GlobalVariable &g);
-    Value *take_alias(GlobalAlias &a);
-    void fill(Function &made, Function &f);
+    bool is_own(const Function &f) const;
+    bool has(const Function &f) const override;
+    bool has(const GlobalVariable &g) const override;
+    bool has(const GlobalAlias &) const override { return which == CORE; }
+    GlobalValue::LinkageTypes linkage_of(const Function &f) const override;
+    GlobalValue::LinkageTypes
+    linkage_of(const GlobalVariable &g) const override;
 };
 
-bool Taker::is_here(const Function &f) const
+bool Taker::is_own(const Function &f) const
 {
-    if (f.isDeclaration())
-        return false;
     auto found = p.part.find(&f);
-    return p.copied.contains(&f) ||
-           (found != p.part.end() && found->second == which);
+    return found != p.part.end() && found->second == which;
 }
 
-/* Not dso_local, as it may lie anywhere. */
-Value *Taker::declare(GlobalValue &g)
+bool Taker::has(const Function &f) const
 {
-    auto linkage = g.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage
-                                              : GlobalValue::ExternalLinkage;
-    if (auto *type = dyn_cast<FunctionType>(g.getValueType())) {
-        Function *made = Function::Create(type, linkage, g.getName(), to);
-        if (auto *f = dyn_cast<Function>(&g)) {
-            made->setCallingConv(f->getCallingConv());
-            made->setAttributes(f->getAttributes());
-        }
-        return made;
-    }
-    auto *v = dyn_cast<GlobalVariable>(&g);
-    auto *made = new GlobalVariable(to, g.getValueType(), v && v->isConstant(),
-                                    linkage, nullptr, g.getName(), nullptr,
-                                    g.getThreadLocalMode());
-    if (v)
-        made->setAlignment(v->getAlign());
-    return made;
-}
-
-Value *Taker::take_function(Function &f)
-{
-    if (!is_here(f))
-        return declare(f);
-    Function *made = Function::Create(
-        f.getFunctionType(), GlobalValue::ExternalLinkage, f.getName(), to);
-    functions.emplace_back(made, &f);
-    return made;
+    return p.copied.contains(&f) || is_own(f);
 }
 
 /* All variables are in the core, but for those that nobody can tell apart. What a
  * constant of another part holds may still be folded. */
-Value *Taker::take_variable(GlobalVariable &g)
+bool Taker::has(const GlobalVariable &g) const
 {
     constexpr uint64_t FOLDED = 4096;
-    bool copied = is_copied(g);
-    if (!g.hasInitializer())
-        return declare(g);
-    if (which != CORE && !copied &&
-        (!g.isConstant() || g.isInterposable() || g.isThreadLocal() ||
-         size_of(g) > FOLDED))
-        return declare(g);
-    auto linkage = which == CORE || copied
-                       ? g.getLinkage()
-                       : GlobalValue::AvailableExternallyLinkage;
-    auto *made = new GlobalVariable(to, g.getValueType(), g.isConstant(),
-                                    linkage, nullptr, g.getName(), nullptr,
-                                    g.getThreadLocalMode());
-    made->copyAttributesFrom(&g);
-    if (linkage == GlobalValue::AvailableExternallyLinkage)
-        made->setDSOLocal(false);
-    variables.emplace_back(made, &g);
-    return made;
-}
-
-Value *Taker::take_alias(GlobalAlias &a)
-{
-    if (which != CORE)
-        return declare(a);
-    auto *target = cast<Constant>(
-        MapValue(a.getAliasee(), map, RF_None, nullptr, this));
-    auto *made = GlobalAlias::create(a.getValueType(), a.getAddressSpace(),
-                                     a.getLinkage(), a.getName(), target, &to);
-    made->copyAttributesFrom(&a);
-    return made;
-}
-
-Value *Taker::materialize(Value *v)
-{
-    if (auto *f = dyn_cast<Function>(v))
-        return take_function(*f);
-    if (auto *g = dyn_cast<GlobalVariable>(v))
-        return take_variable(*g);
-    if (auto *a = dyn_cast<GlobalAlias>(v))
-        return take_alias(*a);
-    return nullptr;
+    return which == CORE || is_copied(g) ||
+           (g.isConstant() && !g.isInterposable() && !g.isThreadLocal() &&
+            size_of(g) <= FOLDED);
 }
 
 /* In the core a function keeps its linkage; elsewhere only the one by which the
- * part is called is seen from outside. Its address, as a value, is that of its
- * stub everywhere. */
-void Taker::fill(Function &made, Function &f)
+ * part is called is seen from outside. */
+GlobalValue::LinkageTypes Taker::linkage_of(const Function &f) const
 {
-    SmallVector<ReturnInst *, 8> returns;
-    auto argument = made.arg_begin();
-    for (Argument &a : f.args()) {
-        argument->setName(a.getName());
-        map[&a] = &*argument++;
-    }
-    CloneFunctionInto(&made, &f, map, CloneFunctionChangeType::DifferentModule,
-                      returns, "", nullptr, nullptr, this);
-    bool begins = which != CORE && p.begins[which] == &f;
-    auto found = p.part.find(&f);
-    bool own = which == CORE && found != p.part.end() && found->second == CORE;
-    if (begins || own || f.hasAvailableExternallyLinkage()) {
-        made.setLinkage(own || !begins ? f.getLinkage()
-                                       : GlobalValue::ExternalLinkage);
-    } else {
-        made.setVisibility(GlobalValue::DefaultVisibility);
-        made.setLinkage(GlobalValue::InternalLinkage);
-    }
+    if (f.hasAvailableExternallyLinkage() || (which == CORE && is_own(f)))
+        return f.getLinkage();
+    return which != CORE && p.begins[which] == &f
+               ? GlobalValue::ExternalLinkage
+               : GlobalValue::InternalLinkage;
 }
 
-/* Each may name others, which come behind it. */
-void Taker::run()
+GlobalValue::LinkageTypes Taker::linkage_of(const GlobalVariable &g) const
 {
-    while (!functions.empty() || !variables.empty()) {
-        if (!functions.empty()) {
-            auto [made, f] = functions.back();
-            functions.pop_back();
-            fill(*made, *f);
-        } else {
-            auto [made, g] = variables.back();
-            variables.pop_back();
-            made->setInitializer(MapValue(g->getInitializer(), map, RF_None,
-                                          nullptr, this));
-        }
-    }
-    if (which == CORE)
-        return;
+    return which == CORE || is_copied(g)
+               ? g.getLinkage()
+               : GlobalValue::AvailableExternallyLinkage;
+}
+
+/* As a value, the address of the function by which a part is called is that of its
+ * stub, in the part as everywhere else. */
+void Taker::use_stub()
+{
     Function *f = p.begins[which];
-    auto *made = cast<Function>(map[f]);
-    if (!f->hasAddressTaken())
+    if (!f || !f->hasAddressTaken())
         return;
     Function *stub = Function::Create(
         f->getFunctionType(), GlobalValue::ExternalLinkage,
         Twine(OMPJIT__STUB_OF) + f->getName(), to);
-    made->replaceUsesWithIf(stub, [](const Use &use) {
+    take(*f)->replaceUsesWithIf(stub, [](const Use &use) {
         auto *call = dyn_cast<CallBase>(use.getUser());
         return !call || !call->isCallee(&use);
     });
@@ -552,23 +454,16 @@ void Taker::run()
 
 LLVMModuleRef ompjit__parts_take(const ompjit__parts *parts, size_t i)
 {
-    const Module &m = parts->m;
-    auto *to = new Module(m.getModuleIdentifier(), m.getContext());
-    to->setSourceFileName(m.getSourceFileName());
-    to->setTargetTriple(m.getTargetTriple());
-    to->setDataLayout(m.getDataLayout());
-    SmallVector<Module::ModuleFlagEntry, 8> flags;
-    m.getModuleFlagsMetadata(flags);
-    for (const Module::ModuleFlagEntry &flag : flags)
-        to->addModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
+    std::unique_ptr<Module> to = ompjit::Cloner::empty_like(parts->m);
     Taker taker(*parts, i, *to);
     if (i == CORE)
         for (GlobalValue *g : parts->takes[CORE])
-            taker.take(g);
+            taker.take(*g);
     else
-        taker.take(parts->begins[i]);
-    taker.run();
-    return wrap(to);
+        taker.take(*parts->begins[i]);
+    taker.finish();
+    taker.use_stub();
+    return wrap(to.release());
 }
 
 /* -------------------------------------------------------------- interface */
