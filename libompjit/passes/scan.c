@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
+#include "passes/scan_windows.h"
 
 /* Operands of __kmpc_parallel_60, and the parameters of a region's function
  * that are not among its arguments. */
@@ -37,6 +38,7 @@ struct scan {
     LLVMBasicBlockRef start, outer, inner, exit;
     bool found;     /* its buffer                                 */
     bool of_region; /* the buffer is of the region's own function */
+    bool windows;   /* the buffer is for a window of iterations   */
 };
 
 /* The one instruction that uses the value; NULL: none, or several. */
@@ -213,9 +215,46 @@ static bool is_own(LLVMValueRef access, unsigned operand, enum who who)
            LLVMIsAAllocaInst(LLVMGetOperand(access, operand));
 }
 
-/* The address of the buffer's last element, at n - 1. */
-static void store_element(LLVMModuleRef m, LLVMValueRef element, enum who who)
+/* The number of elements of a window, of n. */
+static LLVMValueRef build_window(LLVMModuleRef m, LLVMBuilderRef b,
+                                 LLVMValueRef n)
 {
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
+    return call(b, m, "ompjit_scan_window",
+                LLVMFunctionType(i64, &i64, 1, false), &n, 1);
+}
+
+/* The place of element i, the last of all, in a buffer for a window:
+ * i % window(i + 1) + 1. */
+static LLVMValueRef build_place(LLVMModuleRef m, LLVMBuilderRef b,
+                                LLVMValueRef i)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
+    LLVMValueRef one = LLVMConstInt(i64, 1, false);
+    i = LLVMBuildIntCast2(b, i, i64, false, "");
+    LLVMValueRef window = build_window(m, b, LLVMBuildAdd(b, i, one, ""));
+    return LLVMBuildAdd(b, LLVMBuildURem(b, i, window, ""), one, "");
+}
+
+/* Does a thread take the element for itself alone? */
+static bool is_taken(LLVMValueRef element, enum who who)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(element); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        LLVMValueRef store = LLVMIsALoadInst(user) ? only_user(user) : NULL;
+        if ((store && LLVMIsAStoreInst(store) && is_own(store, 1, who)) ||
+            (is_call_of(user, "llvm.memcpy.p0.p0.i64") &&
+             is_own(user, 0, who)))
+            return true;
+    }
+    return false;
+}
+
+/* The address of the buffer's last element, at n - 1. */
+static void store_element(const struct scan *s, LLVMValueRef element,
+                          enum who who)
+{
+    LLVMModuleRef m = s->m;
     unsigned at = (unsigned)LLVMGetNumOperands(element) - 1;
     LLVMValueRef index = LLVMGetOperand(element, at);
     LLVMContextRef c = LLVMGetModuleContext(m);
@@ -224,7 +263,9 @@ static void store_element(LLVMModuleRef m, LLVMValueRef element, enum who who)
     LLVMValueRef null = LLVMConstNull(LLVMTypeOf(index));
     LLVMPositionBuilderBefore(b, element);
     LLVMValueRef some = LLVMBuildICmp(b, LLVMIntSGE, index, null, "");
-    LLVMSetOperand(element, at, LLVMBuildSelect(b, some, index, null, ""));
+    index = LLVMBuildSelect(b, some, index, null, "");
+    LLVMSetOperand(element, at,
+                   s->windows ? build_place(m, b, index) : index);
     LLVMValueRef wanted = LLVMBuildAnd(b, some, is_first(m, b, who), "");
     LLVMDisposeBuilder(b);
     for (LLVMUseRef u = LLVMGetFirstUse(element); u; u = LLVMGetNextUse(u)) {
@@ -281,39 +322,86 @@ static void release(LLVMModuleRef m, LLVMValueRef slot, LLVMValueRef args[2],
 }
 
 /* All places where the buffer's last element becomes the variable's value. */
-static void store_last(LLVMModuleRef m, LLVMValueRef buffer, enum who who)
+static void store_last(const struct scan *s, LLVMValueRef buffer, enum who who)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(buffer); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef element = LLVMGetUser(u);
-        if (LLVMIsAGetElementPtrInst(element) && is_last(element))
-            store_element(m, element, who);
+        if (LLVMIsAGetElementPtrInst(element) && is_last(element) &&
+            !(s->windows && is_taken(element, who)))
+            store_element(s, element, who);
     }
+}
+
+/* Bytes of a buffer for n elements of a type, or for a window of them: with one
+ * more, so that one is there, and with the last one of the window before. */
+static LLVMValueRef build_size(const struct scan *s, LLVMBuilderRef b,
+                               LLVMValueRef n, LLVMTypeRef type)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(s->m));
+    n = LLVMBuildIntCast2(b, n, i64, false, "");
+    if (s->windows)
+        n = build_window(s->m, b, n);
+    LLVMValueRef more = LLVMConstInt(i64, s->windows ? 2 : 1, false);
+    return LLVMBuildMul(b, LLVMBuildAdd(b, n, more, ""), LLVMSizeOf(type), "");
 }
 
 /*   %a = alloca T, i64 %n
  *
  * becomes a call of `allocate`, which gives all threads the same buffer. */
-static void share(LLVMModuleRef m, LLVMValueRef array, const char *allocate,
-                  const char *free)
+static void share(const struct scan *s, LLVMValueRef array,
+                  const char *allocate, const char *free)
 {
+    LLVMModuleRef m = s->m;
     LLVMValueRef slot = slot_of(array);
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef i64 = LLVMInt64TypeInContext(c), pointer = LLVMTypeOf(array);
     clamp_in(m, LLVMGetOperand(array, 0));
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
     LLVMPositionBuilderBefore(b, array);
-    LLVMValueRef n =
-        LLVMBuildIntCast2(b, LLVMGetOperand(array, 0), i64, false, "");
-    LLVMValueRef one = LLVMConstInt(i64, 1, false); /* so that one is there */
-    LLVMValueRef size =
-        LLVMBuildMul(b, LLVMBuildAdd(b, n, one, ""),
-                     LLVMSizeOf(LLVMGetAllocatedType(array)), "");
+    LLVMValueRef size = build_size(s, b, LLVMGetOperand(array, 0),
+                                   LLVMGetAllocatedType(array));
     LLVMTypeRef type = LLVMFunctionType(pointer, &i64, 1, false);
     LLVMValueRef buffer = call(b, m, allocate, type, &size, 1);
     LLVMDisposeBuilder(b);
     release(m, slot, (LLVMValueRef[]){buffer, size}, free);
     LLVMReplaceAllUsesWith(array, buffer);
     LLVMInstructionEraseFromParent(array);
+}
+
+/*   %a = call ptr @__kmpc_alloc_shared(i64 (n * size))
+ *
+ * has a window's size, as has the call that frees it. */
+static void resize(const struct scan *s, LLVMValueRef array, LLVMTypeRef type)
+{
+    LLVMValueRef n = LLVMGetOperand(array, 0);
+    clamp_in(s->m, n);
+    n = LLVMGetOperand(array, 0);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(s->m));
+    LLVMPositionBuilderBefore(b, array);
+    n = LLVMBuildUDiv(b, n, LLVMSizeOf(type), "");
+    LLVMValueRef size = build_size(s, b, n, type);
+    LLVMSetOperand(array, 0, size);
+    LLVMDisposeBuilder(b);
+    for (LLVMUseRef u = LLVMGetFirstUse(array); u; u = LLVMGetNextUse(u))
+        if (is_call_of(LLVMGetUser(u), "__kmpc_free_shared"))
+            LLVMSetOperand(LLVMGetUser(u), 1, size);
+}
+
+/*   %a = alloca T, i64 %n
+ *
+ * stays one thread's, and has a window's size. */
+static void shorten(const struct scan *s, LLVMValueRef array)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(s->m));
+    clamp_in(s->m, LLVMGetOperand(array, 0));
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(s->m));
+    LLVMPositionBuilderBefore(b, array);
+    LLVMValueRef n =
+        LLVMBuildIntCast2(b, LLVMGetOperand(array, 0), i64, false, "");
+    LLVMValueRef window = build_window(s->m, b, n);
+    LLVMSetOperand(array, 0,
+                   LLVMBuildAdd(b, window, LLVMConstInt(i64, 2, false), ""));
+    LLVMDisposeBuilder(b);
 }
 
 /* The value at a place of an array of pointers. */
@@ -335,7 +423,8 @@ static LLVMValueRef stored_at(LLVMValueRef pointers, uint64_t place)
 }
 
 /* The array that the region is given there by those who start it. */
-static void share_argument(struct scan *s, LLVMValueRef region, unsigned k)
+static void share_argument(struct scan *s, LLVMValueRef region, unsigned k,
+                           LLVMTypeRef type)
 {
     LLVMModuleRef m = s->m;
     for (LLVMUseRef u = LLVMGetFirstUse(region), next; u; u = next) {
@@ -352,9 +441,13 @@ static void share_argument(struct scan *s, LLVMValueRef region, unsigned k)
         if (!array)
             continue;
         s->found = true;
-        store_last(m, array, of_team ? TEAM : ALONE);
+        store_last(s, array, of_team ? TEAM : ALONE);
         if (of_team)
-            share(m, array, "ompjit_alloc_of_team", "ompjit_free_of_team");
+            share(s, array, "ompjit_alloc_of_team", "ompjit_free_of_team");
+        else if (is_call_of(array, "__kmpc_alloc_shared") && s->windows)
+            resize(s, array, type);
+        else if (s->windows && LLVMIsAAllocaInst(array))
+            shorten(s, array);
         else if (is_call_of(array, "__kmpc_alloc_shared"))
             clamp_in(m, LLVMGetOperand(array, 0));
     }
@@ -371,26 +464,89 @@ static LLVMValueRef parameter_in(LLVMValueRef variable)
     return NULL;
 }
 
-/* The buffer that an element of the inner loop is in: an array of the region's
- * own function, or one that the region was given. */
-static void share_element(struct scan *s, LLVMValueRef element)
+/* The buffer of an element, and the number of the region's parameter that it is
+ * given by; LLVMCountParams: none. */
+static LLVMValueRef buffer_of(const struct scan *s, LLVMValueRef element,
+                              unsigned *given)
 {
     LLVMValueRef f = LLVMGetBasicBlockParent(s->inner);
     LLVMValueRef array = LLVMGetOperand(element, 0);
     while (LLVMIsAGetElementPtrInst(array))
         array = LLVMGetOperand(array, 0);
+    LLVMValueRef parameter = LLVMIsALoadInst(array)
+                                 ? parameter_in(LLVMGetOperand(array, 0))
+                                 : NULL;
+    *given = 0;
+    while (*given < LLVMCountParams(f) &&
+           LLVMGetParam(f, *given) != parameter)
+        ++*given;
+    return array;
+}
+
+/* Is there an array of clang's wherever the region is started, which can be a
+ * window's? */
+static bool knows_argument(const struct scan *s, LLVMValueRef region,
+                           unsigned k)
+{
+    unsigned starts = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(region); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef start = LLVMGetUser(u);
+        if (k < THREAD_IDS || !is_call_of(start, "__kmpc_parallel_60") ||
+            LLVMGetOperand(start, REGION) != region)
+            return false;
+        LLVMValueRef array =
+            stored_at(LLVMGetOperand(start, ARGUMENTS), k - THREAD_IDS);
+        if (!array ||
+            !(slot_of(array) || is_call_of(array, "__kmpc_alloc_shared")))
+            return false;
+        starts++;
+    }
+    return starts;
+}
+
+/* Are all buffers known, so that they can be for windows? */
+static bool knows_buffers(const struct scan *s)
+{
+    LLVMValueRef f = LLVMGetBasicBlockParent(s->inner);
+    LLVMValueRef i = LLVMGetFirstInstruction(s->inner);
+    for (; i; i = LLVMGetNextInstruction(i)) {
+        unsigned k;
+        LLVMValueRef array =
+            LLVMIsAGetElementPtrInst(i) ? buffer_of(s, i, &k) : NULL;
+        if (array && !slot_of(array) &&
+            (k == LLVMCountParams(f) || !knows_argument(s, f, k)))
+            return false;
+    }
+    return true;
+}
+
+/* The buffer that an element of the inner loop is in: an array of the region's
+ * own function, or one that the region was given. */
+static void share_element(struct scan *s, LLVMValueRef element)
+{
+    LLVMValueRef f = LLVMGetBasicBlockParent(s->inner);
+    unsigned k;
+    LLVMValueRef array = buffer_of(s, element, &k);
     if (slot_of(array)) {
         s->found = s->of_region = true;
-        store_last(s->m, array, REGION_THREADS);
-        share(s->m, array, "ompjit_alloc_of_region", "ompjit_free_of_region");
+        store_last(s, array, REGION_THREADS);
+        share(s, array, "ompjit_alloc_of_region", "ompjit_free_of_region");
         return;
     }
-    LLVMValueRef given = LLVMIsALoadInst(array)
-                             ? parameter_in(LLVMGetOperand(array, 0))
-                             : NULL;
-    for (unsigned k = 0; given && k < LLVMCountParams(f); k++)
-        if (LLVMGetParam(f, k) == given)
-            share_argument(s, f, k);
+    if (k < LLVMCountParams(f))
+        share_argument(s, f, k, LLVMGetGEPSourceElementType(element));
+}
+
+/* Is the element's buffer that of an instruction before it, too? */
+static bool is_again(const struct scan *s, LLVMValueRef element)
+{
+    unsigned k;
+    LLVMValueRef array = buffer_of(s, element, &k);
+    LLVMValueRef i = LLVMGetFirstInstruction(s->inner);
+    while (i != element &&
+           !(LLVMIsAGetElementPtrInst(i) && buffer_of(s, i, &k) == array))
+        i = LLVMGetNextInstruction(i);
+    return i != element;
 }
 
 /* The inner loop begins with the addresses of its elements, which lead to all
@@ -399,7 +555,7 @@ static void share_buffers(struct scan *s)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(s->inner);
     for (; i; i = LLVMGetNextInstruction(i))
-        if (LLVMIsAGetElementPtrInst(i))
+        if (LLVMIsAGetElementPtrInst(i) && !is_again(s, i))
             share_element(s, i);
 }
 
@@ -419,10 +575,15 @@ void ompjit__share_scans(LLVMModuleRef m)
         struct scan s = {.m = m};
         if (!LLVMIsACallInst(LLVMGetUser(u)) || !find(&s, LLVMGetUser(u)))
             continue;
+        s.windows = knows_buffers(&s) &&
+                    ompjit__scan_has_windows(s.log2, s.inner, s.exit);
         share_buffers(&s);
         if (!s.found)
             continue;
         clamp_count(&s);
-        guard(&s);
+        if (s.windows)
+            ompjit__scan_by_windows(s.log2, s.inner, s.exit);
+        else
+            guard(&s);
     }
 }
