@@ -70,6 +70,8 @@ class Elementwise(Expression):
         params: inputs, then outputs that are not read.
     """
 
+    _needs_packed = True  # of arrays that are accessed by an index
+
     def __init__(self, text: str, preamble: str = "") -> None:
         super().__init__(text, preamble)
         both = self._indexed & self._plain()
@@ -170,7 +172,8 @@ class Elementwise(Expression):
             if value is not a and not device.is_host:
                 direct = False
             strides = element_strides(a)
-            if strides is None or name in self._indexed and not a.c_contiguous:
+            loose = name in self._indexed and not a.c_contiguous
+            if strides is None or (loose and self._needs_packed):
                 if written:
                     raise ArgumentError(
                         f"{name} has strides {a.strides}, and cannot be "

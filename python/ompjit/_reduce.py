@@ -323,6 +323,15 @@ class Reduction(Elementwise):
             ready.fixed += [
                 (f"s_{name}_{d}", stride) for d, stride in enumerate(strides)
             ]
+        self._arguments(ready, resolved, numbers)
+
+    def _arguments(
+        self,
+        ready: _Ready,
+        resolved: list[Any],
+        numbers: Sequence[NumberSpec],
+    ) -> None:
+        """Where arguments go."""
         for place, (name, r) in enumerate(zip(self.params, resolved)):
             if isinstance(r, ndarray):
                 prefix = "v_" if name in self._indexed else "p_"

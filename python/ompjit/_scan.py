@@ -6,7 +6,6 @@ through each block from what the blocks before it have come to.
 """
 from __future__ import annotations
 
-from ctypes import c_void_p
 from functools import lru_cache
 from typing import Any, Sequence
 
@@ -25,8 +24,7 @@ from ._loops import (
     unravel,
 )
 from ._make import empty
-from ._operand import Number, device_of, element_strides
-from ._plan import number_setter, slots_of
+from ._operand import UNKNOWN, Number, device_of, element_strides, key_of
 from ._program import program
 from ._reduce import (
     Reduction,
@@ -37,6 +35,7 @@ from ._reduce import (
     _identity,
     _innermost,
     _piece,
+    _Ready,
     _step,
 )
 
@@ -71,8 +70,45 @@ class Scan(Reduction):
             device: Default: that of the arrays, else the current one.
         """
         values = self._bind(args, None, named)
-        where = device_of(values, device)
-        resolved, _ = self._resolve(values, where)
+        key = (*map(key_of, values), axis, exclusive, dtype, device)
+        found = None if UNKNOWN in key else self._ready.get(key)
+        if found is None:
+            where = device_of(values, device)
+            resolved, direct = self._resolve(values, where)
+            found = self._prepared(resolved, axis, exclusive, dtype, where)
+            if direct and UNKNOWN not in key:
+                if len(self._ready) >= 256:
+                    self._ready.clear()
+                self._ready[key] = found
+            else:
+                values = [
+                    r.value if isinstance(r, Number) else r for r in resolved
+                ]
+        kernels, blocks = found
+        ready = kernels[-1]
+        where, types = ready.device, ready.types
+        ours = any(isinstance(v, ndarray) for v in values) or out is not None
+        made = self._output(out, ready.shape, types.result, where)
+        if made.size:
+            sums = empty(blocks, types.total, device=where)
+            for one in kernels:
+                frame = one.frame(values)
+                frame.values[one.slots["p_sums"]].p = sums.address
+                frame.values[one.slots["p_out"]].p = made.address
+                one.run(frame)
+        if out is not None:
+            return out
+        return made if ours else _host_result(made)
+
+    def _prepared(
+        self,
+        resolved: list[Any],
+        axis: int,
+        exclusive: bool,
+        dtype: object,
+        device: Device,
+    ) -> tuple[list[_Ready], int]:
+        """The kernels for such arguments, and how many blocks there are."""
         shape = broadcast(
             [
                 r.shape
@@ -83,28 +119,7 @@ class Scan(Reduction):
         if not shape or not -len(shape) <= axis < len(shape):
             raise ArgumentError(f"axis {axis!r} of {len(shape)} dimensions")
         body, types = self._typed(resolved, dtype)
-        ours = any(isinstance(v, ndarray) for v in values) or out is not None
-        made = self._output(out, shape, types.result, where)
-        if made.size:
-            self._launches(
-                resolved, shape, axis % len(shape), made, body, types,
-                exclusive, where,
-            )  # fmt: skip
-        if out is not None:
-            return out
-        return made if ours else _host_result(made)
-
-    def _launches(
-        self,
-        resolved: list[Any],
-        shape: tuple[int, ...],
-        axis: int,
-        out: ndarray,
-        body: Any,
-        types: Types,
-        exclusive: bool,
-        device: Device,
-    ) -> None:
+        axis %= len(shape)
         order = [i for i in range(len(shape)) if i != axis] + [axis]
         lengths = [shape[i] for i in order]
         specs, strides = [], []
@@ -115,52 +130,31 @@ class Scan(Reduction):
                 stride = _innermost(strides[-1], len(order) - 1)
                 specs.append(ArraySpec(name, r.dtype, True, False, stride))
         packed = c_strides(shape, 1)
-        result = tuple(packed[i] for i in order)
-        rows, length = out.size // lengths[-1], lengths[-1]
-        blocks = self._blocks(rows, length, device)
+        rows, length = 1, max(lengths[-1], 1)
+        for n in lengths[:-1]:
+            rows *= n
+        blocks = self._blocks(max(rows, 1), length, device)
+        known = {f"n{d}": n for d, n in enumerate(lengths)}
+        known.update(blocks=blocks, step=-(-length // blocks))
+        for name, steps in (
+            *zip([s.name for s in specs], strides),
+            ("out", tuple(packed[i] for i in order)),
+        ):
+            known.update((f"s_{name}_{d}", n) for d, n in enumerate(steps))
         numbers, raws = self._numbers(resolved), self._raws(resolved)
-        sums = empty(rows * blocks, types.total, device=device)
+        kernels = []
         for source, params in _sources(
             self, body, types, specs, numbers, raws, len(order), exclusive
         )[blocks == 1 :]:
             made = program(device.context, source, params)
-            slots, frame = slots_of(params), made.frame()
-            known = {f"n{d}": n for d, n in enumerate(lengths)}
-            known.update(blocks=blocks, step=-(-length // blocks))
-            for name, steps in (
-                *zip([s.name for s in specs], strides),
-                ("out", result),
-            ):
-                known.update((f"s_{name}_{d}", n) for d, n in enumerate(steps))
-            for name, value in known.items():
-                if name in slots:
-                    frame.values[slots[name]].i64 = value
-            frame.values[slots["p_sums"]].p = sums.address
-            frame.values[slots["p_out"]].p = out.address
-            self._arguments(frame.values, slots, resolved, numbers)
-            frame.options.tripcount = rows * blocks
-            frame.options.teams = int(device.is_host and rows * blocks == 1)
-            made.run(frame, c_void_p(device.address), None)
-
-    def _arguments(
-        self,
-        values: Any,
-        slots: dict[str, int],
-        resolved: list[Any],
-        numbers: Sequence[NumberSpec],
-    ) -> None:
-        for name, r in zip(self.params, resolved):
-            if isinstance(r, ndarray):
-                prefix = "v_" if name in self._indexed else "p_"
-                values[slots[prefix + name]].p = r.address
-        for spec in numbers:
-            prefix = "re_" if spec.dtype.is_complex else "h_"
-            setter = number_setter(
-                spec.name, spec.dtype, slots[prefix + spec.name]
-            )
-            r = resolved[self._places[spec.name]]
-            assert isinstance(r, Number)
-            setter(values, r.value)
+            ready = _Ready(made, device, types)
+            ready.shape = shape
+            ready.fixed = list(known.items())
+            ready.tripcount = rows * blocks
+            ready.teams = int(device.is_host and rows * blocks == 1)
+            self._arguments(ready, resolved, numbers)
+            kernels.append(ready)
+        return kernels, max(rows * blocks, 1)
 
     def _blocks(self, rows: int, length: int, device: Device) -> int:
         """How many blocks a row is cut into."""

@@ -7,9 +7,8 @@ element is an iteration, with corrected indices.
 """
 from __future__ import annotations
 
-from ctypes import c_void_p
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ._array import ndarray
 from ._bind import Expression
@@ -17,25 +16,15 @@ from ._device import Device
 from ._dtype import DType, dtype as dtype_of, int64
 from ._emit import C, Emitter, strong
 from ._errors import ArgumentError
+from ._expression import Elementwise
+from ._host import c_strides
 from ._loops import NumberSpec, Params, number_params, unravel
-from ._make import empty
-from ._operand import (
-    Number,
-    array,
-    device_of,
-    element_strides,
-    give_back,
-    number,
-    packed,
-    weak_type,
-)
+from ._operand import Number, element_strides, weak_type
 from ._parse import Node, fail
-from ._plan import number_setter, slots_of
+from ._plan import Made, Plan, number_setter, pointer, slots_of
 from ._program import program
-from ._queue import current_queue
 
-if TYPE_CHECKING:
-    from ._queue import Queue
+_Arrays = dict[str, tuple[DType, tuple[int, ...]]]  # types and strides
 
 PIECE = 1 << 12
 _MODES = ("keep", "nearest", "wrap")
@@ -60,7 +49,7 @@ def _offset(text: str, n: Node) -> int:
     fail(text, n.place, "an offset is a whole number")
 
 
-class Stencil(Expression):
+class Stencil(Elementwise):
     """A stencil; ompjit.stencil() makes it.
 
     Attributes:
@@ -69,10 +58,13 @@ class Stencil(Expression):
         inputs, outputs, params: as of an Elementwise.
     """
 
+    _needs_packed = False
+
     def __init__(
         self, text: str, boundary: str | float = "keep", preamble: str = ""
     ) -> None:
-        super().__init__(text, preamble)
+        Expression.__init__(self, text, preamble)
+        self._plans = {}
         known = isinstance(boundary, (int, float)) or boundary in _MODES
         if not known or isinstance(boundary, bool):
             raise ArgumentError(
@@ -114,65 +106,6 @@ class Stencil(Expression):
             {n: sorted({o[:-1] for o in offs}) for n, offs in found.items()},
         )
 
-    def __call__(
-        self,
-        *args: Any,
-        out: Any = None,
-        dtype: object = None,
-        queue: Queue | None = None,
-        device: Device | None = None,
-        **named: Any,
-    ) -> Any:
-        """Runs it. Takes and returns what an Elementwise does; all arrays have
-        one shape."""
-        values = self._bind(args, out, named)
-        queue = queue or current_queue(device)
-        where = device_of(values, queue.device if queue else device)
-        resolved = self._resolve(values, where)
-        shape = self._shape(resolved)
-        body, kinds = self._body(resolved, dtype)
-        ours = any(isinstance(v, ndarray) for v in values)
-        for place, name in enumerate(self.params):
-            if resolved[place] is None:
-                made = empty(shape, kinds[name], device=where)
-                if self.boundary == "keep" or name in self._partial:
-                    made.set(0)
-                resolved[place] = made
-        self._apart(resolved)
-        if 0 not in shape:
-            self._launch(resolved, shape, body, where, queue)
-        if queue is not None:
-            queue.keep(*resolved)
-        results = []
-        for name in self.outputs:
-            place = self._places[name]
-            if values[place] is None:
-                made = resolved[place]
-                results.append(made if ours else _to_host(made))
-            else:
-                give_back(values[place], resolved[place])
-                results.append(values[place])
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _resolve(self, values: list[Any], device: Device) -> list[Any]:
-        found: list[Any] = []
-        for name, value in zip(self.params, values):
-            plain = None if value is None else number(value)
-            if value is None or plain is not None:
-                if plain is not None and (
-                    name in self.outputs or name in self._indexed
-                ):
-                    raise ArgumentError(f"{name} is {value!r}, and no array")
-                found.append(plain)
-                continue
-            a = array(value, device, name, name in self.outputs)
-            if element_strides(a) is None:
-                if name in self.outputs:
-                    raise ArgumentError(f"{name} has strides {a.strides}")
-                a = packed(a)
-            found.append(a)
-        return found
-
     def _shape(self, resolved: list[Any]) -> tuple[int, ...]:
         arrays = [
             (name, r)
@@ -192,31 +125,12 @@ class Stencil(Expression):
                 )
         return tuple(shape)
 
-    def _apart(self, resolved: list[Any]) -> None:
-        """Copies arguments that share memory with what is written."""
-        spans = {}
-        for name, r in zip(self.params, resolved):
-            if isinstance(r, ndarray):
-                from ._layout import extent
-
-                low, high = extent(r.shape, r.strides, r.itemsize)
-                spans[name] = r.address + low, r.address + high
-        for place, name in enumerate(self.params):
-            if name not in spans or name in self.outputs:
-                continue
-            low, high = spans[name]
-            for other in self.outputs:
-                a, b = spans[other]
-                if low < b and a < high:
-                    resolved[place] = resolved[place].copy()
-                    break
-
     # ------------------------------------------------------------------ code
 
-    def _body(
+    def _texts(
         self, resolved: list[Any], dtype: object
     ) -> tuple[Any, dict[str, DType]]:
-        """An emitter for the types, and the types of outputs."""
+        """The C of the statements, and the types of outputs."""
         given = {
             name: r.kind if isinstance(r, Number) else r.dtype
             for name, r in zip(self.params, resolved)
@@ -250,6 +164,9 @@ class Stencil(Expression):
             if isinstance(kind, str)
             or isinstance(resolved[self._places[name]], Number)
         ]
+        for name, r in zip(self.params, resolved):
+            if isinstance(r, ndarray) and name in outputs:
+                outputs[name] = r.dtype
         return (middle, ends, emitter.head(self.preamble), numbers), outputs
 
     def _element(
@@ -271,11 +188,11 @@ class Stencil(Expression):
         constant = f"({kind.c}){float(self.boundary)!r}"
         return f"({' && '.join(tests)} ? {value} : {constant})"
 
-    def _rows(self, resolved: list[Any]) -> str:
+    def _rows(self, arrays: _Arrays) -> str:
         """Pointers to the rows that are accessed."""
         text, last = "", self._reach.ndim - 1
         for name, rows in self._reach.rows.items():
-            kind = resolved[self._places[name]].dtype
+            kind = arrays[name][0]
             for k, offsets in enumerate(rows):
                 terms, tests = [], []
                 for d, o in enumerate(offsets):
@@ -289,29 +206,29 @@ class Stencil(Expression):
                 if tests:
                     place = f"{' && '.join(tests)} ? {place} : 0"
                 text += f"        const {kind.c} *const r_{name}_{k} = {place};\n"
-        for name, r in zip(self.params, resolved):
-            if isinstance(r, ndarray) and name not in self._indexed:
+        for name, (kind, _) in arrays.items():
+            if name not in self._indexed:
                 terms = [f"j{d} * s_{name}_{d}" for d in range(last)]
                 const = "" if name in self.outputs else "const "
                 text += (
-                    f"        {const}{r.dtype.c} *const r_{name} = p_{name} + "
+                    f"        {const}{kind.c} *const r_{name} = p_{name} + "
                     f"{' + '.join(terms) or '0'};\n"
                 )
         return text
 
-    def _one(self, resolved: list[Any], body: str, inside: str) -> str:
+    def _one(self, arrays: _Arrays, body: str, inside: str) -> str:
         """What is done for one element, j in its row."""
         last = self._reach.ndim - 1
         before = after = ""
-        for name, r in zip(self.params, resolved):
-            if not isinstance(r, ndarray) or name in self._indexed:
+        for name, (kind, _) in arrays.items():
+            if name in self._indexed:
                 continue
             at = f"r_{name}[j * s_{name}_{last}]"
             written = name in self.outputs
             read = name in self.inputs or name in self._partial
             const = "" if written else "const "
             value = f" = {at}" if read else ""
-            before += f"        {const}{r.dtype.c} v_{name}{value};\n"
+            before += f"        {const}{kind.c} v_{name}{value};\n"
             if written:
                 after += f"        {at} = v_{name};\n"
         flat = "j0" if last else "j"
@@ -321,7 +238,7 @@ class Stencil(Expression):
         return index + inside + before + body + after
 
     def _source(
-        self, resolved: list[Any], body: Any, gpu: bool
+        self, arrays: _Arrays, body: Any, gpu: bool
     ) -> tuple[str, Params]:
         middle, ends, head, numbers = body
         ndim = self._reach.ndim
@@ -333,14 +250,11 @@ class Stencil(Expression):
         params += more
         texts += more_texts
         names = []
-        for name, r in zip(self.params, resolved):
-            if not isinstance(r, ndarray):
-                continue
+        for name, (kind, steps) in arrays.items():
             const = "" if name in self.outputs else "const "
             names.append(f"p_{name}")
             params.append((f"p_{name}", "p"))
-            texts.append(f"{const}{r.dtype.c} *p_{name}")
-            steps = element_strides(r) or ()
+            texts.append(f"{const}{kind.c} *p_{name}")
             for d in range(ndim):
                 if d == last and steps[d] == 1:
                     continue
@@ -348,8 +262,8 @@ class Stencil(Expression):
                 texts.append(f"long s_{name}_{d}")
         units = "".join(
             f"#define s_{name}_{last} 1\n"
-            for name, r in zip(self.params, resolved)
-            if isinstance(r, ndarray) and (element_strides(r) or (0,))[last] == 1
+            for name, (_, steps) in arrays.items()
+            if steps[last] == 1
         )
         corrected = {
             "nearest": "j < 0 ? 0 : j >= n ? n - 1 : j",
@@ -367,8 +281,8 @@ class Stencil(Expression):
             "    #pragma omp target teams distribute parallel for "
             f"is_device_ptr({', '.join(names)})\n"
         )
-        rows = self._rows(resolved)
-        whole = self._one(resolved, ends, inside)
+        rows = self._rows(arrays)
+        whole = self._one(arrays, ends, inside)
         if gpu:
             outside = f"j < {below[last]} || j >= n - {above[last]}"
             guard += f"        if ({outside}) continue;\n" if keep else ""
@@ -405,7 +319,7 @@ class Stencil(Expression):
             text += (
                 f"{left}        #pragma omp simd\n"
                 "        for (long j = first; j < behind; j++) {\n"
-                f"{self._one(resolved, middle, inside)}        }}\n{right}    }}\n"
+                f"{self._one(arrays, middle, inside)}        }}\n{right}    }}\n"
             )
         source = (
             f"{head}{units}"
@@ -416,48 +330,57 @@ class Stencil(Expression):
         )
         return source, params
 
-    def _launch(
-        self,
-        resolved: list[Any],
-        shape: tuple[int, ...],
-        body: Any,
-        device: Device,
-        queue: Queue | None,
-    ) -> None:
-        source, params = self._source(resolved, body, not device.is_host)
-        made = program(device.context, source, params)
-        slots, frame = slots_of(params), made.frame()
+    def _plan(
+        self, resolved: list[Any], dtype: object, device: Device
+    ) -> Plan:
+        shape = self._shape(resolved)
+        body, kinds = self._texts(resolved, dtype)
+        arrays: _Arrays = {}
+        made = []
+        for place, (name, r) in enumerate(zip(self.params, resolved)):
+            if isinstance(r, ndarray):
+                arrays[name] = r.dtype, element_strides(r) or ()
+            elif r is None:
+                zeros = self.boundary == "keep" or name in self._partial
+                made.append(Made(place, kinds[name], shape, "C", zeros))
+                arrays[name] = kinds[name], c_strides(shape, 1)
+        source, params = self._source(arrays, body, not device.is_host)
+        slots = slots_of(params)
         count = 1
         for n in shape[:-1]:
             count *= n
         pieces = -(-shape[-1] // PIECE)
         known = {f"n{d}": n for d, n in enumerate(shape)}
         known.update(count=count, pieces=pieces)
-        for name, r in zip(self.params, resolved):
-            if isinstance(r, ndarray):
-                frame.values[slots[f"p_{name}"]].p = r.address
-                steps = element_strides(r) or ()
-                known.update((f"s_{name}_{d}", s) for d, s in enumerate(steps))
-        for name, value in known.items():
-            if name in slots:
-                frame.values[slots[name]].i64 = value
+        for name, (_, steps) in arrays.items():
+            known.update((f"s_{name}_{d}", s) for d, s in enumerate(steps))
+        new = {self.params[m.place]: m for m in made}
+        pointers = []
+        for name in arrays:
+            place, slot = self._places[name], slots[f"p_{name}"]
+            written = name in self.outputs
+            p = pointer(name, place, slot, written, new.get(name, resolved[place]))
+            if name in self._indexed:
+                p = p._replace(strides=None)
+            pointers.append(p)
+        setters = []
         for spec in body[3]:
             prefix = "re_" if spec.dtype.is_complex else "h_"
-            setter = number_setter(
-                spec.name, spec.dtype, slots[prefix + spec.name]
-            )
-            setter(frame.values, resolved[self._places[spec.name]].value)
+            slot = slots[prefix + spec.name]
+            setter = number_setter(spec.name, spec.dtype, slot)
+            setters.append((self._places[spec.name], setter))
         size = count * shape[-1]
-        frame.options.tripcount = count * pieces if device.is_host else size
-        frame.options.teams = int(device.is_host and size <= 1 << 12)
-        made.run(frame, c_void_p(device.address), queue)
-
-
-def _to_host(made: ndarray) -> Any:
-    try:
-        return made.get()
-    except ImportError:
-        return made
+        return Plan(
+            program(device.context, source, params),
+            device,
+            pointers,
+            setters,
+            [(slots[n], "i64", v) for n, v in known.items() if n in slots],
+            made,
+            [self._places[name] for name in self.outputs],
+            count * pieces if device.is_host else size,
+            int(device.is_host and size <= 1 << 13),
+        )
 
 
 @lru_cache(maxsize=1024)
