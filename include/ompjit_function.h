@@ -197,7 +197,8 @@ ompjit_status ompjit_function_extents(ompjit_function *fn,
  *  - ompjit_function_abort: ABORTED. A callback's failure: the callback's.
  * A function that ends so is left in its middle, as by longjmp: what it has
  * allocated and locked stays so, destructors of its C++ objects do not run but
- * for an exception; its data regions (`target data`) are ended, without copies.
+ * for an exception; what it has mapped by `target data` and `enter data` and not
+ * unmapped is unmapped, without copies.
  * With keep_signals in ompjit_context_options, or OMPJIT_SIGNALS=0, faults are
  * the process's. So are those of other threads that the function has made, and
  * those that happen while the C library's heap is locked.

@@ -229,6 +229,21 @@ static const char failing[] =
     "  for (int k = 0; k < 1000; k++) a[k] = k;\n"
     "  return 0;\n"
     "}\n"
+    "int data_region(int n) {\n"
+    "  static int a[100];\n"
+    "#pragma omp target enter data map(to: a[50:n])\n"
+    "#pragma omp target data map(a[:n])\n"
+    "  {\n"
+    "#pragma omp target data map(a[20:5])\n"
+    "    alive = n;\n"
+    "#pragma omp target map(a[:n])\n"
+    "    { a[0] = 1; if (n == 7) __builtin_trap(); }\n"
+    "    if (n == 8) abort();\n"
+    "  }\n"
+    "#pragma omp target exit data map(from: a[50:n])\n"
+    "  n = omp_target_is_present(a, 0) + omp_target_is_present(a + 50, 0);\n"
+    "  return n;\n"
+    "}\n"
     "int raises(int n) { return raise(SIGUSR1); }\n"
     "int fine(int n) {\n"
     "#pragma omp target map(tofrom: n)\n"
@@ -273,6 +288,10 @@ static const struct {
     {"in_parallel", 1, OMPJIT_ERR_DEVICE, "in in_parallel", 0},
     {"count", 0, OMPJIT_OK, NULL, 0},
     {"deferred", 1, OMPJIT_OK, NULL, 0},
+    {"data_region", 7, OMPJIT_ERR_DEVICE, "in data_region", 0},
+    {"data_region", 15, OMPJIT_OK, NULL, 0},
+    {"data_region", 8, OMPJIT_ERR_DEVICE, "it called abort", 0},
+    {"data_region", 11, OMPJIT_OK, NULL, 0},
     {"raises", 1, OMPJIT_OK, NULL, 0},
     {"fine", 41, OMPJIT_OK, NULL, 42},
 };

@@ -194,6 +194,8 @@ static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
     ompjit__call_guard_exit(&g);
     if (g.ticks)
         ompjit__call_settle(&g);
+    if (g.begun)
+        ompjit__begun_end(&g, ended != OMPJIT__ENDED_RETURNED);
     if (ended || ompjit__call_over(&g))
         explain(&g, ended, r->exception);
     return g.status;

@@ -94,6 +94,16 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
  * is unloaded from its devices. */
 void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod);
 
+/* Data that a guarded call has mapped: notes it; forgets it, when it is unmapped;
+ * and forgets all at the end of the call, after unmapping it where the call was
+ * left in its middle. begun.c */
+struct ompjit__call_guard;
+void ompjit__begun_add(struct ompjit__call_guard *call, ompjit_device *dev,
+                       const ompjit__maps *maps);
+void ompjit__begun_remove(struct ompjit__call_guard *call,
+                          const ompjit__maps *maps);
+void ompjit__begun_end(struct ompjit__call_guard *call, bool undo);
+
 /* ------------------------------------------------- host half (program_code.c)
  * The host half of a unit, compiled into this process with its __tgt_* calls
  * bound to the context. */

@@ -164,7 +164,11 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
     ompjit__call_guard *call = set_busy();
     if (told)
         ompjit__ompt_construct_begin(kind, (int)dev->number);
+    if (call && construct->f == ompjit__map_end)
+        ompjit__begun_remove(call, maps);
     ompjit_status st = run_data(dev, where, maps, construct, &err);
+    if (call && !st && construct->f == ompjit__map_begin)
+        ompjit__begun_add(call, dev, maps);
     if (told)
         ompjit__ompt_construct_end(kind, (int)dev->number);
     set_idle(call);

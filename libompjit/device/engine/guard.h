@@ -33,6 +33,7 @@ typedef struct ompjit__call_guard {
     ompjit_context *ctx;/* NULL: another guard                                */
     const char *name;   /* of the function                                    */
     const ompjit__module_code *code; /* its module's                          */
+    struct ompjit__begun *begun; /* omptarget/begun.c                         */
     ompjit_error *err;  /* the caller's; may be NULL                          */
     ompjit_status status; /* of the first failure in it, which is in *err     */
     _Atomic bool stop;  /* ompjit_function_abort has asked                    */
