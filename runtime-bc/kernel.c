@@ -99,8 +99,10 @@ EXPORT int32_t __kmpc_target_init(const kernel_environment *env,
 EXPORT void __kmpc_target_deinit(void)
 {
     bool spmd = is_spmd();
-    if (!spmd)
+    if (!spmd) {
         wait_for_tasks();
+        ompjit_arguments_deinit();
+    }
     if (!spmd || plat_tid() == 0) {
         if (ompjit_use_events)
             ompjit_detach_deinit();

@@ -112,6 +112,21 @@ INLINE void run_alone(bool all, void *fn, void **args, int64_t nargs)
 void __kmpc_begin_sharing_variables(void ***args, size_t n);
 void __kmpc_end_sharing_variables(void);
 
+/* Unrolled, arguments of a constant number need no place on the stack. A list in
+ * device memory goes one by one: all of it would be in registers. */
+INLINE void share_arguments(void **shared, void **args, int64_t nargs)
+{
+    if (nargs <= SHARED_ARGUMENTS) {
+#pragma clang loop unroll(full)
+        for (int64_t i = 0; i < nargs; i++)
+            shared[i] = args[i];
+        return;
+    }
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int64_t i = 0; i < nargs; i++)
+        shared[i] = args[i];
+}
+
 /* The main thread wakes the workers, is one of them where it works, and waits
  * for the others. */
 INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
@@ -119,8 +134,7 @@ INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
 {
     void **shared;
     __kmpc_begin_sharing_variables(&shared, (size_t)nargs);
-    for (int64_t i = 0; i < nargs; i++)
-        shared[i] = args[i];
+    share_arguments(shared, args, nargs);
     if (!all)
         ompjit_size = n;
     ompjit_work = wrapper;

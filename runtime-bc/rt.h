@@ -198,7 +198,10 @@ INLINE void all_barrier(void)
 /* Waits for the threads of the context. Outside of regions an SPMD kernel's
  * threads do everything together, and wait for each other. */
 void ompjit_barrier_init(void);
+/* Arguments of a region for which the list lies in team-shared memory. */
+enum { SHARED_ARGUMENTS = 32 };
 void ompjit_share_init(bool spmd);
+void ompjit_arguments_deinit(void);
 void ompjit_pool_init(void);
 void ompjit_task_init(void);
 void ompjit_teams_init(void);

@@ -8,23 +8,43 @@
 
 /* ---------------------------------------------- arguments for the workers */
 
-enum { SHARED_ARGUMENTS = 32 };
 static void *SHARED argument_space[SHARED_ARGUMENTS];
 static void **SHARED arguments;
+
+/* Device memory for longer lists, kept from region to region until the kernel
+ * ends. Its first word is how many there is room for. */
+static void **SHARED long_list;
+
+static NOINLINE void **take_long_list(size_t n)
+{
+    void **list = long_list;
+    if (!list || (size_t)list[0] < n) {
+        free(list);
+        list = malloc((n + 1) * sizeof *list);
+        if (!list)
+            plat_fail("out of device memory for a parallel region's "
+                      "arguments");
+        list[0] = (void *)n;
+        long_list = list;
+    }
+    return list + 1;
+}
+
+void ompjit_arguments_deinit(void)
+{
+    if (long_list)
+        free(long_list);
+}
 
 /* Called by the main thread only. */
 EXPORT void __kmpc_begin_sharing_variables(void ***args, size_t n)
 {
-    if (n <= SHARED_ARGUMENTS)
-        arguments = (void **)argument_space;
-    else if (!(arguments = malloc(n * sizeof *arguments)))
-        plat_fail("out of device memory for a parallel region's arguments");
+    arguments = n <= SHARED_ARGUMENTS ? (void **)argument_space
+                                      : take_long_list(n);
     *args = arguments;
 }
 EXPORT void __kmpc_end_sharing_variables(void)
 {
-    if (arguments != (void **)argument_space)
-        free(arguments);
 }
 EXPORT void __kmpc_get_shared_variables(void ***args)
 {
@@ -54,6 +74,7 @@ EXPORT void ompjit_share_init(bool spmd)
     if (spmd) {
         arena[plat_tid()] = 0;
     } else {
+        long_list = NULL;
         main_top = 0;
         main_count = 0;
     }

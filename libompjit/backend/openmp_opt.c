@@ -20,6 +20,7 @@
 #include "frontend/describe/reach.h"
 #include "llvm/options.h"
 #include "llvm/remarks.h"
+#include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 
 /* ------------------------------------------------------------------ one run */
@@ -283,6 +284,16 @@ static unsigned judge(struct build *b, bool *wrong, ompjit__buf *remarks,
             continue;
         LLVMValueRef f = LLVMGetNamedFunction(b->m, k->symbol);
         LLVMValueRef variable = find_own_variable(b->m, f, failed);
+        LLVMValueRef write = variable ? NULL : ompjit__guarded_stack(f);
+        if (write)
+            ompjit__remark_at(
+                remarks, write,
+                &(ompjit__remark){
+                    .id = OMPJIT__REMARK_OMPJIT114,
+                    .kernel = k->symbol,
+                    .what = "The kernel stays generic"});
+        wrong[i] |= write != NULL;
+        n += write != NULL;
         if (!variable)
             continue;
         char *name = ompjit__remark_variable(variable);

@@ -15,8 +15,10 @@
  * (sroa), and that openmp-opt has not run.
  */
 #include <llvm-c/Core.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "llvm/remarks.h"
 #include "passes/passes.h"
 
 /* Operands of __kmpc_parallel_60, and the parameters of a region before those
@@ -284,14 +286,27 @@ static void change(struct handover *h)
     forget_attributes(h);
 }
 
-void ompjit__hand_over_values(LLVMModuleRef m)
+static void tell(const struct handover *h, ompjit__buf *remarks)
+{
+    char *name = ompjit__remark_variable(h->variable);
+    ompjit__remark_at(remarks, h->variable,
+                      &(ompjit__remark){.id = OMPJIT__REMARK_OMPJIT102,
+                                        .variable = name,
+                                        .what = "The variable is handed over "
+                                                "by value"});
+    free(name);
+}
+
+void ompjit__hand_over_values(LLVMModuleRef m, ompjit__buf *remarks)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");
     for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
          u = LLVMGetNextUse(u)) {
         struct handover h;
         if (is_named(LLVMGetUser(u), "__kmpc_alloc_shared") &&
-            find_handover(&h, LLVMGetUser(u)))
+            find_handover(&h, LLVMGetUser(u))) {
+            tell(&h, remarks);
             change(&h);
+        }
     }
 }

@@ -78,7 +78,10 @@ void ompjit__drop_turns(LLVMModuleRef m);
 
 /* Hands scalars that parallel regions only read to them by value. After sroa,
  * before openmp-opt. passes/pass_by_value.c */
-void ompjit__hand_over_values(LLVMModuleRef m);
+void ompjit__hand_over_values(LLVMModuleRef m, ompjit__buf *remarks);
+/* Puts variables that no other code accesses on a thread's stack. After the
+ * former; sroa then makes values of most. passes/private_locals.c */
+void ompjit__keep_private(LLVMModuleRef m, ompjit__buf *remarks);
 
 /* Defines ompjit_invoke, which the runtime calls outlined regions through, for
  * the numbers of arguments that the module's regions have. Before the runtime

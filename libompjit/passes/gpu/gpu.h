@@ -34,6 +34,24 @@ ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
  * malloc'd path. */
 char *ompjit__libdevice_path(void);
 
+/* Inlines the teams regions of generic kernels. Before openmp-opt.
+ * passes/gpu/teams_regions.cc */
+void ompjit__inline_teams(LLVMModuleRef m);
+
+/* Behind openmp-opt: an instruction that thread 0 of an SPMD kernel runs alone,
+ * and that may write a variable on the stack, of which the other threads have
+ * their own; NULL: none. passes/gpu/guarded_stack.cc */
+LLVMValueRef ompjit__guarded_stack(LLVMValueRef kernel);
+
+/* Right behind the run of openmp-opt that makes kernels SPMD: takes guards out of
+ * loops, and makes one of those that follow each other, with a remark.
+ * passes/gpu/merge_guards.cc */
+void ompjit__merge_guards(LLVMModuleRef m, ompjit__buf *remarks);
+
+/* Loads of pointers of which a part is used become loads of that part. Of
+ * optimized code. passes/gpu/narrow_loads.c */
+void ompjit__narrow_loads(LLVMModuleRef m);
+
 /* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
  * and stores. passes/gpu/local_atomics.cc */
 void ompjit__lower_local(LLVMModuleRef m);

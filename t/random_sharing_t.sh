@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random programs about variables that a target region's main thread shares with
+# its parallel regions (t/random_sharing.c) agree with their serial forms, on the
+# host device and as PTX in two schedules. Programs FIRST to LAST, also checked
+# and unoptimized and kept generic, by
+#
+#   make check T=random_sharing RANDOM_SHARING="FIRST LAST"
+#
+# Otherwise a few, among them those that once found something.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_OPT OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_SPECIALIZE
+
+# agrees NAME COMMAND...
+agrees() {
+    name=$1; shift
+    out=$(timeout 120 env OMP_TARGET_OFFLOAD=mandatory "$@" "$tmp/p.c" 2>&1)
+    [ "$out" = "0 wrong" ] || wrong="$wrong; $name: $out"
+}
+
+program() {
+    wrong=
+    "$builddir/t/random_sharing" "$1" >"$tmp/p.c"
+    agrees host "$ompjit" run -q -fwrapv --device=host
+    if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+        for schedule in PTXI_SLICE=100000 "PTXI_SLICE=4 PTXI_SEED=$1" $2; do
+            # shellcheck disable=SC2086
+            agrees "PTX, $schedule" $schedule LD_LIBRARY_PATH="$PTXI" \
+                OMPJIT_ASSEMBLER=driver PTXI_LOG="$tmp/ptxi.log" \
+                "$ompjit" run -q -fwrapv --device=cuda
+        done
+    fi
+    [ -z "$2" ] || agrees check "$ompjit" run -q -fwrapv --device=host --check
+    is "$wrong" "" "program $1"
+}
+
+if [ -n "${RANDOM_SHARING:-}" ]; then
+    i=${RANDOM_SHARING% *}
+    while [ "$i" -le "${RANDOM_SHARING#* }" ]; do
+        program "$i" "OMPJIT_OPT=openmp-opt-disable-spmdization PTXI_SEED=9"
+        i=$((i + 1))
+    done
+else
+    for i in 1 2 4 19 23; do program $i ""; done
+fi
+[ -e "${PTXI:-}/libcuda.so.1" ] || skip "as PTX" "PTXI names no libcuda.so.1"
+done_testing
