@@ -189,10 +189,16 @@ typedef struct ompjit_arch_info {
     uint32_t team_shared;   /* bytes of it that one team may have           */
     uint32_t team_reserved; /* bytes that CUDA takes of it for each team    */
     uint32_t unused;        /* 0                                            */
+    char arch[16];          /* "sm_90"                                      */
+    char code_arch[16];     /* the same, or for an architecture that no
+                               assembler knows any more the nearest one, whose
+                               registers are an estimate                    */
 } ompjit_arch_info;
 #define OMPJIT_ARCH_INFO_INIT OMPJIT_SIZED(ompjit_arch_info)
 
-/* `arch` is a GPU's, "sm_90"; TARGET error otherwise. Needs no such device. */
+/* `arch` is a GPU's, "sm_90", or a product, "H100"; also of those that code is
+ * made for no more: sm_35, sm_60 and sm_70, "K40", "P100", "V100". TARGET error
+ * otherwise. Needs no such device. */
 ompjit_status ompjit_arch_info_get(const char *arch, ompjit_arch_info *info,
                                    ompjit_error *err);
 
@@ -217,7 +223,7 @@ typedef struct ompjit_occupancy {
 /* As cuOccupancyMaxActiveBlocksPerMultiprocessor, of a kernel that uses
  * so much (ompjit_kernel_resources), launched with so many threads a team and
  * bytes of dynamic team-shared memory, where nobody has asked for more cache
- * than that leaves. Needs no device. */
+ * than that leaves. `arch` as above. Needs no device. */
 ompjit_status ompjit_occupancy_get(const char *arch,
                                    const ompjit_resources *use,
                                    uint32_t threads, uint32_t dynamic_shared,

@@ -47,6 +47,11 @@ static void known(void)
         {"sm_86", 16, 0, 32, 16, OMPJIT_LIMIT_TEAMS},
         {"sm_89", 16, 0, 32, 24, OMPJIT_LIMIT_TEAMS},
         {"sm_100", 40, 0, 1024, 1, OMPJIT_LIMIT_REGISTERS},
+        {"K40", 36, 233, 128, 12, OMPJIT_LIMIT_REGISTERS},
+        {"sm_35", 42, 353, 128, 10, OMPJIT_LIMIT_REGISTERS},
+        {"K40-16KB", 16, 1769, 128, 9, OMPJIT_LIMIT_SHARED},
+        {"P100", 31, 233, 128, 16, OMPJIT_LIMIT_WARPS | OMPJIT_LIMIT_REGISTERS},
+        {"h200", 16, 0, 32, 32, OMPJIT_LIMIT_TEAMS},
         {"sm_120", 40, 0, 1024, 1, OMPJIT_LIMIT_WARPS | OMPJIT_LIMIT_REGISTERS},
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {

@@ -276,7 +276,7 @@ int options_read(struct options *o, unsigned command, int argc, char **argv)
             int status = read_option(o, command, argc, argv, &i);
             if (status)
                 return status;
-        } else if (command == EXPLAIN && o->file && !o->kernel) {
+        } else if (command & (EXPLAIN | OCCUPANCY) && o->file && !o->kernel) {
             o->kernel = word;
         } else if (o->file &&
                    (command == DOCTOR || (command & (COMPILE | INSPECT) &&

@@ -34,7 +34,9 @@ enum {
     TUNE = 64,
     EXEC = 128,
     DOCTOR = 256,
-    SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE, /* take a program */
+    OCCUPANCY = 512,
+    /* take a program */
+    SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE | OCCUPANCY,
 };
 
 struct list {
@@ -47,10 +49,10 @@ struct options {
     const char *file;       /* the first argument that is not an option     */
     char **args;            /* run, tune, exec, cache: what follows it, ends
                                in NULL                                      */
-    const char *kernel;     /* explain: the second one; or NULL             */
+    const char *kernel;     /* explain, occupancy: the second one; or NULL  */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler, *specialize;
-    const char *output, *emit, *fold, *record, *warm, *profile, *remarks;
+    const char *output, *emit, *fold, *record, *warm, *profile, *remarks, *svg;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents,
@@ -174,6 +176,7 @@ int tool_compile(struct options *o);
 int tool_inspect(struct options *o);
 int tool_devices(struct options *o);
 int tool_explain(struct options *o);
+int tool_occupancy(struct options *o);
 int tool_tune(struct options *o);
 int tool_exec(struct options *o);
 int tool_doctor(struct options *o);

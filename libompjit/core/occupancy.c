@@ -3,7 +3,9 @@
  * How many teams of a kernel run on a multiprocessor at the same time, and what
  * keeps more from it.
  */
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/arch.h"
 #include "core/occupancy.h"
@@ -12,35 +14,65 @@ enum {
     WARP = 32,
     MOST_THREADS = 1024,
     REGISTERS = 65536,
-    PARTS = 4, /* of a multiprocessor, each with its registers */
     REGISTER_UNIT = 256,
     MOST_REGISTERS = 255
 };
 
 typedef struct limits {
     const char *name;
-    uint32_t warps, teams, shared, team, reserved, unit;
+    uint32_t warps, teams, shared, team, reserved, unit, parts;
 } limits;
 
 static const limits table[] = {
-#define LIMITS(name, warps, teams, shared, team, reserved, unit)               \
-    {name, warps, teams, (shared) << 10, (team) << 10, reserved, unit},
+#define LIMITS(name, warps, teams, shared, team, reserved, unit, parts)        \
+    {name, warps, teams, (shared) << 10, (team) << 10, reserved, unit, parts},
 #include "core/limits.def"
 };
 
-static ompjit_status find(const char *arch, const limits **out,
+static const struct gpu {
+    const char *name, *arch;
+} gpus[] = {
+#define GPU(name, arch) {name, arch},
+#include "core/limits.def"
+};
+
+static const limits *row_of(const char *arch)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(table); i++)
+        if (!strcmp(table[i].name, arch))
+            return &table[i];
+    return NULL;
+}
+
+/* By an architecture or a product. */
+static ompjit_status find(const char *name, const limits **out,
                           ompjit_error *err)
 {
+    const char *arch = name;
+    for (size_t i = 0; i < OMPJIT__COUNT(gpus); i++)
+        if (!strcasecmp(gpus[i].name, name))
+            arch = gpus[i].arch;
+    *out = row_of(arch);
+    if (*out)
+        return OMPJIT_OK;
     ompjit_status status = ompjit__arch_check(arch, err);
-    if (status)
-        return status;
-    for (size_t i = 0; i < OMPJIT__COUNT(table); i++)
-        if (!strcmp(table[i].name, arch)) {
-            *out = &table[i];
-            return OMPJIT_OK;
-        }
-    return ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API,
-                        "%s is no GPU: it has no multiprocessors", arch);
+    return status ? status
+                  : ompjit__fail(err, OMPJIT_ERR_TARGET, OMPJIT_STAGE_API,
+                                 "%s is no GPU: it has no multiprocessors",
+                                 arch);
+}
+
+/* The architecture itself, or the oldest one that code is still made for. */
+static const char *code_arch(const limits *l)
+{
+    const ompjit__arch *row;
+    return ompjit__arch_find(l->name, &row, NULL) ? ompjit__arch_at(0)->name
+                                                  : row->name;
+}
+
+const char *ompjit__gpu_at(size_t i)
+{
+    return i < OMPJIT__COUNT(gpus) ? gpus[i].name : NULL;
 }
 
 ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
@@ -58,6 +90,8 @@ ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
                                .shared = l->shared,
                                .team_shared = l->team,
                                .team_reserved = l->reserved};
+    snprintf(info->arch, sizeof info->arch, "%s", l->name);
+    snprintf(info->code_arch, sizeof info->code_arch, "%s", code_arch(l));
     return OMPJIT_OK;
 }
 
@@ -68,13 +102,14 @@ static uint32_t up(uint64_t n, uint32_t unit)
 
 /* Registers belong to a part, and a warp has all of its own in one. A launch is
  * refused as if each part had as many of the team's warps as any. */
-static uint32_t by_registers(uint32_t registers, uint32_t warps)
+static uint32_t by_registers(const limits *l, uint32_t registers,
+                             uint32_t warps)
 {
     uint32_t each = up((uint64_t)registers * WARP, REGISTER_UNIT);
     if (registers > MOST_REGISTERS ||
-        (uint64_t)each * up(warps, PARTS) > REGISTERS)
+        (uint64_t)each * up(warps, l->parts) > REGISTERS)
         return 0;
-    return each ? REGISTERS / PARTS / each * PARTS / warps : UINT32_MAX;
+    return each ? REGISTERS / l->parts / each * l->parts / warps : UINT32_MAX;
 }
 
 static uint32_t by_shared(const limits *l, uint64_t bytes)
@@ -99,7 +134,7 @@ ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,
                             threads, MOST_THREADS);
     uint32_t warps = up(threads, WARP) / WARP;
     const uint32_t rows[] = {
-        l->warps / warps, l->teams, by_registers(use->registers, warps),
+        l->warps / warps, l->teams, by_registers(l, use->registers, warps),
         by_shared(l, (uint64_t)use->shared_static + dynamic_shared)};
     uint32_t least = UINT32_MAX, limit = 0;
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)

@@ -16,4 +16,7 @@ ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,
                                 uint32_t threads, uint32_t dynamic_shared,
                                 ompjit_occupancy *out, ompjit_error *err);
 
+/* The i-th product's name; NULL past the last. */
+const char *ompjit__gpu_at(size_t i);
+
 #endif
