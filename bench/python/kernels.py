@@ -225,7 +225,9 @@ def stencil(n):
 
 
 def bound(name, *args, **options):
-    return module.kernels[name].bind(*args, **options)
+    return module.kernels[name].bind(
+        *args, noalias=True, specialize="now", **options
+    )
 
 
 def products(n):

@@ -47,7 +47,10 @@ class Bound(Owned):
     ) -> None:
         where = device or kernel._device()
         known = {n: options.pop(n) for n in _OPTIONS if n in options}
+        noalias = options.pop("noalias", False)
         array, keep = kernel.arguments(args, options, where)
+        if noalias:
+            kernel.apart(array)
         launch = launch_options(teams, threads, **known)
         address = c_void_p()
         call(

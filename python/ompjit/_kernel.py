@@ -176,6 +176,13 @@ class Kernel(Inspected):
                 arg.name = self.params[place].name.encode()
         return array, keep
 
+    def apart(self, array: Any) -> None:
+        """Says of all pointers of a call that they share nothing."""
+        for place, p in enumerate(self.params):
+            if p.is_pointer:
+                arg = array[self._indices[place]]
+                arg.flags |= abi.ompjit_arg_flags.NOALIAS
+
     # -------------------------------------------------------------- launches
 
     def launch(
@@ -192,6 +199,7 @@ class Kernel(Inspected):
         specialize: str | None = None,
         fold: Iterable[str] | None = None,
         resident_teams: int = 0,
+        noalias: bool = False,
         **named: Any,
     ) -> None:
         """Runs the kernel and waits for it, unless it is put into a queue.
@@ -214,6 +222,8 @@ class Kernel(Inspected):
             fold: the facts that are compiled in, of "literals", "teams",
                 "threads", "alignment", "noalias", "contents" and "sizes".
             resident_teams: that shall fit on a multiprocessor at once.
+            noalias: the caller promises that the arrays share no memory; the
+                kernel is compiled for that where values are compiled in.
 
         Raises ArgumentError for arguments that do not fit, LaunchError for a
         geometry that cannot be, DeviceError where the kernel fails.
@@ -221,6 +231,8 @@ class Kernel(Inspected):
         queue = queue or current_queue(device)
         where = device or (queue.device if queue else self._device())
         array, keep = self.arguments(args, named, where)
+        if noalias:
+            self.apart(array)
         options = launch_options(
             teams,
             threads,

@@ -260,6 +260,21 @@ class Bound(unittest.TestCase):
         with self.assertRaises(ompjit.ArgumentError):
             bound.set(a=3)
 
+    def test_arrays_apart(self):
+        bound = self.kernel.bind(
+            3, 2, self.x, self.y, noalias=True, specialize="now"
+        )
+        bound()
+        self.kernel(3, 2, self.x, self.y, noalias=True, specialize="now")
+        self.assertEqual(self.y.tolist(), [4, 8, 12])
+        facts = [
+            fact
+            for row in self.kernel.variants()
+            for p in row["params"].values()
+            for fact in p["facts"]
+        ]
+        self.assertIn("noalias", facts)
+
     def test_what_it_uses_lives(self):
         bound = self.kernel.bind(3, 2, ompjit.ones(3, "f4"), self.y)
         gc.collect()
