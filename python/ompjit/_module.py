@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import weakref
 from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p, string_at
 from typing import (
     TYPE_CHECKING,
@@ -478,8 +479,22 @@ def compile(source: Source, **options: Any) -> Module:
     return Module(source, **options)
 
 
+# Those that were unpickled, as long as somebody uses them.
+_unpickled: weakref.WeakValueDictionary[Any, Module] = (
+    weakref.WeakValueDictionary()
+)
+
+
 def _again(how: dict[str, Any]) -> Module:
-    """A module that was pickled, in the current context."""
+    """A module that was pickled, in the current context: the same each time."""
+    key = id(current_context()), repr(sorted(how.items()))
+    found = _unpickled.get(key)
+    if found is None:
+        found = _unpickled.setdefault(key, _made(how))
+    return found
+
+
+def _made(how: dict[str, Any]) -> Module:
     made = Module.__new__(Module)
     made.context = current_context()
     made._how = how

@@ -269,6 +269,11 @@ _POINTERS = (ctypes.c_void_p, ctypes._Pointer)
 
 def _pointer(name: str, kind: CType, mapped: int) -> Converter:
     element = kind.element()
+    # Fortran's scalars: numbers are passed by the address of a copy.
+    by_reference = kind.text == kind.target.text and (
+        kind.target.kind != kinds.ARRAY
+    )
+    scalar = converter(name, element, 0) if by_reference else None
     writes = bool(mapped & abi.ompjit_mapped.FROM) or not (
         mapped or kind.target.const or element.const
     )
@@ -278,6 +283,13 @@ def _pointer(name: str, kind: CType, mapped: int) -> Converter:
         if value is None:
             slot.p = None
             return 0
+        if scalar is not None and isinstance(value, (int, float, complex)):
+            place = abi.ompjit_value()
+            scalar(value, place, keep)
+            keep.append(place)
+            memory = element.number().kind == kinds.COMPLEX
+            slot.p = place.p if memory else ctypes.addressof(place)
+            return element.bytes
         if isinstance(value, str) and text:
             value = value.encode() + b"\0"
         if isinstance(value, int):

@@ -4,9 +4,11 @@ before anything runs, what fails while it runs, callbacks, Ctrl-C, fork."""
 import array
 import ctypes
 import inspect
+import multiprocessing
 import os
 import pickle
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -121,8 +123,10 @@ class Calls(unittest.TestCase):
             m.nothing
 
     def test_pickle(self):
-        f = pickle.loads(pickle.dumps(m.half))
+        text = pickle.dumps(m.half)
+        f = pickle.loads(text)
         self.assertEqual(f(5), 2.5)
+        self.assertIs(pickle.loads(text).module, f.module)
 
     def test_a_function_keeps_its_module(self):
         f = ompjit.compile("int f(void) { return 5; }").f
@@ -135,6 +139,31 @@ class Calls(unittest.TestCase):
         m.saxpy(numpy.int64(4), numpy.float32(2), x, y)
         self.assertEqual(y.tolist(), [1, 3, 5, 7])
         self.assertEqual(m.add(numpy.int8(1), numpy.uint8(2)), 3)
+
+    @unittest.skipUnless(shutil.which("flang-22"), "no flang 22")
+    def test_fortran(self):
+        module = ompjit.compile(
+            "subroutine scale(n, a, x)\n"
+            "  integer, intent(in) :: n\n"
+            "  real(8), intent(in) :: a\n"
+            "  real(8), intent(inout) :: x(n)\n"
+            "  integer :: i\n"
+            "  !$omp target teams distribute parallel do map(tofrom: x)\n"
+            "  do i = 1, n\n"
+            "    x(i) = a * x(i)\n"
+            "  end do\n"
+            "end subroutine\n",
+            language="fortran",
+        )
+        x = array.array("d", [1, 2, 3])
+        for _ in range(2):
+            module.scale(3, 2.0, x)
+        self.assertEqual(list(x), [4, 8, 12])
+        with self.assertRaisesRegex(ompjit.ArgumentError, "float32"):
+            module.scale(1, 2.0, floats(1))
+        with self.assertRaisesRegex(ompjit.ArgumentError, "is a float"):
+            module.scale(1, 2.0, 3.0)
+        self.assertIn("subroutine scale(integer n", module.scale.__doc__)
 
     def test_cxx(self):
         module = ompjit.compile(
@@ -363,6 +392,11 @@ class Failures(unittest.TestCase):
                 env={**os.environ, "OMPJIT_LIBRARY": folder},
                 check=True,
             )
+
+    def test_processes(self):
+        for kind in ("fork", "forkserver", "spawn"):
+            with multiprocessing.get_context(kind).Pool(1) as pool:
+                self.assertEqual(pool.map(m.half, [3, 5]), [1.5, 2.5], kind)
 
     def test_fork(self):
         x, y = floats(1, 2), floats(1, 2)
