@@ -40,6 +40,20 @@ static bool is_remembered(const llvm::GlobalVariable &v)
     return v.getAddressSpace() == SHARED && v.hasLocalLinkage();
 }
 
+/* Instructions are put into order once more behind the choice of registers for
+ * most processors, which takes time with the square of a block's accesses to
+ * memory, and gains nothing for a block of thousands: such a function is tuned for
+ * no processor in particular, for which that is left out. */
+static void tune_long_functions(llvm::Module &m)
+{
+    constexpr size_t LONG = 2000;
+    for (llvm::Function &f : m)
+        if (llvm::any_of(f, [](const llvm::BasicBlock &b) {
+                return b.size() > LONG;
+            }))
+            f.addFnAttr("tune-cpu", "generic");
+}
+
 namespace {
 
 /* The passes, and what they write. */
@@ -161,6 +175,8 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef ref,
     bool is_last = passes->arch == llvm::Triple::nvptx64 &&
                    llvm::any_of(m.globals(), is_remembered);
     m.setDataLayout(g->tm.createDataLayout());
+    if (passes->arch != llvm::Triple::nvptx64)
+        tune_long_functions(m);
     passes->all.run(m);
     take(to, passes->bytes.data(), passes->bytes.size());
     passes->bytes.clear();
