@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Costs grow with the work and no faster: counts, which are the same on every
+# machine. `make bench-growth` has the times.
+. "$(dirname "$0")/tap.sh"
+
+OMPJIT_CACHE=0
+OMPJIT_DEVICE=host
+export OMPJIT_CACHE OMPJIT_DEVICE
+make_program() { # WHAT N CALLED
+    awk -v what="$1" -v n="$2" -v called="$3" \
+        -f "$srcdir/bench/growth/make.awk" >"$tmp/$1-$2.c"
+}
+# How often a stage ran: `ompjit run --time` tells it of each.
+runs() { # FILE STAGE
+    "$ompjit" run --time "$1" 2>&1 >/dev/null |
+        sed -n "s/^ompjit: $2  *\([0-9]*\) .*/\1/p"
+}
+
+# Of n functions with a region each one is called: its host code and main's, its
+# kernel, and the template of that.
+for n in 12 48; do
+    make_program regions $n 1
+    is "$(runs "$tmp/regions-$n.c" "code generation")" 4 \
+        "$n regions, one called: code is generated 4 times"
+done
+# All are called: three times for each, and main's host code.
+make_program regions 12 12
+is "$(runs "$tmp/regions-12.c" "code generation")" 37 \
+    "12 regions, all called: code is generated 37 times"
+# As many arrays are one construct.
+for n in 10 100; do
+    make_program arrays $n 0
+    is "$(runs "$tmp/arrays-$n.c" "code generation")" 2 \
+        "$n arrays of a construct: code is generated twice"
+done
+
+# Instructions of all that a compile takes but clang's processes. Valgrind does not
+# read all debug information that there is.
+instructions() { # FILE
+    OMPJIT_COMPILER=inprocess OMPJIT_WARM=0 valgrind --tool=callgrind \
+        --callgrind-out-file=/dev/null "$tmp/plain/ompjit" run "$1" 2>&1 |
+        sed -n 's/.*Collected : //p'
+}
+mkdir "$tmp/plain"
+cp "$builddir/ompjit" "$builddir/ompjitc" "$tmp/plain"
+cp "$builddir/.libs/libompjit-compiler.so.0" "$tmp/plain" 2>/dev/null
+strip -g "$tmp"/plain/* 2>/dev/null
+if command -v valgrind >/dev/null && [ -e "$tmp/plain/libompjit-compiler.so.0" ]; then
+    for n in 10 25 40; do make_program regions $n 1; done
+    a=$(instructions "$tmp/regions-10.c")
+    b=$(instructions "$tmp/regions-25.c")
+    c=$(instructions "$tmp/regions-40.c")
+    # In proportion both steps are the same, with the square the second is 1.9
+    # times the first one.
+    [ -n "$a" ] && is "$(awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {
+        print (b > a && c - b < 1.15 * (b - a)) }')" 1 \
+        "instructions for 10, 25, 40 regions, one called, grow evenly"
+    [ -n "$a" ] || skip "instructions" "valgrind does not run this build"
+    echo "# $a $b $c"
+else
+    skip "instructions for 10, 25, 40 regions" "no valgrind"
+fi
+done_testing
