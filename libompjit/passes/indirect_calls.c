@@ -164,8 +164,52 @@ static void translate_calls(LLVMModuleRef m)
     LLVMDisposeBuilder(b);
 }
 
-void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit)
+/* ------------------------------------------------------- the table by name
+ *
+ * Device code that looks pointers up itself has these names for the table and
+ * its size (clang's design of `declare target indirect`). Both are words of the
+ * device environment, with rows of the same layout. */
+
+static LLVMValueRef environment(LLVMModuleRef m, bool host)
 {
+    enum { CONSTANT_SPACE = 4 };
+    LLVMValueRef g = LLVMGetNamedGlobal(m, OMPJIT__DEVICE_ENVIRONMENT);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(LLVMGetModuleContext(m));
+    LLVMTypeRef type =
+        LLVMArrayType2(byte, sizeof(ompjit__device_environment));
+    return g ? g
+             : LLVMAddGlobalInAddressSpace(m, type, OMPJIT__DEVICE_ENVIRONMENT,
+                                           host ? 0 : CONSTANT_SPACE);
+}
+
+static void replace_word(LLVMModuleRef m, const char *name, size_t at, bool host)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(m, name);
+    if (!g)
+        return;
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(c), at, 0);
+    LLVMValueRef word = LLVMConstGEP2(LLVMInt8TypeInContext(c),
+                                      environment(m, host), &offset, 1);
+    LLVMReplaceAllUsesWith(
+        g, LLVMConstAddrSpaceCast(word, LLVMPointerTypeInContext(c, 0)));
+    LLVMDeleteGlobal(g);
+}
+
+static void name_table(LLVMModuleRef m, bool host)
+{
+    replace_word(m, "__omp_offloading_fptr_map_p",
+                 offsetof(ompjit__device_environment, indirect_call_table),
+                 host);
+    replace_word(m, "__omp_offloading_fptr_map_size",
+                 offsetof(ompjit__device_environment, indirect_call_table_size),
+                 host);
+}
+
+void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit,
+                             bool host)
+{
+    name_table(m, host);
     bool any = false, tables = false;
     for (unsigned i = 0; i < unit->nglobals; i++) {
         if (!(unit->globals[i].flags & OMPJIT__ENTRY_CALLED))

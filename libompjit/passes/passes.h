@@ -214,9 +214,11 @@ void ompjit__import_variables(LLVMModuleRef m, const LLVMValueRef *variables,
 void ompjit__drop_used(LLVMModuleRef m);
 
 /* Has calls through pointers look for the device's function first, in units
- * that say that some are made so. After narrowing, before variables are shared
+ * that say that some are made so, and finds the table for code that names it.
+ * `host`: for a CPU. After narrowing, before variables are shared
  * and the runtime is linked. passes/indirect_calls.c */
-void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit);
+void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit,
+                             bool host);
 
 /* Keeps openmp-opt from taking more shared memory for a kernel's variables than
  * a team has. For NVPTX, before the runtime is linked.

@@ -148,7 +148,7 @@ static bool is_new(struct walk *w, LLVMValueRef v)
     return true;
 }
 
-/* Is the value itself stored where the runtime combines those of all threads? */
+/* Is the value itself stored where the runtime combines all threads' ones? */
 static bool is_combined(const struct ompjit__threads_body *b, LLVMValueRef v,
                         struct walk *w)
 {
