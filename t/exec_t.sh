@@ -83,6 +83,27 @@ else
     fail "objects of clang's" "$(cat "$tmp/stderr")"
 fi
 
+# clang's own way to programs that bring their bitcode, -fopenmp-target-jit, with
+# LLVM's linker wrapper and libomptarget, which has no JIT in LLVM's packages.
+wrapper=$(dirname "$CLANG")/clang-linker-wrapper
+if [ -x "$wrapper" ] && [ -e "$(dirname "$CLANG")/../lib/libomptarget.so" ]; then
+    succeeds "-fopenmp-target-jit" env PATH="$(dirname "$CLANG"):$PATH" "$CLANG" \
+        -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_90 \
+        -fopenmp-target-jit -nogpulib "$from/program.c" "$from/other.c" \
+        -o "$tmp/jit" -lm
+    succeeds "  runs" exec_on_host "$tmp/jit"
+    is "$out" "1000 41 42, host 0, devices 1" "  offloaded"
+    succeeds "  doctor" "$ompjit" doctor "$tmp/jit"
+    if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+        succeeds "  as PTX" env LD_LIBRARY_PATH="$PTXI" "$ompjit" exec \
+            --device=cuda --assembler=driver "$tmp/jit"
+        is "$out" "1000 41 42, host 0, devices 1" "  offloaded"
+    fi
+else
+    skip "-fopenmp-target-jit" "no clang-linker-wrapper (clang-tools-22) or \
+libomptarget (liboffload-22-dev)"
+fi
+
 # real NAME: a libomptarget by that name that offloads nothing, in $tmp/real
 nm -D --defined-only "$lib/libompjit-omptarget.so" |
     sed -n 's/.* T \([a-z_]*\)@.*/int \1(void) { return 1; }/p' >"$tmp/real.c"
