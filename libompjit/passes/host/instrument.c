@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/offload.h"
 #include "passes/host/host.h"
 #include "passes/host/instrument.h"
 
@@ -155,11 +156,20 @@ static bool is_stand_in(LLVMValueRef from)
            LLVMGetPointerAddressSpace(LLVMTypeOf(from)) != SHARED_SPACE;
 }
 
-/* A variable of the thread's own, maybe a part of it. */
+/* The runtime's, or the table that it leads to (passes/indirect_calls.c). */
+static bool is_environment(LLVMValueRef from)
+{
+    if (LLVMIsALoadInst(from))
+        from = origin(LLVMGetOperand(from, 0));
+    return LLVMIsAGlobalVariable(from) &&
+           !strcmp(name_of(from), OMPJIT__DEVICE_ENVIRONMENT);
+}
+
+/* A variable of the thread's own, maybe a part of it, or the runtime's. */
 static bool is_own(LLVMValueRef p)
 {
     LLVMValueRef from = origin(p);
-    return LLVMIsAAllocaInst(from) || is_stand_in(from);
+    return LLVMIsAAllocaInst(from) || is_stand_in(from) || is_environment(from);
 }
 
 /* A promise about a value that is read does not hold for the 0 that a
