@@ -42,6 +42,15 @@ def bytes_of(shape: tuple[int, ...], kind: DType) -> int:
     return size
 
 
+class _Exchange:
+    """An attribute of the class, made when it is asked for."""
+
+    def __get__(self, array: object, cls: type | None = None) -> Any:
+        from ._dlpack import exchange
+
+        return exchange()
+
+
 class ndarray(Arithmetic):
     """An array in the memory of a device, of numbers of one type.
 
@@ -66,6 +75,7 @@ class ndarray(Arithmetic):
         "address",
         "readonly",
         "_memory",
+        "_tensor",
         "__weakref__",
     )
 
@@ -89,6 +99,7 @@ class ndarray(Arithmetic):
         self.dtype = dtype
         self.readonly = readonly
         self._memory = memory  # what owns the elements
+        self._tensor: Any = None  # DLPack's description, once asked for
 
     # ---------------------------------------------------------------- shape
 
@@ -412,6 +423,8 @@ class ndarray(Arithmetic):
         else:
             found = self.get()
         return found if dtype is None else found.astype(dtype, copy=False)
+
+    __dlpack_c_exchange_api__ = _Exchange()
 
     def __dlpack__(self, **options: Any) -> Any:
         from ._dlpack import export

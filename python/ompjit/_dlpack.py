@@ -7,6 +7,7 @@ Structs are those of dlpack.h 1.1. Both kinds of capsules are made and taken:
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import (
     CDLL,
     CFUNCTYPE,
@@ -25,6 +26,7 @@ from ctypes import (
     py_object,
     pythonapi,
 )
+from functools import lru_cache
 from typing import Any, Union
 
 from . import _host
@@ -32,6 +34,7 @@ from ._array import ndarray
 from ._device import Device, device as current_device
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
+from ._lib import library
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -145,7 +148,9 @@ def export(
         return _host_copy(a, max_version)
     if copied:
         a = a.copy()
-    return _capsule(a, device_of(a), a.address, max_version, copied, a)
+    return _capsule(
+        *_managed(a, device_of(a), a.address, max_version, copied, a)
+    )
 
 
 def _host_copy(a: ndarray, max_version: tuple[int, int] | None) -> Any:
@@ -160,22 +165,12 @@ def _host_copy(a: ndarray, max_version: tuple[int, int] | None) -> Any:
         None,
     )
     address = ctypes.addressof(data)
-    return _capsule(like, (CPU, 0), address, max_version, True, data)
+    return _capsule(*_managed(like, (CPU, 0), address, max_version, True, data))
 
 
-def _capsule(
-    a: ndarray,
-    device: tuple[int, int],
-    address: int,
-    max_version: tuple[int, int] | None,
-    copied: bool,
-    owner: object,
-) -> Any:
-    name = _NEW if max_version and max_version[0] >= 1 else _OLD
-    if a.readonly and name is _OLD:
-        raise BufferError("the array is read-only, which DLPack 1.0 can say")
-    made = _STRUCTS[name]()
-    t = made.tensor
+def _describe(
+    t: Any, a: ndarray, device: tuple[int, int], address: int
+) -> None:
     t.data = address
     t.device_type, t.device_id = device
     t.ndim = a.ndim
@@ -183,13 +178,33 @@ def _capsule(
     steps = [s // a.itemsize for s in a.strides]
     t.shape = (c_int64 * max(a.ndim, 1))(*a.shape)
     t.strides = (c_int64 * max(a.ndim, 1))(*steps)
+
+
+def _capsule(address: int, name: bytes) -> Any:
+    return _new(address, name, ctypes.cast(_capsule_end_c, c_void_p))
+
+
+def _managed(
+    a: ndarray,
+    device: tuple[int, int],
+    address: int,
+    max_version: tuple[int, int] | None,
+    copied: bool,
+    owner: object,
+) -> tuple[int, bytes]:
+    """The address of a struct that lends an array, and its capsule's name."""
+    name = _NEW if max_version and max_version[0] >= 1 else _OLD
+    if a.readonly and name is _OLD:
+        raise BufferError("the array is read-only, which DLPack 1.0 can say")
+    made = _STRUCTS[name]()
+    _describe(made.tensor, a, device, address)
     made.deleter = ctypes.cast(_delete_c, c_void_p)
     if name is _NEW:
         made.major, made.minor = 1, 1
         made.flags = _READ_ONLY * a.readonly + _COPIED * copied
     here = ctypes.addressof(made)
     _lent[here] = made, owner
-    return _new(here, name, ctypes.cast(_capsule_end_c, c_void_p))
+    return here, name
 
 
 # ---------------------------------------------------------------- taking
@@ -247,10 +262,17 @@ def source(value: Any, device: Device | None) -> Taken:
 
 
 def _take(capsule: Any, name: bytes, device: Device) -> Taken:
-    made = _STRUCTS[name].from_address(_pointer(id(capsule), name))
+    address = _pointer(id(capsule), name)
+    made = _STRUCTS[name].from_address(address)
     if name is _NEW and made.major != 1:
         raise ArgumentError(f"DLPack {made.major}.{made.minor} is not known")
     _rename(capsule, _USED[name])
+    return _owned(address, name, device)
+
+
+def _owned(address: int, name: bytes, device: Device) -> Taken:
+    """The array that a struct is, which is given back in the end."""
+    made = _STRUCTS[name].from_address(address)
     owner = _Taken(ctypes.addressof(made), made.deleter)
     t = made.tensor
     if t.lanes != 1 or t.code not in _KINDS or t.bits % 8:
@@ -285,3 +307,56 @@ def take(value: Any, device: Device | None) -> ndarray:
     from ._make import view_host
 
     return view_host(found, where)
+
+
+# ------------------------------------------------------------ C exchange API
+
+
+def _lend(a: ndarray) -> int:
+    return _managed(a, device_of(a), a.address, (1, 1), False, a)[0]
+
+
+def _borrow(a: ndarray) -> int:
+    """The address of a DLTensor that the array keeps."""
+    t = a._tensor
+    if t is None:
+        t = _Tensor()
+        _describe(t, a, device_of(a), a.address)
+        a._tensor = t
+    return ctypes.addressof(t)
+
+
+def _of_address(address: int) -> ndarray:
+    where = current_device()
+    found = _owned(address, _NEW, where)
+    if isinstance(found, ndarray):
+        return found
+    from ._make import array, view_host
+
+    return view_host(found, where) if where.is_host else array(found)
+
+
+def _made(address: int) -> int:
+    """Lends a new array as the DLTensor at that address describes it."""
+    from ._make import empty
+
+    t = _Tensor.from_address(address)
+    where = current_device()
+    if (t.device_type == CPU) != where.is_host or t.code not in _KINDS:
+        raise ArgumentError(f"no array of DLPack's kind {t.code} on {where!r}")
+    kind = dtype(f"{_KINDS[t.code]}{t.bits // 8}")
+    return _lend(empty(tuple(t.shape[: t.ndim]), kind, device=where))
+
+
+@lru_cache(maxsize=None)
+def exchange() -> Any:
+    """The capsule of ndarray.__dlpack_c_exchange_api__, with a table of C
+    functions. AttributeError where libompjit-python.so is not."""
+    path = os.path.join(os.path.dirname(library().path), "libompjit-python.so")
+    try:
+        make = ctypes.PyDLL(path).ompjit_python_exchange
+    except (OSError, AttributeError):
+        raise AttributeError("__dlpack_c_exchange_api__") from None
+    make.argtypes, make.restype = (py_object,) * 4, c_void_p
+    table = make(_lend, _borrow, _of_address, _made)
+    return _new(table, b"dlpack_exchange_api", None)

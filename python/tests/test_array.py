@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays: making, views, copies, protocols; on any device."""
 import array
+import ctypes
 import gc
 import mmap
 import unittest
@@ -338,6 +339,104 @@ class Dlpack(unittest.TestCase):
         self.assertTrue(b.readonly)
         with self.assertRaises(ompjit.ArgumentError):
             b[0] = 1
+
+
+class _Table(ctypes.Structure):
+    """DLPackExchangeAPI."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("from_object", ctypes.c_void_p),
+        ("to_object", ctypes.c_void_p),
+        ("borrow", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
+    ]
+
+
+@unittest.skipUnless(
+    hasattr(ompjit.ndarray, "__dlpack_c_exchange_api__"), "no native library"
+)
+class Exchange(unittest.TestCase):
+    """The C exchange API, called as another extension would."""
+
+    def setUp(self):
+        capsule = ompjit.ndarray.__dlpack_c_exchange_api__
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.argtypes = ctypes.py_object, ctypes.c_char_p
+        get.restype = ctypes.c_void_p
+        address = get(capsule, b"dlpack_exchange_api")
+        self.table = _Table.from_address(address)
+        self.pointer = ctypes.c_void_p()
+
+    def call(self, name, *kinds):
+        kind = ctypes.PYFUNCTYPE(ctypes.c_int, *kinds)
+        return kind(getattr(self.table, name))
+
+    def test_the_table(self):
+        self.assertEqual((self.table.major, self.table.minor), (1, 3))
+        self.assertIs(
+            ompjit.zeros(1).__dlpack_c_exchange_api__,
+            ompjit.ndarray.__dlpack_c_exchange_api__,
+        )
+        stream = self.call(
+            "stream", ctypes.c_int, ctypes.c_int32, ctypes.c_void_p
+        )
+        self.pointer.value = 5
+        self.assertEqual(stream(1, 0, ctypes.addressof(self.pointer)), 0)
+        self.assertIsNone(self.pointer.value)
+
+    def test_there_and_back(self):
+        from ompjit import _dlpack
+
+        a = ompjit.arange(6).reshape(2, 3)
+        before = len(_dlpack._lent)
+        lend = self.call("from_object", ctypes.py_object, ctypes.c_void_p)
+        self.assertEqual(lend(a, ctypes.addressof(self.pointer)), 0)
+        self.assertEqual(len(_dlpack._lent), before + 1)
+        take = self.call("to_object", ctypes.c_void_p, ctypes.c_void_p)
+        made = ctypes.c_void_p()
+        self.assertEqual(take(self.pointer, ctypes.addressof(made)), 0)
+        b = ctypes.cast(made, ctypes.py_object).value
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(b))
+        b[1, 1] = 9
+        self.assertEqual(a.tolist(), [[0, 1, 2], [3, 9, 5]])
+        del b
+        gc.collect()
+        self.assertEqual(len(_dlpack._lent), before)
+
+    def test_borrowing(self):
+        from ompjit._dlpack import _Tensor
+
+        borrow = self.call("borrow", ctypes.py_object, ctypes.c_void_p)
+        a = ompjit.arange(6).reshape(2, 3).T
+        t = _Tensor()
+        self.assertEqual(ctypes.sizeof(t), 48)
+        self.assertEqual(borrow(a, ctypes.addressof(t)), 0)
+        self.assertEqual((t.data, t.ndim, t.bits), (a.address, 2, 64))
+        self.assertEqual((t.shape[:2], t.strides[:2]), ([3, 2], [1, 3]))
+
+    def test_allocating(self):
+        from ompjit import _dlpack
+
+        failures = []
+        fail = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p
+        )(lambda data, kind, text: failures.append(kind))
+        allocate = ctypes.CFUNCTYPE(
+            ctypes.c_int, *[ctypes.c_void_p] * 3, type(fail)
+        )(self.table.allocate)
+        like = ompjit.zeros((2, 2), "f4")
+        t = _dlpack._Tensor.from_address(_dlpack._borrow(like))
+        out = ctypes.addressof(self.pointer)
+        self.assertEqual(allocate(ctypes.addressof(t), out, None, fail), 0)
+        made = _dlpack._of_address(self.pointer.value)
+        self.assertEqual((made.shape, made.dtype), ((2, 2), "float32"))
+        t.code = 99
+        self.assertEqual(allocate(ctypes.addressof(t), out, None, fail), -1)
+        self.assertEqual(failures, [b"MemoryError"])
 
 
 class Cuda(unittest.TestCase):
