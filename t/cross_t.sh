@@ -67,6 +67,30 @@ instructions x86-64 '[[:space:]]vmul' '' "no AVX"
 instructions x86-64-v3 '[[:space:]]v(mul|fmadd)' there "AVX"
 instructions aarch64 '[[:space:]]ldadd' '' "no atomic instructions"
 instructions neoverse-v2 '[[:space:]]ldadd' there "atomic instructions"
+
+# A sum of products is two instructions where the sum waits less long then, and
+# little else is computed (passes/host/late_sums.c).
+cat >"$tmp/sums.c" <<'END'
+double few(int n, const double *x, const double *y) {
+    double s = 0;
+    #pragma omp target map(to: x[:n], y[:n]) map(s)
+    for (int i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
+END
+sed 's/few/many/; s/s += .*/s += (x[i] * 3 - y[i] \/ 2 + x[i] * x[i]) * y[i];/' \
+    "$tmp/sums.c" >"$tmp/sums_many.c"
+for arch in x86-64-v3 neoverse-v2; do
+    [ -e "$tmp/$arch.o" ] || continue
+    fused='v?fn?madd|fmla'
+    "$ompjit" compile --arch $arch "$tmp/sums.c" -o "$tmp/few.o"
+    is "$(code "$tmp/few.o" | grep -Eq "$fused" || echo none)" \
+        "$([ $arch = x86-64-v3 ] && echo none)" "$arch: a dot product"
+    "$ompjit" compile --arch $arch "$tmp/sums_many.c" -o "$tmp/many.o"
+    is "$(code "$tmp/many.o" | grep -Eq "$fused" || echo none)" "" \
+        "$arch: a sum of more"
+done
+
 fails_with 'no such format for aarch64: .* objects and optimized IR' \
     "no PTX for a CPU" "$ompjit" compile --arch aarch64 --emit=ptx \
     "$srcdir/examples/dot.c" -o "$tmp/x"

@@ -40,6 +40,11 @@ void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
  * linked. passes/host/heap_to_stack.cc */
 void ompjit__heap_to_stack(LLVMModuleRef m);
 
+/* Makes sums of products that wait for each other wait less long, where little
+ * else is computed. For x86-64, of code that is not optimized.
+ * passes/host/late_sums.c */
+void ompjit__split_late_sums(LLVMModuleRef m);
+
 /* For the host device, before it is retargeted: what clang has inlined of CUDA's
  * libdevice becomes LLVM's intrinsics. passes/host/libdevice.cc */
 void ompjit__lower_libdevice(LLVMModuleRef m);
