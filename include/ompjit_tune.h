@@ -189,10 +189,6 @@ typedef struct ompjit_arch_info {
     uint32_t team_shared;   /* bytes of it that one team may have           */
     uint32_t team_reserved; /* bytes that CUDA takes of it for each team    */
     uint32_t unused;        /* 0                                            */
-    char arch[16];          /* "sm_90"                                      */
-    char code_arch[16];     /* the same, or for an architecture that no
-                               assembler knows any more the nearest one, whose
-                               registers are an estimate                    */
 } ompjit_arch_info;
 #define OMPJIT_ARCH_INFO_INIT OMPJIT_SIZED(ompjit_arch_info)
 

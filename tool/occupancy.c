@@ -15,7 +15,7 @@ enum { WARP = 32, MOST_THREADS = 1024, USUAL = 128 };
 
 /* A kernel's code on a GPU. */
 struct use {
-    const char *device;
+    const char *device, *arch, *code_arch;
     ompjit_arch_info info;
     ompjit_resources res;
     unsigned threads;
@@ -82,12 +82,12 @@ static void print_axis(const struct use *u, unsigned axis)
 static void print_kernel(const struct use *u)
 {
     ompjit_occupancy o = at(u, THREADS, u->threads);
-    bool estimated = strcmp(u->info.arch, u->info.code_arch) != 0;
+    bool estimated = strcmp(u->arch, u->code_arch) != 0;
     printf("%s on %s (%s), %u threads a team\n", u->title, u->device,
-           u->info.arch, u->threads);
+           u->arch, u->threads);
     printf("  %u registers%s%s%s, %u bytes shared memory\n",
            u->res.registers, estimated ? " (estimated: those of " : "",
-           estimated ? u->info.code_arch : "", estimated ? ")" : "",
+           estimated ? u->code_arch : "", estimated ? ")" : "",
            u->res.shared_static);
     printf("  %u teams, %u of %u warps (%u%%); ", o.teams, o.warps,
            o.most_warps, o.most_warps ? 100 * o.warps / o.most_warps : 0);
@@ -187,7 +187,7 @@ static int show(const struct options *o, ompjit_kernel *kernel, struct use *u)
     ompjit_kernel_info info = OMPJIT_KERNEL_INFO_INIT;
     ompjit_error err;
     u->res = (ompjit_resources)OMPJIT_RESOURCES_INIT;
-    if (ompjit_kernel_resources(kernel, u->info.code_arch, &u->res, &err) ||
+    if (ompjit_kernel_resources(kernel, u->code_arch, &u->res, &err) ||
         ompjit_kernel_info_get(kernel, &info, &err))
         return failed(&err);
     u->threads = threads_of(o, &info);
@@ -217,7 +217,8 @@ static int choose_device(const struct options *o, struct use *u)
     ompjit_error err;
     u->device = o->device ? o->device : "H100";
     u->info = (ompjit_arch_info)OMPJIT_ARCH_INFO_INIT;
-    if (!ompjit_arch_info_get(u->device, &u->info, &err))
+    if (!ompjit__gpu_archs(u->device, &u->arch, &u->code_arch, &err) &&
+        !ompjit_arch_info_get(u->device, &u->info, &err))
         return EXIT_OK;
     char names[256] = "";
     for (size_t i = 0; ompjit__gpu_at(i); i++)

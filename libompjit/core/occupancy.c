@@ -3,7 +3,6 @@
  * How many teams of a kernel run on a multiprocessor at the same time, and what
  * keeps more from it.
  */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,6 +69,18 @@ static const char *code_arch(const limits *l)
                                                   : row->name;
 }
 
+ompjit_status ompjit__gpu_archs(const char *name, const char **arch,
+                                const char **code, ompjit_error *err)
+{
+    const limits *l;
+    ompjit_status status = find(name, &l, err);
+    if (status)
+        return status;
+    *arch = l->name;
+    *code = code_arch(l);
+    return OMPJIT_OK;
+}
+
 const char *ompjit__gpu_at(size_t i)
 {
     return i < OMPJIT__COUNT(gpus) ? gpus[i].name : NULL;
@@ -90,8 +101,6 @@ ompjit_status ompjit__arch_info(const char *arch, ompjit_arch_info *info,
                                .shared = l->shared,
                                .team_shared = l->team,
                                .team_reserved = l->reserved};
-    snprintf(info->arch, sizeof info->arch, "%s", l->name);
-    snprintf(info->code_arch, sizeof info->code_arch, "%s", code_arch(l));
     return OMPJIT_OK;
 }
 

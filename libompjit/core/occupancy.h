@@ -16,6 +16,11 @@ ompjit_status ompjit__occupancy(const char *arch, const ompjit_resources *use,
                                 uint32_t threads, uint32_t dynamic_shared,
                                 ompjit_occupancy *out, ompjit_error *err);
 
+/* The architecture of a product or architecture, and the one that code is made
+ * for: the same, or for one that no assembler knows any more the nearest, whose
+ * registers are an estimate. TARGET. */
+ompjit_status ompjit__gpu_archs(const char *name, const char **arch,
+                                const char **code, ompjit_error *err);
 /* The i-th product's name; NULL past the last. */
 const char *ompjit__gpu_at(size_t i);
 

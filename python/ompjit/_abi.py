@@ -715,8 +715,6 @@ class ompjit_arch_info(Sized):
         ("team_shared", c_uint32),
         ("team_reserved", c_uint32),
         ("unused", c_uint32),
-        ("arch", c_char * 16),
-        ("code_arch", c_char * 16),
     ]
 
 
