@@ -4,6 +4,7 @@
  * the program's variables, which kernels may touch, and the functions that a
  * pointer may lead to. A call through any other pointer is reported.
  */
+#include <llvm-c/Comdat.h>
 #include <stdlib.h>
 
 #include "passes/host/instrument.h"
@@ -21,11 +22,45 @@ static bool is_variable(LLVMValueRef g)
            !starts_with(name, "ompjit.check.") && !starts_with(name, "__omp_");
 }
 
+/* The variable with bytes behind it that no program may touch: the linker puts
+ * the next one right behind. One in a section is a part of an array. */
+static LLVMValueRef with_zone(struct instrument *s, LLVMValueRef g)
+{
+    enum { ZONE = 64 };
+    LLVMTypeRef zone = LLVMArrayType2(LLVMInt8TypeInContext(s->c), ZONE);
+    LLVMTypeRef parts[] = {LLVMGlobalGetValueType(g), zone};
+    LLVMValueRef values[] = {LLVMGetInitializer(g), LLVMConstNull(zone)};
+    const char *section = LLVMGetSection(g);
+    if ((section && *section) || LLVMGetLinkage(g) == LLVMAppendingLinkage ||
+        LLVMIsUndef(values[0]))
+        return g;
+    LLVMValueRef to = LLVMAddGlobalInAddressSpace(
+        s->m, LLVMStructTypeInContext(s->c, parts, 2, 0), "",
+        LLVMGetPointerAddressSpace(LLVMTypeOf(g)));
+    LLVMSetInitializer(to, LLVMConstStructInContext(s->c, values, 2, 0));
+    LLVMSetGlobalConstant(to, LLVMIsGlobalConstant(g));
+    LLVMSetLinkage(to, LLVMGetLinkage(g));
+    LLVMSetVisibility(to, LLVMGetVisibility(g));
+    LLVMSetUnnamedAddress(to, LLVMGetUnnamedAddress(g));
+    LLVMSetExternallyInitialized(to, LLVMIsExternallyInitialized(g));
+    LLVMSetAlignment(to, LLVMGetAlignment(g)
+                             ? LLVMGetAlignment(g)
+                             : LLVMABIAlignmentOfType(s->layout, parts[0]));
+    LLVMSetComdat(to, LLVMGetComdat(g));
+    LLVMReplaceAllUsesWith(g, to);
+    char *name = ompjit__strdup(name_of(g));
+    LLVMDeleteGlobal(g);
+    LLVMSetValueName2(to, name ? name : "", name ? strlen(name) : 0);
+    free(name);
+    return to;
+}
+
 /* {address, bytes, name}: ompjit__check_variable (abi/check.h). */
 static LLVMValueRef variable_row(struct instrument *s, LLVMTypeRef row,
                                  LLVMValueRef g)
 {
     uint64_t size = LLVMABISizeOfType(s->layout, LLVMGlobalGetValueType(g));
+    g = with_zone(s, g);
     const char *name = name_of(g);
     LLVMValueRef members[] = {
         LLVMGetPointerAddressSpace(LLVMTypeOf(g))
@@ -57,9 +92,12 @@ static ompjit_status list_variables(struct instrument *s, ompjit_error *err)
     LLVMValueRef *rows = calloc(capacity + 1, sizeof *rows);
     if (!rows)
         return ompjit__no_memory(err, OMPJIT_STAGE_SPECIALIZE);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(s->m); g; g = LLVMGetNextGlobal(g))
+    LLVMValueRef last = LLVMGetLastGlobal(s->m);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(s->m), next; g; g = next) {
+        next = g == last ? NULL : LLVMGetNextGlobal(g); /* not of new ones */
         if (is_variable(g))
             rows[n++] = variable_row(s, row, g);
+    }
     export_constant(s, OMPJIT__CHECK_VARIABLES,
                     LLVMConstArray2(row, rows, n));
     export_constant(s, OMPJIT__CHECK_COUNT, LLVMConstInt(s->i64, n, 0));
