@@ -10,12 +10,14 @@
  *
  * Each sum waits for the one before. On x86-64 it waits for an addition less long
  * than for both in one, by a quarter on Zen, and the product waits for nobody.
- * That is worth it where little else is computed: otherwise the two instructions
- * would be one too many. Sums stay in their order, so that the result is the same
- * in all variants of a kernel.
+ * That is worth it where little else is computed, and where there is one such sum:
+ * otherwise the two instructions would be one too many, as in a product of small
+ * matrices. Sums stay in their order, so that the result is the same in all
+ * variants of a kernel.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes/host/host.h"
@@ -52,6 +54,45 @@ static bool computes_little(LLVMValueRef f)
     return found <= LITTLE;
 }
 
+/* Can this block be reached from itself? The functions are small. */
+static bool is_in_loop(LLVMBasicBlockRef block)
+{
+    LLVMValueRef f = LLVMGetBasicBlockParent(block);
+    unsigned n = LLVMCountBasicBlocks(f), seen = 0, done = 0;
+    LLVMBasicBlockRef *reached = malloc((n + 1) * sizeof *reached);
+    bool found = false;
+    if (reached)
+        reached[seen++] = block;
+    while (done < seen && !found) {
+        LLVMValueRef last = LLVMGetBasicBlockTerminator(reached[done++]);
+        unsigned targets = last ? LLVMGetNumSuccessors(last) : 0;
+        for (unsigned t = 0; t < targets && !found; t++) {
+            LLVMBasicBlockRef next = LLVMGetSuccessor(last, t);
+            unsigned at = 0;
+            while (at < seen && reached[at] != next)
+                at++;
+            found = next == block;
+            if (at == seen)
+                reached[seen++] = next;
+        }
+    }
+    free(reached);
+    return found;
+}
+
+/* Does a variable get its first value in a loop? Then there are many such sums,
+ * a vector of them as often as not, and they need not wait for each other. */
+static bool starts_in_loop(LLVMValueRef variable, LLVMValueRef sum)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u);
+        if (LLVMIsAStoreInst(store) && LLVMGetOperand(store, 0) != sum &&
+            is_in_loop(LLVMGetInstructionParent(store)))
+            return true;
+    }
+    return false;
+}
+
 /* Is it a sum that goes back to where it came from: a variable of the function's,
  * or one whose address it was given? An element of an array is another in each
  * round, and does not wait. */
@@ -63,7 +104,8 @@ static bool is_sum(LLVMValueRef call)
     LLVMValueRef place = LLVMIsALoadInst(sum) ? LLVMGetOperand(sum, 0) : NULL;
     return store && place && LLVMIsAStoreInst(store) &&
            LLVMGetOperand(store, 1) == place &&
-           (LLVMIsAAllocaInst(place) || LLVMIsALoadInst(place));
+           (LLVMIsALoadInst(place) ||
+            (LLVMIsAAllocaInst(place) && !starts_in_loop(place, call)));
 }
 
 static void split(LLVMValueRef call)
