@@ -77,9 +77,16 @@ extern void PyErr_Clear(void), *PyEval_SaveThread(void),
     PyEval_RestoreThread(void *), PyBuffer_Release(buffer *);
 extern int PyErr_CheckSignals(void), PyObject_GetBuffer(object *, buffer *, int);
 extern object *PyObject_GetAttrString(object *, const char *),
-    *PyObject_Vectorcall(object *, object *const *, size_t, object *),
+    *PyObject_Call(object *, object *, object *), *PyTuple_New(ssize_t),
+    *PyTuple_GetItem(object *, ssize_t), *PyDict_New(void),
     *PyObject_CallFunction(object *, const char *, ...),
     *PyType_FromSpec(spec *), *PyVectorcall_Call(object *, object *, object *);
+extern ssize_t PyTuple_Size(object *);
+extern int PyTuple_SetItem(object *, ssize_t, object *),
+    PyDict_SetItem(object *, object *, object *);
+/* Inline before Python 3.11. */
+extern object *PyObject_Vectorcall(object *, object *const *, size_t, object *)
+    __attribute__((weak));
 
 /* ------------------------------------------------------------------- plans */
 
@@ -319,6 +326,31 @@ static object *give(const param *result, const ompjit_value *value)
     return constant;
 }
 
+/* As PyObject_Vectorcall: `names` are of the arguments behind the first ones. */
+static object *call_by_tuple(object *method, object *const *args, size_t nargs,
+                             object *names)
+{
+    ssize_t count = (ssize_t)(nargs & ~((size_t)1 << (8 * sizeof nargs - 1)));
+    ssize_t nnames = names ? PyTuple_Size(names) : 0;
+    object *all = PyTuple_New(count), *named = nnames ? PyDict_New() : NULL;
+    object *result = NULL;
+    bool good = all && (named || !nnames);
+    for (ssize_t i = 0; good && i < count; i++) {
+        Py_IncRef(args[i]);
+        good = !PyTuple_SetItem(all, i, args[i]);
+    }
+    for (ssize_t i = 0; good && i < nnames; i++)
+        good = !PyDict_SetItem(named, PyTuple_GetItem(names, i),
+                               args[count + i]);
+    if (good)
+        result = PyObject_Call(method, all, named);
+    if (all)
+        Py_DecRef(all);
+    if (named)
+        Py_DecRef(named);
+    return result;
+}
+
 /* Raises; a call that Ctrl-C has ended raises that. NULL. */
 static object *fail(ompjit_status status, const ompjit_error *err)
 {
@@ -337,7 +369,9 @@ static object *by_python(object *self, object *const *args, size_t nargs,
     object *method = PyObject_GetAttrString(self, "_call");
     if (!method)
         return NULL;
-    object *result = PyObject_Vectorcall(method, args, nargs, names);
+    object *result = PyObject_Vectorcall
+                         ? PyObject_Vectorcall(method, args, nargs, names)
+                         : call_by_tuple(method, args, nargs, names);
     Py_DecRef(method);
     return result;
 }
