@@ -16,7 +16,9 @@ def has(*names):
 
 
 class Install(unittest.TestCase):
-    @unittest.skipUnless(has("pip", "setuptools"), "no pip or no setuptools")
+    @unittest.skipUnless(
+        has("pip", "setuptools", "wheel"), "no pip, setuptools or wheel"
+    )
     @unittest.skipUnless("OMPJIT_LIBRARY" in os.environ, "no OMPJIT_LIBRARY")
     def test_pip_install(self):
         with tempfile.TemporaryDirectory() as folder:
