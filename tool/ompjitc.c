@@ -49,6 +49,8 @@ int main(int argc, char **argv)
     ompjit_error err;
     if (argc > 1 && !strcmp(argv[1], "-cc1") && ompjit__cc1)
         return ompjit__cc1(argc, (const char *const *)argv);
+    if (argc > 1 && !strcmp(argv[1], "-repl") && ompjit__repl)
+        return ompjit__repl(argc, (const char *const *)argv);
     if (!is_socket(SOCKET)) {
         fprintf(stderr, "ompjitc is started by libompjit, which compiles in "
                         "it; see ompjit(1)\n");

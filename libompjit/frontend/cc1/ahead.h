@@ -13,6 +13,9 @@
 
 namespace ompjit_cc1 {
 
+/* Once, before anything of clang's. */
+void start();
+
 /* Sets up a compiler by a command line, `ompjitc -cc1 ARGUMENTS`. Diagnostics
  * go to the listener, which it takes over, or (null) to standard error. False:
  * the command line is wrong. */

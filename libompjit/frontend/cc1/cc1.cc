@@ -88,13 +88,18 @@ bool ompjit_cc1::prepare(clang::CompilerInstance &compiler, int argc,
     return good && !compiler.getDiagnostics().hasErrorOccurred();
 }
 
-/* Nothing is freed: the process ends. */
-extern "C" int ompjit__cc1(int argc, const char *const *argv)
+void ompjit_cc1::start()
 {
     ompjit__llvm_construct();
     clang::noteBottomOfStack();
     want_stack();
     llvm::install_fatal_error_handler(fatal);
+}
+
+/* Nothing is freed: the process ends. */
+extern "C" int ompjit__cc1(int argc, const char *const *argv)
+{
+    ompjit_cc1::start();
     const char *head = getenv("OMPJIT_CC1_AHEAD");
     const ompjit_cc1::Ahead *ahead =
         head ? new ompjit_cc1::Ahead(argc, argv, head) : nullptr;

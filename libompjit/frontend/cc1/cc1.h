@@ -13,6 +13,9 @@ extern "C" {
  * -emit-llvm-bc ARGUMENTS` does. Ends the process. Weak: ompjitc was built
  * where clang's static libraries are missing. */
 int ompjit__cc1(int argc, const char *const *argv) __attribute__((weak));
+/* The same of `ompjitc -repl ARGUMENTS`, which reads one input after the other
+ * (frontend/repl/). Weak, too. */
+int ompjit__repl(int argc, const char *const *argv) __attribute__((weak));
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The module of an input. clang's code generator goes on from one to the next
+ * (as in clang-repl): it keeps which inline functions there are, and each module
+ * has its own copies of those that it uses. Later modules find all else by its
+ * symbol, static variables and functions of an input, too.
+ */
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/GlobalDecl.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include "frontend/repl/repl.h"
+
+using namespace ompjit_repl;
+
+Generator::Generator(Session &session) : session(session)
+{
+    context = std::make_unique<llvm::LLVMContext>();
+    generator =
+        clang::CreateLLVMCodeGen(session.compiler, "input", *context);
+    generator->Initialize(session.context());
+}
+
+/* The generator refers to the context. */
+Generator::~Generator()
+{
+    module.reset();
+    generator.reset();
+}
+
+namespace {
+
+/* A static function or variable of the user's. Inline functions have a copy in
+ * each module. */
+bool is_static(Session &session, clang::NamedDecl *decl)
+{
+    auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    auto *v = llvm::dyn_cast<clang::VarDecl>(decl);
+    return session.is_own(decl->getLocation()) && !decl->isImplicit() &&
+           decl->getFormalLinkage() == clang::Linkage::Internal &&
+           ((f && f->isThisDeclarationADefinition() && !f->isInlined()) ||
+            (v && v->isThisDeclarationADefinition() && !v->isConstexpr()));
+}
+
+void for_statics(Session &session,
+                 const std::function<void(clang::NamedDecl *)> &found)
+{
+    for (clang::DeclGroupRef group : session.recorder.groups)
+        for (clang::Decl *decl : group)
+            visit(decl, [&](clang::NamedDecl *each) {
+                if (is_static(session, each))
+                    found(each);
+            });
+}
+
+/* A definition that is used is not left out. */
+void use(Session &session, clang::NamedDecl *decl)
+{
+    if (!decl->hasAttr<clang::UsedAttr>())
+        decl->addAttr(clang::UsedAttr::CreateImplicit(session.context()));
+}
+
+} // namespace
+
+/* What is static is seen by later modules. */
+void Generator::share()
+{
+    std::set<llvm::Constant *> shared;
+    for_statics(session, [&](clang::NamedDecl *decl) {
+        clang::GlobalDecl global;
+        if (auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl))
+            global = clang::GlobalDecl(f);
+        else
+            global = clang::GlobalDecl(llvm::cast<clang::VarDecl>(decl));
+        llvm::GlobalValue *value = generator->GetModule()->getNamedValue(
+            generator->GetMangledName(global));
+        if (!value || value->isDeclaration())
+            return;
+        value->setLinkage(llvm::GlobalValue::ExternalLinkage);
+        shared.insert(value);
+    });
+    llvm::removeFromUsedLists(*generator->GetModule(),
+                              [&](llvm::Constant *each) {
+                                  return shared.count(each) != 0;
+                              });
+}
+
+llvm::Module *Generator::generate(unsigned number)
+{
+    if (!session.device)
+        for_statics(session, [&](clang::NamedDecl *decl) {
+            use(session, decl);
+        });
+    for (clang::DeclGroupRef group : session.requirements)
+        generator->HandleTopLevelDecl(group);
+    for (const auto &event : session.recorder.events)
+        event(*generator);
+    generator->HandleTranslationUnit(session.context());
+    if (session.report.bad || !generator->GetModule())
+        return nullptr;
+    if (!session.device)
+        share();
+    module.reset(generator->ReleaseModule().release());
+    module->setModuleIdentifier("input_" + std::to_string(number));
+    return module.get();
+}
+
+/* The context of the last module lives until the generator has let it go. */
+void Generator::next(unsigned number)
+{
+    auto fresh = std::make_unique<llvm::LLVMContext>();
+    module.reset();
+    generator->StartModule("input_" + std::to_string(number), *fresh);
+    context = std::move(fresh);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A session of clang's front end: inputs are read one after the other into one
+ * AST, and each becomes a module of its own. The way of an input:
+ *
+ *   server.cc     a process for each try; the session goes on if it was good
+ *   session.cc    clang's objects, set up once
+ *   parse.cc      declarations, and statements into functions
+ *   body.cc       such a function
+ *   assigned.cc   variables of C with initializers that are not constant
+ *   versions.cc   names that are declared once more
+ *   value.cc      the expression at the end (shape.cc: how it is shown)
+ *   generate.cc   the module
+ *   reply.cc      the answer (report.cc: diagnostics in it)
+ *   complete.cc   names that go on with a text
+ */
+#ifndef OMPJIT_FRONTEND_REPL_H
+#define OMPJIT_FRONTEND_REPL_H
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Parse/Parser.h>
+#include <clang/Sema/Sema.h>
+
+extern "C" {
+#include "base/pack.h"
+#include "core/repl.h"
+}
+
+namespace ompjit_repl {
+
+/* A range of bytes in an input's text. */
+struct Range {
+    unsigned begin, end;
+};
+
+/* A declaration of an earlier input, by its place. */
+struct Place {
+    unsigned input, offset;
+    std::string name;
+    bool operator<(const Place &other) const
+    {
+        return std::tie(input, offset, name) <
+               std::tie(other.input, other.offset, other.name);
+    }
+};
+
+/* One request INPUT. */
+struct Input {
+    unsigned number = 0, line = 1;
+    std::string name, text;
+    unsigned mode = OMPJIT__REPL_CODE;
+    bool colours = false;
+    std::vector<Range> blanks;
+    std::vector<Place> hidden;
+};
+
+struct Item {
+    unsigned kind;
+    Range range;
+    /* What it declares, where it declares nothing but types; else empty. */
+    std::vector<std::string> types;
+};
+
+struct Message {
+    unsigned severity, line, column;
+    std::string file, text;
+};
+
+/* ------------------------------------------------------------- report.cc */
+
+/* Collects what clang says of one input. */
+class Report : public clang::DiagnosticConsumer {
+  public:
+    std::string text; /* as clang prints it */
+    std::vector<Message> messages;
+    bool at_end = false; /* the first error is that the text ends too early */
+    bool bad = false;    /* there are errors that count */
+    bool not_constant = false; /* an initializer of C was no constant */
+    std::set<Place> conflicts; /* earlier declarations in the way */
+    unsigned left = 0; /* errors without a declaration in the way */
+    clang::FileID reading; /* the input's text */
+
+    /* Set once: whether the parser is at the text's end; the place of a
+     * location in an earlier input; and a call when something is missing at the
+     * end, which need not return. */
+    std::function<bool()> is_at_end;
+    std::function<bool(clang::SourceLocation, Place &)> place_of;
+    std::function<void()> on_end;
+
+    explicit Report(clang::CompilerInstance &compiler);
+    void begin(bool colours);
+    void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                          const clang::Diagnostic &info) override;
+
+  private:
+    clang::CompilerInstance &compiler;
+    bool open = false;  /* the last error may be of an earlier declaration */
+    bool drops = false; /* the last diagnostic was dropped, and so are its
+                           notes */
+    bool redefines(const clang::Diagnostic &info) const;
+    bool is_dropped(const clang::Diagnostic &info);
+    clang::SourceLocation location_of(const clang::Diagnostic &info) const;
+    void list(clang::DiagnosticsEngine::Level level, clang::SourceLocation at,
+              llvm::StringRef message);
+    void print(clang::DiagnosticsEngine::Level level,
+               clang::SourceLocation at, const clang::Diagnostic &info);
+    void note_conflict(const clang::Diagnostic &info);
+    void note_error(unsigned id);
+};
+
+/* --------------------------------------------------------------- body.cc */
+
+/* A function that is filled with the statements of an input. */
+class Body {
+  public:
+    Body(clang::Parser &parser, const std::string &name);
+    bool active() const { return function != nullptr; }
+    void add(clang::Stmt *statement) { statements.push_back(statement); }
+    clang::Parser::StmtVector &list() { return statements; }
+    /* Enters the function, at the parser's place. */
+    void begin();
+    /* Leaves it. The function, or null where it was not active. */
+    clang::FunctionDecl *end();
+
+  private:
+    clang::Parser &parser;
+    std::string name;
+    unsigned n = 0;
+    clang::FunctionDecl *function = nullptr;
+    clang::SourceLocation start;
+    clang::Parser::StmtVector statements;
+};
+
+/* ------------------------------------------------------------- session.cc */
+
+/* What the parser hands over of an input, in its order, until code is made of
+ * it. */
+class Recorder : public clang::ASTConsumer {
+  public:
+    std::vector<std::function<void(clang::ASTConsumer &)>> events;
+    std::vector<clang::DeclGroupRef> groups;
+
+    void begin();
+    bool HandleTopLevelDecl(clang::DeclGroupRef group) override;
+    void HandleInlineFunctionDefinition(clang::FunctionDecl *f) override;
+    void HandleInterestingDecl(clang::DeclGroupRef group) override;
+    void HandleTagDeclDefinition(clang::TagDecl *tag) override;
+    void HandleTagDeclRequiredDefinition(const clang::TagDecl *tag) override;
+    void
+    HandleCXXImplicitFunctionInstantiation(clang::FunctionDecl *f) override;
+    void CompleteTentativeDefinition(clang::VarDecl *v) override;
+    void CompleteExternalDeclaration(clang::DeclaratorDecl *d) override;
+    void AssignInheritanceModel(clang::CXXRecordDecl *record) override;
+    void HandleCXXStaticMemberVarInstantiation(clang::VarDecl *v) override;
+    void HandleVTable(clang::CXXRecordDecl *record) override;
+
+  private:
+    std::set<const clang::VarDecl *> completed;
+};
+
+/* A macro of an input. */
+struct Macro {
+    std::string name;
+    unsigned line;
+};
+
+/* The value of an input's last expression. */
+struct Value {
+    unsigned form = OMPJIT__REPL_NO_VALUE;
+    std::string symbol;
+    clang::QualType type;
+};
+
+/* What became of one input. */
+struct Result {
+    std::vector<Item> items;
+    std::vector<std::string> runs; /* functions to call, in this order */
+    Value value;
+};
+
+class Session {
+  public:
+    clang::CompilerInstance &compiler;
+    clang::Preprocessor &pp;
+    clang::Sema &sema;
+    clang::Parser &parser;
+    Recorder &recorder;
+    Report &report;
+    bool device; /* the half */
+    /* Of the input that is read. */
+    std::vector<Macro> macros;
+    clang::VarDecl *last_value = nullptr;
+    /* Of the inputs that belong to the session. */
+    std::map<unsigned, clang::FileID> files;
+    std::vector<clang::DeclGroupRef> requirements; /* requires directives */
+    std::map<unsigned, unsigned> prefix; /* bytes before the input's own text */
+    std::map<std::string, unsigned> symbols; /* and the input that defines it */
+    std::map<std::string, unsigned> redeclared; /* names, and by which input */
+    /* Texts of items that declare types alone, and their input. */
+    std::map<std::string, unsigned> type_items;
+
+    Session(clang::CompilerInstance &compiler, clang::Parser &parser,
+            Recorder &recorder, Report &report);
+    /* The place of a location in an earlier input. */
+    bool place_of(clang::SourceLocation location, Place &out);
+    /* Does it stand in the text of the input that is read? */
+    bool is_own(clang::SourceLocation location);
+    clang::ASTContext &context() { return sema.getASTContext(); }
+};
+
+/* parse.cc: reads the input. What is wrong with it stands in the report. */
+void read_input(Session &session, const Input &input, Result &result);
+
+/* assigned.cc: moves initializers of the group that C would not take into
+ * assignments of the body. */
+bool assign(Session &session, clang::DeclGroupRef group, Body &body);
+/* A reference to the variable. */
+clang::Expr *reference(Session &session, clang::VarDecl *variable);
+/* variable = value; without a check. */
+clang::Stmt *assignment(Session &session, clang::VarDecl *variable,
+                        clang::Expr *value);
+
+/* value.cc: has the expression's value kept. */
+void keep_value(Session &session, const Input &input, clang::Expr *expression,
+                Body &body, Value &value);
+void look_at_value(clang::Expr *expression, Value &value);
+/* The value that was kept last is `_` from now on. */
+void name_value(Session &session);
+
+/* shape.cc */
+void add_shape(clang::ASTContext &context, clang::QualType type,
+               ompjit__buf *out);
+
+/* versions.cc: makes earlier declarations invisible, or one. */
+void hide(Session &session, const Input &input);
+void remove(Session &session, clang::NamedDecl *decl);
+/* Calls for each function, variable and type that is declared, within
+ * namespaces, too. */
+void visit(clang::Decl *decl,
+           const std::function<void(clang::NamedDecl *)> &found);
+/* Names that are to be hidden although clang has nothing against them:
+ * variables that are defined once more. */
+void find_more_conflicts(Session &session, const Input &input);
+/* Gives new symbols to what has the name of an earlier definition, and notes
+ * the names. Before code is made. */
+void settle_symbols(Session &session, const Input &input,
+                    const Result &result);
+/* Divides the conflicts into items that say what an earlier one said, which are
+ * left out, and names. */
+void resolve(Session &session, const Input &input, const Result &result,
+             std::vector<Range> &blanks, std::vector<Place> &hidden);
+
+/* generate.cc */
+class Generator {
+  public:
+    /* Ready for the input with this number. */
+    explicit Generator(Session &session);
+    ~Generator();
+    /* The module of what was recorded; null after an error, which is in the
+     * report. Lives as long as the generator has no other. */
+    llvm::Module *generate(unsigned number);
+    /* Ready for the next input. */
+    void next(unsigned number);
+
+  private:
+    Session &session;
+    std::unique_ptr<llvm::LLVMContext> context;
+    std::unique_ptr<clang::CodeGenerator> generator;
+    std::unique_ptr<llvm::Module> module;
+    void share();
+};
+
+/* reply.cc: the parts of a reply. */
+void reply_head(const Report &report, unsigned verdict, ompjit__buf *out);
+void reply_again(const std::vector<Range> &blanks,
+                 const std::vector<Place> &hidden, ompjit__buf *out);
+void reply_good(Session &session, const Result &result, ompjit__buf *out);
+
+/* server.cc: serves requests until there are no more. */
+void serve(Session &session);
+
+} // namespace ompjit_repl
+
+#endif

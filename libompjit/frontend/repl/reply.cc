@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The parts of a reply, in the order of core/repl.h.
+ */
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Mangle.h>
+#include <clang/Basic/SourceManager.h>
+
+#include "frontend/repl/repl.h"
+
+using namespace ompjit_repl;
+
+namespace {
+
+void string(const std::string &s, ompjit__buf *out)
+{
+    ompjit__pack_string(out, s.c_str());
+}
+
+/* The names that an input declares. */
+class Names {
+  public:
+    explicit Names(Session &session)
+        : session(session), names(session.context())
+    {
+    }
+
+    void add_all(ompjit__buf *out)
+    {
+        for (clang::DeclGroupRef group : session.recorder.groups)
+            for (clang::Decl *decl : group)
+                add_group(decl);
+        for (const Macro &macro : session.macros)
+            add(OMPJIT__REPL_MACRO, macro.name, "", "", 0, macro.line, {});
+        ompjit__pack_number(out, n);
+        ompjit__buf_add(out, list.data, list.size);
+        ompjit__buf_free(&list);
+    }
+
+  private:
+    Session &session;
+    clang::ASTNameGenerator names;
+    ompjit__buf list = {};
+    uint64_t n = 0;
+
+    void add(unsigned kind, const std::string &name, const std::string &symbol,
+             const std::string &type, uint64_t size, unsigned line,
+             clang::QualType shape)
+    {
+        ompjit__buf form = {};
+        if (!shape.isNull())
+            add_shape(session.context(), shape, &form);
+        ompjit__pack_number(&list, kind);
+        string(name, &list);
+        string(symbol, &list);
+        string(type, &list);
+        ompjit__pack_number(&list, size);
+        ompjit__pack_number(&list, line);
+        ompjit__pack_bytes(&list, form.data, form.size);
+        ompjit__buf_free(&form);
+        n++;
+    }
+
+    unsigned line_of(const clang::NamedDecl *decl)
+    {
+        const clang::SourceManager &sources =
+            session.compiler.getSourceManager();
+        return sources.getPresumedLineNumber(
+            sources.getFileLoc(decl->getLocation()));
+    }
+
+    std::string print(clang::QualType type)
+    {
+        return type.getAsString(session.context().getPrintingPolicy());
+    }
+
+    void add_group(clang::Decl *decl)
+    {
+        if (auto *type = llvm::dyn_cast<clang::TypedefNameDecl>(decl)) {
+            if (session.is_own(type->getLocation()))
+                add(OMPJIT__REPL_TYPE, type->getNameAsString(), "",
+                    print(type->getUnderlyingType()), 0, line_of(type), {});
+            return;
+        }
+        visit(decl, [&](clang::NamedDecl *each) {
+            if (session.is_own(each->getLocation()) && !each->isImplicit())
+                add_decl(each);
+        });
+    }
+
+    void add_decl(clang::NamedDecl *decl)
+    {
+        if (auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl))
+            add_function(f);
+        else if (auto *v = llvm::dyn_cast<clang::VarDecl>(decl))
+            add_variable(v);
+        else
+            add_tag(llvm::cast<clang::TagDecl>(decl));
+    }
+
+    void add_function(clang::FunctionDecl *f)
+    {
+        if (f->isTemplated())
+            return;
+        add(f->isThisDeclarationADefinition() ? OMPJIT__REPL_FUNCTION
+                                              : OMPJIT__REPL_PROTOTYPE,
+            f->getQualifiedNameAsString(), names.getName(f),
+            print(f->getType()), 0, line_of(f), {});
+    }
+
+    void add_variable(clang::VarDecl *v)
+    {
+        clang::ASTContext &c = session.context();
+        clang::QualType type = v->getType();
+        const bool defined = v->isThisDeclarationADefinition() !=
+                             clang::VarDecl::DeclarationOnly;
+        const bool complete = !type->isIncompleteType() &&
+                              !type->isDependentType() &&
+                              !type->isReferenceType();
+        add(defined ? OMPJIT__REPL_VARIABLE : OMPJIT__REPL_EXTERN,
+            v->getQualifiedNameAsString(), names.getName(v), print(type),
+            complete ? c.getTypeSizeInChars(type).getQuantity() : 0,
+            line_of(v), complete ? type : clang::QualType());
+    }
+
+    void add_tag(clang::TagDecl *tag)
+    {
+        std::string name = tag->getNameAsString();
+        if (!name.empty() && tag->isThisDeclarationADefinition())
+            add(OMPJIT__REPL_TYPE, tag->getKindName().str() + " " + name, "",
+                "", 0, line_of(tag), {});
+        if (auto *e = llvm::dyn_cast<clang::EnumDecl>(tag))
+            for (clang::EnumConstantDecl *each : e->enumerators())
+                add(OMPJIT__REPL_CONSTANT, each->getNameAsString(), "",
+                    llvm::toString(each->getInitVal(), 10), 0, line_of(each),
+                    {});
+    }
+};
+
+} // namespace
+
+void ompjit_repl::reply_head(const Report &report, unsigned verdict,
+                             ompjit__buf *out)
+{
+    ompjit__pack_number(out, verdict);
+    string(report.text, out);
+    ompjit__pack_number(out, report.messages.size());
+    for (const Message &message : report.messages) {
+        ompjit__pack_number(out, message.severity);
+        string(message.file, out);
+        ompjit__pack_number(out, message.line);
+        ompjit__pack_number(out, message.column);
+        string(message.text, out);
+    }
+}
+
+void ompjit_repl::reply_again(const std::vector<Range> &blanks,
+                              const std::vector<Place> &hidden,
+                              ompjit__buf *out)
+{
+    ompjit__pack_number(out, blanks.size());
+    for (Range blank : blanks) {
+        ompjit__pack_number(out, blank.begin);
+        ompjit__pack_number(out, blank.end);
+    }
+    ompjit__pack_number(out, hidden.size());
+    for (const Place &place : hidden) {
+        ompjit__pack_number(out, place.input);
+        ompjit__pack_number(out, place.offset);
+        string(place.name, out);
+    }
+}
+
+void ompjit_repl::reply_good(Session &session, const Result &result,
+                             ompjit__buf *out)
+{
+    ompjit__buf shape = {};
+    ompjit__pack_number(out, result.items.size());
+    for (const Item &item : result.items) {
+        ompjit__pack_number(out, item.kind);
+        ompjit__pack_number(out, item.range.begin);
+        ompjit__pack_number(out, item.range.end);
+    }
+    Names(session).add_all(out);
+    ompjit__pack_number(out, result.runs.size());
+    for (const std::string &run : result.runs)
+        string(run, out);
+    const Value &value = result.value;
+    ompjit__pack_number(out, value.form);
+    if (value.form == OMPJIT__REPL_NO_VALUE)
+        return;
+    clang::ASTContext &c = session.context();
+    string(value.symbol, out);
+    string(value.type.getAsString(c.getPrintingPolicy()), out);
+    ompjit__pack_number(
+        out, value.type->isIncompleteType() || value.type->isFunctionType()
+                 ? 0
+                 : c.getTypeSizeInChars(value.type).getQuantity());
+    add_shape(c, value.type, &shape);
+    ompjit__pack_bytes(out, shape.data, shape.size);
+    ompjit__buf_free(&shape);
+}
