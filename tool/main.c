@@ -121,7 +121,8 @@ static int run_command(const struct command *command, int argc, char **argv)
     int status = options_read(&o, command->bit, argc, argv);
     if (!status && o.help) {
         status = help_command(command);
-    } else if (!status && !o.file && command->bit != DEVICES) {
+    } else if (!status && !o.file &&
+               !(command->bit & (DEVICES | REPL))) {
         complain("%s needs %s; usage: ompjit %s %s", command->name,
                  command->bit == CACHE  ? "a command"
                  : command->bit == EXEC ? "a PROGRAM"

@@ -55,7 +55,7 @@ void options_free(struct options *o)
 {
     struct list *lists[] = {&o->sources, &o->libraries, &o->library_dirs,
                             &o->dumps, &o->flags, &o->settings,
-                            &o->contents, &o->opts};
+                            &o->contents, &o->opts, &o->code};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         free(lists[i]->items);
 }

@@ -269,8 +269,10 @@ static void use_wheels_beside(void)
         setenv("OMPJIT_CUDA_WHEELS", path, 0);
 }
 
+enum purpose { RUNNING, TUNING, INTERACTIVE };
+
 static int open_context(const struct options *o, const char *devices,
-                        bool tune, ompjit_context **ctx)
+                        enum purpose purpose, ompjit_context **ctx)
 {
     static const char *const assemblers[] = {"", "nvjitlink", "ptxas",
                                              "driver", NULL};
@@ -294,13 +296,13 @@ static int open_context(const struct options *o, const char *devices,
     options.compiler.assembler = (ompjit_assembler)assembler;
     options.host_memory = (ompjit_host_memory)memory;
     options.specialize.mode = (ompjit_specialize)mode;
-    options.on_failure = end_program;
+    options.on_failure = purpose == INTERACTIVE ? NULL : end_program;
     options.on_failure_data = (void *)o;
     options.debug.check = o->check;
     options.debug.on_report = show_report;
     options.debug.profile = o->time || o->profile;
     options.specialize.record = o->record;
-    options.specialize.tune = tune;
+    options.specialize.tune = purpose == TUNING;
     if (o->no_cache)
         options.cache.mode = OMPJIT_CACHE_OFF;
     options.debug.explain = o->explain;
@@ -319,12 +321,17 @@ static int open_context(const struct options *o, const char *devices,
 int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx)
 {
-    return open_context(o, devices, false, ctx);
+    return open_context(o, devices, RUNNING, ctx);
 }
 
 int session_open_tuning(const struct options *o, ompjit_context **ctx)
 {
-    return open_context(o, o->device, true, ctx);
+    return open_context(o, o->device, TUNING, ctx);
+}
+
+int session_open_interactive(const struct options *o, ompjit_context **ctx)
+{
+    return open_context(o, o->device, INTERACTIVE, ctx);
 }
 
 int session_device(const struct options *o, ompjit_context *ctx)

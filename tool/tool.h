@@ -35,6 +35,7 @@ enum {
     EXEC = 128,
     DOCTOR = 256,
     OCCUPANCY = 512,
+    REPL = 1024,
     /* take a program */
     SOURCES = RUN | COMPILE | INSPECT | EXPLAIN | TUNE | OCCUPANCY,
 };
@@ -52,12 +53,14 @@ struct options {
     const char *kernel;     /* explain, occupancy: the second one; or NULL  */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler, *specialize;
-    const char *output, *emit, *fold, *record, *warm, *profile, *remarks, *svg;
+    const char *output, *emit, *fold, *record, *warm, *profile, *remarks, *svg,
+        *lang;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents,
         opts;
     struct list flags;      /* for clang                                    */
+    struct list code;       /* repl: inputs before those of the file        */
     bool check, release, sass, time, quiet, verbose, no_cache, explain, help;
 };
 
@@ -94,6 +97,8 @@ int session_open(const struct options *o, const char *devices,
                  ompjit_context **ctx);
 /* The same for `ompjit tune`. */
 int session_open_tuning(const struct options *o, ompjit_context **ctx);
+/* And for `ompjit repl`, which no failure of its code ends. */
+int session_open_interactive(const struct options *o, ompjit_context **ctx);
 /* run --check: the status to end with where the program's own would be
  * `status`, after the count of what was reported. */
 int session_verdict(const struct options *o, int status);
@@ -180,6 +185,7 @@ int tool_occupancy(struct options *o);
 int tool_tune(struct options *o);
 int tool_exec(struct options *o);
 int tool_doctor(struct options *o);
+int tool_repl(struct options *o);
 int tool_cache(struct options *o);
 
 #endif

@@ -403,6 +403,33 @@ ompjit_status ompjit_module_from_ir(ompjit_context *ctx, const void *device,
     return status ? status : ompjit__module_new(ctx, &unit, o, mod, err);
 }
 
+/* By the cache, as other IR; but it is of a source, and its lines are wanted. */
+ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
+                                         const ompjit__buf *device,
+                                         const ompjit__buf *host,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod,
+                                         ompjit_error *err)
+{
+    ompjit__unit unit = {0};
+    ompjit_status status =
+        ompjit__frontend_ir(ctx, device->data, device->size, host->data,
+                            host->size, options, &unit, err);
+    if (status)
+        return status;
+    unit.from_source = true;
+    return ompjit__module_new(ctx, &unit, mod, err);
+}
+
+ompjit_status ompjit__module_link(ompjit_module *mod,
+                                  const ompjit__linkage *linkage,
+                                  ompjit_error *err)
+{
+    mod->linkage = linkage;
+    atomic_store(&mod->ctx->hands_out_functions, true);
+    return ompjit__hostjit_new(mod, &mod->hostjit, err);
+}
+
 /* The host half goes first, whose destructors may still launch kernels; then
  * what finds kernels and variables by address; then the images. No launch of
  * its kernels is under way, and no other thread uses it. Accepts NULL. */

@@ -5,6 +5,7 @@
 #ifndef OMPJIT_API_MODULE_H
 #define OMPJIT_API_MODULE_H
 
+#include "launch/module.h"
 #include "omptarget/offload.h"
 
 /* The options in `room`; NULL where they are wrong. */
@@ -18,6 +19,20 @@ ompjit__module_options(const ompjit_module_options *options,
 ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
                                  const ompjit_module_options *o,
                                  ompjit_module **out, ompjit_error *err);
+
+/* A module of the two halves that a front end has made of a source, as clang
+ * writes them. INVALID, IR and ABI errors. */
+ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
+                                         const ompjit__buf *device,
+                                         const ompjit__buf *host,
+                                         const ompjit_module_options *options,
+                                         ompjit_module **mod,
+                                         ompjit_error *err);
+/* Makes the host half of one of several modules. Its constructors do not run.
+ * mod->hostjit is there then. */
+ompjit_status ompjit__module_link(ompjit_module *mod,
+                                  const ompjit__linkage *linkage,
+                                  ompjit_error *err);
 
 /* Of code that programs register. image.c */
 extern const ompjit__module_maker ompjit__module_maker_all;

@@ -9,6 +9,7 @@
  *   HOST    bitcode of the host's half, for the device's process while it works
  *           on an input
  *   KEEP    the last input belongs to the session now; no answer
+ *   REPLAY  as INPUT; and it belongs to the session at once; no answer
  *   COMPLETE text, offset          -> REPLY | LOST
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
@@ -24,12 +25,15 @@ enum ompjit__repl_request {
     OMPJIT__REPL_INPUT,
     OMPJIT__REPL_HOST,
     OMPJIT__REPL_KEEP,
+    OMPJIT__REPL_REPLAY,
     OMPJIT__REPL_COMPLETE
 };
 
 typedef struct ompjit__repl_head {
     uint32_t kind; /* enum ompjit__repl_request */
     uint32_t size; /* of the bytes that follow  */
+    uint32_t serial; /* answers have it, too    */
+    uint32_t unused;
 } ompjit__repl_head;
 
 enum ompjit__repl_answer {
@@ -43,7 +47,7 @@ typedef struct ompjit__repl_piece {
     uint32_t kind; /* enum ompjit__repl_answer */
     uint32_t process;
     uint32_t size; /* of the bytes that follow; of LOST see there */
-    uint32_t unused;
+    uint32_t serial; /* the request's */
 } ompjit__repl_piece;
 
 enum { OMPJIT__REPL_PIECE = 4096 }; /* PIPE_BUF of Linux */

@@ -28,6 +28,7 @@
 #include "frontend/clang/clang.h"
 #include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
+#include "loader/elf.h"
 #include "loader/stubs.h"
 
 /* Tells thread-local destructors whether their code is still mapped. It
@@ -201,7 +202,9 @@ static void *find_fortran(ompjit__hostjit *h, const char *name)
 static void *find(void *data, const char *name)
 {
     ompjit__hostjit *h = data;
-    void *address = ompjit__host_parts_find(h->parts, name);
+    const ompjit__linkage *others = h->mod->linkage;
+    void *address = others ? others->find(others->data, name)
+                           : ompjit__host_parts_find(h->parts, name);
     if (!address)
         address = is_openmp(name) ? find_openmp(h, name)
                                   : ompjit__exit_address(name);
@@ -357,11 +360,13 @@ static bool has_wanted(ompjit__hostjit *h)
     return true;
 }
 
-/* Divided, if stubs and all that parts want are there. */
+/* Divided, if stubs and all that parts want are there. One of several modules is
+ * as small as it should be. */
 static ompjit_status obtain_any(ompjit__hostjit *h, ompjit_error *err)
 {
     const ompjit__host_linker linker = {new_part_jit, note_code, h};
-    ompjit_status status = obtain(h, ompjit__stubs_supported(), err);
+    bool divide = !h->mod->linkage && ompjit__stubs_supported();
+    ompjit_status status = obtain(h, divide, err);
     if (status || !h->made.nparts)
         return status;
     h->parts = has_wanted(h)
@@ -468,8 +473,10 @@ static void run_destructors(ompjit__hostjit *h)
 /* --------------------------------------------------------------- interface */
 
 /* Entries are registered before constructors run, since a constructor may
- * launch target regions. The object's bytes are freed here, linked or not. The
- * time of linking counts as LOAD; the compile has told its own stages. */
+ * launch target regions. The object's bytes are freed here, linked or not, and
+ * kept for ompjit__hostjit_place where the module is one of several: whoever has
+ * several runs their constructors. The time of linking counts as LOAD; the
+ * compile has told its own stages. */
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
 {
     h->life = new_life();
@@ -479,10 +486,11 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
     uint64_t start = ompjit__now();
     if (!status)
         status = link_object(h, err);
-    ompjit__buf_free(&h->made.object);
+    if (!h->mod->linkage)
+        ompjit__buf_free(&h->made.object);
     if (!status)
         status = register_entries(h, err);
-    if (!status)
+    if (!status && !h->mod->linkage)
         status = run_constructors(h, err);
     ompjit__stage_done(h->mod->ctx, OMPJIT_STAGE_LOAD, start);
     return status;
@@ -593,4 +601,46 @@ ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *h, const char *name,
     if (ompjit__host_parts_need(h->parts, name, address, &status, err))
         return status;
     return ompjit__jit_lookup(h->jit, name, address, err);
+}
+
+/* ------------------------------------------------------ one of several modules */
+
+void ompjit__hostjit_construct(const ompjit__hostjit *h)
+{
+    construct((void *)(uintptr_t)h);
+}
+
+ompjit_status ompjit__hostjit_symbol(ompjit__hostjit *h, const char *name,
+                                     void **address, ompjit_error *err)
+{
+    return ompjit__jit_lookup(h->jit, name, address, err);
+}
+
+bool ompjit__hostjit_has(const ompjit__hostjit *h, uintptr_t pc)
+{
+    uintptr_t begin, end;
+    return ompjit__jit_extent(h->jit, pc, &begin, &end);
+}
+
+/* Each function is looked at: the address belongs to the one whose section has
+ * it. */
+bool ompjit__hostjit_place(ompjit__hostjit *h, uintptr_t pc, ompjit__buf *text)
+{
+    const ompjit__buf *object = &h->made.object;
+    uintptr_t begin, end;
+    void *address;
+    if (!ompjit__hostjit_has(h, pc))
+        return false;
+    for (size_t i = 0; i < h->made.nfunctions; i++) {
+        const char *name = h->made.functions[i];
+        if (ompjit__jit_lookup(h->jit, name, &address, NULL) ||
+            !ompjit__elf_code(object->data, object->size, name,
+                              (uintptr_t)address, &begin, &end) ||
+            pc < begin || pc >= end)
+            continue;
+        ompjit__door_object_line(&h->mod->ctx->compiler, object->data,
+                                 object->size, name, pc - begin, text);
+        return true;
+    }
+    return false;
 }

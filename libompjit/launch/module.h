@@ -37,6 +37,14 @@ struct ompjit_kernel {
     ompjit_device *last_device;
 };
 
+/* How the host half of a module that is one of several finds names of the
+ * others. It is kept by the caller as long as the module. */
+typedef struct ompjit__linkage {
+    /* Asked before all else; NULL: the name is nobody's. */
+    void *(*find)(void *data, const char *name);
+    void *data;
+} ompjit__linkage;
+
 struct ompjit_module {
     ompjit_context *ctx;
     ompjit__unit unit;
@@ -46,6 +54,7 @@ struct ompjit_module {
     struct ompjit__hostjit *hostjit; /* NULL until first needed    */
     struct ompjit__functions *functions; /* likewise; under lock   */
     bool holds_faults;             /* for its functions; under lock */
+    const ompjit__linkage *linkage;  /* NULL: it stands alone      */
 };
 
 /* The unit's description of a kernel, which does not change. */

@@ -129,4 +129,17 @@ bool ompjit__hostjit_defers(const ompjit__hostjit *jit);
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *jit, const char *name,
                                      void **address, ompjit_error *err);
 
+/* Of a module that is one of several (ompjit__linkage), whose constructors do
+ * not run by themselves: runs them. */
+void ompjit__hostjit_construct(const ompjit__hostjit *jit);
+/* The address of any symbol that others see. NOT_FOUND. */
+ompjit_status ompjit__hostjit_symbol(ompjit__hostjit *jit, const char *name,
+                                     void **address, ompjit_error *err);
+/* Is the instruction the half's? In signal handlers, too. False where nobody
+ * knows. */
+bool ompjit__hostjit_has(const ompjit__hostjit *jit, uintptr_t pc);
+/* Appends " (FILE:LINE)" of an instruction; false: it is not the half's. */
+bool ompjit__hostjit_place(ompjit__hostjit *jit, uintptr_t pc,
+                           ompjit__buf *text);
+
 #endif

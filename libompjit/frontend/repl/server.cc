@@ -54,10 +54,12 @@ bool read_request(ompjit__repl_head &head, std::string &bytes)
     return read_all(&bytes[0], head.size);
 }
 
+uint32_t serial; /* of the request that is answered */
+
 void write_piece(unsigned kind, const char *data, unsigned size)
 {
     char piece[OMPJIT__REPL_PIECE];
-    const ompjit__repl_piece head = {kind, (uint32_t)getpid(), size, 0};
+    const ompjit__repl_piece head = {kind, (uint32_t)getpid(), size, serial};
     const unsigned bytes = kind == OMPJIT__REPL_LOST ? 0 : size;
     memcpy(piece, &head, sizeof head);
     if (bytes)
@@ -122,13 +124,17 @@ class Server {
     {
         ompjit__repl_head head;
         std::string bytes;
-        while (read_request(head, bytes))
+        while (read_request(head, bytes)) {
+            serial = head.serial;
             if (head.kind == OMPJIT__REPL_INPUT)
                 try_input(read_input_request(bytes));
             else if (head.kind == OMPJIT__REPL_KEEP)
                 keep();
+            else if (head.kind == OMPJIT__REPL_REPLAY)
+                replay(read_input_request(bytes));
             else if (head.kind == OMPJIT__REPL_COMPLETE)
                 try_completion(bytes);
+        }
     }
 
   private:
@@ -271,6 +277,12 @@ class Server {
                 session.requirements.push_back(group);
         name_value(session);
         session.recorder.begin();
+    }
+
+    void replay(Input input)
+    {
+        last = std::move(input);
+        keep();
     }
 
     void try_completion(const std::string &bytes)

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The conversation with both processes of the front end (core/repl.h). The
+ * device half's reads an input while the host half's does, and makes its code
+ * when the host half's is there:
+ *
+ *   INPUT --> host half ---> AGAIN: both once more, with what it asks for
+ *        \                   BAD, UNDONE: the device half is told to give up
+ *         \                  GOOD: its bitcode
+ *          `> device half <---'
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hold.h"
+#include "frontend/clang/front_end.h"
+#include "tool/repl/front.h"
+
+enum { HOST, DEVICE, HALVES };
+static const char *const names[] = {"host", "device"};
+
+struct half {
+    ompjit__child child;
+    ompjit__args args;
+    uint32_t serial;       /* of the last request                           */
+    atomic_int worker;     /* the process that works on it; 0: none         */
+    ompjit__buf out;       /* bytes that have come: pieces                  */
+    ompjit__buf reply;     /* the parts of the reply                        */
+    ompjit__buf words;     /* what came through its standard error          */
+    ompjit__buf send;      /* bytes to be sent                              */
+    size_t sent;
+    bool done;             /* the reply is whole                            */
+    bool lost;             /* there will be none                            */
+    bool gone;             /* the process of the session has ended          */
+    unsigned status;       /* wait's, where it is lost                      */
+};
+
+struct front {
+    ompjit_context *ctx;
+    struct half halves[HALVES];
+    unsigned limit_ms;
+    unsigned cancels; /* of the context, when the request began */
+    atomic_bool interrupted;
+};
+
+/* --------------------------------------------------------------- processes */
+
+static ompjit_status start_half(struct half *h, ompjit_error *err)
+{
+    enum { FOR_EVER = 86400000 }; /* of CPU time: a session is long */
+    ompjit_status status =
+        ompjit__child_start(h->args.v, FOR_EVER, NULL, &h->child, err);
+    if (status)
+        return status;
+    close(h->child.host_ir);
+    h->child.host_ir = -1;
+    return OMPJIT_OK;
+}
+
+static void end_half(struct half *h)
+{
+    ompjit__child_kill(&h->child);
+    ompjit__buf_free(&h->out);
+    ompjit__buf_free(&h->reply);
+    ompjit__buf_free(&h->words);
+    ompjit__buf_free(&h->send);
+    atomic_store(&h->worker, 0);
+    h->sent = 0;
+    h->gone = false;
+}
+
+static ompjit_status start(front *f, ompjit_error *err)
+{
+    for (int i = 0; i < HALVES; i++) {
+        ompjit_status status = start_half(&f->halves[i], err);
+        if (status)
+            return status;
+    }
+    return OMPJIT_OK;
+}
+
+/* The command of a compile, read by ompjitc -repl. */
+static void take_args(struct half *h, ompjit__args *args)
+{
+    char *mode = ompjit__strdup("-repl");
+    args->failed |= !mode;
+    if (mode) {
+        free(args->v[1]);
+        args->v[1] = mode;
+    }
+    h->args = *args;
+    *args = (ompjit__args){0};
+}
+
+static ompjit_status make_commands(front *f,
+                                   const ompjit_module_options *options,
+                                   ompjit_error *err)
+{
+    ompjit__frontend *frontend;
+    ompjit__command command;
+    ompjit_status status = ompjit__frontend_of(f->ctx, &frontend, err);
+    if (status)
+        return status;
+    if (!frontend->clang.own)
+        return ompjit__fail(err, OMPJIT_ERR_UNAVAILABLE, OMPJIT_STAGE_FRONTEND,
+                            "ompjit repl needs the clang that is a part of "
+                            "ompjitc, and here clang is %s",
+                            frontend->clang.path);
+    f->limit_ms = frontend->limit_ms;
+    status = ompjit__command_make(&frontend->clang, options, &command, err);
+    if (status)
+        return status;
+    take_args(&f->halves[HOST], &command.host);
+    take_args(&f->halves[DEVICE], &command.device);
+    ompjit__command_free(&command);
+    return f->halves[HOST].args.failed || f->halves[DEVICE].args.failed
+               ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+               : OMPJIT_OK;
+}
+
+ompjit_status front_new(ompjit_context *ctx,
+                        const ompjit_module_options *options, front **out,
+                        ompjit_error *err)
+{
+    front *f = calloc(1, sizeof *f);
+    if (!f)
+        return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    f->ctx = ctx;
+    for (int i = 0; i < HALVES; i++)
+        f->halves[i].child = (ompjit__child)OMPJIT__NO_CHILD;
+    ompjit_status status = make_commands(f, options, err);
+    if (!status)
+        status = start(f, err);
+    if (status)
+        front_free(f);
+    else
+        *out = f;
+    return status;
+}
+
+void front_free(front *f)
+{
+    if (!f)
+        return;
+    for (int i = 0; i < HALVES; i++) {
+        end_half(&f->halves[i]);
+        ompjit__args_free(&f->halves[i].args);
+    }
+    free(f);
+}
+
+/* --------------------------------------------------------------- requests */
+
+static void ask(struct half *h, enum ompjit__repl_request kind,
+                const ompjit__buf *bytes)
+{
+    const ompjit__repl_head head = {kind, (uint32_t)bytes->size,
+                                    kind == OMPJIT__REPL_INPUT ? ++h->serial
+                                                               : h->serial,
+                                    0};
+    ompjit__buf_add(&h->send, &head, sizeof head);
+    ompjit__buf_add(&h->send, bytes->data, bytes->size);
+}
+
+static void begin(struct half *h)
+{
+    ompjit__buf_free(&h->reply);
+    h->done = h->lost = false;
+    atomic_store(&h->worker, 0);
+}
+
+static void pack_input(const struct input *in, enum ompjit__repl_mode mode,
+                       bool colours, ompjit__buf *out)
+{
+    ompjit__pack_number(out, in->number);
+    ompjit__pack_number(out, in->line);
+    ompjit__pack_number(out, mode);
+    ompjit__pack_number(out, colours);
+    ompjit__pack_string(out, in->name);
+    ompjit__pack_bytes(out, in->text, in->size);
+    ompjit__pack_number(out, in->nblanks);
+    for (size_t i = 0; i < in->nblanks; i++) {
+        ompjit__pack_number(out, in->blanks[i].begin);
+        ompjit__pack_number(out, in->blanks[i].end);
+    }
+    ompjit__pack_number(out, in->nhidden);
+    for (size_t i = 0; i < in->nhidden; i++) {
+        ompjit__pack_number(out, in->hidden[i].input);
+        ompjit__pack_number(out, in->hidden[i].offset);
+        ompjit__pack_string(out, in->hidden[i].name);
+    }
+}
+
+/* ---------------------------------------------------------------- transfers */
+
+static void push(struct half *h)
+{
+    while (h->sent < h->send.size) {
+        ssize_t n = write(h->child.source, h->send.data + h->sent,
+                          h->send.size - h->sent);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0) {
+            h->lost = h->gone = true;
+            break;
+        }
+        h->sent += (size_t)n;
+    }
+    ompjit__buf_free(&h->send);
+    h->sent = 0;
+}
+
+/* What is there now. False: the other end is closed. */
+static bool pull(int fd, ompjit__buf *into)
+{
+    char chunk[16384];
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n > 0)
+            ompjit__buf_add(into, chunk, (size_t)n);
+        else if (n == 0)
+            return false;
+        else if (errno == EAGAIN)
+            return true;
+        else if (errno != EINTR)
+            return false;
+    }
+}
+
+static void take_piece(struct half *h, const ompjit__repl_piece *piece,
+                       const char *bytes)
+{
+    if (piece->serial != h->serial)
+        return; /* of a request that was given up */
+    switch (piece->kind) {
+    case OMPJIT__REPL_BEGUN:
+        atomic_store(&h->worker, (int)piece->process);
+        break;
+    case OMPJIT__REPL_PART:
+    case OMPJIT__REPL_REPLY:
+        ompjit__buf_add(&h->reply, bytes, piece->size);
+        h->done = piece->kind == OMPJIT__REPL_REPLY;
+        break;
+    default:
+        h->lost = !h->done;
+        h->status = piece->size;
+    }
+    if (h->done || h->lost)
+        atomic_store(&h->worker, 0);
+}
+
+static void take_pieces(struct half *h)
+{
+    size_t at = 0;
+    while (h->out.size - at >= sizeof(ompjit__repl_piece)) {
+        ompjit__repl_piece piece;
+        memcpy(&piece, h->out.data + at, sizeof piece);
+        size_t bytes = piece.kind == OMPJIT__REPL_LOST ? 0 : piece.size;
+        if (h->out.size - at < sizeof piece + bytes)
+            break;
+        take_piece(h, &piece, h->out.data + at + sizeof piece);
+        at += sizeof piece + bytes;
+    }
+    if (at)
+        memmove(h->out.data, h->out.data + at, h->out.size - at);
+    h->out.size -= at;
+}
+
+static void serve(struct half *h, const struct pollfd *fds)
+{
+    if (fds[0].revents)
+        push(h);
+    if (fds[1].revents && !pull(h->child.out, &h->out)) {
+        h->lost = !h->done;
+        h->gone = true;
+    }
+    if (fds[1].revents)
+        take_pieces(h);
+    if (fds[2].revents && !pull(h->child.diag, &h->words)) {
+        close(h->child.diag);
+        h->child.diag = -1;
+    }
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static void kill_worker(struct half *h)
+{
+    int worker = atomic_exchange(&h->worker, 0);
+    if (worker > 0)
+        kill(worker, SIGKILL);
+}
+
+static bool is_over(const struct half *h)
+{
+    return h->done || h->lost;
+}
+
+static ompjit_status too_late(front *f, ompjit_error *err)
+{
+    for (int i = 0; i < HALVES; i++)
+        kill_worker(&f->halves[i]);
+    return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_FRONTEND,
+                        "clang did not end within %s and was killed",
+                        ompjit__limit(f->limit_ms).text);
+}
+
+static ompjit_status stopped(front *f, ompjit_error *err)
+{
+    for (int i = 0; i < HALVES; i++)
+        kill_worker(&f->halves[i]);
+    return ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_FRONTEND,
+                        "the compile was interrupted");
+}
+
+/* Until the half's reply is there. Both halves are served meanwhile. */
+static ompjit_status wait_for(front *f, struct half *wanted, ompjit_error *err)
+{
+    enum { EACH = 3, SLICE = 50 };
+    uint64_t deadline = ompjit__now() + OMPJIT__MS(f->limit_ms);
+    while (!is_over(wanted)) {
+        struct pollfd fds[HALVES * EACH];
+        if (atomic_load(&f->interrupted) ||
+            f->cancels != atomic_load(&f->ctx->compiler.cancels))
+            return stopped(f, err);
+        if (ompjit__now() >= deadline)
+            return too_late(f, err);
+        for (int i = 0; i < HALVES; i++) {
+            const struct half *h = &f->halves[i];
+            struct pollfd *fd = &fds[i * EACH];
+            fd[0] = (struct pollfd){
+                .fd = h->send.size && !h->lost ? h->child.source : -1,
+                .events = POLLOUT};
+            fd[1] = (struct pollfd){.fd = h->gone ? -1 : h->child.out,
+                                    .events = POLLIN};
+            fd[2] = (struct pollfd){.fd = h->child.diag, .events = POLLIN};
+        }
+        int n = poll(fds, HALVES * EACH, SLICE);
+        for (int i = 0; i < HALVES && n > 0; i++)
+            serve(&f->halves[i], &fds[i * EACH]);
+    }
+    return OMPJIT_OK;
+}
+
+/* ------------------------------------------------------------------ replies */
+
+static ompjit_status crashed(const struct half *h, const char *which,
+                             ompjit_error *err)
+{
+    enum { TAIL = 1000 };
+    unsigned signal = h->status & 127;
+    size_t skip = h->words.size > TAIL ? h->words.size - TAIL : 0;
+    return ompjit__fail(
+        err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
+        "clang crashed on the %s half of the input (%s %u)%s%s", which,
+        signal ? "signal" : "exit code", signal ? signal : h->status >> 8,
+        h->words.size ? "; it said:\n" : "",
+        h->words.size ? h->words.data + skip : "");
+}
+
+/* The reply of a half that is over. */
+static ompjit_status check(const struct half *h, ompjit_error *err)
+{
+    if (h->lost)
+        return crashed(h, names[h->args.n && strstr(h->args.v[3], "nvptx")],
+                       err);
+    return h->reply.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                           : OMPJIT_OK;
+}
+
+static ompjit_status unreadable(ompjit_error *err)
+{
+    return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_FRONTEND,
+                        "the front end's answer cannot be read");
+}
+
+static void ask_both(front *f, const struct input *in,
+                     enum ompjit__repl_mode mode, bool colours)
+{
+    ompjit__buf bytes = {0};
+    pack_input(in, mode, colours, &bytes);
+    for (int i = 0; i < HALVES; i++) {
+        begin(&f->halves[i]);
+        ask(&f->halves[i], OMPJIT__REPL_INPUT, &bytes);
+    }
+    ompjit__buf_free(&bytes);
+}
+
+/* The device half's process waits for the host's bitcode, or has ended. */
+static void give_up(front *f)
+{
+    const ompjit__buf nothing = {0};
+    ask(&f->halves[DEVICE], OMPJIT__REPL_HOST, &nothing);
+    push(&f->halves[DEVICE]);
+}
+
+static ompjit_status try_host(front *f, struct input *in,
+                              enum ompjit__repl_mode mode, bool colours,
+                              struct answer *out, ompjit_error *err)
+{
+    enum { TRIES = 16 };
+    struct half *host = &f->halves[HOST];
+    for (int i = 0;; i++) {
+        ask_both(f, in, mode, colours);
+        ompjit_status status = wait_for(f, host, err);
+        if (!status)
+            status = check(host, err);
+        if (!status && !answer_read(out, &host->reply, in))
+            status = unreadable(err);
+        if (status || out->verdict != OMPJIT__REPL_GOOD)
+            give_up(f);
+        if (status || out->verdict != OMPJIT__REPL_AGAIN || i == TRIES)
+            return status;
+        answer_free(out);
+    }
+}
+
+static ompjit_status try_device(front *f, struct answer *out,
+                                ompjit_error *err)
+{
+    struct half *device = &f->halves[DEVICE];
+    ask(device, OMPJIT__REPL_HOST, &out->host);
+    ompjit_status status = wait_for(f, device, err);
+    if (!status)
+        status = check(device, err);
+    if (!status && !answer_add_device(out, &device->reply))
+        status = unreadable(err);
+    return status;
+}
+
+ompjit_status front_try(front *f, struct input *in,
+                        enum ompjit__repl_mode mode, bool colours,
+                        struct answer *out, ompjit_error *err)
+{
+    ompjit__held held;
+    atomic_store(&f->interrupted, false);
+    f->cancels = atomic_load(&f->ctx->compiler.cancels);
+    ompjit__hold(&held, SIGPIPE);
+    ompjit_status status = try_host(f, in, mode, colours, out, err);
+    if (!status && out->verdict == OMPJIT__REPL_GOOD &&
+        mode == OMPJIT__REPL_CODE) {
+        status = try_device(f, out, err);
+        if (status)
+            answer_free(out);
+    }
+    ompjit__release(&held);
+    return status;
+}
+
+void front_keep(front *f)
+{
+    const ompjit__buf nothing = {0};
+    ompjit__held held;
+    ompjit__hold(&held, SIGPIPE);
+    for (int i = 0; i < HALVES; i++) {
+        ask(&f->halves[i], OMPJIT__REPL_KEEP, &nothing);
+        push(&f->halves[i]);
+    }
+    ompjit__release(&held);
+}
+
+/* Without an answer: what has been good once is so again. */
+ompjit_status front_restart(front *f, ompjit_error *err)
+{
+    for (int i = 0; i < HALVES; i++)
+        end_half(&f->halves[i]);
+    return start(f, err);
+}
+
+void front_replay(front *f, const struct input *in)
+{
+    ompjit__buf bytes = {0};
+    ompjit__held held;
+    pack_input(in, OMPJIT__REPL_CODE, false, &bytes);
+    ompjit__hold(&held, SIGPIPE);
+    for (int i = 0; i < HALVES; i++) {
+        ask(&f->halves[i], OMPJIT__REPL_REPLAY, &bytes);
+        push(&f->halves[i]);
+    }
+    ompjit__release(&held);
+    ompjit__buf_free(&bytes);
+}
+
+bool front_is_gone(const front *f)
+{
+    return f->halves[HOST].gone || f->halves[DEVICE].gone;
+}
+
+void front_interrupt(front *f)
+{
+    atomic_store(&f->interrupted, true);
+}

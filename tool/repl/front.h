@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The two processes of clang's front end that know a session, one for each half
+ * (libompjit/frontend/repl), and what they answer.
+ */
+#ifndef OMPJIT_REPL_FRONT_H
+#define OMPJIT_REPL_FRONT_H
+
+#include "base/base.h"
+#include "base/pack.h"
+#include "core/repl.h"
+
+/* ------------------------------------------------------------------ inputs */
+
+struct range {
+    unsigned begin, end;
+};
+
+struct place {
+    unsigned input, offset;
+    char *name;
+};
+
+/* What is asked. Owned by whoever has it. */
+struct input {
+    unsigned number;
+    unsigned line;    /* of its first line, for messages */
+    char *name;       /* of its file, likewise           */
+    char *text;
+    size_t size;
+    /* What the front end found to be left out, or hidden of earlier inputs. */
+    struct range *blanks;
+    size_t nblanks;
+    struct place *hidden;
+    size_t nhidden;
+};
+
+void input_free(struct input *in);
+/* A copy without what the front end found. False: no memory. */
+bool input_set(struct input *in, unsigned number, const char *name,
+               unsigned line, const char *text, size_t size);
+
+/* ------------------------------------------------------------------ answers */
+
+struct message {
+    enum ompjit__repl_severity severity;
+    char *file, *text;
+    unsigned line, column;
+};
+
+struct item {
+    enum ompjit__repl_item kind;
+    struct range range;
+};
+
+struct name {
+    enum ompjit__repl_name kind;
+    char *name, *symbol, *type;
+    size_t size;
+    unsigned line;
+    ompjit__buf shape;
+};
+
+struct value {
+    enum ompjit__repl_value form;
+    char *symbol, *type;
+    size_t size;
+    ompjit__buf shape;
+};
+
+/* An answer; arrays are empty where the verdict has none. */
+struct answer {
+    enum ompjit__repl_verdict verdict;
+    char *text; /* of the messages, as clang prints them */
+    struct message *messages;
+    size_t nmessages;
+    struct item *items;
+    size_t nitems;
+    struct name *names;
+    size_t nnames;
+    char **runs; /* functions to call */
+    size_t nruns;
+    struct value value;
+    ompjit__buf host, device; /* bitcode */
+};
+
+void answer_free(struct answer *a);
+/* Reads one half's reply; what it asks for is put into the input. False: no
+ * memory, or the bytes are damaged. */
+bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in);
+/* The rest of the device half's reply: its bitcode alone. */
+bool answer_add_device(struct answer *a, const ompjit__buf *reply);
+
+/* ------------------------------------------------------------ the processes */
+
+typedef struct front front;
+
+/* Starts the processes for sources of that name (main.c, main.cc) and the user's
+ * flags. UNAVAILABLE where clang is not a part of ompjitc. */
+ompjit_status front_new(ompjit_context *ctx,
+                        const ompjit_module_options *options, front **out,
+                        ompjit_error *err);
+void front_free(front *f);
+/* Has the input read, and code made of it where it is good. ABORTED, TIMEOUT,
+ * COMPILE where clang has crashed; else OK, and the answer is the caller's to
+ * free. The session is as it was. */
+ompjit_status front_try(front *f, struct input *in,
+                        enum ompjit__repl_mode mode, bool colours,
+                        struct answer *out, ompjit_error *err);
+/* The input that was tried last, and was good, belongs to the session. */
+void front_keep(front *f);
+/* Begins anew, with no input. */
+ompjit_status front_restart(front *f, ompjit_error *err);
+/* Has an input read that is known to be good, as a part of the session. */
+void front_replay(front *f, const struct input *in);
+/* Has a process of the session ended by itself? Nothing can be tried then. */
+bool front_is_gone(const front *f);
+/* In a signal handler: ends what is under way. */
+void front_interrupt(front *f);
+
+#endif

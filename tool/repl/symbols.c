@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A hash table of names. A function that is declared before it is defined has a
+ * stub (loader/stubs.h), which looks its name up when it is called.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "loader/stubs.h"
+#include "tool/repl/symbols.h"
+
+struct symbol {
+    struct symbol *next;
+    void *address;       /* NULL: declared only                  */
+    ompjit__stubs *stub; /* of one that was asked for meanwhile  */
+    struct symbols *all;
+    unsigned input;
+    char name[];
+};
+
+enum { BUCKETS = 4096 };
+
+struct symbols {
+    struct symbol *buckets[BUCKETS];
+    void (*missing)(void *data, const char *name);
+    void *data;
+};
+
+static size_t bucket_of(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash % BUCKETS;
+}
+
+symbols *symbols_new(void (*missing)(void *data, const char *name), void *data)
+{
+    symbols *s = calloc(1, sizeof *s);
+    if (s) {
+        s->missing = missing;
+        s->data = data;
+    }
+    return s;
+}
+
+/* Stubs stay: code that has their addresses may still be called. */
+void symbols_drop(symbols *s, unsigned input)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct symbol **at = &s->buckets[i]; *at;) {
+            struct symbol *each = *at;
+            if (each->input < input) {
+                at = &each->next;
+                continue;
+            }
+            *at = each->next;
+            if (!each->stub)
+                free(each);
+        }
+}
+
+void symbols_free(symbols *s)
+{
+    if (s)
+        symbols_drop(s, 0);
+    free(s);
+}
+
+static struct symbol *find(const symbols *s, const char *name)
+{
+    struct symbol *each = s->buckets[bucket_of(name)];
+    while (each && strcmp(each->name, name))
+        each = each->next;
+    return each;
+}
+
+static struct symbol *add(symbols *s, const char *name, unsigned input)
+{
+    size_t n = strlen(name) + 1;
+    struct symbol *new = calloc(1, sizeof *new + n);
+    if (!new)
+        return NULL;
+    memcpy(new->name, name, n);
+    new->all = s;
+    new->input = input;
+    new->next = s->buckets[bucket_of(name)];
+    s->buckets[bucket_of(name)] = new;
+    return new;
+}
+
+/* A declaration before it stays, for when this one is taken back. */
+bool symbols_add(symbols *s, const char *name, void *address, unsigned input)
+{
+    struct symbol *before = find(s, name), *new = add(s, name, input);
+    if (!new)
+        return false;
+    new->address = address;
+    if (before && before->stub)
+        ompjit__stub_set(before->stub, 0, address);
+    return true;
+}
+
+bool symbols_declare(symbols *s, const char *name, unsigned input)
+{
+    return find(s, name) || add(s, name, input);
+}
+
+/* ompjit__stubs_find */
+static void *find_late(void *data, size_t i)
+{
+    const struct symbol *declared = data;
+    const struct symbol *now = find(declared->all, declared->name);
+    if (now && now->address)
+        return now->address;
+    declared->all->missing(declared->all->data, declared->name);
+    return ompjit__stub_nothing();
+}
+
+/* Has the process such a function, so that the declaration is of that? */
+static bool is_elsewhere(const char *name)
+{
+    static const char *const libraries[] = {"libm.so.6", "libstdc++.so.6"};
+    if (dlsym(RTLD_DEFAULT, name))
+        return true;
+    for (size_t i = 0; i < OMPJIT__COUNT(libraries); i++) {
+        void *handle = dlopen(libraries[i], RTLD_NOW | RTLD_NOLOAD);
+        bool found = handle && dlsym(handle, name);
+        if (handle)
+            dlclose(handle);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+void *symbols_find(symbols *s, const char *name)
+{
+    struct symbol *found = find(s, name);
+    if (!found || found->address)
+        return found ? found->address : NULL;
+    if (!found->stub && !is_elsewhere(name))
+        found->stub = ompjit__stubs_new(1, find_late, found);
+    return found->stub ? ompjit__stub(found->stub, 0) : NULL;
+}
+
+const char *symbols_name(const symbols *s, const void *address)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const struct symbol *each = s->buckets[i]; each;
+             each = each->next)
+            if (each->address == address)
+                return each->name;
+    return NULL;
+}
