@@ -421,6 +421,24 @@ ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
     return ompjit__module_new(ctx, &unit, mod, err);
 }
 
+ompjit_status ompjit__module_from_host(ompjit_context *ctx,
+                                       const ompjit__buf *host,
+                                       const ompjit_module_options *options,
+                                       ompjit_module **mod, ompjit_error *err)
+{
+    ompjit__unit unit = {.from_source = true,
+                         .name = ompjit__strdup(options->name),
+                         .opt_level = options->opt_level
+                                          ? options->opt_level - 1u
+                                          : 3u};
+    ompjit__buf_add(&unit.host_bc, host->data, host->size);
+    if (!unit.name || unit.host_bc.failed || !ompjit__unit_seal(&unit)) {
+        ompjit__unit_free(&unit);
+        return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    }
+    return ompjit__module_new(ctx, &unit, mod, err);
+}
+
 ompjit_status ompjit__module_link(ompjit_module *mod,
                                   const ompjit__linkage *linkage,
                                   ompjit_error *err)

@@ -28,6 +28,12 @@ ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
                                          const ompjit_module_options *options,
                                          ompjit_module **mod,
                                          ompjit_error *err);
+/* The same where the host half has no target regions, of clang's bitcode without
+ * any CPU in it, which is not read. NO_MEMORY. */
+ompjit_status ompjit__module_from_host(ompjit_context *ctx,
+                                       const ompjit__buf *host,
+                                       const ompjit_module_options *options,
+                                       ompjit_module **mod, ompjit_error *err);
 /* Makes the host half of one of several modules. Its constructors do not run.
  * mod->hostjit is there then. */
 ompjit_status ompjit__module_link(ompjit_module *mod,

@@ -7,9 +7,10 @@
  *   INPUT   number, name, first line, text, mode, blanks, hidden
  *                                  -> BEGUN, REPLY | LOST
  *   HOST    bitcode of the host's half, for the device's process while it works
- *           on an input
- *   KEEP    the last input belongs to the session now; no answer
- *   REPLAY  as INPUT; and it belongs to the session at once; no answer
+ *           on an input; none: it need make no code, and does not answer
+ *   DROP    instead of that: the host's half is not good
+ *   KEEP    the last input belongs to the session now, if it was good; no answer
+ *   REPLAY  as INPUT, and it belongs to the session at once; no answer
  *   COMPLETE text, offset          -> REPLY | LOST
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
@@ -24,6 +25,7 @@
 enum ompjit__repl_request {
     OMPJIT__REPL_INPUT,
     OMPJIT__REPL_HOST,
+    OMPJIT__REPL_DROP,
     OMPJIT__REPL_KEEP,
     OMPJIT__REPL_REPLAY,
     OMPJIT__REPL_COMPLETE
@@ -40,7 +42,9 @@ enum ompjit__repl_answer {
     OMPJIT__REPL_BEGUN, /* `process` works on the request                 */
     OMPJIT__REPL_PART,  /* a part of its reply                            */
     OMPJIT__REPL_REPLY, /* the last part                                  */
-    OMPJIT__REPL_LOST   /* it ended without a reply; `size`: wait's status */
+    OMPJIT__REPL_LOST,  /* it ended without a reply; `size`: wait's status */
+    OMPJIT__REPL_UNFIT  /* the device half cannot have a part of the session: a
+                           text of clang's                                  */
 };
 
 typedef struct ompjit__repl_piece {
@@ -62,7 +66,8 @@ enum ompjit__repl_mode {
  * list of them: a number, then severity, file, line, column, message of each.
  * It goes on by the verdict:
  *
- *   GOOD     items, names, runs, value, the half's bitcode (CODE alone)
+ *   GOOD     items, names, runs, value, whether there are offload entries, and
+ *            code that runs when the module is loaded; the half's bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more
  *   UNDONE   nothing: the input is not complete
  *   BAD      nothing

@@ -26,6 +26,7 @@ ompjit_status engine_new(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     e->ctx = ctx;
     e->next = 1;
+    e->opt_level = options->opt_level;
     e->symbols = symbols_new(guard_missing, e);
     e->linkage = (ompjit__linkage){find, e->symbols};
     ompjit_status status =
@@ -38,17 +39,14 @@ ompjit_status engine_new(ompjit_context *ctx,
     return status;
 }
 
-static void kept_free(struct kept *k)
+static void unit_free(struct unit *u)
 {
-    input_free(&k->in);
-    for (size_t i = 0; i < k->nnames; i++) {
-        free(k->names[i].name);
-        free(k->names[i].symbol);
-        free(k->names[i].type);
-        ompjit__buf_free(&k->names[i].shape);
-    }
-    free(k->names);
-    free(k->items);
+    if (!u)
+        return;
+    ompjit_module_destroy(u->mod);
+    input_free(&u->in);
+    answer_free(&u->answer);
+    free(u);
 }
 
 /* The last module goes first: its destructors may use what was before. */
@@ -57,14 +55,11 @@ void engine_free(engine *e)
     if (!e)
         return;
     front_free(e->front);
-    while (e->nkept) {
-        struct kept *k = &e->kept[--e->nkept];
-        ompjit_module_destroy(k->mod);
-        kept_free(k);
-    }
+    while (e->nunits)
+        unit_free(e->units[--e->nunits]);
     while (e->nlost)
         ompjit_module_destroy(e->lost[--e->nlost]);
-    free(e->kept);
+    free(e->units);
     free(e->lost);
     symbols_free(e->symbols);
     free(e);
@@ -77,7 +72,6 @@ void outcome_free(struct outcome *out)
     free(out->text);
     free(out->type);
     free(out->value);
-    answer_free(&out->answer);
     *out = (struct outcome){0};
 }
 
@@ -102,15 +96,85 @@ static void fail(struct outcome *out, const ompjit_error *err)
     free(text);
 }
 
-/* --------------------------------------------------------------------- link */
+/* ------------------------------------------------------------------ modules */
 
-/* One input on its way. */
-struct execution {
-    engine *e;
-    struct input in;
-    ompjit_module *mod;
-    struct outcome *out;
-};
+static ompjit_status make_module(struct unit *u, ompjit_error *err)
+{
+    const struct answer *a = &u->answer;
+    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
+    options.name = u->in.name;
+    options.opt_level = u->e->opt_level;
+    if (u->mod)
+        return OMPJIT_OK;
+    return a->entries ? ompjit__module_from_halves(u->e->ctx, &a->device,
+                                                   &a->host, &options,
+                                                   &u->mod, err)
+                      : ompjit__module_from_host(u->e->ctx, &a->host,
+                                                 &options, &u->mod, err);
+}
+
+/* Why another module, which this one needs, could not be made. */
+static void add_cause(const engine *e, ompjit_error *err)
+{
+    const ompjit_error own = *err;
+    if (e->late.status)
+        ompjit__fail(err, own.status, own.stage, "%s\n%s", own.text,
+                     e->late.text);
+}
+
+/* The module with all its addresses. A failure leaves it as it was. */
+static ompjit_status link_unit(struct unit *u, ompjit_error *err)
+{
+    if (u->linked)
+        return OMPJIT_OK;
+    ompjit_status status = make_module(u, err);
+    if (status)
+        return status;
+    u->linking = true;
+    u->e->late.status = OMPJIT_OK;
+    status = ompjit__module_link(u->mod, &u->e->linkage, err);
+    u->linking = false;
+    u->linked = !status;
+    if (status)
+        add_cause(u->e, err);
+    return status;
+}
+
+/* symbols_late */
+static void *find_in_unit(void *owner, const char *name)
+{
+    struct unit *u = owner;
+    void *address = NULL;
+    ompjit_error err;
+    if (u->linking)
+        return NULL;
+    if (link_unit(u, &err))
+        u->e->late = err;
+    else
+        ompjit__hostjit_symbol(u->mod->hostjit, name, &address, NULL);
+    return address;
+}
+
+/* The names that the input has. Inline functions, and what no code is made of,
+ * have no symbol, which is seen when somebody asks. */
+static bool add_names(struct unit *u)
+{
+    const struct answer *a = &u->answer;
+    bool good = true;
+    for (size_t i = 0; good && i < a->nnames; i++) {
+        const struct name *name = &a->names[i];
+        bool function = name->kind == OMPJIT__REPL_FUNCTION;
+        if (!*name->symbol)
+            continue;
+        if (function || name->kind == OMPJIT__REPL_VARIABLE)
+            good = symbols_add_late(u->e->symbols, name->symbol, function,
+                                    find_in_unit, u, u->in.number);
+        else if (name->kind == OMPJIT__REPL_PROTOTYPE)
+            good = symbols_declare(u->e->symbols, name->symbol,
+                                   u->in.number);
+    }
+    return good;
+}
 
 static void forget_module(engine *e, ompjit_module *mod)
 {
@@ -121,61 +185,16 @@ static void forget_module(engine *e, ompjit_module *mod)
     e->lost[e->nlost++] = mod;
 }
 
-/* Prototypes come first: the input may call what another one will define. */
-static ompjit_status declare_names(struct execution *x, ompjit_error *err)
+/* Code that has run may have left its addresses anywhere. */
+static void drop_unit(struct unit *u)
 {
-    const struct answer *a = &x->out->answer;
-    for (size_t i = 0; i < a->nnames; i++)
-        if (a->names[i].kind == OMPJIT__REPL_PROTOTYPE &&
-            !symbols_declare(x->e->symbols, a->names[i].symbol,
-                             x->in.number))
-            return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
-    return OMPJIT_OK;
-}
-
-static bool is_defined(const struct name *name)
-{
-    return (name->kind == OMPJIT__REPL_FUNCTION ||
-            name->kind == OMPJIT__REPL_VARIABLE) &&
-           *name->symbol;
-}
-
-/* Inline functions, and what no code is made of, have no symbol. */
-static ompjit_status define_names(struct execution *x, ompjit_error *err)
-{
-    const struct answer *a = &x->out->answer;
-    for (size_t i = 0; i < a->nnames; i++) {
-        void *address;
-        if (!is_defined(&a->names[i]) ||
-            ompjit__hostjit_symbol(x->mod->hostjit, a->names[i].symbol,
-                                   &address, NULL))
-            continue;
-        if (!symbols_add(x->e->symbols, a->names[i].symbol, address,
-                         x->in.number))
-            return ompjit__no_memory(err, OMPJIT_STAGE_LINK);
-    }
-    return OMPJIT_OK;
-}
-
-static ompjit_status make_module(struct execution *x, ompjit_error *err)
-{
-    const struct answer *a = &x->out->answer;
-    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
-    options.name = x->in.name;
-    ompjit_status status = declare_names(x, err);
-    if (!status)
-        status = ompjit__module_from_halves(x->e->ctx, &a->device, &a->host,
-                                            &options, &x->mod, err);
-    if (!status)
-        status = ompjit__module_link(x->mod, &x->e->linkage, err);
-    if (!status)
-        status = define_names(x, err);
-    if (status) {
-        ompjit_module_destroy(x->mod);
-        x->mod = NULL;
-        symbols_drop(x->e->symbols, x->in.number);
-    }
-    return status;
+    symbols_drop(u->e->symbols, u->in.number);
+    if (u->linked)
+        forget_module(u->e, u->mod);
+    else
+        ompjit_module_destroy(u->mod);
+    u->mod = NULL;
+    unit_free(u);
 }
 
 /* ---------------------------------------------------------------------- run */
@@ -183,14 +202,27 @@ static ompjit_status make_module(struct execution *x, ompjit_error *err)
 /* Called by guard_run. */
 static void run(void *arg)
 {
-    const struct execution *x = arg;
-    const struct answer *a = &x->out->answer;
-    ompjit__hostjit_construct(x->mod->hostjit);
-    for (size_t i = 0; i < a->nruns; i++) {
+    const struct unit *u = arg;
+    ompjit__hostjit_construct(u->mod->hostjit);
+    for (size_t i = 0; i < u->answer.nruns; i++) {
         void *f;
-        if (!ompjit__hostjit_symbol(x->mod->hostjit, a->runs[i], &f, NULL))
+        if (!ompjit__hostjit_symbol(u->mod->hostjit, u->answer.runs[i], &f,
+                                    NULL))
             ((void (*)(void))f)();
     }
+}
+
+/* Definitions wait until they are used. Those of target regions are looked at
+ * now, since what is wrong with them is wrong with this input. */
+static ompjit_status run_unit(struct unit *u, ompjit_error *err)
+{
+    const struct answer *a = &u->answer;
+    if (!a->nruns && !a->constructs)
+        return a->entries ? make_module(u, err) : OMPJIT_OK;
+    ompjit_status status = link_unit(u, err);
+    if (!status && !guard_run(u->e, run, u, err))
+        status = err->status;
+    return status;
 }
 
 /* -------------------------------------------------------------------- value */
@@ -201,24 +233,24 @@ static const char *name_at(void *data, const void *address)
 }
 
 /* The object that the value is, which later inputs know by input_N_is. */
-static void *value_address(struct execution *x)
+static void *value_address(struct unit *u)
 {
-    const struct value *v = &x->out->answer.value;
-    char *symbol = ompjit__format("input_%u_is", x->in.number);
+    const struct value *v = &u->answer.value;
+    char *symbol = ompjit__format("input_%u_is", u->in.number);
     void *address = NULL;
     if (v->form == OMPJIT__REPL_DIRECT || v->form == OMPJIT__REPL_POINTER)
-        ompjit__hostjit_symbol(x->mod->hostjit, v->symbol, &address, NULL);
+        ompjit__hostjit_symbol(u->mod->hostjit, v->symbol, &address, NULL);
     if (address && v->form == OMPJIT__REPL_POINTER)
         memcpy(&address, address, sizeof address);
     if (address && symbol)
-        symbols_add(x->e->symbols, symbol, address, x->in.number);
+        symbols_add(u->e->symbols, symbol, address, u->in.number);
     free(symbol);
     return address;
 }
 
 /* Called by guard_run: an array may end behind its memory. */
 struct showing {
-    struct execution *x;
+    struct unit *u;
     void *address;
     ompjit__buf text;
 };
@@ -226,116 +258,133 @@ struct showing {
 static void show(void *arg)
 {
     struct showing *s = arg;
-    show_value(&s->x->out->answer.value.shape, s->address, name_at,
-               s->x->e->symbols, &s->text);
+    show_value(&s->u->answer.value.shape, s->address, name_at,
+               s->u->e->symbols, &s->text);
 }
 
-static void take_value(struct execution *x)
+static void take_value(struct unit *u, struct outcome *out)
 {
-    struct outcome *out = x->out;
-    struct showing s = {.x = x, .address = value_address(x)};
+    struct showing s = {.u = u, .address = value_address(u)};
     ompjit_error err;
     if (!s.address)
         return;
-    if (!guard_run(x->e, show, &s, &err)) {
+    if (!guard_run(u->e, show, &s, &err)) {
         tell(out, err.text);
         ompjit__buf_free(&s.text);
         return;
     }
-    out->type = ompjit__strdup(out->answer.value.type);
+    out->type = ompjit__strdup(u->answer.value.type);
     out->value = s.text.data;
 }
 
 /* --------------------------------------------------------------------- keep */
 
-/* The names are the session's from now on. */
-static bool keep(struct execution *x)
+/* Of the answer only what later inputs ask for stays. */
+static bool keep(struct unit *u)
 {
-    engine *e = x->e;
-    struct answer *a = &x->out->answer;
-    struct kept *more = realloc(e->kept, (e->nkept + 1) * sizeof *more);
+    engine *e = u->e;
+    struct unit **more = realloc(e->units, (e->nunits + 1) * sizeof *more);
     if (!more)
         return false;
-    e->kept = more;
-    e->kept[e->nkept++] = (struct kept){
-        .in = x->in,
-        .mod = x->mod,
-        .items = a->items,
-        .nitems = a->nitems,
-        .names = a->names,
-        .nnames = a->nnames,
-    };
-    x->in = (struct input){0};
-    a->items = NULL;
-    a->names = NULL;
-    a->nitems = a->nnames = 0;
+    e->units = more;
+    e->units[e->nunits++] = u;
+    if (u->linked) {
+        ompjit__buf_free(&u->answer.host);
+        ompjit__buf_free(&u->answer.device);
+    }
     front_keep(e->front);
     return true;
 }
 
-/* The front end's processes have ended: others read all inputs once more. */
-static void recover(engine *e)
+/* Other processes of the front end read all inputs once more. */
+static ompjit_status replay(engine *e, ompjit_error *err)
 {
-    ompjit_error err;
-    if (!front_is_gone(e->front) || front_restart(e->front, &err))
-        return;
-    for (size_t i = 0; i < e->nkept; i++)
-        front_replay(e->front, &e->kept[i].in);
+    ompjit_status status = front_restart(e->front, err);
+    for (size_t i = 0; !status && i < e->nunits; i++)
+        front_replay(e->front, &e->units[i]->in);
+    return status;
 }
 
 /* ------------------------------------------------------------------ execute */
 
-static void run_and_keep(struct execution *x)
+/* What clang said where the device half cannot know all that the host half
+ * does. */
+static void tell_unfit(const engine *e, struct outcome *out)
 {
-    ompjit_error err;
-    if (!guard_run(x->e, run, x, &err)) {
-        fail(x->out, &err);
-        symbols_drop(x->e->symbols, x->in.number);
-        forget_module(x->e, x->mod);
+    const char *unfit = front_unfit(e->front);
+    if (!unfit)
         return;
-    }
-    take_value(x);
-    if (!keep(x))
-        tell(x->out, "error: out of memory");
+    tell(out, "note: the device half could not read an earlier input:");
+    tell(out, unfit);
 }
 
-static void execute(struct execution *x)
+static bool try(struct unit *u, struct outcome *out)
 {
-    struct outcome *out = x->out;
+    engine *e = u->e;
     ompjit_error err;
-    recover(x->e);
-    if (front_try(x->e->front, &x->in, OMPJIT__REPL_CODE, x->e->colours,
-                  &out->answer, &err)) {
+    if ((front_is_gone(e->front) && replay(e, &err)) ||
+        front_try(e->front, &u->in, OMPJIT__REPL_CODE, e->colours, &u->answer,
+                  &err)) {
         fail(out, &err);
+        return false;
+    }
+    if (u->answer.text && *u->answer.text)
+        tell(out, u->answer.text);
+    if (u->answer.verdict == OMPJIT__REPL_GOOD)
+        return true;
+    out->kind = u->answer.verdict == OMPJIT__REPL_UNDONE ? OUTCOME_UNDONE
+                                                         : OUTCOME_BAD;
+    if (u->answer.of_device)
+        tell_unfit(e, out);
+    return false;
+}
+
+static void execute(struct unit *u, struct outcome *out)
+{
+    ompjit_error err;
+    if (!try(u, out)) {
+        unit_free(u);
         return;
     }
-    if (out->answer.text && *out->answer.text)
-        tell(out, out->answer.text);
-    if (out->answer.verdict != OMPJIT__REPL_GOOD) {
-        out->kind = out->answer.verdict == OMPJIT__REPL_UNDONE
-                        ? OUTCOME_UNDONE
-                        : OUTCOME_BAD;
+    ompjit_status status = add_names(u)
+                               ? run_unit(u, &err)
+                               : ompjit__no_memory(&err, OMPJIT_STAGE_API);
+    if (status) {
+        fail(out, &err);
+        drop_unit(u);
         return;
     }
-    if (make_module(x, &err))
-        fail(out, &err);
-    else
-        run_and_keep(x);
+    if (u->linked)
+        take_value(u, out);
+    if (!keep(u)) {
+        tell(out, "error: out of memory");
+        drop_unit(u);
+    }
 }
 
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out)
 {
-    struct execution x = {.e = e, .out = out};
+    struct unit *u = calloc(1, sizeof *u);
     ompjit_error err;
     *out = (struct outcome){.kind = OUTCOME_GOOD};
-    if (input_set(&x.in, e->next, name, line, text, size)) {
-        execute(&x);
+    if (u && input_set(&u->in, e->next, name, line, text, size)) {
+        u->e = e;
+        execute(u, out);
     } else {
+        free(u);
         ompjit__no_memory(&err, OMPJIT_STAGE_API);
         fail(out, &err);
     }
     if (out->kind != OUTCOME_UNDONE)
         e->next++;
-    input_free(&x.in);
+}
+
+ompjit_status engine_undo(engine *e, ompjit_error *err)
+{
+    if (!e->nunits)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "there is no input to take back");
+    drop_unit(e->units[--e->nunits]);
+    return replay(e, err);
 }

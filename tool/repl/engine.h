@@ -16,30 +16,34 @@
 #include "tool/repl/front.h"
 #include "tool/repl/symbols.h"
 
-/* An input that belongs to the session. */
-struct kept {
+typedef struct engine engine;
+
+/* An input on its way, or one that belongs to the session. Of one that does not
+ * run, but only defines, the module is made when something of it is used. */
+struct unit {
+    engine *e;
     struct input in;
-    ompjit_module *mod;
-    struct item *items;
-    size_t nitems;
-    struct name *names;
-    size_t nnames;
+    struct answer answer;
+    ompjit_module *mod;  /* NULL: not made yet            */
+    bool linked, linking;
 };
 
-typedef struct engine {
+struct engine {
     ompjit_context *ctx;
     front *front;
     symbols *symbols;
     ompjit__linkage linkage;
-    struct kept *kept;
-    size_t nkept;
-    unsigned next; /* number of the next input */
+    struct unit **units; /* that belong to the session, by their numbers */
+    size_t nunits;
+    unsigned next;       /* number of the next input */
     bool colours;
+    ompjit_opt_level opt_level;
+    ompjit_error late;   /* why a module could not be made when it was used */
     /* Modules of inputs that failed when they ran, or were taken back: what they
      * have left behind may point to them. */
     ompjit_module **lost;
     size_t nlost;
-} engine;
+};
 
 /* What became of an input. */
 enum outcome_kind {
@@ -50,9 +54,8 @@ enum outcome_kind {
 
 struct outcome {
     enum outcome_kind kind;
-    char *text;          /* messages and errors, as they are printed; or NULL */
-    struct answer answer;
-    char *type, *value;  /* of the last expression; NULL: none                */
+    char *text;         /* messages and errors, as they are printed; or NULL */
+    char *type, *value; /* of the last expression; NULL: none                */
 };
 
 ompjit_status engine_new(ompjit_context *ctx,
@@ -65,6 +68,8 @@ void engine_free(engine *e);
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out);
 void outcome_free(struct outcome *out);
+/* Takes the last input that the session has back. NOT_FOUND. */
+ompjit_status engine_undo(engine *e, ompjit_error *err);
 
 /* -------------------------------------------------------------------- guard.c */
 

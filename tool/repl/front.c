@@ -6,8 +6,12 @@
  *
  *   INPUT --> host half ---> AGAIN: both once more, with what it asks for
  *        \                   BAD, UNDONE: the device half is told to give up
- *         \                  GOOD: its bitcode
+ *         \                  GOOD: its bitcode, where it has target regions
  *          `> device half <---'
+ *
+ * Where there are no target regions nobody waits for the device half. What it
+ * cannot read then (a type that devices lack) is not for devices; it is told
+ * when a target region fails for it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,6 +36,7 @@ struct half {
     ompjit__buf out;       /* bytes that have come: pieces                  */
     ompjit__buf reply;     /* the parts of the reply                        */
     ompjit__buf words;     /* what came through its standard error          */
+    ompjit__buf unfit;     /* what it could not read of the session         */
     ompjit__buf send;      /* bytes to be sent                              */
     size_t sent;
     bool done;             /* the reply is whole                            */
@@ -68,6 +73,7 @@ static void end_half(struct half *h)
     ompjit__buf_free(&h->out);
     ompjit__buf_free(&h->reply);
     ompjit__buf_free(&h->words);
+    ompjit__buf_free(&h->unfit);
     ompjit__buf_free(&h->send);
     atomic_store(&h->worker, 0);
     h->sent = 0;
@@ -237,11 +243,15 @@ static bool pull(int fd, ompjit__buf *into)
 static void take_piece(struct half *h, const ompjit__repl_piece *piece,
                        const char *bytes)
 {
+    if (piece->kind == OMPJIT__REPL_UNFIT)
+        ompjit__buf_add(&h->unfit, bytes, piece->size);
     if (piece->serial != h->serial)
         return; /* of a request that was given up */
     switch (piece->kind) {
     case OMPJIT__REPL_BEGUN:
         atomic_store(&h->worker, (int)piece->process);
+        break;
+    case OMPJIT__REPL_UNFIT:
         break;
     case OMPJIT__REPL_PART:
     case OMPJIT__REPL_REPLY:
@@ -381,23 +391,25 @@ static ompjit_status unreadable(ompjit_error *err)
                         "the front end's answer cannot be read");
 }
 
+/* What is only looked at is the host half's alone. */
 static void ask_both(front *f, const struct input *in,
                      enum ompjit__repl_mode mode, bool colours)
 {
+    int n = mode == OMPJIT__REPL_CODE ? HALVES : HOST + 1;
     ompjit__buf bytes = {0};
     pack_input(in, mode, colours, &bytes);
-    for (int i = 0; i < HALVES; i++) {
+    for (int i = 0; i < n; i++) {
         begin(&f->halves[i]);
         ask(&f->halves[i], OMPJIT__REPL_INPUT, &bytes);
     }
     ompjit__buf_free(&bytes);
 }
 
-/* The device half's process waits for the host's bitcode, or has ended. */
-static void give_up(front *f)
+/* The device half's process waits for word of the host half, or has ended. */
+static void tell_device(front *f, enum ompjit__repl_request kind)
 {
     const ompjit__buf nothing = {0};
-    ask(&f->halves[DEVICE], OMPJIT__REPL_HOST, &nothing);
+    ask(&f->halves[DEVICE], kind, &nothing);
     push(&f->halves[DEVICE]);
 }
 
@@ -414,8 +426,9 @@ static ompjit_status try_host(front *f, struct input *in,
             status = check(host, err);
         if (!status && !answer_read(out, &host->reply, in))
             status = unreadable(err);
-        if (status || out->verdict != OMPJIT__REPL_GOOD)
-            give_up(f);
+        if (mode == OMPJIT__REPL_CODE &&
+            (status || out->verdict != OMPJIT__REPL_GOOD))
+            tell_device(f, OMPJIT__REPL_DROP);
         if (status || out->verdict != OMPJIT__REPL_AGAIN || i == TRIES)
             return status;
         answer_free(out);
@@ -426,6 +439,10 @@ static ompjit_status try_device(front *f, struct answer *out,
                                 ompjit_error *err)
 {
     struct half *device = &f->halves[DEVICE];
+    if (!out->entries) {
+        tell_device(f, OMPJIT__REPL_HOST);
+        return OMPJIT_OK;
+    }
     ask(device, OMPJIT__REPL_HOST, &out->host);
     ompjit_status status = wait_for(f, device, err);
     if (!status)
@@ -486,6 +503,12 @@ void front_replay(front *f, const struct input *in)
     }
     ompjit__release(&held);
     ompjit__buf_free(&bytes);
+}
+
+const char *front_unfit(const front *f)
+{
+    const ompjit__buf *unfit = &f->halves[DEVICE].unfit;
+    return unfit->size ? unfit->data : NULL;
 }
 
 bool front_is_gone(const front *f)

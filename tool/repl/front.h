@@ -81,7 +81,10 @@ struct answer {
     char **runs; /* functions to call */
     size_t nruns;
     struct value value;
-    ompjit__buf host, device; /* bitcode */
+    bool of_device;   /* a BAD one: the device half has said so              */
+    bool entries;     /* it has target regions, or variables of devices      */
+    bool constructs;  /* code runs when it is loaded                         */
+    ompjit__buf host, device; /* bitcode; device: where there are entries    */
 };
 
 void answer_free(struct answer *a);
@@ -113,6 +116,9 @@ void front_keep(front *f);
 ompjit_status front_restart(front *f, ompjit_error *err);
 /* Has an input read that is known to be good, as a part of the session. */
 void front_replay(front *f, const struct input *in);
+/* Why the device half does not know all inputs: texts of clang's; NULL: it
+ * does. */
+const char *front_unfit(const front *f);
 /* Has a process of the session ended by itself? Nothing can be tried then. */
 bool front_is_gone(const front *f);
 /* In a signal handler: ends what is under way. */

@@ -173,6 +173,8 @@ static void read_good(struct answer *a, ompjit__reader *r)
     for (; a->runs && !r->bad && a->nruns < n; a->nruns++)
         a->runs[a->nruns] = ompjit__read_string(r);
     read_value(a, r);
+    a->entries = ompjit__read_number(r);
+    a->constructs = ompjit__read_number(r);
     ompjit__read_buf(r, &a->host);
 }
 
@@ -209,6 +211,7 @@ bool answer_add_device(struct answer *a, const ompjit__buf *reply)
     } else {
         answer_free(a);
         *a = other;
+        a->of_device = true;
     }
     return true;
 }

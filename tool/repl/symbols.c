@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A hash table of names. A function that is declared before it is defined has a
- * stub (loader/stubs.h), which looks its name up when it is called.
+ * stub (loader/stubs.h), which looks its name up when it is called. So has one
+ * whose module is being linked while another asks for it.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +15,10 @@
 
 struct symbol {
     struct symbol *next;
-    void *address;       /* NULL: declared only                  */
+    void *address;       /* NULL: declared only, or not made yet */
+    symbols_late *late;  /* NULL: nobody can make it             */
+    void *owner;
+    bool function;
     ompjit__stubs *stub; /* of one that was asked for meanwhile  */
     struct symbols *all;
     unsigned input;
@@ -104,18 +108,43 @@ bool symbols_add(symbols *s, const char *name, void *address, unsigned input)
     return true;
 }
 
+bool symbols_add_late(symbols *s, const char *name, bool function,
+                      symbols_late *late, void *owner, unsigned input)
+{
+    struct symbol *new = add(s, name, input);
+    if (!new)
+        return false;
+    new->late = late;
+    new->owner = owner;
+    new->function = function;
+    return true;
+}
+
 bool symbols_declare(symbols *s, const char *name, unsigned input)
 {
-    return find(s, name) || add(s, name, input);
+    struct symbol *new = find(s, name);
+    if (!new)
+        new = add(s, name, input);
+    if (new)
+        new->function = true;
+    return new != NULL;
+}
+
+static void *address_of(struct symbol *symbol)
+{
+    if (!symbol->address && symbol->late)
+        symbol->address = symbol->late(symbol->owner, symbol->name);
+    return symbol->address;
 }
 
 /* ompjit__stubs_find */
 static void *find_late(void *data, size_t i)
 {
     const struct symbol *declared = data;
-    const struct symbol *now = find(declared->all, declared->name);
-    if (now && now->address)
-        return now->address;
+    struct symbol *now = find(declared->all, declared->name);
+    void *address = now ? address_of(now) : NULL;
+    if (address)
+        return address;
     declared->all->missing(declared->all->data, declared->name);
     return ompjit__stub_nothing();
 }
@@ -140,9 +169,10 @@ static bool is_elsewhere(const char *name)
 void *symbols_find(symbols *s, const char *name)
 {
     struct symbol *found = find(s, name);
-    if (!found || found->address)
-        return found ? found->address : NULL;
-    if (!found->stub && !is_elsewhere(name))
+    void *address = found ? address_of(found) : NULL;
+    if (address || !found || !found->function)
+        return address;
+    if (!found->stub && (found->late || !is_elsewhere(name)))
         found->stub = ompjit__stubs_new(1, find_late, found);
     return found->stub ? ompjit__stub(found->stub, 0) : NULL;
 }

@@ -34,6 +34,16 @@ Stmt *ompjit_repl::assignment(Session &session, VarDecl *v, Expr *value)
 
 namespace {
 
+/* A const variable would be in memory that cannot be written. Later inputs see
+ * it as it was declared. */
+void make_writable(ompjit_repl::Session &session, VarDecl *v)
+{
+    Qualifiers qualifiers;
+    session.declared.push_back({v, v->getType()});
+    v->setType(
+        session.context().getUnqualifiedArrayType(v->getType(), qualifiers));
+}
+
 /* The initializer as a value that can be assigned. Lists of arrays and
  * structures are those of a literal, which is written straight to the variable.
  */
@@ -67,7 +77,16 @@ bool ompjit_repl::assign(Session &session, DeclGroupRef group, Body &body)
             body.begin();
         body.add(assignment(session, v, value_of(session, v)));
         v->setInit(nullptr);
+        make_writable(session, v);
+        session.recorder.CompleteTentativeDefinition(v);
         any = true;
     }
     return any;
+}
+
+void ompjit_repl::restore_types(Session &session)
+{
+    for (auto [v, type] : session.declared)
+        v->setType(type);
+    session.declared.clear();
 }

@@ -54,6 +54,14 @@ void for_statics(Session &session,
             });
 }
 
+/* The compiler wing says for which CPU code is made. */
+void strip_cpu(llvm::Module &module)
+{
+    for (llvm::Function &f : module)
+        for (const char *name : {"target-cpu", "tune-cpu", "target-features"})
+            f.removeFnAttr(name);
+}
+
 /* A definition that is used is not left out. */
 void use(Session &session, clang::NamedDecl *decl)
 {
@@ -101,6 +109,7 @@ llvm::Module *Generator::generate(unsigned number)
         return nullptr;
     if (!session.device)
         share();
+    strip_cpu(*generator->GetModule());
     module.reset(generator->ReleaseModule().release());
     module->setModuleIdentifier("input_" + std::to_string(number));
     return module.get();

@@ -199,6 +199,8 @@ class Session {
     /* Of the input that is read. */
     std::vector<Macro> macros;
     clang::VarDecl *last_value = nullptr;
+    /* Variables with another type until their code is made, and their own. */
+    std::vector<std::pair<clang::VarDecl *, clang::QualType>> declared;
     /* Of the inputs that belong to the session. */
     std::map<unsigned, clang::FileID> files;
     std::vector<clang::DeclGroupRef> requirements; /* requires directives */
@@ -223,6 +225,9 @@ void read_input(Session &session, const Input &input, Result &result);
 /* assigned.cc: moves initializers of the group that C would not take into
  * assignments of the body. */
 bool assign(Session &session, clang::DeclGroupRef group, Body &body);
+/* When the input's code is made: variables have the types again that they were
+ * declared with. */
+void restore_types(Session &session);
 /* A reference to the variable. */
 clang::Expr *reference(Session &session, clang::VarDecl *variable);
 /* variable = value; without a check. */

@@ -68,6 +68,14 @@ void write_piece(unsigned kind, const char *data, unsigned size)
         ;
 }
 
+/* As much of it as fits into a piece. */
+void write_text(unsigned kind, const std::string &text)
+{
+    enum { ROOM = OMPJIT__REPL_PIECE - sizeof(ompjit__repl_piece) };
+    write_piece(kind, text.data(),
+                (unsigned)std::min<size_t>(text.size(), ROOM));
+}
+
 void write_reply(const ompjit__buf &reply)
 {
     enum { ROOM = OMPJIT__REPL_PIECE - sizeof(ompjit__repl_piece) };
@@ -138,30 +146,39 @@ class Server {
     }
 
   private:
+    enum { GOOD, NOT_GOOD, LOST }; /* exit codes of children */
+
     Session &session;
     std::unique_ptr<Generator> generator; /* the host half's */
     Input last;
+    bool good = false;   /* so was that  */
+    /* In a child of the device half: it has been told of the host half, and its
+     * code is wanted. */
+    bool asked = false, wanted = false;
 
-    /* In a child: `work` answers. */
-    template <typename Work> void in_child(Work work)
+    /* In a child: `work` answers. False: it ended otherwise than by itself, or
+     * with NOT_GOOD. */
+    template <typename Work> bool in_child(Work work)
     {
         const pid_t child = fork();
         if (!child) {
             write_piece(OMPJIT__REPL_BEGUN, nullptr, 0);
             work();
-            _exit(0);
+            _exit(GOOD);
         }
         int status = 0;
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
-        if (child < 0 || status)
+        const bool by_itself = child > 0 && WIFEXITED(status);
+        if (!by_itself || WEXITSTATUS(status) > NOT_GOOD)
             write_piece(OMPJIT__REPL_LOST, nullptr, (unsigned)status);
+        return by_itself && WEXITSTATUS(status) == GOOD;
     }
 
     void try_input(Input input)
     {
         last = std::move(input);
-        in_child([this] {
+        good = in_child([this] {
             limit_memory();
             session.report.on_end = [this] { answer_early(); };
             answer();
@@ -183,8 +200,19 @@ class Server {
                    session.report.at_end ? OMPJIT__REPL_UNDONE
                                          : OMPJIT__REPL_BAD,
                    &reply);
-        write_reply(reply);
-        _exit(0);
+        finish(reply, NOT_GOOD);
+    }
+
+    /* The device half is not asked for an answer before there is code of the host
+     * half to be told of. */
+    [[noreturn]] void finish(const ompjit__buf &reply, int code)
+    {
+        read_host();
+        if (!session.device || wanted)
+            write_reply(reply);
+        else if (code != GOOD)
+            write_text(OMPJIT__REPL_UNFIT, session.report.text);
+        _exit(code);
     }
 
     /* Reads the input that was asked for last. */
@@ -202,6 +230,7 @@ class Server {
         ompjit__buf reply = {};
         read(result);
         const Report &report = session.report;
+        read_host();
         if (report.bad && report.at_end) {
             reply_head(report, OMPJIT__REPL_UNDONE, &reply);
         } else if (report.bad && !report.left && !report.conflicts.empty()) {
@@ -213,57 +242,81 @@ class Server {
         } else {
             answer_with_code(result, &reply);
         }
-        write_reply(reply);
+        finish(reply, report.bad ? NOT_GOOD : GOOD);
     }
 
     void answer_with_code(const Result &result, ompjit__buf *reply)
     {
         llvm::SmallString<0> code;
+        llvm::Module *module = nullptr;
         if (!session.report.bad && last.mode == OMPJIT__REPL_CODE)
-            make_code(result, code);
+            module = make_code(result, code);
         const bool good = !session.report.bad;
         reply_head(session.report,
                    good ? OMPJIT__REPL_GOOD : OMPJIT__REPL_BAD, reply);
         if (!good)
             return;
         reply_good(session, result, reply);
+        ompjit__pack_number(reply, module && has_entries(*module));
+        ompjit__pack_number(
+            reply, module && module->getNamedGlobal("llvm.global_ctors"));
         ompjit__pack_bytes(reply, code.data(), code.size());
     }
 
-    void make_code(const Result &result, llvm::SmallString<0> &code)
+    /* Of target regions, or of variables that devices have. */
+    static bool has_entries(const llvm::Module &module)
     {
-        settle_symbols(session, last, result);
-        if (session.device && !make_device_generator())
-            return;
-        llvm::Module *module = generator->generate(last.number);
-        if (!module)
-            return;
-        llvm::raw_svector_ostream stream(code);
-        llvm::WriteBitcodeToFile(*module, stream);
+        for (const llvm::GlobalVariable &variable : module.globals())
+            if (variable.getSection() == "llvm_offload_entries")
+                return true;
+        return false;
     }
 
-    /* The device half has to know which regions the host half has, before code
-     * is made. */
-    bool make_device_generator()
+    llvm::Module *make_code(const Result &result, llvm::SmallString<0> &code)
+    {
+        settle_symbols(session, last, result);
+        if (session.device && !wanted)
+            return nullptr;
+        if (session.device)
+            generator = std::make_unique<Generator>(session);
+        llvm::Module *module = generator->generate(last.number);
+        if (!module)
+            return nullptr;
+        llvm::raw_svector_ostream stream(code);
+        llvm::WriteBitcodeToFile(*module, stream);
+        return module;
+    }
+
+    /* The device half has to know which regions the host half has before code is
+     * made. It makes none where there are none, and does not count where the host
+     * half is not good. */
+    void read_host()
     {
         ompjit__repl_head head;
         std::string host;
+        if (!session.device || asked)
+            return;
+        asked = true;
         if (!read_request(head, host) || head.kind != OMPJIT__REPL_HOST)
-            _exit(0); /* the input is given up */
+            _exit(NOT_GOOD);
+        wanted = !host.empty();
+        if (!wanted)
+            return;
         int file = memfd_create("host", 0);
         if (file < 0 ||
             write(file, host.data(), host.size()) != (ssize_t)host.size())
-            _exit(1);
+            _exit(LOST);
         session.compiler.getLangOpts().OMPHostIRFile =
             "/proc/self/fd/" + std::to_string(file);
-        generator = std::make_unique<Generator>(session);
-        return true;
     }
 
-    /* The input is a part of the session from now on. */
+    /* The input is a part of the session from now on. The device half goes on
+     * without one that is not for devices. */
     void keep()
     {
         Result result;
+        if (!good)
+            return;
         read(result);
         settle_symbols(session, last, result);
         if (generator) {
@@ -275,6 +328,7 @@ class Server {
             if (group.isSingleDecl() &&
                 llvm::isa<clang::OMPRequiresDecl>(group.getSingleDecl()))
                 session.requirements.push_back(group);
+        restore_types(session);
         name_value(session);
         session.recorder.begin();
     }
@@ -282,6 +336,12 @@ class Server {
     void replay(Input input)
     {
         last = std::move(input);
+        good = in_child([this] {
+            Result result;
+            session.report.on_end = [] { _exit(NOT_GOOD); };
+            read(result);
+            _exit(session.report.bad ? NOT_GOOD : GOOD);
+        });
         keep();
     }
 
