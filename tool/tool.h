@@ -61,7 +61,7 @@ struct options {
         opts;
     struct list flags;      /* for clang                                    */
     struct list code;       /* repl: inputs before those of the file        */
-    bool check, release, sass, time, quiet, verbose, no_cache, explain, help;
+    bool json, check, release, sass, time, quiet, verbose, no_cache, explain, help;
 };
 
 /* ------------------------------------------------------ options.c, help.c */

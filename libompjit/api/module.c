@@ -418,7 +418,7 @@ ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
     if (status)
         return status;
     unit.from_source = true;
-    return ompjit__module_new(ctx, &unit, mod, err);
+    return ompjit__module_new(ctx, &unit, options, mod, err);
 }
 
 ompjit_status ompjit__module_from_host(ompjit_context *ctx,
@@ -436,7 +436,7 @@ ompjit_status ompjit__module_from_host(ompjit_context *ctx,
         ompjit__unit_free(&unit);
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     }
-    return ompjit__module_new(ctx, &unit, mod, err);
+    return ompjit__module_new(ctx, &unit, options, mod, err);
 }
 
 ompjit_status ompjit__module_link(ompjit_module *mod,

@@ -179,6 +179,24 @@ static void wait_for_tasks(void)
         omp->kmpc_omp_taskwait(NULL, omp->kmpc_global_thread_num(NULL));
 }
 
+/* To the end of the call, whichever it is. */
+static ompjit_status run_guarded(ompjit__call_guard *g, ompjit__registers *r,
+                                 bool defers)
+{
+    ompjit__call_guard_enter(g);
+    int ended = ompjit__registers_call(r, &g->escape);
+    if (defers)
+        wait_for_tasks();
+    ompjit__call_guard_exit(g);
+    if (g->ticks)
+        ompjit__call_settle(g);
+    if (g->begun)
+        ompjit__begun_end(g, ended != OMPJIT__ENDED_RETURNED);
+    if (ended || ompjit__call_over(g))
+        explain(g, ended, r->exception);
+    return g->status;
+}
+
 static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
                          ompjit_error *err)
 {
@@ -187,18 +205,21 @@ static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
                        .name = fn->name,
                        .code = ompjit__hostjit_code(fn->mod->hostjit),
                        .err = err};
-    ompjit__call_guard_enter(&g);
-    int ended = ompjit__registers_call(r, &g.escape);
-    if (fn->defers)
-        wait_for_tasks();
-    ompjit__call_guard_exit(&g);
-    if (g.ticks)
-        ompjit__call_settle(&g);
-    if (g.begun)
-        ompjit__begun_end(&g, ended != OMPJIT__ENDED_RETURNED);
-    if (ended || ompjit__call_over(&g))
-        explain(&g, ended, r->exception);
-    return g.status;
+    return run_guarded(&g, r, fn->defers);
+}
+
+ompjit_status ompjit__guarded_run(ompjit__guarded *what, ompjit_error *err)
+{
+    ompjit__call_guard g = {.takes_faults = !what->ctx->keeps_signals,
+                            .ctx = what->ctx,
+                            .code = what->code,
+                            .err = err};
+    ompjit__registers registers = {.function = (void *)what->f};
+    registers.words[0] = (uintptr_t)what->arg;
+    ompjit__fault_thread();
+    ompjit_status status = run_guarded(&g, &registers, what->defers);
+    what->pc = g.pc;
+    return status;
 }
 
 ompjit_status ompjit_function_call(ompjit_function *fn,

@@ -14,6 +14,7 @@
 #define OMPJIT_FUNCTION_ROOM_H
 
 #include "core/signature.h"
+#include "device/engine/guard.h"
 #include "function/registers.h"
 #include "launch/module.h"
 #include "ompjit_function.h"
@@ -92,5 +93,17 @@ ompjit_status ompjit__extents_check(const ompjit_function *fn,
 
 /* The text of an exception, which ends with that. exception.c */
 void ompjit__exception_text(void *exception, char *text, size_t size);
+
+/* A guarded call of code of several modules, which has no type: f(arg). What goes
+ * wrong in it is as in ompjit_function_call. */
+typedef struct ompjit__guarded {
+    ompjit_context *ctx;
+    const ompjit__module_code *code; /* of all of them                        */
+    void (*f)(void *arg);
+    void *arg;
+    bool defers;  /* it has constructs that may go on when it has returned    */
+    uintptr_t pc; /* set: the instruction at which it has failed; 0: not known */
+} ompjit__guarded;
+ompjit_status ompjit__guarded_run(ompjit__guarded *g, ompjit_error *err);
 
 #endif

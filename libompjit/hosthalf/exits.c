@@ -13,50 +13,54 @@
 #include "device/engine/guard.h"
 #include "hosthalf/program_code.h"
 
+/* Where the function is called that has this. */
+#define CALL() ((uintptr_t)__builtin_return_address(0) - 1)
+
 /* Returns where the thread is in no such call, or in libomp's hands. */
-static void leave(const char *what)
+static void leave(const char *what, uintptr_t pc)
 {
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
     if (!g || !ompjit__call_can_leave())
         return;
+    g->pc = pc;
     ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE, "it called %s", what);
     ompjit__call_leave(g);
 }
 
-static void leave_with(const char *name, int status)
+static void leave_with(const char *name, int status, uintptr_t pc)
 {
     char what[64];
     snprintf(what, sizeof what, "%s(%d)", name, status);
-    leave(what);
+    leave(what, pc);
 }
 
 static void program_exit(int status)
 {
-    leave_with("exit", status);
+    leave_with("exit", status, CALL());
     exit(status);
 }
 
 static void program_exit_now(int status)
 {
-    leave_with("_exit", status);
+    leave_with("_exit", status, CALL());
     _exit(status);
 }
 
 static void program_quick_exit(int status)
 {
-    leave_with("quick_exit", status);
+    leave_with("quick_exit", status, CALL());
     quick_exit(status);
 }
 
 static void program_abort(void)
 {
-    leave("abort");
+    leave("abort", CALL());
     abort();
 }
 
 static void program_pthread_exit(void *value)
 {
-    leave("pthread_exit");
+    leave("pthread_exit", CALL());
     pthread_exit(value);
 }
 

@@ -54,7 +54,8 @@ static const Elf64_Sym *find_in(const file *f, const Elf64_Shdr *s,
     if (!inside(f, names->sh_offset, names->sh_size))
         return NULL;
     for (size_t k = s->sh_size / sizeof *symbol; k; k--, symbol++)
-        if (symbol->st_name < names->sh_size &&
+        if (ELF64_ST_TYPE(symbol->st_info) != STT_FILE &&
+            symbol->st_name < names->sh_size &&
             length <= names->sh_size - symbol->st_name &&
             !memcmp(f->data + names->sh_offset + symbol->st_name, name, length))
             return symbol;

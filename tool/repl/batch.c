@@ -116,11 +116,11 @@ void print_outcome(const struct outcome *out)
 }
 
 /* One input, which may turn out to have more lines. False: an error. */
-static bool execute_one(engine *e, struct source *s, size_t n)
+static bool execute_one(struct repl *r, struct source *s, size_t n)
 {
     for (;;) {
         struct outcome out;
-        engine_execute(e, s->name, s->line, waiting(s), n, &out);
+        repl_execute(r, s->name, s->line, waiting(s), n, &out);
         size_t more = 0;
         if (out.kind == OUTCOME_UNDONE)
             more = next_input(s, n);
@@ -137,28 +137,28 @@ static bool execute_one(engine *e, struct source *s, size_t n)
     }
 }
 
-static int run_source(engine *e, struct source *s)
+static int run_source(struct repl *r, struct source *s)
 {
     bool good = true;
     size_t n;
     while (good && (n = next_input(s, 0)))
         if (strspn(waiting(s), " \t\r\n\f\v") < n)
-            good = execute_one(e, s, n);
+            good = execute_one(r, s, n);
         else
             consume(s, n);
     ompjit__buf_free(&s->text);
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
-int batch_text(engine *e, const char *name, const char *text, size_t size)
+int batch_text(struct repl *r, const char *name, const char *text, size_t size)
 {
     struct source s = {.name = name, .line = 1};
     ompjit__buf_add(&s.text, text, size);
-    return run_source(e, &s);
+    return run_source(r, &s);
 }
 
-int batch_pipe(engine *e)
+int batch_pipe(struct repl *r)
 {
     struct source s = {.name = "stdin", .line = 1, .pipe = stdin};
-    return run_source(e, &s);
+    return run_source(r, &s);
 }

@@ -17,6 +17,20 @@ static void *find(void *data, const char *name)
     return symbols_find(data, name);
 }
 
+/* The list is for signal handlers. */
+static ompjit_status list_devices(engine *e, ompjit_error *err)
+{
+    unsigned n;
+    ompjit_status status = ompjit_context_device_count(e->ctx, &n, err);
+    e->devices = calloc(n + 1, sizeof *e->devices);
+    if (!status && !e->devices)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    for (; !status && e->ndevices < n; e->ndevices++)
+        status = ompjit_context_device(e->ctx, e->ndevices,
+                                       &e->devices[e->ndevices], err);
+    return status;
+}
+
 ompjit_status engine_new(ompjit_context *ctx,
                          const ompjit_module_options *options, engine **out,
                          ompjit_error *err)
@@ -30,8 +44,10 @@ ompjit_status engine_new(ompjit_context *ctx,
     e->symbols = symbols_new(guard_missing, e);
     e->linkage = (ompjit__linkage){find, e->symbols};
     ompjit_status status =
-        e->symbols ? front_new(ctx, options, &e->front, err)
+        e->symbols && guard_begin(e) ? front_new(ctx, options, &e->front, err)
                    : ompjit__no_memory(err, OMPJIT_STAGE_API);
+    if (!status)
+        status = list_devices(e, err);
     if (status)
         engine_free(e);
     else
@@ -62,6 +78,8 @@ void engine_free(engine *e)
     free(e->units);
     free(e->lost);
     symbols_free(e->symbols);
+    free(e->devices);
+    guard_end(e);
     free(e);
 }
 
@@ -69,14 +87,14 @@ void engine_free(engine *e)
 
 void outcome_free(struct outcome *out)
 {
+    messages_free(out->messages, out->nmessages);
     free(out->text);
     free(out->type);
     free(out->value);
     *out = (struct outcome){0};
 }
 
-/* Appends a text, which gets a line break where it has none. */
-static void tell(struct outcome *out, const char *text)
+void outcome_tell(struct outcome *out, const char *text)
 {
     size_t n = strlen(text);
     bool whole = n && text[n - 1] == '\n';
@@ -88,11 +106,13 @@ static void tell(struct outcome *out, const char *text)
     out->text = all;
 }
 
-static void fail(struct outcome *out, const ompjit_error *err)
+void outcome_fail(struct outcome *out, const ompjit_error *err)
 {
-    char *text = ompjit__format("error: %s", err->text);
-    out->kind = OUTCOME_BAD;
-    tell(out, text ? text : "error: out of memory");
+    bool stopped = err->status == OMPJIT_ERR_ABORTED;
+    char *text = stopped ? ompjit__strdup("interrupted")
+                         : ompjit__format("error: %s", err->text);
+    out->kind = stopped ? OUTCOME_ABORTED : OUTCOME_BAD;
+    outcome_tell(out, text ? text : "error: out of memory");
     free(text);
 }
 
@@ -137,6 +157,8 @@ static ompjit_status link_unit(struct unit *u, ompjit_error *err)
     u->linked = !status;
     if (status)
         add_cause(u->e, err);
+    else
+        guard_add(u->e, u->mod);
     return status;
 }
 
@@ -148,10 +170,12 @@ static void *find_in_unit(void *owner, const char *name)
     ompjit_error err;
     if (u->linking)
         return NULL;
+    guard_busy(true);
     if (link_unit(u, &err))
         u->e->late = err;
     else
         ompjit__hostjit_symbol(u->mod->hostjit, name, &address, NULL);
+    guard_busy(false);
     return address;
 }
 
@@ -220,8 +244,13 @@ static ompjit_status run_unit(struct unit *u, ompjit_error *err)
     if (!a->nruns && !a->constructs)
         return a->entries ? make_module(u, err) : OMPJIT_OK;
     ompjit_status status = link_unit(u, err);
+    u->e->running = u;
+    if (!status && atomic_load(&u->e->interrupted))
+        status = ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_LAUNCH,
+                              "interrupted");
     if (!status && !guard_run(u->e, run, u, err))
         status = err->status;
+    u->e->running = NULL;
     return status;
 }
 
@@ -269,7 +298,7 @@ static void take_value(struct unit *u, struct outcome *out)
     if (!s.address)
         return;
     if (!guard_run(u->e, show, &s, &err)) {
-        tell(out, err.text);
+        outcome_tell(out, err.text);
         ompjit__buf_free(&s.text);
         return;
     }
@@ -314,8 +343,8 @@ static void tell_unfit(const engine *e, struct outcome *out)
     const char *unfit = front_unfit(e->front);
     if (!unfit)
         return;
-    tell(out, "note: the device half could not read an earlier input:");
-    tell(out, unfit);
+    outcome_tell(out, "note: the device half could not read an earlier input:");
+    outcome_tell(out, unfit);
 }
 
 static bool try(struct unit *u, struct outcome *out)
@@ -325,11 +354,15 @@ static bool try(struct unit *u, struct outcome *out)
     if ((front_is_gone(e->front) && replay(e, &err)) ||
         front_try(e->front, &u->in, OMPJIT__REPL_CODE, e->colours, &u->answer,
                   &err)) {
-        fail(out, &err);
+        outcome_fail(out, &err);
         return false;
     }
     if (u->answer.text && *u->answer.text)
-        tell(out, u->answer.text);
+        outcome_tell(out, u->answer.text);
+    out->messages = u->answer.messages;
+    out->nmessages = u->answer.nmessages;
+    u->answer.messages = NULL;
+    u->answer.nmessages = 0;
     if (u->answer.verdict == OMPJIT__REPL_GOOD)
         return true;
     out->kind = u->answer.verdict == OMPJIT__REPL_UNDONE ? OUTCOME_UNDONE
@@ -350,14 +383,14 @@ static void execute(struct unit *u, struct outcome *out)
                                ? run_unit(u, &err)
                                : ompjit__no_memory(&err, OMPJIT_STAGE_API);
     if (status) {
-        fail(out, &err);
+        outcome_fail(out, &err);
         drop_unit(u);
         return;
     }
     if (u->linked)
         take_value(u, out);
     if (!keep(u)) {
-        tell(out, "error: out of memory");
+        outcome_tell(out, "error: out of memory");
         drop_unit(u);
     }
 }
@@ -368,13 +401,14 @@ void engine_execute(engine *e, const char *name, unsigned line,
     struct unit *u = calloc(1, sizeof *u);
     ompjit_error err;
     *out = (struct outcome){.kind = OUTCOME_GOOD};
+    atomic_store(&e->interrupted, false);
     if (u && input_set(&u->in, e->next, name, line, text, size)) {
         u->e = e;
         execute(u, out);
     } else {
         free(u);
         ompjit__no_memory(&err, OMPJIT_STAGE_API);
-        fail(out, &err);
+        outcome_fail(out, &err);
     }
     if (out->kind != OUTCOME_UNDONE)
         e->next++;
@@ -387,4 +421,19 @@ ompjit_status engine_undo(engine *e, ompjit_error *err)
                             "there is no input to take back");
     drop_unit(e->units[--e->nunits]);
     return replay(e, err);
+}
+
+enum completeness engine_completeness(engine *e, const char *text, size_t size)
+{
+    struct input in = {0};
+    struct answer answer = {.verdict = OMPJIT__REPL_BAD};
+    enum completeness how = INVALID;
+    if (input_set(&in, e->next, "input", 1, text, size) &&
+        !front_try(e->front, &in, OMPJIT__REPL_LOOK, false, &answer, NULL))
+        how = answer.verdict == OMPJIT__REPL_GOOD     ? COMPLETE
+              : answer.verdict == OMPJIT__REPL_UNDONE ? INCOMPLETE
+                                                      : INVALID;
+    answer_free(&answer);
+    input_free(&in);
+    return how;
 }

@@ -13,6 +13,7 @@
 #define OMPJIT_REPL_ENGINE_H
 
 #include "api/module.h"
+#include "device/engine/guard.h"
 #include "tool/repl/front.h"
 #include "tool/repl/symbols.h"
 
@@ -38,6 +39,11 @@ struct engine {
     unsigned next;       /* number of the next input */
     bool colours;
     ompjit_opt_level opt_level;
+    ompjit_device **devices; /* of the context                           */
+    unsigned ndevices;
+    atomic_bool interrupted; /* since the input was begun; signal handlers */
+    ompjit__module_code code; /* of all units */
+    struct unit *running;     /* NULL: none   */
     ompjit_error late;   /* why a module could not be made when it was used */
     /* Modules of inputs that failed when they ran, or were taken back: what they
      * have left behind may point to them. */
@@ -49,13 +55,17 @@ struct engine {
 enum outcome_kind {
     OUTCOME_GOOD,
     OUTCOME_UNDONE, /* it is not complete */
-    OUTCOME_BAD
+    OUTCOME_BAD,
+    OUTCOME_ABORTED
 };
 
 struct outcome {
     enum outcome_kind kind;
     char *text;         /* messages and errors, as they are printed; or NULL */
+    struct message *messages; /* clang's */
+    size_t nmessages;
     char *type, *value; /* of the last expression; NULL: none                */
+    bool quits;         /* it was a command to leave                         */
 };
 
 ompjit_status engine_new(ompjit_context *ctx,
@@ -68,14 +78,28 @@ void engine_free(engine *e);
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out);
 void outcome_free(struct outcome *out);
+/* Appends a text, which gets a line break where it has none. */
+void outcome_tell(struct outcome *out, const char *text);
+void outcome_fail(struct outcome *out, const ompjit_error *err);
+/* Whether the text is a whole input, by clang. */
+enum completeness { COMPLETE, INCOMPLETE, INVALID };
+enum completeness engine_completeness(engine *e, const char *text,
+                                      size_t size);
 /* Takes the last input that the session has back. NOT_FOUND. */
 ompjit_status engine_undo(engine *e, ompjit_error *err);
 
 /* -------------------------------------------------------------------- guard.c */
 
+/* Prepares for guard_run. False: no memory. */
+bool guard_begin(engine *e);
+void guard_end(engine *e);
+/* The module's code is the session's. */
+void guard_add(engine *e, const ompjit_module *mod);
 /* Calls f(arg), which runs code of the session's. False: it has failed, or was
  * interrupted, and err says how. */
 bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err);
+/* In that code: from here on, or no more, what runs is not the session's. */
+void guard_busy(bool busy);
 /* In that code: a function was called that is declared only. */
 void guard_missing(void *data, const char *name);
 

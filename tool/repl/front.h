@@ -88,6 +88,7 @@ struct answer {
 };
 
 void answer_free(struct answer *a);
+void messages_free(struct message *messages, size_t n);
 /* Reads one half's reply; what it asks for is put into the input. False: no
  * memory, or the bytes are damaged. */
 bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in);

@@ -1,19 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Runs a session's code, of which nothing ends the session.
+ * Runs a session's code, of which nothing ends the session: a fault, exit() and
+ * its kind, an exception that nobody catches, an interrupt.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "device/engine/fault.h"
+#include "device/engine/guard.h"
+#include "function/function.h"
+#include "omptarget/offload.h"
 #include "tool/repl/engine.h"
+
+/* Signal handlers look at the pages while they are added to: the array stays
+ * where it is. */
+enum { MOST_PAGES = 1 << 18 };
+
+bool guard_begin(engine *e)
+{
+    e->code.pages = calloc(MOST_PAGES, sizeof *e->code.pages);
+    if (e->code.pages)
+        ompjit__fault_hold();
+    return e->code.pages != NULL;
+}
+
+void guard_end(engine *e)
+{
+    if (e->code.pages)
+        ompjit__fault_drop();
+    free(e->code.pages);
+}
+
+void guard_add(engine *e, const ompjit_module *mod)
+{
+    const ompjit__module_code *code = ompjit__hostjit_code(mod->hostjit);
+    size_t n = atomic_load(&e->code.n), more = atomic_load(&code->n);
+    if (n + more > MOST_PAGES)
+        return;
+    memcpy(e->code.pages + n, code->pages, more * sizeof *code->pages);
+    atomic_store(&e->code.n, n + more);
+}
+
+/* The source line of an instruction, behind the error's text. */
+static void add_place(engine *e, uintptr_t pc, ompjit_error *err)
+{
+    const ompjit_error own = *err;
+    ompjit__buf place = {0};
+    for (size_t i = e->nunits + (e->running != NULL); i && !place.size; i--) {
+        struct unit *u = i > e->nunits ? e->running : e->units[i - 1];
+        if (u->linked)
+            ompjit__hostjit_place(u->mod->hostjit, pc, &place);
+    }
+    if (place.size)
+        ompjit__fail(err, own.status, own.stage, "%s%s", own.text, place.data);
+    ompjit__buf_free(&place);
+}
 
 bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err)
 {
-    char cause[512];
-    if (ompjit__fault_guard(f, arg, cause, sizeof cause))
+    ompjit__guarded g = {
+        .ctx = e->ctx, .code = &e->code, .f = f, .arg = arg, .defers = true};
+    if (!ompjit__guarded_run(&g, err))
         return true;
-    ompjit__fail(err, OMPJIT_ERR_DEVICE, OMPJIT_STAGE_LAUNCH, "%s", cause);
+    if (g.pc)
+        add_place(e, g.pc, err);
     return false;
 }
 
+void guard_busy(bool busy)
+{
+    ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    if (g)
+        g->busy = busy;
+}
+
+/* In a parallel region it cannot be left: then the function does nothing, and
+ * its result is 0, but the input fails in the end. */
 void guard_missing(void *data, const char *name)
 {
+    engine *e = data;
+    ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    if (!g)
+        return;
+    if (e->late.status)
+        ompjit__call_fail(g, &e->late);
+    ompjit__call_fail_text(g, OMPJIT_ERR_LINK,
+                           "%s is declared, but not defined", name);
+    ompjit__call_leave(g);
 }

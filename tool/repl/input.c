@@ -52,12 +52,18 @@ static void free_value(struct value *v)
     ompjit__buf_free(&v->shape);
 }
 
+void messages_free(struct message *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(messages[i].file);
+        free(messages[i].text);
+    }
+    free(messages);
+}
+
 void answer_free(struct answer *a)
 {
-    for (size_t i = 0; i < a->nmessages; i++) {
-        free(a->messages[i].file);
-        free(a->messages[i].text);
-    }
+    messages_free(a->messages, a->nmessages);
     for (size_t i = 0; i < a->nnames; i++) {
         free(a->names[i].name);
         free(a->names[i].symbol);
@@ -67,7 +73,6 @@ void answer_free(struct answer *a)
     for (size_t i = 0; i < a->nruns; i++)
         free(a->runs[i]);
     free(a->text);
-    free(a->messages);
     free(a->items);
     free(a->names);
     free(a->runs);

@@ -1,18 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The modes of `ompjit repl`.
+ * `ompjit repl`: a session with its settings and commands, and the modes in which
+ * it gets its inputs.
+ *
+ *   repl.c      the session; starts a mode
+ *   batch.c     a file, a pipe, -e
+ *   serve.c     requests in JSON
+ *   prompt.c    a terminal: a process of its own, which asks in JSON
+ *   commands.c  inputs that begin with a colon
  */
 #ifndef OMPJIT_REPL_REPL_H
 #define OMPJIT_REPL_REPL_H
 
 #include "tool/repl/engine.h"
 
+struct options;
+struct repl;
+
+/* ------------------------------------------------------------------ repl.c */
+
+/* Executes an input, or a command. The outcome is the caller's to free. */
+void repl_execute(struct repl *r, const char *name, unsigned line,
+                  const char *text, size_t size, struct outcome *out);
+/* The number that the next input has. */
+unsigned repl_next(const struct repl *r);
+engine *repl_engine(const struct repl *r);
+/* "c" or "c++" */
+const char *repl_language(const struct repl *r);
+/* Can the text be executed, must it go on, or is it wrong? */
+enum completeness repl_completeness(struct repl *r, const char *text,
+                                    size_t size);
+
+/* ----------------------------------------------------------------- batch.c */
+
 /* Executes a whole text; `name` is its file's. EXIT_OK or, with a message on
- * standard error, EXIT_FAILED. batch.c */
-int batch_text(engine *e, const char *name, const char *text, size_t size);
+ * standard error, EXIT_FAILED. */
+int batch_text(struct repl *r, const char *name, const char *text, size_t size);
 /* Executes what comes through standard input. */
-int batch_pipe(engine *e);
+int batch_pipe(struct repl *r);
 /* The value on standard output, the messages on standard error. */
 void print_outcome(const struct outcome *out);
+
+/* ----------------------------------------------------------------- serve.c */
+
+/* Serves requests that come through the descriptor `in`. Where that is standard
+ * input, the session's own output is a part of the answers. */
+int serve_json(struct repl *r, int in, int out);
 
 #endif

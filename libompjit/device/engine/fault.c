@@ -240,10 +240,17 @@ bool ompjit__fault_guard(void (*f)(void *arg), void *arg, char *text,
 
 /* ----------------------------------------------------------------- kernels */
 
-static bool in_code(const ompjit__host_launch *launch, uintptr_t pc)
+/* The code of a kernel's image, or of a guarded call's module. */
+struct own_code {
+    const ompjit__host_code *kernel;
+    const ompjit__module_code *module;
+};
+
+static bool in_code(const struct own_code *own, uintptr_t pc)
 {
-    const ompjit__host_code *code = launch->code;
-    return code && pc >= code->begin && pc < code->end;
+    const ompjit__host_code *code = own->kernel;
+    return (code && pc >= code->begin && pc < code->end) ||
+           (own->module && ompjit__code_has(own->module, pc));
 }
 
 /* The range in which frames may be. The OS thread's stack ends where that can
@@ -279,20 +286,20 @@ static bool overflowed(const struct fiber *f, uintptr_t sp, uintptr_t address)
     return address + NEAR > sp && address < sp + NEAR;
 }
 
-/* The kernel's call of the function that faults, 0 where it is not found: that
- * of a function without a frame (memcpy) is known, else it is the first address
- * on the stack that is one of the kernel's code. */
-static uintptr_t calling_pc(const ompjit__host_launch *launch,
-                            const void *context, uintptr_t sp, uintptr_t high)
+/* The call of the function that faults, 0 where it is not found: that of a
+ * function without a frame (memcpy) is known, else it is the first address on the
+ * stack that is one of that code. */
+static uintptr_t calling_pc(const struct own_code *own, const void *context,
+                            uintptr_t sp, uintptr_t high)
 {
     enum { FAR = 64 << 10 };
     uintptr_t pc = ompjit__context_caller(context) - 1;
-    if (in_code(launch, pc))
+    if (in_code(own, pc))
         return pc;
     uintptr_t end = high - sp > FAR ? sp + FAR : high;
     for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + 8 <= end; at += 8) {
         pc = *(const uintptr_t *)at - 1;
-        if (in_code(launch, pc))
+        if (in_code(own, pc))
             return pc;
     }
     return 0;
@@ -331,6 +338,7 @@ static bool place_fault(const struct fiber *f, const void *context,
 {
     const struct ompjit__host_team *t = f->member->team;
     struct bounds stack = bounds_of(f);
+    struct own_code own = {.kernel = t->launch->code};
     enum ompjit__closed closed =
         fault.signal == SIGSEGV && fault.code == SEGV_ACCERR
             ? ompjit__closed_at(t->watch, at->pc, fault.address)
@@ -339,11 +347,27 @@ static bool place_fault(const struct fiber *f, const void *context,
         return false;
     if (closed == OMPJIT__CLOSED_LEAVE)
         fault.stop = ompjit__stopped(t->watch);
-    if (!in_code(t->launch, at->pc))
+    if (!in_code(&own, at->pc))
         fault.pc = at->sp > stack.low && at->sp < stack.high
-                       ? calling_pc(t->launch, context, at->sp, stack.high)
+                       ? calling_pc(&own, context, at->sp, stack.high)
                        : 0;
     return true;
+}
+
+/* The place of a guarded call: in the module, or where that has called the
+ * function that faults. */
+static void place_guard(ompjit__call_guard *g, const void *context,
+                        const ompjit__place *at)
+{
+    struct bounds stack = bounds_below(g->base);
+    struct own_code own = {.module = g->code};
+    bool sound = at->sp > stack.low && at->sp < stack.high;
+    if (!g->code)
+        return;
+    if (in_code(&own, at->pc))
+        g->pc = at->pc;
+    else
+        g->pc = sound ? calling_pc(&own, context, at->sp, stack.high) : 0;
 }
 
 /* Does the thread's innermost guard end with its faults? Not while the library
@@ -358,7 +382,7 @@ static bool guard_takes(const ompjit__call_guard *g)
 static bool take(int number, const siginfo_t *info, void *context)
 {
     const struct fiber *f = ompjit__host_current;
-    const ompjit__call_guard *guard = ompjit__innermost;
+    ompjit__call_guard *guard = ompjit__innermost;
     ompjit__place at;
     if (!is_fault(number, info, context) || (!f && !guard_takes(guard)))
         return false;
@@ -372,6 +396,8 @@ static bool take(int number, const siginfo_t *info, void *context)
     if (f && !place_fault(f, context, &at))
         return true;
     fault.overflow = memory && !fault.stop && overflowed(f, at.sp, address);
+    if (!f)
+        place_guard(guard, context, &at);
     redirect(context, f ? fault_escape : guard_escape, at.sp,
              f ? bounds_of(f) : bounds_below(guard->base));
     return true;
@@ -393,6 +419,7 @@ static bool take_tick(const siginfo_t *info, void *context)
     if (!leaves)
         return true;
     fault = (struct fault){.stop = OMPJIT__STOP_ABORTED};
+    ompjit__innermost->pc = at.pc;
     redirect(context, guard_escape, at.sp,
              bounds_below(ompjit__innermost->base));
     return true;

@@ -45,7 +45,8 @@ void ompjit__call_fail_text(ompjit__call_guard *g, ompjit_status status,
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    ompjit__fail(&err, status, OMPJIT_STAGE_LAUNCH, "%s: %s", g->name, text);
+    ompjit__fail(&err, status, OMPJIT_STAGE_LAUNCH, "%s%s%s",
+                 g->name ? g->name : "", g->name ? ": " : "", text);
     ompjit__call_fail(g, &err);
 }
 
@@ -109,7 +110,7 @@ bool ompjit__call_ticks(const siginfo_t *info)
     return info->si_code == SI_TIMER && info->si_value.sival_ptr == &tick;
 }
 
-static bool in_module(const ompjit__module_code *code, uintptr_t pc)
+bool ompjit__code_has(const ompjit__module_code *code, uintptr_t pc)
 {
     size_t n = atomic_load(&code->n);
     for (size_t i = 0; i < n; i++)
@@ -134,7 +135,7 @@ bool ompjit__call_leaves_at(uintptr_t pc, bool ticks, bool *step)
         g->steps--;
     }
     *step = g->steps > 0;
-    return in_module(g->code, pc) && ompjit__call_can_leave();
+    return ompjit__code_has(g->code, pc) && ompjit__call_can_leave();
 }
 
 void ompjit__call_settle(ompjit__call_guard *g)

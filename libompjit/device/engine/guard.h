@@ -31,7 +31,7 @@ typedef struct ompjit__call_guard {
 
     /* Of a function's call alone. */
     ompjit_context *ctx;/* NULL: another guard                                */
-    const char *name;   /* of the function                                    */
+    const char *name;   /* of the function; NULL: errors do not say it        */
     const ompjit__module_code *code; /* its module's                          */
     struct ompjit__begun *begun; /* omptarget/begun.c                         */
     ompjit_error *err;  /* the caller's; may be NULL                          */
@@ -41,6 +41,8 @@ typedef struct ompjit__call_guard {
     int timer;          /* ... and is this one                                */
     bool busy;          /* the library works in it, and may hold locks        */
     uint32_t steps;     /* that the thread still goes one by one              */
+    uintptr_t pc;       /* the module's instruction at which it has ended; 0:
+                           not known                                          */
 } ompjit__call_guard;
 
 /* The innermost one of the calling thread; NULL: none. In static TLS, for signal
@@ -98,6 +100,8 @@ bool ompjit__call_ticks(const siginfo_t *info);
 /* And does the thread leave, now that it is at `pc`? If not, *step says whether
  * it goes one instruction further, and asks again. */
 bool ompjit__call_leaves_at(uintptr_t pc, bool ticks, bool *step);
+/* Is the instruction one of this code? In signal handlers, too. */
+bool ompjit__code_has(const ompjit__module_code *code, uintptr_t pc);
 /* After a call that was asked to end: no more signals. */
 void ompjit__call_settle(ompjit__call_guard *g);
 

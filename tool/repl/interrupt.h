@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Interrupts: SIGINT, or a request that means the same, ends what is under way
+ * and never the session.
+ */
+#ifndef OMPJIT_REPL_INTERRUPT_H
+#define OMPJIT_REPL_INTERRUPT_H
+
+#include "tool/repl/engine.h"
+
+/* The calling thread is the one that executes inputs. From now on SIGINT is an
+ * interrupt. False: out of memory or threads. */
+bool interrupt_begin(engine *e);
+void interrupt_end(void);
+/* The session has another engine. */
+void interrupt_engine(engine *e);
+/* From any thread. */
+void interrupt_now(void);
+
+#endif
