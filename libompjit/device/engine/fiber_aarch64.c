@@ -205,7 +205,10 @@ uintptr_t ompjit__context_caller(const void *context)
 
 bool ompjit__context_on_signal_stack(const void *context)
 {
-    return ((const ucontext_t *)context)->uc_stack.ss_flags & SS_ONSTACK;
+    /* Linux does not set SS_ONSTACK in a handler's context. */
+    const ucontext_t *u = context;
+    const uintptr_t sp = (uintptr_t)u->uc_mcontext.sp;
+    return sp - (uintptr_t)u->uc_stack.ss_sp < u->uc_stack.ss_size;
 }
 
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)

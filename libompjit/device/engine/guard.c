@@ -74,6 +74,10 @@ void ompjit__call_leave(ompjit__call_guard *g)
 /* The value of the signals; its address tells them from others. */
 static char tick;
 
+/* The thread goes step by step, which may last a step longer than the guard. */
+static _Thread_local bool stepping
+    __attribute__((tls_model("initial-exec")));
+
 /* Only system calls, since a signal handler has called. */
 static bool start_ticking(ompjit__call_guard *g)
 {
@@ -104,9 +108,8 @@ ompjit_status ompjit__call_abort(void)
 
 bool ompjit__call_ticks(const siginfo_t *info)
 {
-    const ompjit__call_guard *g = ompjit__innermost;
     if (info->si_signo == SIGTRAP && info->si_code == TRAP_TRACE)
-        return g && g->steps;
+        return stepping;
     return info->si_code == SI_TIMER && info->si_value.sival_ptr == &tick;
 }
 
@@ -125,17 +128,19 @@ bool ompjit__call_leaves_at(uintptr_t pc, bool ticks, bool *step)
 {
     enum { STEPS = 3000 };
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
-    *step = false;
+    *step = stepping = false;
     if (!g || !atomic_load(&g->stop))
         return false;
     if (ticks) {
         ompjit__stop_own(OMPJIT__STOP_ABORTED);
         g->steps = g->busy || ompjit__host_current ? 0 : STEPS;
-    } else {
+    } else if (g->steps) {
         g->steps--;
     }
     *step = g->steps > 0;
-    return ompjit__code_has(g->code, pc) && ompjit__call_can_leave();
+    bool leaves = ompjit__code_has(g->code, pc) && ompjit__call_can_leave();
+    stepping = *step && !leaves;
+    return leaves;
 }
 
 void ompjit__call_settle(ompjit__call_guard *g)
