@@ -131,7 +131,8 @@ static bool find_symbol(const ObjectFile &file, const char *name,
         }
         llvm::consumeError(in.takeError());
         llvm::consumeError(at.takeError());
-        return good;
+        if (good) /* else it may be the source file's, of the same name */
+            return true;
     }
     return false;
 }
