@@ -106,11 +106,22 @@ void outcome_tell(struct outcome *out, const char *text)
     out->text = all;
 }
 
-void outcome_fail(struct outcome *out, const ompjit_error *err)
+/* The input's first line that is not empty. */
+static unsigned first_line(const struct input *in)
+{
+    unsigned line = in->line;
+    for (const char *p = in->text; *p && strchr(" \t\r\n\f\v", *p); p++)
+        line += *p == '\n';
+    return line;
+}
+
+void outcome_fail(struct outcome *out, const struct input *in,
+                  const ompjit_error *err)
 {
     bool stopped = err->status == OMPJIT_ERR_ABORTED;
-    char *text = stopped ? ompjit__strdup("interrupted")
-                         : ompjit__format("error: %s", err->text);
+    char *text = ompjit__format("%s:%u: %s%s", in->name, first_line(in),
+                                stopped ? "" : "error: ",
+                                stopped ? "interrupted" : err->text);
     out->kind = stopped ? OUTCOME_ABORTED : OUTCOME_BAD;
     outcome_tell(out, text ? text : "error: out of memory");
     free(text);
@@ -354,7 +365,7 @@ static bool try(struct unit *u, struct outcome *out)
     if ((front_is_gone(e->front) && replay(e, &err)) ||
         front_try(e->front, &u->in, OMPJIT__REPL_CODE, e->colours, &u->answer,
                   &err)) {
-        outcome_fail(out, &err);
+        outcome_fail(out, &u->in, &err);
         return false;
     }
     if (u->answer.text && *u->answer.text)
@@ -383,7 +394,7 @@ static void execute(struct unit *u, struct outcome *out)
                                ? run_unit(u, &err)
                                : ompjit__no_memory(&err, OMPJIT_STAGE_API);
     if (status) {
-        outcome_fail(out, &err);
+        outcome_fail(out, &u->in, &err);
         drop_unit(u);
         return;
     }
@@ -399,7 +410,6 @@ void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out)
 {
     struct unit *u = calloc(1, sizeof *u);
-    ompjit_error err;
     *out = (struct outcome){.kind = OUTCOME_GOOD};
     atomic_store(&e->interrupted, false);
     if (u && input_set(&u->in, e->next, name, line, text, size)) {
@@ -407,8 +417,8 @@ void engine_execute(engine *e, const char *name, unsigned line,
         execute(u, out);
     } else {
         free(u);
-        ompjit__no_memory(&err, OMPJIT_STAGE_API);
-        outcome_fail(out, &err);
+        out->kind = OUTCOME_BAD;
+        outcome_tell(out, "error: out of memory");
     }
     if (out->kind != OUTCOME_UNDONE)
         e->next++;

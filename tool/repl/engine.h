@@ -80,7 +80,9 @@ void engine_execute(engine *e, const char *name, unsigned line,
 void outcome_free(struct outcome *out);
 /* Appends a text, which gets a line break where it has none. */
 void outcome_tell(struct outcome *out, const char *text);
-void outcome_fail(struct outcome *out, const ompjit_error *err);
+/* The input has failed; `err` says how. */
+void outcome_fail(struct outcome *out, const struct input *in,
+                  const ompjit_error *err);
 /* Whether the text is a whole input, by clang. */
 enum completeness { COMPLETE, INCOMPLETE, INVALID };
 enum completeness engine_completeness(engine *e, const char *text,

@@ -106,6 +106,8 @@ static size_t unfinished(const char *text, size_t size)
 {
     for (size_t n = 1; n <= 3 && n <= size; n++) {
         unsigned char c = (unsigned char)text[size - n];
+        if (c >= 0xf8)
+            return 0;
         if (c >= 0xc0)
             return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
         if (c < 0x80)

@@ -177,12 +177,18 @@ void *symbols_find(symbols *s, const char *name)
     return found->stub ? ompjit__stub(found->stub, 0) : NULL;
 }
 
+/* Values of inputs (input_N_is) have names of their own, or none. */
+static bool is_value(const char *name)
+{
+    return !strncmp(name, "input_", 6);
+}
+
 const char *symbols_name(const symbols *s, const void *address)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (const struct symbol *each = s->buckets[i]; each;
              each = each->next)
-            if (each->address == address)
+            if (each->address == address && !is_value(each->name))
                 return each->name;
     return NULL;
 }

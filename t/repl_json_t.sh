@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ompjit repl --json: requests, answers, output, and interrupts.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
+    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
+OMPJIT_CACHE_DIR=$tmp/cache
+OMP_NUM_THREADS=2
+export OMPJIT_CACHE_DIR OMP_NUM_THREADS
+cd "$tmp" || exit 1
+
+"$ompjit" repl -e '1' >/dev/null 2>stderr
+if grep -q 'needs the clang that is a part of ompjitc' stderr; then
+    skip_all "clang is not a part of ompjitc"
+fi
+
+# A session behind two pipes.
+mkfifo requests answers
+"$ompjit" repl --json --device host <requests >answers 2>stderr &
+exec 5>requests 6<answers
+ask() { printf '%s\n' "$1" >&5; }
+hear() { IFS= read -r heard <&6 || heard=end; }
+# answers NAME REGEX [REQUEST]: its next line
+answers() {
+    [ $# -lt 3 ] || ask "$3"
+    hear
+    like "$heard" "$2" "$1"
+}
+
+answers "a greeting" '^\{"event":"ready","version":"[0-9.]*","language":"c"\}$'
+answers "a value" \
+    '^\{"id":1,"status":"ok","number":1,"type":"int","value":"3"\}$' \
+    '{"op":"execute","id":1,"code":"int x = 3;\nx"}'
+ask '{"id":2,"op":"execute","code":"#include <stdio.h>\nprintf(\"h\u00e9\\n\");"}'
+answers "output" '^\{"id":2,"event":"stream","name":"stdout","text":"hé\\n"\}$'
+answers "  comes before the answer" '^\{"id":2,"status":"ok","number":2'
+ask '{"id":3,"op":"execute","code":"fputs(\"a\\xff\", stderr);"}'
+answers "bytes that are no UTF-8" \
+    '^\{"id":3,"event":"stream","name":"stderr","text":"a(�|\\ufffd)"\}$'
+hear
+answers "an error, with its place" \
+    '"status":"error".*"severity":"error","file":"In\[4\]","line":1,"column":5,' \
+    '{"id":4,"op":"execute","code":"x = y;"}'
+answers "an input that is not complete" '^\{"id":5,"status":"incomplete"' \
+    '{"id":5,"op":"execute","code":"int f(int n) {"}'
+for each in 'int f(int n) {|incomplete' '#pragma omp target|incomplete' \
+    'x + 1|complete' 'x)|invalid' '|complete' 'int f(int n) \\\n|incomplete' \
+    'if (x)|incomplete' 'struct s { int a;|incomplete'; do
+    answers "is it complete: ${each%|*}" "^\{\"id\":6,\"status\":\"${each##*|}\"" \
+        "{\"id\":6,\"op\":\"is_complete\",\"code\":\"${each%|*}\"}"
+done
+answers "what is no JSON" '^\{"status":"error","text":"the request is no JSON' \
+    '{"id":7,'
+answers "an operation that is none" '^\{"id":8,"status":"error","text":"op is' \
+    '{"id":8,"op":"fly"}'
+answers "a request without code" '^\{"id":9,"status":"error"' \
+    '{"id":9,"op":"execute"}'
+
+# ---------------------------------------------------------------- interrupts
+# interrupted NAME CODE: an endless loop, which has said that it has begun
+interrupted() {
+    ask "{\"id\":10,\"op\":\"execute\",\"code\":\"$2\"}"
+    answers "$1" '"event":"stream","name":"stdout","text":"on'
+    ask '{"op":"interrupt"}'
+    answers "  is interrupted" '^\{"id":10,"status":"aborted"'
+    answers "  and the session goes on" '"type":"int","value":"3"' \
+        '{"id":11,"op":"execute","code":"x"}'
+}
+interrupted "an endless loop" 'volatile int n = 0;\nputs(\"on\");\nwhile (1) n++;'
+interrupted "one in a target region" \
+    'volatile int m = 0;\nputs(\"on\");\n#pragma omp target map(m)\nwhile (1) m++;'
+interrupted "a parallel region" '#include <omp.h>\nputs(\"on\");\n'\
+'#pragma omp parallel\nfor (double t = omp_get_wtime(); omp_get_wtime() < t + 0.2;)\n;'
+
+answers "a fault" '"status":"error".*"text":"In\[[0-9]*\]:1: error: access to' \
+    '{"id":12,"op":"execute","code":"*(volatile int *)0 = 1;"}'
+answers "  and the session goes on" '"type":"int","value":"3"' \
+    '{"id":13,"op":"execute","code":"x"}'
+ask '{"op":"shutdown"}'
+hear
+is "$heard" "end" "shutdown is the end"
+wait $!
+is $? 0 "  with status 0"
+exec 5>&- 6<&-
+done_testing

@@ -1,0 +1,245 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ompjit repl on files, pipes and -e: values, redefinitions, target regions, and
+# errors of every kind, with their places and the exit status.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
+    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
+OMPJIT_CACHE_DIR=$tmp/cache
+OMP_NUM_THREADS=2
+export OMPJIT_CACHE_DIR OMP_NUM_THREADS
+cd "$tmp" || exit 1
+repl() { "$ompjit" repl "$@"; }
+# prints NAME TEXT WANT [OPTION]...: the inputs of a text, and what they print
+prints() {
+    name=$1 text=$2 want=$3
+    shift 3
+    printf '%s\n' "$text" >inputs.c
+    succeeds "$name" repl "$@" inputs.c
+    is "$out" "$want" "  prints that"
+    is "$(cat stderr)" "" "  and no message"
+}
+# breaks NAME TEXT REGEX [OPTION]...: the last input fails
+breaks() {
+    name=$1 text=$2 regex=$3
+    shift 3
+    printf '%s\n' "$text" >inputs.c
+    fails_with "$regex" "$name" repl "$@" inputs.c
+}
+
+repl -e '1' >/dev/null 2>stderr
+if grep -q 'needs the clang that is a part of ompjitc' stderr; then
+    skip_all "clang is not a part of ompjitc"
+fi
+
+# ------------------------------------------------------------------- values
+prints "values are shown, and are _" 'int x = 5;
+x
+x + 2
+_ * 2
+double y = 2.5;
+y
+1e300 * 1e10
+"a\tb"
+char *text = 0;
+text
+struct p { int x, y; char *s; } q = {1, 2, "abc"};
+q
+&q
+int m[2][3] = {{1, 2, 3}, {4, 5, 6}};
+m
+enum e { A, B };
+enum e b = B;
+b
+_Bool yes = 1;
+yes
+int f(int n) { return n; }
+f
+int big[100];
+big[99] = 7;
+(void)0' '(int) 5
+(int) 7
+(int) 14
+(double) 2.5
+(double) inf
+(char[4]) "a\tb"
+(char *) NULL
+(struct p) {.x = 1, .y = 2, .s = "abc"}
+(struct p *) &q
+(int[2][3]) {{1, 2, 3}, {4, 5, 6}}
+(enum e) B
+(_Bool) true
+(int (*)(int)) f'
+prints "initializers that are not constant, and statements" 'int f(int n)
+{
+    return n + 1;
+}
+const int k = f(2);
+k
+#include <stdio.h>
+if (k > 2)
+    printf("more\n");
+else
+    printf("less\n");
+for (int i = 0; i < 2; i++)
+    printf("%d\n", i);
+#define TWICE(x) \
+    (2 * (x))
+TWICE(k)
+#if TWICE(k) == 7
+int wrong
+#endif
+/* a comment
+   of lines */
+k' '(int) 3
+more
+0
+1
+(int) 6
+(int) 3'
+
+# ------------------------------------------------------------ redefinitions
+prints "what is declared once more is new, and callers keep what they had" \
+'int f(int n) { return n + 1; }
+int g(int n) { return f(n) * 10; }
+g(1)
+int f(int n) { return n + 2; }
+f(1)
+g(1)
+int x = 1;
+double x = 2.5;
+x
+struct s { int a; };
+struct s v = {3};
+struct s { double a, b; };
+struct s w = {1, 2};
+v
+w' '(int) 20
+(int) 3
+(int) 20
+(double) 2.5
+(struct s) {.a = 3}
+(struct s) {.a = 1.0, .b = 2.0}'
+prints "a function is defined after its caller" 'int later(int);
+int f(void) { return later(1); }
+int later(int n) { return n + 41; }
+f()' '(int) 42'
+
+# ----------------------------------------------------------- target regions
+regions='double a[10];
+for (int i = 0; i < 10; i++) a[i] = i;
+#pragma omp target teams distribute parallel for map(tofrom: a)
+for (int i = 0; i < 10; i++)
+  a[i] *= 2;
+a[9]
+#pragma omp target enter data map(to: a)
+#pragma omp target
+a[0] = 42;
+a[0]
+#pragma omp target exit data map(from: a)
+a[0]
+#pragma omp declare target
+int on_device(int n) { return n + 3; }
+#pragma omp end declare target
+int r = 0;
+#pragma omp target map(from: r)
+r = on_device(4);
+r
+int sum = 0;
+#pragma omp target teams distribute parallel for reduction(+: sum)
+for (int i = 0; i < 100; i++) sum += i;
+sum
+#pragma omp parallel for reduction(+: sum)
+for (int i = 0; i < 100; i++) sum += i;
+sum'
+shown='(double) 18.0
+(double) 0.0
+(double) 42.0
+(int) 7
+(int) 4950
+(int) 9900'
+prints "target regions, with data that stays mapped between inputs" "$regions" \
+    "$shown" --device host --host-memory separate
+if [ -e "${PTXI:-/nonexistent}" ]; then
+    printf '%s\n' "$regions" >inputs.c
+    succeeds "the same on a GPU" emulated "$ompjit" repl inputs.c
+    is "$out" "$shown" "  prints that"
+else
+    skip "the same on a GPU" "no PTX interpreter"
+fi
+
+# ------------------------------------------------------------------- errors
+breaks "an error of the compiler" 'int x = 1;
+
+x +
+  missing;' '^inputs.c:4:3: error: use of undeclared identifier'
+breaks "one behind a value" '1
+int f( { }' "^inputs.c:2:"
+is "$out" "(int) 1" "  which was shown"
+breaks "a text that ends too early" 'int f(void) {' '^inputs.c:[12]:[0-9]*: error: expected'
+breaks "null pointers" 'int *p = 0;
+void g(int *q)
+{
+    *q = 1;
+}
+g(p);' '^inputs.c:6: error: access to unmapped memory at .*\(inputs.c:4\)'
+breaks "  in a statement" 'int *p = 0;
+
+*p = 1;' '^inputs.c:3: error: access to unmapped .*\(inputs.c:3\)'
+breaks "abort" '#include <stdlib.h>
+abort();' '^inputs.c:2: error: it called abort \(inputs.c:2\)'
+breaks "exit" '#include <stdlib.h>
+void g(void) { exit(3); }
+g();' '^inputs.c:3: error: it called exit\(3\)'
+breaks "assert" '#include <assert.h>
+assert(1 == 2);' '^inputs.c:2: error: .*1 == 2'
+breaks "division by zero" 'volatile int zero;
+int n = 5;
+n / zero' '^inputs.c:3: error: '
+breaks "a stack overflow" 'int g(int n)
+{
+    volatile int a[100];
+    a[n % 100] = n;
+    return g(n + 1) + a[n % 100];
+}
+g(1)' '^inputs.c:7: error: its stack overflowed'
+breaks "a function that is not defined" 'void nothing(void);
+nothing();' '^inputs.c:2: error: nothing is declared, but not defined'
+breaks "a fault in a target region" 'int *p = 0;
+#pragma omp target is_device_ptr(p)
+{
+  *p = 1;
+}' '^inputs.c:2: error: .*unmapped memory.*\(inputs.c:4\)' --device host
+breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++
+printf 'int x = "\377\376";\n\001\n\n@@@\nx' >bytes.c
+fails_with 'bytes.c:' "bytes that are no UTF-8" repl bytes.c
+
+# -------------------------------------------------------------- -e and pipes
+succeeds "-e, several times" repl -e 'int y = 3;' -e 'y'
+is "$out" "(int) 3" "  prints the value"
+fails_with '^-e:1:4: error' "-e with an error" repl -e 'int y = 3;' -e 'y +' -e '1'
+is "$out" "" "  is the end"
+printf '#include <stdio.h>\nint n = 0;\nscanf("%%d", &n);\n17\nn\n' >piped
+succeeds "a pipe" sh -c "'$ompjit' repl <piped"
+is "$out" "(int) 17" "  whose next line an input can read"
+fails_with '^stdin:2:1: error' "an error in a pipe" sh -c \
+    "printf '1\nno\n2\n' | '$ompjit' repl"
+is "$out" "(int) 1" "  is the end"
+fails_with 'no-such-file' "a file that is not there" repl no-such-file.c
+status_is 2 "a language that is none" "$ompjit" repl --lang pascal -e 1
+
+# ---------------------------------------------------------------------- C++
+printf '%s\n' '#include <vector>' 'std::vector<int> v{1, 2, 3};' 'v.size()' \
+    'template <typename T> T twice(T x) { return x + x; }' 'twice(2.5)' \
+    'struct s { int n; int get() const { return n; } } o{7};' 'o.get()' \
+    'auto f = [](int n) { return n * 3; };' 'f(5)' \
+    'int sum = 0;' '#pragma omp target parallel for reduction(+: sum)' \
+    'for (int i = 0; i < 10; i++) sum += twice(i);' 'sum' >inputs.cc
+succeeds "C++" repl --device host inputs.cc
+is "$out" "(size_type) 3
+(double) 5.0
+(int) 7
+(int) 15
+(int) 90" "  prints that"
+done_testing
