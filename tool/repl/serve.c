@@ -372,8 +372,8 @@ static bool serve_one(struct server *s, const json *body)
     if (i < sizeof operations / sizeof *operations)
         operations[i].function(s, body);
     else
-        answer_error(s, "op is none of execute, complete, is_complete, inspect, "
-                        "history, interrupt, shutdown");
+        answer_error(s, "op is none of execute, is_complete, interrupt, "
+                        "shutdown");
     s->id = -1;
     return true;
 }
