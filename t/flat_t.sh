@@ -39,13 +39,22 @@ for n in 0 1 2 3 4 5 6; do
     esac
 done
 
-# What the plain runtime is made for is there, and nothing that it would take
-# from elsewhere, but for printing and what the pipeline defines.
-nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$builddir/runtime-bc/ompjit_rt_plain.bc"; }
+# What the plain runtimes are made for is there, and nothing that they would take
+# from elsewhere, but for printing, the engine and what the pipeline defines.
+nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$bitcode"; }
 sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/passes/plain.def" |
     sort >"$tmp/listed"
-nm --defined-only | awk '{ print $3 }' | grep '^__kmpc' | sort >"$tmp/defined"
-is "$(diff "$tmp/listed" "$tmp/defined")" "" "the plain runtime has its functions"
-is "$(nm --undefined-only | awk '{ print $2 }' | tr '\n' ' ')" \
-    "ompjit_invoke vprintf " "  and needs no others"
+for bitcode in "$builddir"/runtime-bc/ompjit_rt_plain_*.bc; do
+    cpu=${bitcode##*plain_} cpu=${cpu%.bc}
+    nm --defined-only | awk '{ print $3 }' | grep '^__kmpc' | sort \
+        >"$tmp/defined"
+    is "$(diff "$tmp/listed" "$tmp/defined")" "" \
+        "the plain runtime for $cpu has its functions"
+    case $cpu in
+    nvptx64) others="ompjit_invoke vprintf" ;;
+    *) others="ompjit_host_barrier ompjit_host_self ompjit_host_trap ompjit_invoke" ;;
+    esac
+    is "$(nm --undefined-only | awk '{ print $2 }' | paste -s -d ' ' -)" \
+        "$others" "  and needs no others"
+done
 done_testing

@@ -18,11 +18,13 @@ static ompjit_status take_runtime(struct build *b, LLVMModuleRef *out,
 {
     const char *triple = LLVMGetTarget(b->m);
     ompjit_status status = OMPJIT_OK;
-    if (b->plain)
-        return ompjit__runtime_read_plain(b->context, &b->messages, out, err);
-    *out = b->runtime;
-    b->runtime = NULL;
-    if (!*out)
+    *out = b->plain ? NULL : b->runtime;
+    if (*out)
+        b->runtime = NULL;
+    else if (b->plain)
+        status = ompjit__runtime_read_plain(b->context, triple, &b->messages,
+                                            out, err);
+    else
         status = ompjit__runtime_read(b->context, triple, &b->messages, out,
                                       err);
     if (!status)
@@ -43,11 +45,29 @@ static bool has_events(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
-/* Is the plain runtime enough? If regions have unusual numbers of arguments,
- * the whole one knows how to call them. */
+/* Is a kernel built whose teams need a form of their own? */
+static bool has_team_form(const struct build *b, const ompjit__kernel_desc *k)
+{
+    return k->observes_threads &&
+           (!b->spec->kernel || !strcmp(b->spec->kernel, k->symbol));
+}
+
+static bool has_team_forms(const struct build *b)
+{
+    for (unsigned i = 0; i < b->unit->nkernels; i++)
+        if (has_team_form(b, &b->unit->kernels[i]))
+            return true;
+    return false;
+}
+
+/* Is the plain runtime enough? Forms of teams and the checker want more. If
+ * regions have unusual numbers of arguments, the whole one knows how to call
+ * them. */
 static bool is_plain(const struct build *b)
 {
-    return !b->host && b->unit->opt_level &&
+    bool wants_more =
+        b->host && (has_team_forms(b) || b->compiler->checks);
+    return !wants_more && b->unit->opt_level &&
            ompjit__is_spmd(b->unit, b->spec) &&
            ompjit__is_plain(b->m) &&
            (LLVMGetNamedFunction(b->m, "ompjit_invoke") ||
@@ -62,8 +82,7 @@ void ompjit__build_add_team_forms(struct build *b)
         return;
     for (unsigned i = 0; i < b->unit->nkernels; i++) {
         const ompjit__kernel_desc *k = &b->unit->kernels[i];
-        if (k->observes_threads &&
-            (!b->spec->kernel || !strcmp(b->spec->kernel, k->symbol)))
+        if (has_team_form(b, k))
             ompjit__add_team_form(b->m, k->symbol, k->mode);
     }
 }

@@ -13,36 +13,49 @@
 extern const char ompjit__cuda_h[] HIDDEN;
 #define CPU(name, ...)                                                         \
     extern const char ompjit__rt_##name##_begin[] HIDDEN;                      \
-    extern const char ompjit__rt_##name##_end[] HIDDEN;
+    extern const char ompjit__rt_##name##_end[] HIDDEN;                        \
+    extern const char ompjit__rt_plain_##name##_begin[] HIDDEN;                \
+    extern const char ompjit__rt_plain_##name##_end[] HIDDEN;
 CPU(nvptx64)
-CPU(plain)
 #include "base/cpu.def"
 
+struct bitcode {
+    const char *begin, *end;
+};
+
 static const struct {
-    const char *name, *begin, *end;
+    const char *name;
+    struct bitcode whole, plain;
 } runtimes[] = {
 #define CPU(name, ...)                                                         \
-    {#name, ompjit__rt_##name##_begin, ompjit__rt_##name##_end},
+    {#name,                                                                    \
+     {ompjit__rt_##name##_begin, ompjit__rt_##name##_end},                     \
+     {ompjit__rt_plain_##name##_begin, ompjit__rt_plain_##name##_end}},
     CPU(nvptx64)
 #include "base/cpu.def"
 };
 
-const void *ompjit__runtime_bc(const char *triple, size_t *size)
+static struct bitcode find(const char *triple, bool plain)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(runtimes); i++)
-        if (ompjit__cpu_is(triple, runtimes[i].name)) {
-            *size = (size_t)(runtimes[i].end - runtimes[i].begin);
-            return runtimes[i].begin;
-        }
-    return NULL;
+        if (ompjit__cpu_is(triple, runtimes[i].name))
+            return plain ? runtimes[i].plain : runtimes[i].whole;
+    return (struct bitcode){NULL, NULL};
 }
 
-static ompjit_status read(LLVMContextRef context, const void *bc, size_t size,
+const void *ompjit__runtime_bc(const char *triple, size_t *size)
+{
+    struct bitcode bc = find(triple, false);
+    *size = (size_t)(bc.end - bc.begin);
+    return bc.begin;
+}
+
+static ompjit_status read(LLVMContextRef context, struct bitcode bc,
                           const ompjit__buf *messages, LLVMModuleRef *out,
                           ompjit_error *err)
 {
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
-        bc, size, "device runtime", false);
+        bc.begin, (size_t)(bc.end - bc.begin), "device runtime", false);
     if (!LLVMGetBitcodeModuleInContext2(context, memory, out))
         return OMPJIT_OK;
     LLVMDisposeMemoryBuffer(memory);
@@ -55,17 +68,15 @@ ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
                                    const ompjit__buf *messages,
                                    LLVMModuleRef *out, ompjit_error *err)
 {
-    size_t size;
-    const void *bc = ompjit__runtime_bc(triple, &size);
-    return read(context, bc, size, messages, out, err);
+    return read(context, find(triple, false), messages, out, err);
 }
 
 ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
+                                         const char *triple,
                                          const ompjit__buf *messages,
                                          LLVMModuleRef *out, ompjit_error *err)
 {
-    size_t size = (size_t)(ompjit__rt_plain_end - ompjit__rt_plain_begin);
-    return read(context, ompjit__rt_plain_begin, size, messages, out, err);
+    return read(context, find(triple, true), messages, out, err);
 }
 
 const char *ompjit__cuda_header(void)

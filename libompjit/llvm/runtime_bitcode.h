@@ -17,8 +17,9 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size);
 ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
                                    const ompjit__buf *messages,
                                    LLVMModuleRef *out, ompjit_error *err);
-/* The GPU's, for modules that are plain (ompjit__is_plain). */
+/* The same of the plain one, for modules that are (ompjit__is_plain). */
 ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
+                                         const char *triple,
                                          const ompjit__buf *messages,
                                          LLVMModuleRef *out, ompjit_error *err);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
