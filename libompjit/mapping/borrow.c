@@ -5,7 +5,8 @@
  * are sections that come back to the host at its end, and sections that the
  * kernel does not write (frontend/describe/writes.c says which). Storage in
  * which a device pointer may be attached has a copy always. Data regions'
- * entries are marked where the host half shows it (share.c).
+ * entries are marked where the host half shows it (share.c). By the same signs
+ * a scalar that a construct maps can be a value (literal.c).
  */
 #include "mapping/construct.h"
 
@@ -108,6 +109,16 @@ static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
             return false;
     }
     return it->type & unseen;
+}
+
+bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it)
+{
+    const uint64_t plain = OMPJIT__MAP_TO | OMPJIT__MAP_TARGET_PARAM |
+                           OMPJIT__MAP_IMPLICIT;
+    return c->kernel && it->type & OMPJIT__MAP_TO && !(it->type & ~plain) &&
+           it->base == it->begin && it->size > 0 &&
+           it->size <= OMPJIT__LITERAL_SIZE && !is_composed(it) &&
+           !holds_attached(c, it) && is_only_read(c, it);
 }
 
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)

@@ -189,11 +189,16 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
     return entry->construct == c->number;
 }
 
+/* True where the device has had the entry's value before. literal.c */
+bool ompjit__literal_known(const ompjit__mapped *entry);
+
 /* An entry that the construct fills when it begins. */
 static inline bool ompjit__copies_in(const ompjit__construct *c,
                                      const ompjit__item *it)
 {
     return it->entry && it->type & OMPJIT__MAP_TO &&
+           !(it->entry->literal && ompjit__is_new(c, it->entry) &&
+             ompjit__literal_known(it->entry)) &&
            (it->type & OMPJIT__MAP_ALWAYS || ompjit__is_new(c, it->entry));
 }
 
@@ -215,6 +220,24 @@ void ompjit__construct_borrow(ompjit__construct *c,
                               const ompjit__kernel_desc *kernel);
 /* True where the host's storage is to be the device's. The lock is held. */
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it);
+
+/* ------------------------------------ values in place of storage: literal.c */
+
+/* Is the item a scalar that the construct's kernel only reads, and can nobody
+ * tell it from a value, once it is known not to be present? borrow.c */
+bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it);
+/* Makes the entry of such an item in a slot of the device's, if there is one,
+ * else *out is NULL. The lock is held. */
+ompjit_status ompjit__literal_add(ompjit__construct *c, const ompjit__item *it,
+                                  ompjit__mapped **out, ompjit_error *err);
+/* Where the bytes [host, ...) that the construct copies to the entry come from:
+ * a slot is filled with what it is remembered by, whatever another thread of a
+ * program with a data race stores there meanwhile. */
+const char *ompjit__literal_source(const ompjit__construct *c,
+                                   const ompjit__mapped *entry,
+                                   const char *host);
+/* The construct's copies and its kernel are done. The lock is held. */
+void ompjit__literals_settle(ompjit__construct *c);
 
 /* --------------------------------------------------- attachment: attach.c */
 

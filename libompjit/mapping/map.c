@@ -98,17 +98,22 @@ static ompjit_status add_entry(ompjit__construct *c, const ompjit__item *it,
     return OMPJIT_OK;
 }
 
-/* A new entry's counterpart is the original, or a part of the construct's small
- * block, or an allocation of its own. */
+/* A new entry's counterpart is the original, or a slot for values, or a part of
+ * the construct's small block, or an allocation of its own. */
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
                             const char *host, uint64_t size, uint64_t pad,
                             ompjit__mapped **out, ompjit_error *err)
 {
     void *allocation;
+    *out = NULL;
     if (ompjit__item_stays(c, it) && host == it->begin)
         return add_entry(c, it, host, size, (char *)host, NULL, out, err);
-    ompjit_status st =
-        ompjit__small_block_add(c, host, size, pad, it->name, out, err);
+    ompjit_status st = OMPJIT_OK;
+    if (host == it->begin && size == (uint64_t)it->size)
+        st = ompjit__literal_add(c, it, out, err);
+    if (st || *out)
+        return st;
+    st = ompjit__small_block_add(c, host, size, pad, it->name, out, err);
     if (st || *out)
         return st;
     st = ompjit__construct_alloc(c, pad + size, &allocation, err);
@@ -493,6 +498,8 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
         untake(c, done);
         return st;
     }
+    if (copy)
+        ompjit__literals_settle(c);
     for (size_t i = 0; i < c->n; i++)
         c->items[i].counted = c->items[i].pointer_counted = false;
     if (ompjit__informs(c->dev->ctx, TOLD))

@@ -46,6 +46,10 @@ static void *mapped_free(ompjit__mapped *entry)
 {
     void *memory = entry->block ? ompjit__block_drop(entry->block)
                                 : entry->allocation;
+    if (entry->literal) {
+        entry->literal->used = false;
+        entry->literal->known &= !entry->shared;
+    }
     ompjit__arrival_drop(entry->arrival);
     for (ompjit__attached *a = entry->attached, *next; a; a = next) {
         next = a->next;
@@ -72,6 +76,9 @@ void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
     if (!table)
         return;
     tree_free(dev, table->root);
+    if (table->literals)
+        ompjit__device_drop(dev, table->literals->memory);
+    free(table->literals);
     pthread_cond_destroy(&table->changed);
     pthread_mutex_destroy(&table->lock);
     free(table);

@@ -43,6 +43,25 @@ typedef struct ompjit__block {
     unsigned refs; /* entries, and that construct; under the lock           */
 } ompjit__block;
 
+/* Device memory that has a scalar's value, for kernels that only read it.
+ * literal.c, under the lock */
+enum { OMPJIT__LITERAL_SIZE = 8, OMPJIT__LITERALS = 64 };
+
+typedef struct ompjit__literal {
+    char *device;
+    unsigned char value[OMPJIT__LITERAL_SIZE];
+    unsigned size; /* of the value, in bytes                                */
+    bool known;    /* the device has the value                              */
+    bool used;     /* it is an entry's                                      */
+    uint64_t last; /* construct that took it; 0: none has                   */
+} ompjit__literal;
+
+/* A device's, in one allocation. */
+typedef struct ompjit__literals {
+    void *memory;
+    ompjit__literal slots[OMPJIT__LITERALS];
+} ompjit__literals;
+
 /* Host storage [begin, end) and its counterpart. A construct makes it when it
  * begins (map.c, small_block.c), and the last that leaves it removes it. */
 typedef struct ompjit__mapped {
@@ -53,6 +72,7 @@ typedef struct ompjit__mapped {
     char *device;          /* counterpart of begin                       */
     void *allocation;      /* to be freed with it; NULL: not ours, or in */
     ompjit__block *block;  /* this one                                   */
+    ompjit__literal *literal; /* or in this slot                         */
     bool floating;         /* its place there is not yet known; `device` is
                               how far behind an aligned address it begins.
                               small_block.c, within begin                */
@@ -76,6 +96,7 @@ struct ompjit__present {
     size_t count;          /* of entries                                 */
     uint64_t constructs;   /* numbers given out: map.c, early_copy_back.c */
     _Atomic size_t globals;/* of tgt's global list, entered here         */
+    ompjit__literals *literals; /* NULL: none so far                     */
 };
 
 enum ompjit__found {

@@ -30,7 +30,8 @@ static ompjit_status send(ompjit__construct *c, ompjit__mapped *entry,
     if (ompjit__deferred_takes(c, entry, size))
         st = ompjit__deferred_add(c, OMPJIT__COPY_TO, device, host, size, err);
     else
-        st = ompjit__transfer_put(c, device, host, size, err);
+        st = ompjit__transfer_put(
+            c, device, ompjit__literal_source(c, entry, host), size, err);
     for (ompjit__attached *a = entry->attached; a && !st; a = a->next)
         if (ompjit__attached_in(a, host, size))
             st = ompjit__transfer_put(c, a->device, a->value, a->size, err);
