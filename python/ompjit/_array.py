@@ -10,7 +10,7 @@ from . import _host
 from ._arithmetic import Arithmetic
 from ._device import Device, Memory
 from ._dtype import DType, dtype as dtype_of
-from ._errors import ArgumentError, NotAvailable
+from ._errors import ArgumentError, NotAvailable, expect
 from ._lib import call
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class ndarray(Arithmetic):
         """A C-contiguous copy, on the same device unless one is named."""
         from ._make import empty
 
-        target = device or self.device
+        target = self.device if device is None else device
         made = empty(self.shape, self.dtype, device=target)
         made.set(self)
         return made
@@ -340,7 +340,9 @@ class ndarray(Arithmetic):
         if not size:
             return
         if queue is not None:
-            queue._download(address, source, keep)
+            from ._queue import Queue
+
+            expect(Queue, "queue", queue)._download(address, source, keep)
         elif self.device.is_host:
             ctypes.memmove(address, source.address, size)
         else:

@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from . import _abi as abi
-from ._errors import ArgumentError, from_error
+from ._errors import ArgumentError, expect, from_error
 from ._handle import Handle, Owned
 from ._launch import Geometry, launch_options
 from ._lib import _local, call, library
@@ -45,7 +45,7 @@ class Bound(Owned):
         device: Device | None,
         options: dict[str, Any],
     ) -> None:
-        where = device or kernel._device()
+        where = kernel._device(device)
         known = {n: options.pop(n) for n in _OPTIONS if n in options}
         noalias = options.pop("noalias", False)
         array, keep = kernel.arguments(args, options, where)
@@ -81,6 +81,9 @@ class Bound(Owned):
     def start(self, queue: Queue) -> None:
         """Puts it into a queue of its device. The queue must be waited for
         before arguments are changed."""
+        from ._queue import Queue
+
+        expect(Queue, "queue", queue)
         call("bound_start", self._handle.address, queue.address)
         queue.keep(self)
 

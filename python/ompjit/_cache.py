@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi as abi
 from ._callback import guarded, text
+from ._errors import utf8
 from ._lib import call, library
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Cache:
 
         callback = guarded("ompjit_cache_entry_fn", add, 1)
         with self.context._handle as ctx:
-            call("cache_walk", ctx, key.encode(), callback, None)
+            call("cache_walk", ctx, utf8("key", key), callback, None)
         return found
 
     def prune(self, size: int = 0) -> int:

@@ -8,7 +8,7 @@ from ctypes import c_int32, c_int64, c_void_p
 from typing import Any, Sequence
 
 from . import _host
-from ._device import Device, device as current_device
+from ._device import Device, chosen
 from ._errors import ArgumentError
 from ._lib import call, library
 
@@ -98,7 +98,7 @@ class data:
         alloc: Any = None,
         device: Device | None = None,
     ) -> None:
-        self.device = device or current_device()
+        self.device = chosen(device)
         self._views: list[_host.HostView] = []
         self._kinds: list[int] = []
         for given, kind in (

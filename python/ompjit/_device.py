@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import _abi as abi
 from ._context import Context, context
-from ._errors import NotFound
+from ._errors import ArgumentError, NotFound, expect
 from ._handle import Handle, Owned
 from ._lib import call, library
 
@@ -40,6 +40,8 @@ class Device:
 
     def __init__(self, context: Context, number: int) -> None:
         addresses = context._device_addresses()
+        if not isinstance(number, int):
+            raise ArgumentError(f"{number!r} is no number of a device")
         if not 0 <= number < len(addresses):
             raise NotFound(
                 f"there is no device {number}; the context has "
@@ -167,6 +169,11 @@ def device(number: int | None = None) -> Device:
     if chosen is not None and chosen.context is current:
         return chosen
     return Device(current, 0)
+
+
+def chosen(given: Device | None) -> Device:
+    """The device that a caller has given, else the current one."""
+    return device() if given is None else expect(Device, "device", given)
 
 
 def devices() -> tuple[Device, ...]:

@@ -31,7 +31,7 @@ from typing import Any, Union
 
 from . import _host
 from ._array import ndarray
-from ._device import Device, device as current_device
+from ._device import Device, chosen, device as current_device
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
 from ._lib import library
@@ -243,7 +243,7 @@ def source(value: Any, device: Device | None) -> Taken:
     if not hasattr(value, "__dlpack__"):
         raise ArgumentError(f"a {type(value).__name__} has no __dlpack__")
     place = tuple(value.__dlpack_device__())
-    where = device or current_device()
+    where = chosen(device)
     if place[0] not in (CPU, CUDA, CUDA_HOST, CUDA_MANAGED):
         raise ArgumentError(
             f"the {type(value).__name__} is on a device of DLPack's type "
@@ -295,7 +295,7 @@ def _owned(address: int, name: bytes, device: Device) -> Taken:
 
 def take(value: Any, device: Device | None) -> ndarray:
     """What ompjit.from_dlpack returns."""
-    where = device or current_device()
+    where = chosen(device)
     found = source(value, where)
     if isinstance(found, ndarray):
         return found

@@ -140,6 +140,9 @@ def dtype(what: object) -> DType:
 
 def result_type(*types: DType) -> DType:
     """The type of an operation on such operands, by numpy's rules."""
+    if not types:
+        raise ArgumentError("there is no type")
+    types = tuple(map(dtype, types))
     result = types[0]
     for other in types[1:]:
         result = _pair(result, other)

@@ -7,7 +7,7 @@ MemoryError` do what they say.
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import _abi as abi
 
@@ -220,6 +220,29 @@ _CLASSES: dict[str, type[OmpjitError]] = {
     "aborted": Cancelled,
 }
 _RUNNING = {"launch": {"timeout": LaunchTimeout, "aborted": Aborted}}
+
+
+_T = TypeVar("_T")
+
+
+def expect(kind: type[_T], name: str, value: Any) -> _T:
+    """The value; ArgumentError where it is of another class. Addresses of C
+    objects are taken of nothing that has not been here."""
+    if isinstance(value, kind):
+        return value
+    raise ArgumentError(
+        f"{name} is a {type(value).__name__}; it is an ompjit.{kind.__name__}"
+    )
+
+
+def utf8(name: str, value: Any) -> bytes:
+    """A text as C takes it; ArgumentError where it is none."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} is a {type(value).__name__}; it is a text")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"{name}: {error}") from None
 
 
 def from_parts(status: int, stage: int, text: str) -> OmpjitError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ctypes import byref, c_double, c_int, c_void_p
 from typing import Any
 
-from ._device import Device, device as current_device
+from ._device import Device, chosen
+from ._errors import expect
 from ._handle import Handle, Owned
 from ._lib import call, library
 from ._queue import Queue
@@ -23,14 +24,14 @@ class Event(Owned):
     __slots__ = ("device",)
 
     def __init__(self, device: Device | None = None) -> None:
-        self._begin(device or current_device(), None)
+        self._begin(chosen(device), None)
 
     @classmethod
     def adopt(cls, native: Any, device: Device | None = None) -> Event:
         """An event that is a CUevent of something else, by its address. It
         must live as long."""
         made = cls.__new__(cls)
-        made._begin(device or current_device(), int(native))
+        made._begin(chosen(device), int(native))
         return made
 
     def _begin(self, device: Device, native: int | None) -> None:
@@ -47,7 +48,7 @@ class Event(Owned):
     def record(self, queue: Queue) -> None:
         """The event comes when all is done that the queue has now. What it
         meant before is forgotten."""
-        call("event_record", self.address, queue.address)
+        call("event_record", self.address, expect(Queue, "queue", queue).address)
 
     def wait(self) -> None:
         """Waits for it. ArgumentError if it was never recorded."""
@@ -66,6 +67,7 @@ class Event(Owned):
         """Seconds on the device from another event to this one; both have
         come."""
         seconds = c_double()
+        expect(Event, "since", since)
         call("event_elapsed", since.address, self.address, byref(seconds))
         return seconds.value
 
@@ -82,7 +84,7 @@ class timed:
     the block. t.seconds is the time on the device; asking for it waits."""
 
     def __init__(self, queue: Queue) -> None:
-        self.queue = queue
+        self.queue = expect(Queue, "queue", queue)
         self._begin = Event(queue.device)
         self._end = Event(queue.device)
 

@@ -8,7 +8,7 @@ first seen; its kernel is compiled when such types are.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
 from . import _host
 from ._array import ndarray
@@ -16,7 +16,7 @@ from ._bind import Expression
 from ._device import Device
 from ._dtype import DType, dtype as dtype_of, int64
 from ._emit import C, Emitter, Kind, strong
-from ._errors import ArgumentError
+from ._errors import ArgumentError, expect
 from ._layout import Layout, broadcast, layout, spread
 from ._loops import (
     PIECE,
@@ -40,10 +40,8 @@ from ._operand import (
 from ._parse import Node, fail
 from ._plan import Made, Plan, number_setter, pointer, slots_of
 from ._program import program
-from ._queue import current_queue
+from ._queue import Queue, current_queue
 
-if TYPE_CHECKING:
-    from ._queue import Queue
 
 _KEPT = 256  # plans of an expression
 # Elements that one thread of the CPU does sooner than several.
@@ -113,6 +111,8 @@ class Elementwise(Expression):
         values = self._bind(args, out, named)
         if queue is None:
             queue = current_queue(device)
+        else:
+            expect(Queue, "queue", queue)
         key = (*map(key_of, values), dtype, device)
         plan = None if UNKNOWN in key else self._plans.get(key)
         if plan is not None:

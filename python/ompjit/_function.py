@@ -9,7 +9,7 @@ from ctypes import byref, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from . import _abi as abi, _interrupt, _native
-from ._errors import Aborted, ArgumentError, NotAvailable
+from ._errors import Aborted, ArgumentError, NotAvailable, utf8
 from ._lib import call, library
 from ._signature import CType, converter, kinds, reader
 
@@ -219,7 +219,7 @@ if _native.Callable is None:
 def find(module: Module, name: str) -> Function:
     """The function of that name; NotFound lists those there are."""
     address = c_void_p()
-    call("module_function_find", module.address, name.encode(), byref(address))
+    call("module_function_find", module.address, utf8("name", name), byref(address))
     return Function(module, address.value or 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctypes import byref, c_void_p
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, expect
 from ._handle import Handle, Owned
 from ._lib import call, library
 from ._queue import Queue, _current
@@ -61,6 +61,8 @@ class Graph(Owned):
         puts it there. One run at a time."""
         if getattr(self, "_handle", None) is None:
             raise ArgumentError("the graph is not recorded yet")
+        if queue is not None:
+            expect(Queue, "queue", queue)
         call(
             "graph_run", self.address, None if queue is None else queue.address
         )

@@ -13,7 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 from typing import Any, Iterator, Protocol
 
 from ._dtype import _ORDER, DType, dtype
-from ._errors import ArgumentError
+from ._interface import c_strides as c_strides, layout
 
 
 class _Buffer(ctypes.Structure):
@@ -102,15 +102,6 @@ class _Release:
         self.release(byref(self.buffer))
 
 
-def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The strides of a C-contiguous array."""
-    strides, step = [], itemsize
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
 def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """The strides of a Fortran-contiguous array."""
     return c_strides(shape[::-1], itemsize)[::-1]
@@ -148,10 +139,12 @@ def _from_buffer(obj: object) -> HostView | None:
         return None
     owner = _Release(buffer)
     ndim = buffer.ndim
+    shape = tuple(buffer.shape[:ndim]) if ndim else ()
+    strides = buffer.strides  # arrays of ctypes have none
     return HostView(
         buffer.buf or 0,
-        tuple(buffer.shape[:ndim]),
-        tuple(buffer.strides[:ndim]),
+        shape,
+        tuple(strides[:ndim]) if strides else c_strides(shape, buffer.itemsize),
         _format(buffer.format or b"B", buffer.itemsize),
         bool(buffer.readonly),
         owner,
@@ -159,19 +152,9 @@ def _from_buffer(obj: object) -> HostView | None:
 
 
 def _from_interface(obj: object, interface: dict[str, Any]) -> HostView:
-    kind = dtype(interface["typestr"])
-    shape = tuple(int(n) for n in interface["shape"])
-    data = interface.get("data")
-    if not isinstance(data, tuple):
-        raise ArgumentError(
-            f"the __array_interface__ of a {type(obj).__name__} has no "
-            "address in `data`"
-        )
-    strides = interface.get("strides") or c_strides(shape, kind.itemsize)
     # Some make the memory only for the interface, which then owns it.
-    return HostView(
-        data[0], shape, tuple(strides), kind, bool(data[1]), (obj, interface)
-    )
+    found = layout(obj, "__array_interface__", interface)
+    return HostView(*found, (obj, interface))
 
 
 def view(obj: object) -> HostView | None:

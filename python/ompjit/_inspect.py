@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Sequence
 from . import _abi as abi
 from ._callback import guarded
 from ._context import text_of
-from ._errors import ArgumentError
+from ._errors import ArgumentError, utf8
 from ._handle import Owned
 from ._launch import Geometry, launch_options
 from ._lib import call, library
@@ -37,7 +37,7 @@ class Inspected(Owned):
     if TYPE_CHECKING:
         params: tuple[Any, ...]
 
-        def _device(self) -> Device: ...
+        def _device(self, given: Device | None) -> Device: ...
         def arguments(
             self,
             args: tuple[Any, ...],
@@ -59,7 +59,7 @@ class Inspected(Owned):
         options: dict[str, Any] = {
             name: named.pop(name) for name in known if name in named
         }
-        where = device or self._device()
+        where = self._device(device)
         array, keep = self.arguments(args, named, where, partial)
         launch = launch_options(**options)
         launch._keep = keep
@@ -110,7 +110,7 @@ class Inspected(Owned):
     def fold_contents(self, param: str) -> None:
         """Asks that what target regions map to this parameter, a small array,
         be compiled into the kernel where values are."""
-        call("kernel_fold_contents", self.address, param.encode())
+        call("kernel_fold_contents", self.address, utf8("param", param))
 
     # ----------------------------------------------------------------- sight
 
@@ -146,7 +146,7 @@ class Inspected(Owned):
         """Geometry of the last launch: "teams", "threads", and what of it and
         of the arguments was compiled in."""
         info = abi.ompjit_launch_info()
-        where = device or self._device()
+        where = self._device(device)
         call("kernel_last_launch", self.address, where.address, byref(info))
         return _row(info)
 
@@ -176,7 +176,7 @@ class Inspected(Owned):
         "shared_static" and "local" in bytes, "spill_stores", "spill_loads",
         "code", "instructions", ... Needs no GPU, but an assembler."""
         found = abi.ompjit_resources()
-        call("kernel_resources", self.address, arch.encode(), byref(found))
+        call("kernel_resources", self.address, utf8("arch", arch), byref(found))
         return _row(found)
 
     def code(
@@ -191,7 +191,7 @@ class Inspected(Owned):
     ) -> dict[str, int]:
         """As resources(), of the kernel as a launch with these arguments would
         have it. Only what is given is folded. `arch` can be "host"."""
-        where = self._device()
+        where = self._device(None)
         array, keep = self.arguments(args, named, where, partial=True)
         launch = launch_options(
             teams, threads, fold=fold, resident_teams=resident_teams
@@ -200,7 +200,7 @@ class Inspected(Owned):
         call(
             "kernel_code",
             self.address,
-            arch.encode(),
+            utf8("arch", arch),
             byref(launch),
             array,
             len(args) + len(named),
@@ -220,11 +220,11 @@ class Inspected(Owned):
         could be, "limits", the names of what keeps more away, and "occupancy",
         0 to 1. Needs no GPU, but an assembler."""
         use = abi.ompjit_resources()
-        call("kernel_resources", self.address, arch.encode(), byref(use))
+        call("kernel_resources", self.address, utf8("arch", arch), byref(use))
         found = abi.ompjit_occupancy()
         call(
             "occupancy_get",
-            arch.encode(),
+            utf8("arch", arch),
             byref(use),
             threads,
             dynamic_shared,
@@ -290,7 +290,7 @@ class Inspected(Owned):
     ) -> dict[str, int]:
         """The geometry that is known for a tripcount; NotFound if none is."""
         found = abi.ompjit_tuned()
-        where = device or self._device()
+        where = self._device(device)
         call(
             "kernel_tuned",
             self.address,

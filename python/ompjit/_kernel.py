@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
 
 from . import _abi as abi
 from ._device import Device, device as current_device
-from ._errors import ArgumentError, NotFound
+from ._errors import ArgumentError, NotFound, expect, utf8
 from ._handle import Handle
 from ._inspect import Inspected
 from ._launch import Geometry, launch_options
 from ._lib import call, library
 from ._pointer import device_pointer, scalar_kind, scalar_value
-from ._queue import current_queue
+from ._queue import Queue, current_queue
 
 if TYPE_CHECKING:
     from ._bound import Bound
     from ._context import Context
-    from ._queue import Queue
 
 
 class Param(NamedTuple):
@@ -228,8 +227,13 @@ class Kernel(Inspected):
         Raises ArgumentError for arguments that do not fit, LaunchError for a
         geometry that cannot be, DeviceError where the kernel fails.
         """
-        queue = queue or current_queue(device)
-        where = device or (queue.device if queue else self._device())
+        if queue is None:
+            queue = current_queue(device)
+        else:
+            expect(Queue, "queue", queue)
+        if device is None and queue is not None:
+            device = queue.device
+        where = self._device(device)
         array, keep = self.arguments(args, named, where)
         if noalias:
             self.apart(array)
@@ -258,7 +262,9 @@ class Kernel(Inspected):
 
     __call__ = launch
 
-    def _device(self) -> Device:
+    def _device(self, given: Device | None) -> Device:
+        if given is not None:
+            return expect(Device, "device", given)
         chosen = current_device()
         if chosen.context is self.context:
             return chosen
@@ -270,6 +276,8 @@ class Kernel(Inspected):
         if not isinstance(geometry, tuple) or len(geometry) > 2:
             geometry = (geometry,)
         return Configured(self, *geometry)
+
+    __iter__ = None  # every geometry would be one of its elements
 
     def bind(
         self,
@@ -331,7 +339,7 @@ class Kernels(Mapping[str, Kernel]):
             call(
                 "module_kernel",
                 self._module.address,
-                name.encode(),
+                utf8("name", name),
                 byref(address),
             )
         except NotFound as error:
@@ -340,6 +348,8 @@ class Kernels(Mapping[str, Kernel]):
 
     def at(self, number: int) -> Kernel:
         """The kernel of that number, in the order of the source."""
+        if not isinstance(number, int) or number < 0:
+            raise NotFound(f"{number!r} is no number of a kernel, from 0 on")
         address = library().module_kernel_at(self._module.address, number)
         if not address:
             raise NotFound(f"no kernel {number}; there are {len(self)}")

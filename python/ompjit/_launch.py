@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Iterable, Sequence, Union
 
 from . import _abi as abi
 from ._context import choice, milliseconds
-from ._errors import ArgumentError
+from ._errors import ArgumentError, expect
 
 if TYPE_CHECKING:
     from ._queue import Queue
@@ -67,7 +67,9 @@ def launch_options(
     launch.time_limit_ms = milliseconds("time_limit", time_limit)
     launch.cooperative = cooperative
     if queue is not None:
-        launch.queue = queue.address
+        from ._queue import Queue
+
+        launch.queue = expect(Queue, "queue", queue).address
     special = launch.specialize
     special.mode = choice("specialize", specialize, abi.ompjit_specialize)
     special.fold = folds(fold)

@@ -7,9 +7,10 @@ from typing import Any
 
 from . import _host
 from ._array import Shape, bytes_of, ndarray, shape_of
-from ._device import Device, device as current_device
+from ._device import Device, chosen, device as current_device
 from ._dtype import DType, dtype as dtype_of, float64
 from ._errors import ArgumentError
+from ._interface import layout
 from ._lib import call
 
 
@@ -28,7 +29,7 @@ def empty(
         device: Default: the current one.
     """
     lengths, kind = shape_of(shape), dtype_of(dtype)
-    where = device or current_device()
+    where = chosen(device)
     if order not in ("C", "F"):
         raise ArgumentError(f"order is {order!r}; it is 'C' or 'F'")
     strides = _host.c_strides if order == "C" else _host.f_strides
@@ -242,21 +243,17 @@ def _from_numbers(value: Any, dtype: object) -> _host.HostView:
 def _from_cuda(
     value: Any, interface: dict[str, Any], device: Device | None
 ) -> ndarray:
-    where = device or current_device()
+    where = chosen(device)
     if where.is_host:
         raise ArgumentError(
             f"the {type(value).__name__} is in a GPU's memory, and "
             f"{where!r} cannot read it"
         )
-    kind = dtype_of(interface["typestr"])
-    shape = tuple(interface["shape"])
+    found = layout(value, "__cuda_array_interface__", interface)
     if interface.get("stream") is not None:
         _wait(where, interface["stream"])
-    address, readonly = interface["data"]
-    strides = interface.get("strides") or _host.c_strides(shape, kind.itemsize)
-    return ndarray(
-        where, address or 0, shape, tuple(strides), kind, value, bool(readonly)
-    )
+    address, shape, strides, kind, readonly = found
+    return ndarray(where, address, shape, strides, kind, value, readonly)
 
 
 def _wait(device: Device, stream: int) -> None:

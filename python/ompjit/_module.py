@@ -20,7 +20,7 @@ from typing import (
 from . import _abi as abi
 from ._context import Context, choice, context as current_context, text_of
 from ._device import Device, device as current_device
-from ._errors import ArgumentError, FileError, NotFound, from_error
+from ._errors import ArgumentError, FileError, NotFound, expect, from_error, utf8
 from ._handle import Handle, Owned
 from ._kernel import Kernels
 from ._lib import _local, call, library, system_flags
@@ -84,7 +84,11 @@ class Module(Owned):
         debug: bool = False,
         context: Context | None = None,
     ) -> None:
-        self.context = context or current_context()
+        self.context = (
+            current_context()
+            if context is None
+            else expect(Context, "context", context)
+        )
         sources = _read(source, language, name)
         if debug:
             flags = [*flags, "-g"]
@@ -115,6 +119,8 @@ class Module(Owned):
 
             found = self._functions.setdefault(name, find(self, name))
         return found  # type: ignore[no-any-return]
+
+    __iter__ = None  # `functions` and `kernels` are what one goes through
 
     def __getattr__(self, name: str) -> Function:
         """A function as an attribute: module.saxpy(n, a, x, y)."""
@@ -187,7 +193,7 @@ class Module(Owned):
         What fails in a target region is raised when the function returns.
         """
         pointer = c_void_p()
-        call("module_function", self.address, name.encode(), byref(pointer))
+        call("module_function", self.address, utf8("name", name), byref(pointer))
         found = ctypes.CFUNCTYPE(result, *params)(pointer.value or 0)
         failure = library().context_failure
 
@@ -221,7 +227,7 @@ class Module(Owned):
             "module_emit",
             self.address,
             kind,
-            None if arch is None else arch.encode(),
+            None if arch is None else utf8("arch", arch),
             byref(data),
             byref(size),
         )
@@ -259,7 +265,7 @@ class Module(Owned):
         call(
             "module_remarks_text",
             self.address,
-            (arch or _arch(self.context, "ptx")).encode(),
+            utf8("arch", arch or _arch(self.context, "ptx")),
             abi.ompjit_remark_format.JSON,
             byref(data),
             byref(size),
@@ -290,7 +296,11 @@ class Module(Owned):
             wrong.append(f"line {line}: {text(why)}")
 
         requested = c_uint()
-        where = device or self.context.device(0)
+        where = (
+            self.context.device(0)
+            if device is None
+            else expect(Device, "device", device)
+        )
         call(
             "module_warm",
             self.address,
@@ -317,9 +327,9 @@ def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     options = abi.ompjit_module_options()
     options.signatures = 1
     name = how["sources"][0][1]
-    encoded = [flag.encode() for flag in (*how["flags"], *system_flags())]
+    encoded = [utf8("a flag", flag) for flag in (*how["flags"], *system_flags())]
     flags = (c_char_p * max(len(encoded), 1))(*encoded)
-    options.name = name.encode() if name else None
+    options.name = utf8("name", name) if name else None
     options.flags = flags
     options.nflags = len(encoded)
     version = how["openmp_version"]
@@ -333,7 +343,7 @@ def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     options.cuda_compiler = choice(
         "cuda_compiler", how["cuda_compiler"], abi.ompjit_cuda_compiler
     )
-    names = [one.encode() for one in how["opts"]]
+    names = [utf8("an option", one) for one in how["opts"]]
     opts = (c_char_p * max(len(names), 1))(*names)
     options.opts, options.nopts = opts, len(names)
     return options, [flags, opts]

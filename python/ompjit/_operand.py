@@ -7,7 +7,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import _host
 from ._array import ndarray
-from ._device import Device, device as current_device
+from ._device import Device, chosen
 from ._dtype import DType, bool_, dtype, result_type
 from ._emit import Kind
 from ._errors import ArgumentError
@@ -68,7 +68,7 @@ def device_of(values: Sequence[Any], device: Device | None) -> Device:
                     f"an array is on {value.device!r}, and the expression "
                     f"runs on {found!r}"
                 )
-    return found or current_device()
+    return chosen(found)
 
 
 def array(value: Any, device: Device, name: str, written: bool) -> ndarray:

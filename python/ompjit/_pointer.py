@@ -11,6 +11,7 @@ from ._array import ndarray
 from ._device import Device
 from ._dtype import dtype
 from ._errors import ArgumentError, NotFound
+from ._interface import layout
 from ._lib import call
 
 
@@ -21,8 +22,8 @@ def _cuda_view(value: Any, interface: dict[str, Any]) -> tuple[int, object]:
             f"a {type(value).__name__} says that its stream {stream} has to be "
             "waited for; synchronize it first"
         )
-    dtype(interface["typestr"])
-    return interface["data"][0] or 0, value
+    found = layout(value, "__cuda_array_interface__", interface)
+    return found.address, value
 
 
 def mapped(device: Device, host: int) -> int | None:

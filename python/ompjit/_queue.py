@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _host
 from ._array import ndarray
-from ._device import Device, device as current_device
-from ._errors import ArgumentError
+from ._device import Device, chosen
+from ._errors import ArgumentError, expect
 from ._handle import Handle, Owned
 from ._lib import call, library
 
@@ -34,7 +34,7 @@ class Queue(Owned):
     __slots__ = ("device", "_keep", "_tokens", "_graph")
 
     def __init__(self, device: Device | None = None) -> None:
-        self._begin(device or current_device(), None)
+        self._begin(chosen(device), None)
 
     @classmethod
     def adopt(cls, stream: Any, device: Device | None = None) -> Queue:
@@ -43,7 +43,7 @@ class Queue(Owned):
         made = cls.__new__(cls)
         if hasattr(stream, "__cuda_stream__"):
             stream = stream.__cuda_stream__()[1]
-        made._begin(device or current_device(), int(stream))
+        made._begin(chosen(device), int(stream))
         return made
 
     def _begin(self, device: Device, stream: int | None) -> None:
@@ -194,7 +194,10 @@ class Queue(Owned):
             if isinstance(other, Queue):
                 call("queue_after", self.address, other.address)
             else:
-                call("queue_after_event", self.address, other.address)
+                from ._event import Event
+
+                event = expect(Event, "an argument", other)
+                call("queue_after_event", self.address, event.address)
 
     def record(self) -> Event:
         """A new event that comes when all is done that the queue has now."""

@@ -15,6 +15,7 @@ from typing import Any, Callable, List
 from . import _abi as abi, _host
 from ._array import ndarray
 from ._errors import ArgumentError
+from ._interface import layout
 from ._lib import CALLBACKS, call, failed_callback, library
 
 kinds = abi.ompjit_type_kind
@@ -267,6 +268,11 @@ def _structs(
 _POINTERS = (ctypes.c_void_p, ctypes._Pointer)
 
 
+def _on_a_gpu(value: Any) -> int:
+    name = "__cuda_array_interface__"
+    return layout(value, name, getattr(value, name)).address
+
+
 def _pointer(name: str, kind: CType, mapped: int) -> Converter:
     element = kind.element()
     # Fortran's scalars: numbers are passed by the address of a copy.
@@ -313,7 +319,7 @@ def _pointer(name: str, kind: CType, mapped: int) -> Converter:
                 return value.nbytes
         elif not mapped and hasattr(value, "__cuda_array_interface__"):
             keep.append(value)
-            slot.p = value.__cuda_array_interface__["data"][0]
+            slot.p = _on_a_gpu(value)
             return UNKNOWN
         slot.p, size = _host_array(name, element, writes, value, keep)
         return size
