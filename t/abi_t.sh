@@ -5,7 +5,7 @@
 . "${srcdir:-.}/t/tap.sh"
 
 map=$srcdir/libompjit/libompjit.map
-for part in cache debug function graph opt rtl tune llvm; do
+for part in cache debug function graph offload opt rtl tune llvm; do
     echo "#include <ompjit_$part.h>"
 done >"$tmp/all.c"
 "${CC:-cc}" -E -P -I"$("$LLVM_BINDIR/llvm-config" --includedir)" \

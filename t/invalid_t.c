@@ -10,6 +10,7 @@
 #include "ompjit_debug.h"
 #include "ompjit_function.h"
 #include "ompjit_graph.h"
+#include "ompjit_offload.h"
 #include "ompjit_opt.h"
 #include "ompjit_rtl.h"
 #include "ompjit_tune.h"
@@ -393,6 +394,24 @@ static void launches(void)
     NO(ompjit_kernel_tuned(k, foreign, 0, &tuned, &err));
 }
 
+static void offload(void)
+{
+    ompjit_offload *o = NULL;
+    ompjit_launch queued = OMPJIT_LAUNCH_INIT;
+    void *key = NULL;
+    queued.queue = queue;
+    NO(ompjit_offload_create(NULL, dev, NULL, 0, &o, &err));
+    NO(ompjit_offload_create(mod, NULL, NULL, 0, &o, &err));
+    NO(ompjit_offload_create(mod, dev, NULL, 0, NULL, &err));
+    NO(ompjit_offload_create(mod, foreign, NULL, 0, &o, &err));
+    NO(ompjit_offload_create(mod, dev, &queued, 0, &o, &err));
+    ok(!ompjit_offload_create(mod, dev, NULL, 0, &o, &err), "one that is right");
+    NO(ompjit_offload_key(NULL, k, &key, &err));
+    NO(ompjit_offload_key(o, NULL, &key, &err));
+    NO(ompjit_offload_key(o, k, NULL, &err));
+    ompjit_offload_destroy(o);
+}
+
 static void queues(void)
 {
     NO(ompjit_queue_create(NULL, &new_queue, &err));
@@ -500,6 +519,8 @@ static void quiet(void)
     ompjit_bytes_free(NULL);
     ompjit_event_destroy(NULL);
     ompjit_graph_destroy(NULL);
+    ompjit_offload_destroy(NULL);
+    ok(!ompjit_offload_descriptor(NULL), "the descriptor of nothing");
     ompjit_bound_destroy(NULL);
     ompjit_queue_destroy(NULL);
     ompjit_module_destroy(NULL);
@@ -560,6 +581,7 @@ int main(void)
     functions();
     kernels();
     launches();
+    offload();
     queues();
     events_and_graphs();
     numbers();

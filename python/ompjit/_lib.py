@@ -224,6 +224,9 @@ CHECKED: dict[str, tuple[Any, ...]] = {
         POINTER(abi.ompjit_tuned),
     ),
     "kernel_tuned": (_object, _object, c_uint64, POINTER(abi.ompjit_tuned)),
+    # ompjit_offload.h
+    "offload_create": (_object, _object, _launch, c_uint, _objects),
+    "offload_key": (_object, _object, _objects),
     # ompjit_opt.h
     "opt_at": (c_uint, POINTER(abi.ompjit_opt_info)),
     "module_remarks": (_object, _text, _remark_fn, c_void_p),
@@ -241,6 +244,8 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "bound_destroy": (None, _object),
     "event_destroy": (None, _object),
     "graph_destroy": (None, _object),
+    "offload_destroy": (None, _object),
+    "offload_descriptor": (c_void_p, _object),
     "bytes_free": (None, c_void_p),
     "version": (c_char_p,),
     "status_name": (c_char_p, c_int),
