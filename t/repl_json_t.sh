@@ -57,6 +57,37 @@ answers "an operation that is none" '^\{"id":8,"status":"error","text":"op is' \
 answers "a request without code" '^\{"id":9,"status":"error"' \
     '{"id":9,"op":"execute"}'
 
+# ------------------------------------------------------- completion, inspection
+answers "a structure" '"status":"ok"' \
+    '{"id":10,"op":"execute","code":"struct pt { int xx, yy; } pq; int number = 4;"}'
+# completes TEXT BEGIN NAMES, with commas between
+completes() {
+    ask "{\"id\":11,\"op\":\"complete\",\"code\":\"$1\"}"
+    hear
+    names=$(printf '%s\n' "$heard" | sed 's/"name":/\n&/g' |
+        sed -n 's/^"name":"\([^"]*\)".*/\1/p' | paste -sd, -)
+    is "$names" "$3" "completion of $1"
+    like "$heard" "\"begin\":$2," "  replaces that"
+}
+completes 'numb' 0 number
+completes '1 + pq.' 7 xx,yy
+completes '#pragma omp targ' 12 target
+completes '#pragma omp target dat' 19 data
+completes '#pragma omp target m' 19 map
+completes '#pragma omp parallel for sched' 25 schedule
+completes '#pragma omp target \\\n map(to: numb' 30 number
+completes ':und' 1 undo
+completes 'nothing_like_it' 0 ''
+answers "a variable is inspected" \
+    'number: int\\ndeclared at In\[[0-9]*\]:1\\nsize: 4 bytes\\nvalue: 4\\n' \
+    '{"id":12,"op":"inspect","code":"1 + number","cursor":6}'
+answers "an expression of the compiler's" 'printf: int \(\*\)\(const char \*' \
+    '{"id":12,"op":"inspect","code":"printf"}'
+answers "nothing" '"found":false' '{"id":12,"op":"inspect","code":"nothing"}'
+answers "the history" \
+    '"inputs":\[\{"number":[0-9]+,"code":"struct pt .*number = 4;"\}\]' \
+    '{"id":12,"op":"history","n":1}'
+
 # ---------------------------------------------------------------- interrupts
 # interrupted NAME CODE: an endless loop, which has said that it has begun
 interrupted() {

@@ -11,7 +11,6 @@
  *   DROP    instead of that: the host's half is not good
  *   KEEP    the last input belongs to the session now, if it was good; no answer
  *   REPLAY  as INPUT, and it belongs to the session at once; no answer
- *   COMPLETE text, offset          -> REPLY | LOST
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
  * OMPJIT__REPL_PIECE bytes at most, head included: a process that is killed
@@ -27,8 +26,7 @@ enum ompjit__repl_request {
     OMPJIT__REPL_HOST,
     OMPJIT__REPL_DROP,
     OMPJIT__REPL_KEEP,
-    OMPJIT__REPL_REPLAY,
-    OMPJIT__REPL_COMPLETE
+    OMPJIT__REPL_REPLAY
 };
 
 typedef struct ompjit__repl_head {
@@ -59,7 +57,8 @@ enum { OMPJIT__REPL_PIECE = 4096 }; /* PIPE_BUF of Linux */
 /* An input's modes. */
 enum ompjit__repl_mode {
     OMPJIT__REPL_CODE, /* is compiled                                  */
-    OMPJIT__REPL_LOOK  /* is read only: the type of its expression     */
+    OMPJIT__REPL_LOOK, /* is read only: the type of its expression     */
+    OMPJIT__REPL_COMPLETE /* is read only: what can stand at its end   */
 };
 
 /* A reply begins with a verdict, the diagnostics as clang prints them, and a
@@ -71,12 +70,15 @@ enum ompjit__repl_mode {
  *   AGAIN    blanks and hidden, to be sent with the same input once more
  *   UNDONE   nothing: the input is not complete
  *   BAD      nothing
+ *   NAMES    a number, then name and declaration of each that can stand at the
+ *            text's end
  */
 enum ompjit__repl_verdict {
     OMPJIT__REPL_GOOD,
     OMPJIT__REPL_AGAIN,
     OMPJIT__REPL_UNDONE,
-    OMPJIT__REPL_BAD
+    OMPJIT__REPL_BAD,
+    OMPJIT__REPL_NAMES
 };
 
 enum ompjit__repl_severity {

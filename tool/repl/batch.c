@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/repl/commands.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"
 #include "tool/tool.h"
@@ -20,6 +21,7 @@ struct source {
     ompjit__buf text;   /* what waits                               */
     size_t used;        /* of it                                    */
     FILE *pipe;         /* with more; NULL: there is none           */
+    bool quits;         /* a command has said so                    */
 };
 
 static const char *waiting(const struct source *s)
@@ -75,7 +77,8 @@ static bool goes_on(struct source *s, const struct scan *scan, size_t n)
         return false;
     for (size_t size; (size = line_at(s, n)); n += size)
         if (strspn(waiting(s) + n, " \t\r\n") < size)
-            return scan_goes_on(scan, waiting(s) + n, size);
+            return !command_is(waiting(s) + n, size) &&
+                   scan_goes_on(scan, waiting(s) + n, size);
     return false;
 }
 
@@ -84,7 +87,9 @@ static bool goes_on(struct source *s, const struct scan *scan, size_t n)
 static size_t next_input(struct source *s, size_t least)
 {
     struct scan scan = {0};
-    size_t n = 0, size;
+    size_t n = 0, size = line_at(s, 0);
+    if (command_is(waiting(s), size))
+        return size;
     while ((size = line_at(s, n))) {
         scan_line(&scan, waiting(s) + n, size);
         n += size;
@@ -128,6 +133,7 @@ static bool execute_one(struct repl *r, struct source *s, size_t n)
         if (!again)
             print_outcome(&out);
         bool good = out.kind == OUTCOME_GOOD;
+        s->quits = out.quits;
         outcome_free(&out);
         if (!again) {
             consume(s, n);
@@ -141,7 +147,7 @@ static int run_source(struct repl *r, struct source *s)
 {
     bool good = true;
     size_t n;
-    while (good && (n = next_input(s, 0)))
+    while (good && !s->quits && (n = next_input(s, 0)))
         if (strspn(waiting(s), " \t\r\n\f\v") < n)
             good = execute_one(r, s, n);
         else

@@ -433,17 +433,117 @@ ompjit_status engine_undo(engine *e, ompjit_error *err)
     return replay(e, err);
 }
 
-enum completeness engine_completeness(engine *e, const char *text, size_t size)
+/* The front end reads the text alone. False: it cannot. */
+static bool look(engine *e, const char *text, size_t size,
+                 enum ompjit__repl_mode mode, struct answer *out)
 {
     struct input in = {0};
-    struct answer answer = {.verdict = OMPJIT__REPL_BAD};
-    enum completeness how = INVALID;
-    if (input_set(&in, e->next, "input", 1, text, size) &&
-        !front_try(e->front, &in, OMPJIT__REPL_LOOK, false, &answer, NULL))
-        how = answer.verdict == OMPJIT__REPL_GOOD     ? COMPLETE
-              : answer.verdict == OMPJIT__REPL_UNDONE ? INCOMPLETE
-                                                      : INVALID;
-    answer_free(&answer);
+    *out = (struct answer){.verdict = OMPJIT__REPL_BAD};
+    bool good = !(front_is_gone(e->front) && replay(e, NULL)) &&
+                input_set(&in, e->next, "input", 1, text, size) &&
+                !front_try(e->front, &in, mode, false, out, NULL);
     input_free(&in);
+    return good;
+}
+
+enum completeness engine_completeness(engine *e, const char *text, size_t size)
+{
+    struct answer answer;
+    look(e, text, size, OMPJIT__REPL_LOOK, &answer);
+    enum completeness how = answer.verdict == OMPJIT__REPL_GOOD     ? COMPLETE
+                            : answer.verdict == OMPJIT__REPL_UNDONE ? INCOMPLETE
+                                                                    : INVALID;
+    answer_free(&answer);
     return how;
+}
+
+bool engine_complete(engine *e, const char *text, size_t size,
+                     struct answer *out)
+{
+    return look(e, text, size, OMPJIT__REPL_COMPLETE, out) &&
+           out->verdict == OMPJIT__REPL_NAMES;
+}
+
+char *engine_type(engine *e, const char *text, size_t size,
+                  struct outcome *out)
+{
+    struct answer answer;
+    char *type = NULL;
+    if (look(e, text, size, OMPJIT__REPL_LOOK, &answer) &&
+        answer.verdict == OMPJIT__REPL_GOOD &&
+        answer.value.form != OMPJIT__REPL_NO_VALUE)
+        type = ompjit__strdup(answer.value.type);
+    else if (out && answer.text && *answer.text)
+        outcome_tell(out, answer.text);
+    answer_free(&answer);
+    return type;
+}
+
+/* -------------------------------------------------------------------- names */
+
+/* The last declaration of a name, and its input. */
+static const struct name *find_name(const engine *e, const char *text,
+                                    size_t size, const struct unit **u)
+{
+    for (size_t i = e->nunits; i; i--) {
+        const struct answer *a = &e->units[i - 1]->answer;
+        *u = e->units[i - 1];
+        for (size_t k = a->nnames; k; k--) {
+            const struct name *name = &a->names[k - 1];
+            if (strlen(name->name) == size && !memcmp(name->name, text, size))
+                return name;
+        }
+    }
+    return NULL;
+}
+
+const struct input *engine_source(const engine *e, const char *name)
+{
+    const struct unit *u;
+    return find_name(e, name, strlen(name), &u) ? &u->in : NULL;
+}
+
+/* What a variable has now. */
+struct reading {
+    engine *e;
+    const struct name *name;
+    ompjit__buf text;
+};
+
+static void read_variable(void *arg)
+{
+    struct reading *r = arg;
+    const void *address = symbols_find(r->e->symbols, r->name->symbol);
+    if (address)
+        show_value(&r->name->shape, address, name_at, r->e->symbols, &r->text);
+}
+
+static void add_value(engine *e, const struct name *name, ompjit__buf *out)
+{
+    struct reading r = {.e = e, .name = name};
+    if (name->kind == OMPJIT__REPL_VARIABLE && name->shape.size &&
+        guard_run(e, read_variable, &r, NULL) && r.text.size)
+        ompjit__buf_printf(out, "value: %s\n", r.text.data);
+    ompjit__buf_free(&r.text);
+}
+
+char *engine_describe(engine *e, const char *text, size_t size)
+{
+    const struct unit *u;
+    const struct name *name = find_name(e, text, size, &u);
+    ompjit__buf out = {0};
+    if (!name) {
+        char *type = engine_type(e, text, size, NULL);
+        if (type)
+            ompjit__buf_printf(&out, "%.*s: %s\n", (int)size, text, type);
+        free(type);
+        return out.data;
+    }
+    ompjit__buf_printf(&out, "%s%s%s\n", name->name, *name->type ? ": " : "",
+                       name->type);
+    ompjit__buf_printf(&out, "declared at %s:%u\n", u->in.name, name->line);
+    if (name->size)
+        ompjit__buf_printf(&out, "size: %zu bytes\n", name->size);
+    add_value(e, name, &out);
+    return out.data;
 }

@@ -87,6 +87,18 @@ void outcome_fail(struct outcome *out, const struct input *in,
 enum completeness { COMPLETE, INCOMPLETE, INVALID };
 enum completeness engine_completeness(engine *e, const char *text,
                                       size_t size);
+/* What can stand at the text's end. False: nothing is known. The answer is the
+ * caller's to free. */
+bool engine_complete(engine *e, const char *text, size_t size,
+                     struct answer *out);
+/* What a name, or another expression, is: declaration, place and value, in lines.
+ * NULL: it is nothing. The caller's to free. */
+char *engine_describe(engine *e, const char *text, size_t size);
+/* The last input that declares the name; NULL: none. */
+const struct input *engine_source(const engine *e, const char *name);
+/* The type of an expression; NULL with messages in `out`. The caller's. */
+char *engine_type(engine *e, const char *text, size_t size,
+                  struct outcome *out);
 /* Takes the last input that the session has back. NOT_FOUND. */
 ompjit_status engine_undo(engine *e, ompjit_error *err);
 

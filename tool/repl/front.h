@@ -68,6 +68,11 @@ struct value {
     ompjit__buf shape;
 };
 
+/* What can stand at a text's end. */
+struct completion {
+    char *name, *detail;
+};
+
 /* An answer; arrays are empty where the verdict has none. */
 struct answer {
     enum ompjit__repl_verdict verdict;
@@ -81,6 +86,8 @@ struct answer {
     char **runs; /* functions to call */
     size_t nruns;
     struct value value;
+    struct completion *completions;
+    size_t ncompletions;
     bool of_device;   /* a BAD one: the device half has said so              */
     bool entries;     /* it has target regions, or variables of devices      */
     bool constructs;  /* code runs when it is loaded                         */

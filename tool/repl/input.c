@@ -72,6 +72,11 @@ void answer_free(struct answer *a)
     }
     for (size_t i = 0; i < a->nruns; i++)
         free(a->runs[i]);
+    for (size_t i = 0; i < a->ncompletions; i++) {
+        free(a->completions[i].name);
+        free(a->completions[i].detail);
+    }
+    free(a->completions);
     free(a->text);
     free(a->items);
     free(a->names);
@@ -183,6 +188,18 @@ static void read_good(struct answer *a, ompjit__reader *r)
     ompjit__read_buf(r, &a->host);
 }
 
+static void read_completions(struct answer *a, ompjit__reader *r)
+{
+    size_t n = ompjit__read_count(r);
+    a->completions = array(r, n, sizeof *a->completions);
+    for (; a->completions && !r->bad && a->ncompletions < n;
+         a->ncompletions++) {
+        struct completion *c = &a->completions[a->ncompletions];
+        c->name = ompjit__read_string(r);
+        c->detail = ompjit__read_string(r);
+    }
+}
+
 bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in)
 {
     ompjit__reader r = {reply->data, reply->size, false};
@@ -194,6 +211,8 @@ bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in)
         read_found(in, &r);
     else if (a->verdict == OMPJIT__REPL_GOOD)
         read_good(a, &r);
+    else if (a->verdict == OMPJIT__REPL_NAMES)
+        read_completions(a, &r);
     if (r.bad)
         answer_free(a);
     return !r.bad;

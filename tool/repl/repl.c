@@ -2,13 +2,17 @@
  *
  * ompjit repl: C and C++ with OpenMP, one input after the other.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/repl/commands.h"
+#include "tool/repl/interrupt.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"
+#include "tool/repl/state.h"
 #include "tool/tool.h"
 
 struct repl {
@@ -16,6 +20,10 @@ struct repl {
     ompjit_context *ctx;
     engine *e;
     bool cxx;
+    bool served;          /* SIGINT is the engine's (interrupt.h)           */
+    struct settings settings;
+    struct input *undone; /* that redo executes again, the last one first   */
+    size_t nundone;
 };
 
 /* ------------------------------------------------------------------ session */
@@ -54,13 +62,26 @@ static int check_options(struct options *o)
     return EXIT_FAILED;
 }
 
-static int repl_open(struct repl *r)
+/* The settings are the options' where commands have not changed them. */
+static void apply(struct repl *r)
 {
     struct options *o = r->o;
-    int status = check_options(o);
-    r->cxx = is_cxx(o);
-    if (!status)
-        status = session_geometry(o);
+    const struct settings *s = &r->settings;
+    if (s->device)
+        o->device = s->device;
+    if (s->specialize)
+        o->specialize = s->specialize;
+    if (s->teams)
+        o->teams = (unsigned)strtoul(s->teams, NULL, 10);
+    if (s->threads)
+        o->threads = (unsigned)strtoul(s->threads, NULL, 10);
+}
+
+static int repl_begin(struct repl *r)
+{
+    struct options *o = r->o;
+    apply(r);
+    int status = session_geometry(o);
     if (!status)
         status = session_open_interactive(o, &r->ctx);
     if (!status)
@@ -70,18 +91,135 @@ static int repl_open(struct repl *r)
     return status ? status : make_engine(r);
 }
 
-static void repl_close(struct repl *r)
+static int repl_open(struct repl *r)
+{
+    int status = check_options(r->o);
+    r->cxx = is_cxx(r->o);
+    return status ? status : repl_begin(r);
+}
+
+static void repl_end(struct repl *r)
 {
     engine_free(r->e);
     ompjit_context_destroy(r->ctx);
 }
 
+static void forget_undone(struct repl *r)
+{
+    while (r->nundone)
+        input_free(&r->undone[--r->nundone]);
+}
+
+static void repl_close(struct repl *r)
+{
+    repl_end(r);
+    forget_undone(r);
+    free(r->undone);
+    free(r->settings.device);
+    free(r->settings.specialize);
+    free(r->settings.teams);
+    free(r->settings.threads);
+}
+
+/* --------------------------------------------------------- what commands do */
+
+struct settings *repl_settings(struct repl *r)
+{
+    return &r->settings;
+}
+
+/* The inputs of another engine, up to one that fails. */
+static bool execute_again(struct repl *r, const engine *before)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < before->nunits; i++) {
+        const struct input *in = &before->units[i]->in;
+        struct outcome out;
+        engine_execute(r->e, in->name, in->line, in->text, in->size, &out);
+        good = out.kind == OUTCOME_GOOD;
+        if (!good)
+            print_outcome(&out);
+        outcome_free(&out);
+    }
+    return good;
+}
+
+int repl_reopen(struct repl *r, bool inputs)
+{
+    struct repl before = *r;
+    struct options options = *r->o;
+    r->ctx = NULL;
+    r->e = NULL;
+    int status = repl_begin(r);
+    if (!status && r->served)
+        interrupt_engine(r->e);
+    if (!status) {
+        r->e->next = before.e->next;
+        status = inputs && !execute_again(r, before.e) ? EXIT_FAILED : EXIT_OK;
+    }
+    if (!status) {
+        repl_end(&before);
+        return status;
+    }
+    repl_end(r);
+    r->ctx = before.ctx;
+    r->e = before.e;
+    *r->o = options;
+    if (r->served)
+        interrupt_engine(r->e);
+    return status;
+}
+
+ompjit_status repl_undo(struct repl *r, ompjit_error *err)
+{
+    engine *e = r->e;
+    struct input *more =
+        realloc(r->undone, (r->nundone + 1) * sizeof *more);
+    if (!more)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    r->undone = more;
+    if (e->nunits) {
+        const struct input *in = &e->units[e->nunits - 1]->in;
+        if (!input_set(&more[r->nundone], in->number, in->name, in->line,
+                       in->text, in->size))
+            return ompjit__no_memory(err, OMPJIT_STAGE_API);
+        r->nundone++;
+    }
+    return engine_undo(e, err);
+}
+
+bool repl_redo(struct repl *r, struct outcome *out)
+{
+    if (!r->nundone)
+        return false;
+    struct input in = r->undone[--r->nundone];
+    outcome_free(out);
+    engine_execute(r->e, in.name, in.line, in.text, in.size, out);
+    input_free(&in);
+    return true;
+}
+
 /* ------------------------------------------------------------------- inputs */
 
+/* What is taken back is gone when something else is executed. */
 void repl_execute(struct repl *r, const char *name, unsigned line,
                   const char *text, size_t size, struct outcome *out)
 {
+    if (command_is(text, size)) {
+        command_execute(r, name, line, text, size, out);
+        return;
+    }
+    uint64_t start = ompjit__now();
     engine_execute(r->e, name, line, text, size, out);
+    if (out->kind == OUTCOME_GOOD)
+        forget_undone(r);
+    if (r->settings.times && out->kind != OUTCOME_UNDONE) {
+        char *took = ompjit__format("%.1f ms",
+                                    (double)(ompjit__now() - start) / 1e6);
+        if (took)
+            outcome_tell(out, took);
+        free(took);
+    }
 }
 
 unsigned repl_next(const struct repl *r)
@@ -109,9 +247,40 @@ enum completeness repl_completeness(struct repl *r, const char *text,
         scan_line(&scan, text + at, n);
         at += n;
     }
+    if (command_is(text, size))
+        return COMPLETE;
     if (scan_is_open(&scan))
         return INCOMPLETE;
     return scan.some ? engine_completeness(r->e, text, size) : COMPLETE;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+void repl_complete(struct repl *r, const char *text, size_t size,
+                   struct words *out)
+{
+    *out = (struct words){.begin = size};
+    while (out->begin && is_word(text[out->begin - 1]))
+        out->begin--;
+    if (command_is(text, size) && out->begin == 1)
+        command_complete(text, size, &out->answer);
+    else
+        engine_complete(r->e, text, size, &out->answer);
+}
+
+char *repl_inspect(struct repl *r, const char *text, size_t size,
+                   size_t cursor)
+{
+    size_t begin = cursor, end = cursor;
+    while (begin && is_word(text[begin - 1]))
+        begin--;
+    while (end < size && is_word(text[end]))
+        end++;
+    return begin < end ? engine_describe(r->e, text + begin, end - begin)
+                       : NULL;
 }
 
 /* -------------------------------------------------------------------- modes */
@@ -138,6 +307,7 @@ static int run_inputs(struct repl *r)
     }
     if (status || (o->code.n && !o->file && !o->json))
         return status;
+    r->served = o->json;
     if (o->json)
         return serve_json(r, STDIN_FILENO, STDOUT_FILENO);
     return !o->file || !strcmp(o->file, "-") ? batch_pipe(r) : run_file(r);

@@ -45,6 +45,7 @@ struct server {
     } streams[2];
     bool captures;
     int wake[2];          /* a pipe: the thread that captures ends           */
+    bool quits;           /* a command has said so                         */
     long long id;         /* of the request that is executed; -1: none       */
 };
 
@@ -332,6 +333,7 @@ static void execute(struct server *s, const json *body)
     add_messages(&out, &line);
     if (out.quits)
         json_add_raw(&line, "quit", "true");
+    s->quits = out.quits;
     end(s, &line);
     outcome_free(&out);
     free(name);
@@ -350,12 +352,91 @@ static void is_complete(struct server *s, const json *body)
     end(s, &line);
 }
 
+/* The text up to a request's cursor, in bytes. */
+static size_t cursor_of(const json *body, const json *code)
+{
+    double at = json_number(body, "cursor", (double)code->size);
+    return at >= 0 && at <= (double)code->size ? (size_t)at : code->size;
+}
+
+static void complete(struct server *s, const json *body)
+{
+    const json *code = json_member(body, "code");
+    struct words words;
+    ompjit__buf line = {0};
+    if (!code || code->kind != JSON_STRING) {
+        answer_error(s, "complete needs code, a string");
+        return;
+    }
+    size_t cursor = cursor_of(body, code);
+    repl_complete(s->repl, code->text, cursor, &words);
+    begin(s, &line);
+    json_add_member(&line, "status", "ok");
+    json_add_raw(&line, "begin", "%zu", words.begin);
+    json_add_raw(&line, "end", "%zu", cursor);
+    json_add_raw(&line, "matches", "[");
+    for (size_t i = 0; i < words.answer.ncompletions; i++) {
+        json_add_comma(&line);
+        ompjit__buf_add(&line, "{", 1);
+        json_add_member(&line, "name", words.answer.completions[i].name);
+        json_add_member(&line, "detail", words.answer.completions[i].detail);
+        ompjit__buf_add(&line, "}", 1);
+    }
+    ompjit__buf_add(&line, "]", 1);
+    end(s, &line);
+    answer_free(&words.answer);
+}
+
+static void inspect(struct server *s, const json *body)
+{
+    const json *code = json_member(body, "code");
+    ompjit__buf line = {0};
+    if (!code || code->kind != JSON_STRING) {
+        answer_error(s, "inspect needs code, a string");
+        return;
+    }
+    char *text = repl_inspect(s->repl, code->text, code->size,
+                              cursor_of(body, code));
+    begin(s, &line);
+    json_add_member(&line, "status", "ok");
+    json_add_raw(&line, "found", text ? "true" : "false");
+    json_add_member(&line, "text", text);
+    end(s, &line);
+    free(text);
+}
+
+static void history(struct server *s, const json *body)
+{
+    const engine *e = repl_engine(s->repl);
+    double n = json_number(body, "n", (double)e->nunits);
+    size_t last = n >= 0 && n < (double)e->nunits ? (size_t)n : e->nunits;
+    ompjit__buf line = {0};
+    begin(s, &line);
+    json_add_member(&line, "status", "ok");
+    json_add_raw(&line, "inputs", "[");
+    for (size_t i = e->nunits - last; i < e->nunits; i++) {
+        const struct input *in = &e->units[i]->in;
+        json_add_comma(&line);
+        ompjit__buf_add(&line, "{", 1);
+        json_add_raw(&line, "number", "%u", in->number);
+        json_add_comma(&line);
+        ompjit__buf_add(&line, "\"code\":", 7);
+        json_add_string(&line, in->text, in->size);
+        ompjit__buf_add(&line, "}", 1);
+    }
+    ompjit__buf_add(&line, "]", 1);
+    end(s, &line);
+}
+
 static const struct operation {
     const char *name;
     void (*function)(struct server *s, const json *body);
 } operations[] = {
     {"execute", execute},
     {"is_complete", is_complete},
+    {"complete", complete},
+    {"inspect", inspect},
+    {"history", history},
 };
 
 /* False: the session ends. */
@@ -372,10 +453,10 @@ static bool serve_one(struct server *s, const json *body)
     if (i < sizeof operations / sizeof *operations)
         operations[i].function(s, body);
     else
-        answer_error(s, "op is none of execute, is_complete, interrupt, "
-                        "shutdown");
+        answer_error(s, "op is none of execute, is_complete, complete, "
+                        "inspect, history, interrupt, shutdown");
     s->id = -1;
-    return true;
+    return !s->quits;
 }
 
 /* -------------------------------------------------------------------- server */

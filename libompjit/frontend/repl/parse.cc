@@ -3,6 +3,8 @@
  * Reads an input: declarations as those of a file, all else as statements of a
  * function. clang decides which is which, by the types that it knows.
  */
+#include <algorithm>
+
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/ExprCXX.h>
 #include <clang/Basic/FileManager.h>
@@ -36,6 +38,17 @@ std::string text_of(const Input &input)
     return prefix_of(input) + text;
 }
 
+/* The text's end: its last line, from 1, and the column behind it. */
+void set_completion_point(Session &session, clang::FileEntryRef entry,
+                          const Input &input)
+{
+    const std::string text = text_of(input);
+    const size_t line = text.rfind('\n') + 1;
+    session.pp.SetCodeCompletionPoint(
+        entry, 1 + (unsigned)std::count(text.begin(), text.end(), '\n'),
+        1 + (unsigned)(text.size() - line));
+}
+
 void enter(Session &session, const Input &input)
 {
     clang::SourceManager &sources = session.compiler.getSourceManager();
@@ -48,6 +61,8 @@ void enter(Session &session, const Input &input)
     clang::FileEntryRef entry = sources.getFileManager().getVirtualFileRef(
         name, (off_t)buffer->getBufferSize(), 0);
     sources.overrideFileContents(entry, std::move(buffer));
+    if (input.mode == OMPJIT__REPL_COMPLETE)
+        set_completion_point(session, entry, input);
     clang::FileID file =
         sources.createFileID(entry, start, clang::SrcMgr::C_User);
     session.report.reading = file;

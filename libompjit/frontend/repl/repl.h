@@ -12,7 +12,7 @@
  *   value.cc      the expression at the end (shape.cc: how it is shown)
  *   generate.cc   the module
  *   reply.cc      the answer (report.cc: diagnostics in it)
- *   complete.cc   names that go on with a text
+ *   complete.cc   names that go on with a text (pragma.cc: directives)
  */
 #ifndef OMPJIT_FRONTEND_REPL_H
 #define OMPJIT_FRONTEND_REPL_H
@@ -75,6 +75,15 @@ struct Message {
     std::string file, text;
 };
 
+/* A name that may stand at the text's end, and how it is declared. */
+struct Completion {
+    std::string name, detail;
+    bool operator<(const Completion &other) const
+    {
+        return std::tie(name, detail) < std::tie(other.name, other.detail);
+    }
+};
+
 /* ------------------------------------------------------------- report.cc */
 
 /* Collects what clang says of one input. */
@@ -95,6 +104,9 @@ class Report : public clang::DiagnosticConsumer {
     std::function<bool()> is_at_end;
     std::function<bool(clang::SourceLocation, Place &)> place_of;
     std::function<void()> on_end;
+    /* Gets the names when the parser is at the end of a text that is to be
+     * completed. */
+    std::function<void(const std::vector<Completion> &)> on_names;
 
     explicit Report(clang::CompilerInstance &compiler);
     void begin(bool colours);
@@ -264,6 +276,13 @@ void settle_symbols(Session &session, const Input &input,
 void resolve(Session &session, const Input &input, const Result &result,
              std::vector<Range> &blanks, std::vector<Place> &hidden);
 
+/* complete.cc: for Sema, which owns it. Calls the report's on_names. */
+clang::CodeCompleteConsumer *new_consumer(Report &report);
+/* pragma.cc: words that can stand at the end of an OpenMP directive. False: the
+ * text does not end in one, or within brackets of one. */
+bool pragma_names(const std::string &text, unsigned version,
+                  std::vector<Completion> &names);
+
 /* generate.cc */
 class Generator {
   public:
@@ -289,6 +308,7 @@ void reply_head(const Report &report, unsigned verdict, ompjit__buf *out);
 void reply_again(const std::vector<Range> &blanks,
                  const std::vector<Place> &hidden, ompjit__buf *out);
 void reply_good(Session &session, const Result &result, ompjit__buf *out);
+void reply_names(const std::vector<Completion> &names, ompjit__buf *out);
 
 /* server.cc: serves requests until there are no more. */
 void serve(Session &session);

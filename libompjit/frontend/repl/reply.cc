@@ -200,3 +200,13 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
     ompjit__pack_bytes(out, shape.data, shape.size);
     ompjit__buf_free(&shape);
 }
+
+void ompjit_repl::reply_names(const std::vector<Completion> &names,
+                              ompjit__buf *out)
+{
+    ompjit__pack_number(out, names.size());
+    for (const Completion &each : names) {
+        string(each.name, out);
+        string(each.detail, out);
+    }
+}

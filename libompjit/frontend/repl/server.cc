@@ -140,8 +140,6 @@ class Server {
                 keep();
             else if (head.kind == OMPJIT__REPL_REPLAY)
                 replay(read_input_request(bytes));
-            else if (head.kind == OMPJIT__REPL_COMPLETE)
-                try_completion(bytes);
         }
     }
 
@@ -180,6 +178,10 @@ class Server {
         last = std::move(input);
         good = in_child([this] {
             limit_memory();
+            if (last.mode == OMPJIT__REPL_COMPLETE) {
+                complete();
+                return;
+            }
             session.report.on_end = [this] { answer_early(); };
             answer();
         });
@@ -310,6 +312,27 @@ class Server {
             "/proc/self/fd/" + std::to_string(file);
     }
 
+    /* Names are found in the middle of the parser's work, which is not gone on
+     * with. */
+    void complete()
+    {
+        Result result;
+        session.report.on_end = [] {};
+        session.report.on_names = [this](const auto &names) {
+            ompjit__buf reply = {};
+            session.report.text.clear();
+            session.report.messages.clear();
+            reply_head(session.report, OMPJIT__REPL_NAMES, &reply);
+            reply_names(names, &reply);
+            finish(reply, NOT_GOOD);
+        };
+        std::vector<Completion> words;
+        if (!pragma_names(last.text,
+                          session.compiler.getLangOpts().OpenMP, words))
+            read(result);
+        session.report.on_names(words);
+    }
+
     /* The input is a part of the session from now on. The device half goes on
      * without one that is not for devices. */
     void keep()
@@ -343,11 +366,6 @@ class Server {
             _exit(session.report.bad ? NOT_GOOD : GOOD);
         });
         keep();
-    }
-
-    void try_completion(const std::string &bytes)
-    {
-        (void)bytes;
     }
 };
 

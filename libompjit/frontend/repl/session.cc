@@ -196,7 +196,7 @@ class Action : public clang::ASTFrontendAction {
         clang::Preprocessor &pp = compiler.getPreprocessor();
         pp.enableIncrementalProcessing();
         pp.EnterMainSourceFile();
-        compiler.createSema(getTranslationUnitKind(), nullptr);
+        compiler.createSema(getTranslationUnitKind(), new_consumer(*report));
         clang::Parser parser(pp, compiler.getSema(), false);
         Session session(compiler, parser, *recorder, *report);
         report->is_at_end = [&parser] {

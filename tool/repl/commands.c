@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The commands of a session. Those that look inside its kernels save it as a
+ * program, and have another process of the tool read that.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tool/repl/commands.h"
+#include "tool/repl/state.h"
+#include "tool/tool.h"
+
+extern char **environ;
+
+/* A command on its way. */
+struct call {
+    struct repl *r;
+    const char *name; /* of the file that it stands in */
+    unsigned line;
+    char *words;  /* the arguments, without blanks around them */
+    struct outcome *out;
+};
+
+static void refuse(struct call *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void refuse(struct call *c, const char *format, ...)
+{
+    ompjit_error err;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(err.text, sizeof err.text, format, ap);
+    va_end(ap);
+    char *text = ompjit__format("%s:%u: error: %s", c->name, c->line, err.text);
+    c->out->kind = OUTCOME_BAD;
+    outcome_tell(c->out, text ? text : "error: out of memory");
+    free(text);
+}
+
+/* A number from 1 on, 1 where there is none. 0, with a message: it is none. */
+static unsigned number_of(struct call *c)
+{
+    char *end;
+    unsigned long n = *c->words ? strtoul(c->words, &end, 10) : 1;
+    if (*c->words && (*end || !isdigit((unsigned char)*c->words) || !n ||
+                      n > 1 << 30)) {
+        refuse(c, "%s: a number from 1 on is possible", c->words);
+        return 0;
+    }
+    return (unsigned)n;
+}
+
+/* ------------------------------------------------------------------- other */
+
+/* Waits for the process. False: it has not ended with 0. */
+static bool await(struct call *c, pid_t child, const char *what)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    if (WIFEXITED(status) && !WEXITSTATUS(status))
+        return true;
+    if (WIFEXITED(status))
+        refuse(c, "%s ended with status %d", what, WEXITSTATUS(status));
+    else
+        refuse(c, "%s was ended by signal %d", what, WTERMSIG(status));
+    return false;
+}
+
+static bool run_program(struct call *c, const char *path, char **argv)
+{
+    pid_t child;
+    fflush(NULL);
+    int failed = posix_spawn(&child, path, NULL, NULL, argv, environ);
+    if (failed) {
+        refuse(c, "cannot start %s: %s", path, strerror(failed));
+        return false;
+    }
+    return await(c, child, argv[1] ? argv[1] : argv[0]);
+}
+
+/* ompjit WORD... [KERNEL...]; NULL ends the words. */
+static bool run_tool(struct call *c, const char *const *words)
+{
+    enum { MOST = 64 };
+    char *argv[MOST + 2] = {"ompjit"};
+    char *rest = c->words, *save = NULL;
+    unsigned n = 1;
+    for (; *words && n < MOST; words++)
+        argv[n++] = (char *)*words;
+    for (char *word = strtok_r(rest, " \t\n", &save); word && n < MOST;
+         word = strtok_r(NULL, " \t\n", &save))
+        argv[n++] = word;
+    return run_program(c, "/proc/self/exe", argv);
+}
+
+/* ---------------------------------------------------------------- programs */
+
+/* False, with a message: the session cannot be a program. */
+static bool save(struct call *c, ompjit__buf *text)
+{
+    const char *twice = NULL;
+    bool good = !strcmp(repl_language(c->r), "c");
+    if (!good)
+        refuse(c, "a session of C++ cannot be saved as a program");
+    else if ((twice = save_program(repl_engine(c->r), text)))
+        refuse(c, "%s is declared more than once, and would be in a C program",
+               twice);
+    return good && !twice;
+}
+
+/* A folder with the session as session.c. False, with a message. */
+static bool write_session(struct call *c, char *folder, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+    ompjit__buf text = {0};
+    char path[4200];
+    if (!save(c, &text))
+        return false;
+    snprintf(folder, size, "%s/ompjit-repl-XXXXXX",
+             tmp && *tmp ? tmp : "/tmp");
+    bool made = mkdtemp(folder);
+    snprintf(path, sizeof path, "%s/session.c", folder);
+    FILE *file = made ? fopen(path, "w") : NULL;
+    bool good = file && fwrite(text.data, 1, text.size, file) == text.size;
+    if (file)
+        good = !fclose(file) && good;
+    ompjit__buf_free(&text);
+    if (!good)
+        refuse(c, "cannot write %s: %s", path, strerror(errno));
+    return good;
+}
+
+static void show_file(struct call *c, const char *path)
+{
+    char chunk[4096];
+    size_t n;
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        refuse(c, "cannot read %s: %s", path, strerror(errno));
+        return;
+    }
+    while ((n = fread(chunk, 1, sizeof chunk, file)))
+        fwrite(chunk, 1, n, stdout);
+    fclose(file);
+}
+
+/* ompjit COMMAND [OPTION] FILE, with the session as FILE; `output`: it writes
+ * that file, which is shown. */
+static void run_on_session(struct call *c, const char *command,
+                           const char *option, const char *output)
+{
+    char folder[4096] = "", source[4200], made[4200];
+    const char *words[8] = {command, "-w"};
+    unsigned n = 2;
+    if (write_session(c, folder, sizeof folder)) {
+        snprintf(source, sizeof source, "%s/session.c", folder);
+        snprintf(made, sizeof made, "%s/%s", folder, output ? output : "");
+        if (option)
+            words[n++] = option;
+        if (output) {
+            words[n++] = "-o";
+            words[n++] = made;
+        }
+        words[n++] = source;
+        if (run_tool(c, words) && output)
+            show_file(c, made);
+        unlink(source);
+        if (output)
+            unlink(made);
+    }
+    rmdir(folder);
+}
+
+static void command_ir(struct call *c)
+{
+    run_on_session(c, "compile", NULL, "session.ll");
+}
+
+static void command_ptx(struct call *c)
+{
+    run_on_session(c, "compile", NULL, "session.ptx");
+}
+
+static void command_sass(struct call *c)
+{
+    run_on_session(c, "inspect", "--sass", NULL);
+}
+
+static void command_resources(struct call *c)
+{
+    run_on_session(c, "inspect", NULL, NULL);
+}
+
+static void command_occupancy(struct call *c)
+{
+    run_on_session(c, "occupancy", NULL, NULL);
+}
+
+static void command_explain(struct call *c)
+{
+    run_on_session(c, "explain", NULL, NULL);
+}
+
+static void command_check(struct call *c)
+{
+    run_on_session(c, "run", "--check", NULL);
+}
+
+static void command_profile(struct call *c)
+{
+    run_on_session(c, "run", "--profile=-", NULL);
+}
+
+static void command_devices(struct call *c)
+{
+    static const char *const words[] = {"devices", NULL};
+    run_tool(c, words);
+}
+
+static void command_table(struct call *c)
+{
+    static const char *const words[] = {"table", NULL};
+    run_tool(c, words);
+}
+
+static void command_cache(struct call *c)
+{
+    static const char *const words[] = {"cache", NULL};
+    run_tool(c, words);
+}
+
+static void command_shell(struct call *c)
+{
+    char *argv[] = {"sh", "-c", c->words, NULL};
+    run_program(c, "/bin/sh", argv);
+}
+
+static void command_save(struct call *c)
+{
+    ompjit__buf text = {0};
+    if (!*c->words) {
+        refuse(c, ":save needs a file");
+        return;
+    }
+    if (!save(c, &text))
+        return;
+    FILE *file = fopen(c->words, "w");
+    bool good = file && fwrite(text.data, 1, text.size, file) == text.size;
+    if (file)
+        good = !fclose(file) && good;
+    if (!good)
+        refuse(c, "cannot write %s: %s", c->words, strerror(errno));
+    ompjit__buf_free(&text);
+}
+
+/* ------------------------------------------------------------------ inputs */
+
+static void show_input(const struct input *in)
+{
+    size_t n = in->size;
+    while (n && isspace((unsigned char)in->text[n - 1]))
+        n--;
+    printf("[%u] %.*s\n", in->number, (int)n, in->text);
+}
+
+static void command_list(struct call *c)
+{
+    const engine *e = repl_engine(c->r);
+    for (size_t i = 0; i < e->nunits; i++)
+        show_input(&e->units[i]->in);
+}
+
+static void command_source(struct call *c)
+{
+    const struct input *in = engine_source(repl_engine(c->r), c->words);
+    if (in)
+        show_input(in);
+    else
+        refuse(c, "no input declares %s", *c->words ? c->words : "nothing");
+}
+
+static void command_type(struct call *c)
+{
+    char *type = engine_type(repl_engine(c->r), c->words, strlen(c->words),
+                             c->out);
+    if (type)
+        printf("%s\n", type);
+    else
+        c->out->kind = OUTCOME_BAD;
+    free(type);
+}
+
+static void command_undo(struct call *c)
+{
+    ompjit_error err;
+    for (unsigned n = number_of(c); n; n--)
+        if (repl_undo(c->r, &err)) {
+            refuse(c, "%s", err.text);
+            return;
+        }
+}
+
+static void command_redo(struct call *c)
+{
+    for (unsigned n = number_of(c); n && c->out->kind == OUTCOME_GOOD; n--)
+        if (!repl_redo(c->r, c->out)) {
+            refuse(c, "nothing was taken back");
+            return;
+        }
+}
+
+static void command_clear(struct call *c)
+{
+    if (repl_reopen(c->r, false))
+        refuse(c, "the session could not begin anew");
+}
+
+static void command_restore(struct call *c)
+{
+    if (repl_reopen(c->r, true))
+        refuse(c, "not all inputs could be executed again");
+}
+
+static void command_load(struct call *c)
+{
+    char *text;
+    size_t size;
+    if (!*c->words) {
+        refuse(c, ":load needs a file");
+    } else if (read_input(c->words, 0, &text, &size)) {
+        refuse(c, "nothing was loaded");
+    } else {
+        if (batch_text(c->r, c->words, text, size))
+            refuse(c, "%s: not all inputs were executed", c->words);
+        free(text);
+    }
+}
+
+/* ---------------------------------------------------------------- settings */
+
+/* A session whose settings change begins anew with them. One that cannot goes on
+ * with those that it had. */
+static void reopen_with(struct call *c, const char *what, char *before,
+                        char **setting)
+{
+    *setting = ompjit__strdup(c->words);
+    if (!*setting || repl_reopen(c->r, true)) {
+        refuse(c, "%s %s: the session goes on as it was", what, c->words);
+        free(*setting);
+        *setting = before;
+        return;
+    }
+    free(before);
+}
+
+static void change(struct call *c, const char *what, char **setting)
+{
+    if (!*c->words)
+        printf("%s\n", *setting ? *setting : "default");
+    else
+        reopen_with(c, what, *setting, setting);
+}
+
+static void command_device(struct call *c)
+{
+    change(c, ":device", &repl_settings(c->r)->device);
+}
+
+static void command_specialize(struct call *c)
+{
+    change(c, ":specialize", &repl_settings(c->r)->specialize);
+}
+
+static void command_teams(struct call *c)
+{
+    if (number_of(c))
+        change(c, ":teams", &repl_settings(c->r)->teams);
+}
+
+static void command_threads(struct call *c)
+{
+    if (number_of(c))
+        change(c, ":threads", &repl_settings(c->r)->threads);
+}
+
+static void command_set(struct call *c)
+{
+    char *equals = strchr(c->words, '=');
+    if (!equals || equals == c->words) {
+        refuse(c, ":set needs NAME=VALUE");
+        return;
+    }
+    *equals = '\0';
+    setenv(c->words, equals + 1, 1);
+}
+
+static void command_time(struct call *c)
+{
+    struct settings *s = repl_settings(c->r);
+    if (strcmp(c->words, "on") && strcmp(c->words, "off") && *c->words)
+        refuse(c, ":time %s: on and off are possible", c->words);
+    else
+        s->times = *c->words ? !strcmp(c->words, "on") : !s->times;
+}
+
+static void command_quit(struct call *c)
+{
+    c->out->quits = true;
+}
+
+/* -------------------------------------------------------------------- table */
+
+static void command_help(struct call *c);
+
+static const struct command {
+    const char *name, *arguments, *summary;
+    void (*function)(struct call *c);
+} commands[] = {
+#define COMMAND(name, arguments, summary)                                      \
+    {#name, arguments, summary, command_##name},
+#include "tool/repl/commands.def"
+};
+
+static const struct command *find_command(const char *name, size_t size)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(commands); i++)
+        if (strlen(commands[i].name) == size &&
+            !memcmp(commands[i].name, name, size))
+            return &commands[i];
+    return NULL;
+}
+
+static void command_help(struct call *c)
+{
+    const char *name = c->words + (*c->words == ':');
+    const struct command *one = find_command(name, strlen(name));
+    if (*name && !one)
+        refuse(c, ":%s: no such command; :help lists them", name);
+    for (size_t i = 0; i < OMPJIT__COUNT(commands); i++) {
+        const struct command *each = &commands[i];
+        char usage[64];
+        snprintf(usage, sizeof usage, ":%s %s", each->name, each->arguments);
+        if (*name ? each == one : true)
+            printf("%-28s %s\n", usage, each->summary);
+    }
+}
+
+bool command_is(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size && isspace((unsigned char)text[i]))
+        i++;
+    return i + 1 < size && text[i] == ':' &&
+           isalpha((unsigned char)text[i + 1]);
+}
+
+void command_execute(struct repl *r, const char *file, unsigned line,
+                     const char *text, size_t size, struct outcome *out)
+{
+    *out = (struct outcome){.kind = OUTCOME_GOOD};
+    char *copy = strndup(text, size), *name = copy;
+    struct call c = {.r = r, .name = file, .line = line, .out = out};
+    if (!copy)
+        return;
+    while (isspace((unsigned char)*name))
+        name++;
+    name++;
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz_");
+    c.words = name + n;
+    while (isspace((unsigned char)*c.words))
+        c.words++;
+    for (size_t end = strlen(c.words);
+         end && isspace((unsigned char)c.words[end - 1]); end--)
+        c.words[end - 1] = '\0';
+    const struct command *command = find_command(name, n);
+    if (command)
+        command->function(&c);
+    else
+        refuse(&c, ":%.*s: no such command; :help lists them", (int)n, name);
+    free(copy);
+}
+
+bool command_complete(const char *text, size_t size, struct answer *out)
+{
+    out->completions = calloc(OMPJIT__COUNT(commands), sizeof *out->completions);
+    for (size_t i = 0; out->completions && i < OMPJIT__COUNT(commands); i++) {
+        const struct command *each = &commands[i];
+        if (size - 1 > strlen(each->name) ||
+            memcmp(each->name, text + 1, size - 1))
+            continue;
+        struct completion *new = &out->completions[out->ncompletions++];
+        new->name = ompjit__strdup(each->name);
+        new->detail = ompjit__strdup(each->summary);
+    }
+    return out->completions != NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Inputs that begin with a colon (commands.def), and the program that a session
+ * is (save.c).
+ */
+#ifndef OMPJIT_REPL_COMMANDS_H
+#define OMPJIT_REPL_COMMANDS_H
+
+#include "tool/repl/repl.h"
+
+/* Is the text a command? */
+bool command_is(const char *text, size_t size);
+/* Executes it. `out` is empty, and the caller's to free. */
+void command_execute(struct repl *r, const char *file, unsigned line,
+                     const char *text, size_t size, struct outcome *out);
+/* Commands whose names begin as the text does, which begins with a colon. False:
+ * no memory. */
+bool command_complete(const char *text, size_t size, struct answer *out);
+
+/* Appends the session as a C program. Not NULL: it cannot be one, since this name
+ * is declared more than once, or would be. */
+const char *save_program(const engine *e, ompjit__buf *program);
+
+#endif
