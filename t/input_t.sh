@@ -102,6 +102,14 @@ sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
 fails_with 'counted: .*a parallel region refers to the local variable n of' \
     "a shared local of unknown size" \
     "$ompjit" compile "$tmp/long.ll" -o "$tmp/long.ptx"
+right='1011 2011 3011 4011 5011 6011 7011'
+"$ompjit" compile "$srcdir/t/programs/shared_detours.c" -o "$tmp/locals.ll" &&
+    "$ompjit" compile "$srcdir/t/programs/shared_detours.c" --emit host-ll \
+        -o "$tmp/locals-host.ll"
+sed 's/call align 16 ptr @__kmpc_alloc_shared(i64 \([0-9]*\))/alloca [\1 x i8], align 8/
+    /call void @__kmpc_free_shared/d' "$tmp/locals.ll" >"$tmp/plain.ll"
+runs "locals whose addresses take detours" "$tmp/plain.ll" \
+    "$tmp/locals-host.ll"
 right='25 25 25 25 25 25 25 25 0 4'
 
 # ------------------------------------------------- full debug information

@@ -3,7 +3,8 @@
 #
 # Random programs about variables that a target region's main thread shares with
 # its parallel regions (t/random_sharing.c) agree with their serial forms, on the
-# host device and as PTX in two schedules. Programs FIRST to LAST, also checked
+# host device and as PTX in two schedules, as clang's IR and with plain allocas,
+# as other front ends leave such variables. Programs FIRST to LAST, also checked
 # and unoptimized and kept generic, by
 #
 #   make check T=random_sharing RANDOM_SHARING="FIRST LAST"
@@ -12,26 +13,39 @@
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_OPT OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_SPECIALIZE
 
-# agrees NAME COMMAND...
+# agrees NAME COMMAND... PROGRAM
 agrees() {
     name=$1; shift
-    out=$(timeout 120 env OMP_TARGET_OFFLOAD=mandatory "$@" "$tmp/p.c" 2>&1)
+    out=$(timeout 120 env OMP_TARGET_OFFLOAD=mandatory "$@" 2>&1)
     [ "$out" = "0 wrong" ] || wrong="$wrong; $name: $out"
 }
 
 program() {
     wrong=
     "$builddir/t/random_sharing" "$1" >"$tmp/p.c"
-    agrees host "$ompjit" run -q -fwrapv --device=host
+    "$ompjit" compile -q -fwrapv "$tmp/p.c" -o "$tmp/p.ll" &&
+        "$ompjit" compile -q -fwrapv "$tmp/p.c" --emit host-ll \
+            -o "$tmp/host.ll" || wrong="; clang's IR"
+    sed 's/call align 16 ptr @__kmpc_alloc_shared(i64 \([0-9]*\))/alloca [\1 x i8], align 8/
+        /call void @__kmpc_free_shared/d' "$tmp/p.ll" >"$tmp/plain.ll"
+    agrees host "$ompjit" run -q -fwrapv --device=host "$tmp/p.c"
+    agrees "plain, host" "$ompjit" run -q --device=host \
+        --host-ir "$tmp/host.ll" "$tmp/plain.ll"
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then
         for schedule in PTXI_SLICE=100000 "PTXI_SLICE=4 PTXI_SEED=$1" $2; do
             # shellcheck disable=SC2086
             agrees "PTX, $schedule" $schedule LD_LIBRARY_PATH="$PTXI" \
                 OMPJIT_ASSEMBLER=driver PTXI_LOG="$tmp/ptxi.log" \
-                "$ompjit" run -q -fwrapv --device=cuda
+                "$ompjit" run -q -fwrapv --device=cuda "$tmp/p.c"
+            # shellcheck disable=SC2086
+            agrees "plain, PTX, $schedule" $schedule LD_LIBRARY_PATH="$PTXI" \
+                OMPJIT_ASSEMBLER=driver PTXI_LOG="$tmp/ptxi.log" \
+                "$ompjit" run -q --device=cuda --host-ir "$tmp/host.ll" \
+                "$tmp/plain.ll"
         done
     fi
-    [ -z "$2" ] || agrees check "$ompjit" run -q -fwrapv --device=host --check
+    [ -z "$2" ] || agrees check "$ompjit" run -q -fwrapv --device=host --check \
+        "$tmp/p.c"
     is "$wrong" "" "program $1"
 }
 

@@ -5,11 +5,9 @@
  * clang takes such locals from __kmpc_alloc_shared. Other front ends leave
  * plain allocas; here these become what clang makes of them.
  *
- * A local is shared where its address gets into a list of arguments that
- * __kmpc_parallel_60 hands on: by itself, from a parameter, through the slots
- * of unoptimized code, or within another local that is shared. Requires checked
- * calls of LLVM 22's form. Kernels in SPMD mode have no main thread, and code
- * that only regions run has no list that others read; both are left alone.
+ * pointees.c finds them. Requires checked calls of LLVM 22's form. Kernels in
+ * SPMD mode have no main thread, and code that only regions run has no list that
+ * others read; both are left alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +17,10 @@
 
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
+#include "frontend/dialect/pointees.h"
 #include "llvm/llvm.h"
-#include "frontend/describe/reach.h"
 
-enum { LIST = 7 }; /* the operand `args` of __kmpc_parallel_60 */
 enum { GIVEN_ALIGN = 16 }; /* of what __kmpc_alloc_shared gives */
-
-/* A closure: each of the lists grows while it is gone through. */
-struct search {
-    ompjit__reached main;   /* functions that the main thread runs */
-    ompjit__reached seen;   /* pointers to what is shared          */
-    ompjit__reached locals; /* allocas among them                  */
-    bool failed;
-};
 
 static LLVMValueRef function_of(LLVMValueRef instruction)
 {
@@ -41,99 +30,6 @@ static LLVMValueRef function_of(LLVMValueRef instruction)
 static bool is_call(LLVMValueRef v)
 {
     return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
-}
-
-/* ------------------------------------------------------------ shared ones */
-
-/* The pointer is one to something shared: look behind it. Constants and globals
- * every thread has in common anyway. */
-static void share(struct search *s, LLVMValueRef v)
-{
-    if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind &&
-        (LLVMIsAInstruction(v) || LLVMIsAArgument(v)))
-        ompjit__reached_add(&s->seen, v);
-}
-
-/* All pointers that are stored into an object. */
-static void share_contents(struct search *s, LLVMValueRef object)
-{
-    for (LLVMUseRef u = LLVMGetFirstUse(object); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == object)
-            share(s, LLVMGetOperand(user, 0));
-        else if (LLVMIsAGetElementPtrInst(user) ||
-                 LLVMIsAAddrSpaceCastInst(user))
-            share_contents(s, user);
-    }
-}
-
-/* The arguments of callers for a parameter. */
-static void share_arguments(struct search *s, LLVMValueRef parameter)
-{
-    LLVMValueRef f = LLVMGetParamParent(parameter);
-    unsigned at = 0;
-    while (LLVMGetParam(f, at) != parameter)
-        at++;
-    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef call = LLVMGetUser(u);
-        if (is_call(call) && LLVMGetCalledValue(call) == f &&
-            at < LLVMGetNumArgOperands(call) &&
-            ompjit__is_reached(&s->main, function_of(call)))
-            share(s, LLVMGetOperand(call, at));
-    }
-}
-
-/* Follows a shared pointer one step towards its origin. */
-static void look_behind(struct search *s, LLVMValueRef v)
-{
-    if (LLVMIsAArgument(v)) {
-        share_arguments(s, v);
-    } else if (LLVMIsAAllocaInst(v)) {
-        ompjit__reached_add(&s->locals, v);
-        share_contents(s, v);
-    } else if (LLVMIsALoadInst(v)) {
-        if (LLVMIsAAllocaInst(LLVMGetOperand(v, 0)))
-            share_contents(s, LLVMGetOperand(v, 0));
-    } else if (LLVMIsAPHINode(v) || LLVMIsASelectInst(v) ||
-               LLVMIsAGetElementPtrInst(v) || LLVMIsAAddrSpaceCastInst(v) ||
-               LLVMIsAFreezeInst(v)) {
-        for (int i = 0; i < LLVMGetNumOperands(v); i++)
-            share(s, LLVMGetOperand(v, (unsigned)i));
-    }
-}
-
-/* The main thread runs what a generic kernel calls, but not what it hands to
- * the runtime. */
-static void add_callees(ompjit__reached *main, LLVMValueRef f)
-{
-    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
-    for (; block; block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
-             i = LLVMGetNextInstruction(i))
-            if (is_call(i) && LLVMIsAFunction(LLVMGetCalledValue(i)))
-                ompjit__reached_add(main, LLVMGetCalledValue(i));
-}
-
-/* Fills the three lists: the functions of main threads, then the pointers in
- * the lists that these hand to regions, then whatever those come from. */
-static void find(LLVMModuleRef m, LLVMValueRef parallel, struct search *s)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
-         f = LLVMGetNextFunction(f))
-        if (ompjit__is_generic(m, f))
-            ompjit__reached_add(&s->main, f);
-    for (size_t i = 0; i < s->main.n && !s->main.failed; i++)
-        add_callees(&s->main, s->main.functions[i]);
-    for (LLVMUseRef u = LLVMGetFirstUse(parallel); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef call = LLVMGetUser(u);
-        if (is_call(call) && LLVMGetCalledValue(call) == parallel &&
-            ompjit__is_reached(&s->main, function_of(call)) &&
-            LLVMIsAAllocaInst(LLVMGetOperand(call, LIST)))
-            share_contents(s, LLVMGetOperand(call, LIST));
-    }
-    for (size_t i = 0; i < s->seen.n && !s->seen.failed; i++)
-        look_behind(s, s->seen.functions[i]);
-    s->failed = s->main.failed || s->seen.failed || s->locals.failed;
 }
 
 /* ---------------------------------------------------------------- rewrite */
@@ -280,11 +176,11 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
 
 /* The stack of shared memory is freed in the reverse order: the first one that
  * is moved is taken last, and the first that is freed. */
-static void move_all(LLVMModuleRef m, const struct search *s,
+static void move_all(LLVMModuleRef m, const ompjit__reached *locals,
                      ompjit__findings *findings)
 {
-    for (size_t i = 0; i < s->locals.n; i++) {
-        LLVMValueRef local = s->locals.functions[i];
+    for (size_t i = 0; i < locals->n; i++) {
+        LLVMValueRef local = locals->functions[i];
         LLVMValueRef f = function_of(local);
         LLVMBasicBlockRef begin =
             ompjit__is_kernel(f) ? main_code(f) : LLVMGetEntryBasicBlock(f);
@@ -305,18 +201,14 @@ static void move_all(LLVMModuleRef m, const struct search *s,
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err)
 {
-    LLVMValueRef parallel = LLVMGetNamedFunction(m, "__kmpc_parallel_60");
-    struct search s = {0};
     ompjit__findings findings = {0};
-    if (!parallel)
+    if (!LLVMGetNamedFunction(m, "__kmpc_parallel_60"))
         return OMPJIT_OK;
-    find(m, parallel, &s);
-    if (!s.failed)
-        move_all(m, &s, &findings);
-    free(s.main.functions);
-    free(s.seen.functions);
-    free(s.locals.functions);
-    return s.failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
-                    : ompjit__findings_end(&findings, name, OMPJIT_STAGE_READ,
-                                           err);
+    ompjit__reached locals = ompjit__shared_locals_of(m);
+    if (!locals.failed)
+        move_all(m, &locals, &findings);
+    free(locals.functions);
+    return locals.failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
+                         : ompjit__findings_end(&findings, name,
+                                                OMPJIT_STAGE_READ, err);
 }
