@@ -124,8 +124,8 @@ ompjit_status ompjit_function_info_get(ompjit_function *fn,
                                        ompjit_function_info *info,
                                        ompjit_error *err);
 
-/* What target constructs do with the memory that a pointer parameter points to,
- * by their map clauses: all constructs of the function, and of the functions of
+/* How target constructs use the memory that a pointer parameter points to, by
+ * their map clauses: all constructs of the function, and of the functions of
  * the same source that it calls. */
 typedef enum ompjit_mapped {
     OMPJIT_MAPPED_TO = 1,    /* read                                        */
@@ -155,9 +155,9 @@ ompjit_status ompjit_function_param(ompjit_function *fn, unsigned i,
  *   SIGNED, ENUM                  i
  *   FLOAT of 4 and 8 bytes        f32, f64; of 2: its bits in u
  *   POINTER                       p, to a function: f
- * Of all other types, and of integers of more than 8 bytes, p is the address of
- * the value, which a call copies; of a result that the caller has set it to
- * memory for. Of integers only the low bytes of the type are looked at. */
+ * For all other types, and for integers of more than 8 bytes, p is the address
+ * of the value, which a call copies; for such a result the caller sets it to
+ * memory. Of integers only the low bytes of the type are looked at. */
 typedef union ompjit_value {
     int64_t i;
     uint64_t u;
@@ -187,7 +187,7 @@ ompjit_status ompjit_function_extents(ompjit_function *fn,
  * OMPJIT_BYTES_UNKNOWN: where ompjit_function_extents says more, nothing is
  * called, and the ARGUMENT error names the section. result may be NULL.
  *
- * What goes wrong in the function is the call's error:
+ * A failure in the function is the call's error:
  *  - A target construct that fails, in the calling thread: its error. The
  *    function ends there. The context's on_failure and after_failure have no
  *    part in it, and ompjit_context_failure does not tell it.
@@ -237,7 +237,7 @@ typedef ompjit_status ompjit_callback_fn(void *data, const ompjit_value *args,
 ompjit_status ompjit_callback_create(const ompjit_type *type,
                                      ompjit_callback_fn *f, void *data,
                                      void (**fn)(void), ompjit_error *err);
-/* Nobody calls it any more. Accepts NULL. */
+/* The caller promises that nobody calls it any more. Accepts NULL. */
 void ompjit_callback_destroy(void (*fn)(void));
 
 #ifdef __cplusplus

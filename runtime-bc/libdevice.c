@@ -145,7 +145,7 @@ EXPORT void __nv_fast_sincosf(float x, float *sine, float *cosine)
     __nv_sincosf(x, sine, cosine);
 }
 
-/* Of integers, and what clang's <cmath> asks. */
+/* The functions of integers, and those that clang's <cmath> asks for. */
 #define LEAST(t, name)                                                         \
     EXPORT t __nv_##name##min(t a, t b) { return a < b ? a : b; }              \
     EXPORT t __nv_##name##max(t a, t b) { return a < b ? b : a; }

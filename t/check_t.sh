@@ -232,7 +232,7 @@ int main(void)
 END
 like "$(again)" "is the host's function twice; .*declare target indirect" \
     "  says which"
-# What looks the device's functions up itself, or in the device's tables.
+# Programs that look the device's functions up themselves, or in its tables.
 for name in call_table.c host_objects.cpp; do
     succeeds "$name" "$ompjit" run --check -q "$srcdir/t/programs/$name"
     is "$out" "$(sed -n 's,^// expect: ,,p' "$srcdir/t/programs/$name")" \

@@ -17,7 +17,7 @@ runs() { # FILE STAGE
         sed -n "s/^ompjit: $2  *\([0-9]*\) .*/\1/p"
 }
 
-# Of n functions with a region each one is called: its host code and main's, its
+# One of n functions with a region each is called: its host code and main's, its
 # kernel, and the template of that.
 for n in 12 48; do
     make_program regions $n 1

@@ -36,10 +36,10 @@ int tool_pack(int argc, char **argv);
 
 /* ------------------------------------------------------------ cc_request.c */
 
-/* What is before a word for the device's half alone. */
+/* It stands before a word for the device's half alone. */
 #define DEVICE_CC1 "-Xopenmp-target=nvptx64-nvidia-cuda"
 
-/* What the user's words ask for. `words` is freed by the caller. */
+/* The user's request. `words` is freed by the caller. */
 struct request {
     ompjit__args words; /* the user's, with response files expanded */
     bool openmp, no_link, host_only, lto, verbose;

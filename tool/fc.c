@@ -374,7 +374,7 @@ static int run_commands(struct fortran *f, char *text)
     return status;
 }
 
-/* What the driver says of words that it does not take. */
+/* Shows the driver's messages about words that it does not take. */
 static void show_messages(const char *text)
 {
     while (*text) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the optimizer did to kernels and why, for people and as a file.
+ * The optimizer's remarks on kernels, for people and as a file.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,8 +30,9 @@ typedef struct ompjit__templates ompjit__templates;
 ompjit__templates *ompjit__templates_new(void); /* NULL: out of memory */
 void ompjit__templates_free(ompjit__templates *all); /* accepts NULL */
 
-/* What is made of the unit once for all its templates, with the function that frees
- * it: NULL at first, then what ompjit__template_get's make() has put there. */
+/* Something that is made of the unit once for all its templates, with the
+ * function that frees it: NULL at first, then what ompjit__template_get's make()
+ * has put there. */
 typedef struct ompjit__template_source {
     void *data;
     void (*free)(void *data);

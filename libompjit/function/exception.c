@@ -19,7 +19,7 @@
 
 /* --------------------------------------------------------------- unwinding */
 
-/* Of the library that unwinds. */
+/* Functions of the library that unwinds. */
 static struct {
     pthread_once_t once;
     void (*set_register)(void *context, int index, uintptr_t value);
@@ -117,7 +117,7 @@ static bool find_runtime(struct runtime *out)
     return found;
 }
 
-/* What is asked of the thrown object's own functions. */
+/* The question to the thrown object's own functions. */
 struct asked {
     const struct runtime *runtime;
     const struct type_info *type;

@@ -198,7 +198,7 @@ bool ompjit__program_run(const ompjit_function *fn, const ompjit__buf *program,
 
 /* ----------------------------------------------------------------- sections */
 
-/* What a call maps of a section. */
+/* The part of a section that a call maps. */
 struct range {
     int64_t offset, size; /* bytes */
 };

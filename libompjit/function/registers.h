@@ -75,7 +75,7 @@ typedef struct ompjit__called {
     uint64_t integer, number; /* results                                    */
 } ompjit__called;
 
-/* What a callback's code finds. */
+/* The data that a callback's code finds. */
 typedef struct ompjit__slot {
     void *data;
     void (*entry)(void);     /* ompjit__callback_entry                      */

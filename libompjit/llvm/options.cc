@@ -19,7 +19,7 @@ namespace {
  * it runs with other values. */
 pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
-/* Of this thread: no run; one with the defaults; one with other values. */
+/* This thread has no run; one with the defaults; one with other values. */
 enum Run { NONE, ORDINARY, OWN };
 thread_local Run run = NONE;
 

@@ -10,7 +10,8 @@
 #include "context/ompt.h"
 #include "mapping/construct.h"
 
-/* What the construct's begin has made. Under the table's lock. */
+/* Tells the counterparts that the construct's begin has made. Under the table's
+ * lock. */
 void ompjit__ompt_entered(const ompjit__construct *c);
 /* One that its end removes, before it does. */
 void ompjit__ompt_removes(const ompjit__construct *c, const ompjit__mapped *e);

@@ -23,9 +23,9 @@ static void put_first(ompjit__kept_units *kept, size_t place, ompjit__kept *k)
     kept->units[0] = k;
 }
 
-/* Of the others only what was built stays, not their modules. The identity is
- * taken here, of the bytes that were sent: what a request names
- * cannot be another unit, whoever sent it. */
+/* The others keep only the code that was built, not their modules. The identity
+ * is taken here, of the bytes that were sent: the unit that a request names
+ * cannot be another, whoever sent it. */
 bool ompjit__keep(ompjit__kept_units *kept, ompjit__unit *unit)
 {
     enum { LAST = OMPJIT__KEPT_UNITS - 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What ends a guarded call of a function beside a fault (fault.c): a failure of
- * one of its constructs or callbacks, and whoever aborts it.
+ * Ends of guarded calls that are no faults (fault.c): one of the function's
+ * constructs or callbacks fails, or somebody aborts the call.
  *
  * A call that is aborted may be left at an instruction of its own module only:
  * elsewhere a lock may be held, of the C library's or of ours. The signal that

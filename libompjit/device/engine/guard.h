@@ -29,7 +29,7 @@ typedef struct ompjit__call_guard {
     uintptr_t base;     /* a place in the stack below that of `escape`        */
     bool takes_faults;  /* false: they are the process's                      */
 
-    /* Of a function's call alone. */
+    /* For a function's call alone. */
     ompjit_context *ctx;/* NULL: another guard                                */
     const char *name;   /* of the function; NULL: errors do not say it        */
     const ompjit__module_code *code; /* its module's                          */

@@ -9,8 +9,8 @@
 //   libdevice           CUDA's mathematics, by clang on a machine with CUDA.
 //                       Likewise, as far as it is not inlined
 //
-// What only these have called goes with them. And libdevice's functions write
-// no memory but what their pointers lead to, which their declarations by
+// Functions that only these have called go with them. And libdevice's functions
+// write no memory but what their pointers lead to, which their declarations by
 // clang's headers do not say.
 #include <llvm-c/Core.h>
 #include <llvm/IR/InstrTypes.h>

@@ -208,7 +208,7 @@ static unsigned line_of(const CallBase *call)
     return line;
 }
 
-/* What a construct hands over. */
+/* The arrays that a construct hands over. */
 struct Arrays {
     Value *count, *bases, *begins, *sizes, *types, *names, *mappers;
 };

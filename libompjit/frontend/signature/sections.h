@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the target constructs of a function map of its parameters.
+ * The sections of a function's parameters that its target constructs map.
  */
 #ifndef OMPJIT_FRONTEND_SIGNATURE_SECTIONS_H
 #define OMPJIT_FRONTEND_SIGNATURE_SECTIONS_H

@@ -82,7 +82,7 @@ static std::string scope_of(const DIType *type)
     return text;
 }
 
-/* Of a complex number, whose own name is "complex" whatever its size. */
+/* The name of a complex number's parts; its own is "complex" in all sizes. */
 static const char *part_of(const DIBasicType *basic)
 {
     switch (basic->getSizeInBits()) {

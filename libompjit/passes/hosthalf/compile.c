@@ -170,7 +170,7 @@ static LLVMContextRef shared_context(const ompjit__half_source *s)
     return s->early ? ompjit__early_context(s->early) : NULL;
 }
 
-/* What a guard left in the middle is lost, not freed. */
+/* A source that a guard left in the middle is lost, not freed. */
 void ompjit__half_close(ompjit__half_source *s)
 {
     if (!s || s->in_use)

@@ -156,8 +156,8 @@ struct ompjit__parts {
 
 namespace {
 
-/* What a linker would have to put together with others or to resolve when the
- * program starts; and debug information, which describes the whole. */
+/* Does it have things that a linker would put together with others, or resolve
+ * when the program starts; or debug information, which describes the whole? */
 bool is_unusual(const Module &m)
 {
     return !m.getModuleInlineAsm().empty() || !m.ifuncs().empty() ||
@@ -220,8 +220,8 @@ SetVector<Function *> ompjit__parts::launchers()
     return out;
 }
 
-/* Nobody can tell copies of a function from each other whose address is not
- * taken. */
+/* A function whose address is not taken may be copied: nobody can tell copies
+ * from each other. */
 void ompjit__parts::find_copied(const SetVector<Function *> &starts)
 {
     for (Function &f : m)
@@ -232,8 +232,8 @@ void ompjit__parts::find_copied(const SetVector<Function *> &starts)
             copied.insert(&f);
 }
 
-/* What the table, variables, aliases and main name, and what that names, up to
- * where other parts begin. */
+/* The core is all that the table, variables, aliases and main name, and what that
+ * names, up to where other parts begin. */
 void ompjit__parts::take_core(const SetVector<Function *> &starts,
                               bool with_entries)
 {
@@ -329,7 +329,7 @@ void make_external(GlobalValue &g)
 
 } // namespace
 
-/* What is named by a part and belongs to another one becomes external. */
+/* A function that one part names and another one has becomes external. */
 void ompjit__parts::promote()
 {
     for (size_t k = CORE + 1; k < takes.size(); k++) {
@@ -372,7 +372,7 @@ bool ompjit__parts::divide()
 
 namespace {
 
-/* What belongs to a part, and copies. */
+/* Takes the functions of a part, and copies. */
 class Taker final : public ompjit::Cloner {
 public:
     Taker(const ompjit__parts &parts, size_t number, Module &target)
