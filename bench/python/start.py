@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Import, first call from source, first call from the cache: each in processes
 of their own, the least of several; ompjit beside Numba."""
+import atexit
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROUNDS = int(os.environ.get("ROUNDS", 5))
+BYTECODE = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, BYTECODE)
 
 IMPORT = """
 import time
@@ -55,7 +59,10 @@ def run(text, folder, **more):
     path = os.path.join(folder, "program.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+    # Packages that are installed have their bytecode.
     environment = {**os.environ, **more, "OMPJIT_CACHE_DIR": folder}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = BYTECODE
     done = subprocess.run(
         [sys.executable, path],
         check=True,
@@ -77,6 +84,9 @@ def first(text):
 
 
 def main():
+    for text in (OURS, EXPRESSION, NUMBA):
+        with tempfile.TemporaryDirectory() as folder:
+            run(text, folder)  # for the bytecode
     with tempfile.TemporaryDirectory() as folder:
         for module in ("ompjit", "numpy", "numba", "numexpr"):
             times = [

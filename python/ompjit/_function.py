@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import inspect
 import keyword
 from ctypes import byref, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -125,12 +124,19 @@ class Function(_native.Callable or object):  # type: ignore[misc]
             else f"arg{i + 1}"
             for i, name in enumerate(self._names)
         ]
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self._names = taken
-        self.__signature__ = inspect.Signature(
+
+    @property
+    def __signature__(self) -> Any:
+        """What inspect.signature() and help() ask for. The module is loaded
+        then only: it takes a third of a first call's time in Python."""
+        import inspect
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature(
             [
                 inspect.Parameter(name, kind, annotation=param[1])
-                for name, param in zip(taken, self.params)
+                for name, param in zip(self._names, self.params)
             ]
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import weakref
 from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p, string_at
@@ -451,6 +450,8 @@ def _kept(
         os.environ.get("TMPDIR", "/tmp"), f"ompjit-{os.getuid()}"
     )
     folder = os.path.join(folder, "sources")
+    import hashlib  # loads OpenSSL
+
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     end = {"c++": ".cpp", "cuda": ".cu", "fortran": ".f90"}.get(language, ".c")
     path = os.path.join(folder, digest + end)
