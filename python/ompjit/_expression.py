@@ -8,7 +8,7 @@ first seen; its kernel is compiled when such types are.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 from . import _host
 from ._array import ndarray
@@ -39,9 +39,12 @@ from ._operand import (
 )
 from ._parse import Node, fail
 from ._plan import Made, Plan, number_setter, pointer, slots_of
-from ._program import program
+from ._program import Program, program
 from ._queue import Queue, current_queue
 
+
+if TYPE_CHECKING:
+    from ._kernel import Kernel
 
 _KEPT = 256  # plans of an expression
 # Elements that one thread of the CPU does sooner than several.
@@ -142,13 +145,36 @@ class Elementwise(Expression):
                 of one shape.
             device: it is compiled for. Default: the current one.
         """
+        programs, where = self._of_types(types, device)
+        for one in programs:
+            one.prepare(where)
+
+    def is_compiled(self, *types: Any, device: Device | None = None) -> bool:
+        """Whether compile() of these types has nothing left to do. The C
+        itself is compiled by the first that asks."""
+        programs, where = self._of_types(types, device)
+        return all(one.is_compiled(where) for one in programs)
+
+    def kernels(
+        self, *types: Any, device: Device | None = None
+    ) -> tuple[Kernel, ...]:
+        """The kernels for arguments of such types, as compile() takes them:
+        for explain(), resources(), ptx(), sass(), ..."""
+        return tuple(p.kernel for p in self._of_types(types, device)[0])
+
+    def _of_types(
+        self, types: Sequence[Any], device: Device | None
+    ) -> tuple[list[Program], Device]:
         if not len(self.inputs) <= len(types) <= len(self.params):
             raise ArgumentError(f"{self!r} takes {', '.join(self.params)}")
         where = device_of(types, device)
         values: list[Any] = [_example(t, where) for t in types]
         values += [None] * (len(self.params) - len(types))
         resolved, _ = self._resolve(values, where)
-        self._plan(resolved, None, where).program.prepare(where)
+        return self._programs(resolved, where), where
+
+    def _programs(self, resolved: list[Any], device: Device) -> list[Program]:
+        return [self._plan(resolved, None, device).program]
 
     def _resolve(
         self, values: list[Any], device: Device

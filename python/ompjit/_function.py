@@ -13,6 +13,7 @@ from ._lib import call, library
 from ._signature import CType, converter, kinds, reader
 
 if TYPE_CHECKING:
+    from ._kernel import Kernel
     from ._module import Module
 
 _guard: Any = None
@@ -139,6 +140,30 @@ class Function(_native.Callable or object):  # type: ignore[misc]
                 for name, param in zip(self._names, self.params)
             ]
         )
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels of its own target regions, in the source's order."""
+        known = self.module.kernels
+        return [k for k in map(known.at, range(len(known))) if k.name == self.name]
+
+    @property
+    def ir(self) -> str:
+        """The device IR of its module, before the runtime is linked."""
+        return self.module.ir
+
+    def ptx(self, arch: str | None = None) -> str:
+        """The PTX of its module for an architecture of GPUs."""
+        return self.module.ptx(arch)
+
+    def sass(self, arch: str | None = None) -> str:
+        """The machine code of its module for an architecture of GPUs,
+        disassembled. Needs an assembler and CUDA's nvdisasm."""
+        return self.module.sass(arch)
+
+    def explain(self) -> str:
+        """What is and what can be compiled into its kernels, as text."""
+        return "\n".join(kernel.explain() for kernel in self.kernels)
 
     def __repr__(self) -> str:
         return f"<ompjit function {self.prototype}>"

@@ -16,6 +16,7 @@ from ._lib import call, library
 
 if TYPE_CHECKING:
     from ._array import ndarray
+    from ._code import Code
     from ._device import Device
 
 
@@ -36,6 +37,7 @@ class Inspected(Owned):
 
     if TYPE_CHECKING:
         params: tuple[Any, ...]
+        _code: Code
 
         def _device(self, given: Device | None) -> Device: ...
         def arguments(
@@ -113,6 +115,20 @@ class Inspected(Owned):
         call("kernel_fold_contents", self.address, utf8("param", param))
 
     # ----------------------------------------------------------------- sight
+
+    @property
+    def ir(self) -> str:
+        """The IR of its module, before the runtime is linked."""
+        return self._code.ir
+
+    def ptx(self, arch: str | None = None) -> str:
+        """The PTX of its module for an architecture of GPUs."""
+        return self._code.ptx(arch)
+
+    def sass(self, arch: str | None = None) -> str:
+        """The machine code of its module for an architecture of GPUs,
+        disassembled. Needs an assembler and CUDA's nvdisasm."""
+        return self._code.sass(arch)
 
     def explain(self) -> str:
         """What can be compiled in and what is, and what is tuned, as text."""

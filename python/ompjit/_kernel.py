@@ -54,11 +54,12 @@ class Kernel(Inspected):
         context: of its module.
     """
 
-    __slots__ = ("context", "_info", "params", "_names", "_indices", "_kinds")
+    __slots__ = ("context", "_code", "_info", "params", "_names", "_indices", "_kinds")
 
     def __init__(self, address: int, module: Any) -> None:
         self._handle = Handle(address, _nothing, module._handle)
         self.context: Context = module.context
+        self._code = module
         info = abi.ompjit_kernel_info()
         call("kernel_info_get", address, byref(info))
         self._info = info

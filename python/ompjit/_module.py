@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p, string_at
+from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -17,10 +17,11 @@ from typing import (
 )
 
 from . import _abi as abi
+from ._code import Code, arch_of
 from ._context import Context, choice, context as current_context, text_of
-from ._device import Device, device as current_device
+from ._device import Device
 from ._errors import ArgumentError, FileError, NotFound, expect, from_error, utf8
-from ._handle import Handle, Owned
+from ._handle import Handle
 from ._kernel import Kernels
 from ._lib import _local, call, library, system_flags
 
@@ -51,7 +52,7 @@ _LANGUAGES = ("c", "c++", "cuda", "fortran", "ir", "image")
 _NAMES = {"c++": "snippet.cpp"}
 
 
-class Module(Owned):
+class Module(Code):
     """Compiled sources: kernels and functions. ompjit.compile() makes one.
 
     Its functions are attributes, m.saxpy(n, 2.0, x, y), or items by any name,
@@ -207,52 +208,6 @@ class Module(Owned):
 
     # ------------------------------------------------------------------ code
 
-    def emit(self, format: str, arch: str | None = None) -> bytes:
-        """The module as bytes.
-
-        Args:
-            format: "ll" or "bc", device IR before the runtime is linked;
-                "opt_ll", IR that is optimized for the architecture; "ptx",
-                "cubin"; "object", for a CPU; "host_ll", the host's half.
-            arch: "sm_75" to "sm_120", "host", "x86-64", "x86-64-v3",
-                "aarch64" or "neoverse-v2". Default: that of the current
-                device. Needs no such device.
-        """
-        kind = choice("format", format, abi.ompjit_format)
-        if arch is None and format not in ("ll", "bc", "host_ll"):
-            arch = _arch(self.context, format)
-        data, size = c_void_p(), c_size_t()
-        call(
-            "module_emit",
-            self.address,
-            kind,
-            None if arch is None else utf8("arch", arch),
-            byref(data),
-            byref(size),
-        )
-        try:
-            return string_at(data.value or 0, size.value)
-        finally:
-            library().bytes_free(data)
-
-    @property
-    def ir(self) -> str:
-        """The device half's IR as text."""
-        return self.emit("ll").decode()
-
-    @property
-    def host_ir(self) -> str:
-        """The host half's IR as text."""
-        return self.emit("host_ll").decode()
-
-    def optimized(self, arch: str | None = None) -> str:
-        """The device half's IR, linked and optimized for an architecture."""
-        return self.emit("opt_ll", arch).decode()
-
-    def ptx(self, arch: str | None = None) -> str:
-        """The PTX for a GPU's architecture; "sm_90" where there is no GPU."""
-        return self.emit("ptx", arch).decode()
-
     def remarks(self, arch: str | None = None) -> list[dict[str, Any]]:
         """What the optimizer did to the device half for an architecture, and
         what it could not do: a row each with "kind" ("passed", "missed",
@@ -264,7 +219,7 @@ class Module(Owned):
         call(
             "module_remarks_text",
             self.address,
-            utf8("arch", arch or _arch(self.context, "ptx")),
+            utf8("arch", arch or arch_of(self.context, "ptx")),
             abi.ompjit_remark_format.JSON,
             byref(data),
             byref(size),
@@ -310,15 +265,6 @@ class Module(Owned):
             byref(requested),
         )
         return requested.value, wrong
-
-
-def _arch(context: Context, format: str) -> str:
-    """The architecture of the current device; for PTX and cubins a GPU's."""
-    with context:
-        found = current_device()
-    if format in ("ptx", "cubin") and found.is_host:
-        return "sm_90"
-    return "host" if found.is_host else found.arch
 
 
 def _options(how: Mapping[str, Any]) -> tuple[Any, list[Any]]:

@@ -3,17 +3,19 @@
 as little work as can be."""
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_uint, c_void_p
+from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from . import _abi as abi
+from ._code import Code
 from ._context import Context
 from ._errors import from_error
-from ._handle import Handle, Owned
+from ._handle import Handle
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
     from ._device import Device
+    from ._kernel import Kernel
     from ._queue import Queue
 
 # Complex products without a look at NaN, as numpy has them.
@@ -44,7 +46,7 @@ class Frame:
         self.args = byref(self.options), byref(self.array), c_uint(count)
 
 
-class Program(Owned):
+class Program(Code):
     """One kernel, of C source.
 
     Args:
@@ -55,6 +57,7 @@ class Program(Owned):
     """
 
     __slots__ = (
+        "context",
         "source",
         "params",
         "count",
@@ -67,6 +70,7 @@ class Program(Owned):
     def __init__(
         self, context: Context, source: str, params: list[tuple[str, str]]
     ) -> None:
+        self.context = context
         options = abi.ompjit_module_options()
         more = [flag.encode() for flag in system_flags()]
         flags = (c_char_p * (len(_FLAGS) + len(more)))(*_FLAGS, *more)
@@ -113,6 +117,26 @@ class Program(Owned):
     def frame(self) -> Frame:
         """Room for the arguments of a launch."""
         return Frame(self._kinds, self._indices, self.count)
+
+    @property
+    def kernel(self) -> Kernel:
+        from ._kernel import Kernel
+
+        return Kernel(self._kernel.value or 0, self)
+
+    def is_compiled(self, device: Device) -> bool:
+        """Whether what prepare() compiles is there."""
+        frame, ready = self.frame(), c_int()
+        call(
+            "kernel_ready",
+            self._kernel,
+            device.address,
+            byref(frame.options),
+            frame.array,
+            self.count,
+            byref(ready),
+        )
+        return bool(ready.value)
 
     def prepare(self, device: Device) -> None:
         """Compiles it for a device, without a launch."""

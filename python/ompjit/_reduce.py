@@ -292,6 +292,9 @@ class Reduction(Elementwise):
         self._fill(ready, resolved, loops, numbers, axes is None)
         return ready
 
+    def _programs(self, resolved: list[Any], device: Device) -> list[Program]:
+        return [self._prepare(resolved, None, None, device).made]
+
     def _fill(
         self,
         ready: _Ready,

@@ -25,7 +25,7 @@ from ._loops import (
 )
 from ._make import empty
 from ._operand import UNKNOWN, Number, device_of, element_strides, key_of
-from ._program import program
+from ._program import Program, program
 from ._reduce import (
     Reduction,
     Types,
@@ -155,6 +155,10 @@ class Scan(Reduction):
             self._arguments(ready, resolved, numbers)
             kernels.append(ready)
         return kernels, max(rows * blocks, 1)
+
+    def _programs(self, resolved: list[Any], device: Device) -> list[Program]:
+        kernels, _ = self._prepared(resolved, -1, False, None, device)
+        return [one.made for one in kernels]
 
     def _blocks(self, rows: int, length: int, device: Device) -> int:
         """How many blocks a row is cut into."""

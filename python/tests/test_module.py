@@ -7,6 +7,7 @@ import pickle
 import shutil
 import tempfile
 import unittest
+import unittest.mock
 
 import ompjit
 from support import SAXPY
@@ -204,6 +205,45 @@ class Sight(unittest.TestCase):
         self.assertEqual(k.last_launch()["teams"], 1)
         self.assertEqual(k.parameters()[0]["foldable"], "foldable")
         self.assertIn("<pre>", k._repr_html_())
+
+    def test_forms(self):
+        """Kernels, functions and expressions tell their code."""
+        twice = ompjit.compile(TWICE).twice
+        expression = ompjit.elementwise("y = a*x + y")
+        (kernel,) = expression.kernels(float, "f4", "f4")
+        for one in (self.kernel, twice, kernel):
+            self.assertIn("define", one.ir)
+            self.assertIn(".target sm_75", one.ptx("sm_75"))
+            self.assertTrue(one.explain())
+        self.assertEqual([k.line for k in twice.kernels], [2])
+        self.assertEqual([p.name for p in kernel.params][-1:], ["p_y"])
+
+    def test_expressions_ahead_of_time(self):
+        for make in (
+            lambda c: ompjit.elementwise(f"y = {c}*x"),
+            lambda c: ompjit.reduction(f"{c}*x"),
+            lambda c: ompjit.scan(f"{c}*x"),
+            lambda c: ompjit.stencil(f"y = {c}*x[1]"),
+        ):
+            expression = make(1234.5)
+            self.assertFalse(expression.is_compiled("f8"), expression)
+            expression.compile("f8")
+            self.assertTrue(expression.is_compiled("f8"), expression)
+            self.assertFalse(expression.is_compiled("f4"), expression)
+            self.assertTrue(expression.kernels("f8"), expression)
+
+    def test_sass(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "nvdisasm")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho .headerflags\n")
+            os.chmod(path, 0o755)
+            with unittest.mock.patch.dict(os.environ, PATH=folder):
+                try:
+                    text = self.module.sass("sm_90")
+                except ompjit.NotAvailable as error:
+                    self.skipTest(f"no assembler: {error}")
+        self.assertEqual(text, ".headerflags\n")
 
     def test_code(self):
         code = self.kernel.code("host", n=100)
