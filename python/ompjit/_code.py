@@ -25,12 +25,10 @@ def arch_of(context: Context, format: str) -> str:
 
 
 def _disassembler() -> str:
-    """nvdisasm: on PATH, in a toolkit, in unpacked wheels, or as pip has
-    installed it."""
+    """nvdisasm: on PATH, in a toolkit, or in NVIDIA's wheels."""
     folders = [os.environ.get("OMPJIT_CUDA_HOME", "/usr/local/cuda")]
     wheels = os.environ.get("OMPJIT_CUDA_WHEELS", "").split(":")
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for root in filter(None, [*wheels, here]):
+    for root in filter(None, wheels):
         folders += iglob(os.path.join(root, "nvidia", "*"))
     found = shutil.which("nvdisasm")
     for folder in folders:

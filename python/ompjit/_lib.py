@@ -308,6 +308,19 @@ def _own_libomp() -> None:
         os.environ.setdefault("OMPJIT_LIBOMP", path)
 
 
+def _cuda_wheels() -> None:
+    """Names the folders to the library where pip has put NVIDIA's wheels:
+    nvJitLink and NVRTC of ompjit[cuda]. Those that the user names go first."""
+    name = "OMPJIT_CUDA_WHEELS"
+    folders = list(filter(None, os.environ.get(name, "").split(":")))
+    for path in sys.path:
+        if path and path not in folders and ":" not in path:
+            if os.path.isdir(os.path.join(path, "nvidia")):
+                folders.append(path)
+    if folders:
+        os.environ[name] = ":".join(folders)
+
+
 def system_flags() -> list[str]:
     """Flags for the C library's headers of a wheel, on machines that have
     none."""
@@ -324,6 +337,7 @@ class Library:
         from ._errors import NotAvailable
 
         _own_libomp()
+        _cuda_wheels()
         try:
             self._dll = CDLL(path)
         except OSError as error:

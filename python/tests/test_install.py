@@ -53,6 +53,30 @@ class Install(unittest.TestCase):
             here = os.environ["OMPJIT_LIBRARY"]
             self.assertEqual(os.path.dirname(library), os.path.abspath(here))
 
+    def test_wheels_of_nvidia(self):
+        """Those that pip has put beside the package are found."""
+        program = (
+            "import os; from ompjit._lib import library; library(); "
+            "print(os.environ['OMPJIT_CUDA_WHEELS'])"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "nvidia", "cu13"))
+            environment = {
+                **os.environ,
+                "PYTHONPATH": f"{PYTHON}:{folder}",
+                "OMPJIT_CUDA_WHEELS": "/first",
+            }
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        found = done.stdout.strip().split(":")
+        self.assertEqual(found[:1], ["/first"])
+        self.assertIn(folder, found)
+
 
 if __name__ == "__main__":
     unittest.main()
