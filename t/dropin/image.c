@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What a linker of offloading adds to a program: the device images, which are
- * in the file that IMAGE names, with the entries of the program.
+ * in the file that IMAGE names, with the entries of the program, which are in
+ * the section ENTRIES.
  */
 #include <stdint.h>
 #include <stdlib.h>
+
+#ifndef ENTRIES
+#define ENTRIES "llvm_offload_entries"
+#endif
 
 __asm__(".section .rodata\n"
         "image_begin: .incbin \"" IMAGE "\"\n"
         "image_end: .byte 0\n"
         ".previous\n");
 extern char image_begin, image_end;
-extern char begin __asm__("__start_llvm_offload_entries")
+extern char begin __asm__("__start_" ENTRIES)
     __attribute__((visibility("hidden")));
-extern char end __asm__("__stop_llvm_offload_entries")
+extern char end __asm__("__stop_" ENTRIES)
     __attribute__((visibility("hidden")));
 
 struct image {
