@@ -44,6 +44,9 @@ void ompjit__drop_libraries(LLVMModuleRef m);
 /* Makes such bodies part of their kernels, which describe/ and the passes look
  * into. A body that LLVM cannot inline stays. debug_wrapper.cc */
 void ompjit__inline_debug_kernels(LLVMModuleRef m);
+/* Brings parallel regions in the form of host code to that of LLVM 22's device
+ * code. Requires checked calls. fork_calls.c */
+void ompjit__lower_forks(LLVMModuleRef m);
 /* Gives the regions of generic kernels wrappers where calls have none. Requires
  * LLVM 22's dialect. NO_MEMORY. region_wrapper.c */
 ompjit_status ompjit__wrap_regions(LLVMModuleRef m, ompjit_error *err);

@@ -406,8 +406,10 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     allow_optimization(m);
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
-    if (!status)
+    if (!status) {
+        ompjit__lower_forks(m);
         status = ompjit__wrap_regions(m, err);
+    }
     if (!status)
         status = ompjit__share_locals(m, name, err);
     align_shared(m);
