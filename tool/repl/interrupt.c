@@ -47,7 +47,7 @@ static void *help(void *unused)
         engine *e = atomic_load(&state.e);
         if (atomic_load(&state.ends))
             return NULL;
-        if (e)
+        if (e && atomic_load(&e->interrupted))
             ompjit_context_cancel(e->ctx, NULL);
     }
 }
@@ -62,11 +62,11 @@ static bool start_helper(void)
     return good;
 }
 
-bool interrupt_begin(engine *e)
+bool interrupt_begin(void)
 {
     struct sigaction ours = {.sa_handler = on_interrupt};
     state.main = pthread_self();
-    atomic_store(&state.e, e);
+    atomic_store(&state.e, NULL);
     atomic_store(&state.ends, false);
     if (sem_init(&state.asked, 0, 0) || !start_helper())
         return false;

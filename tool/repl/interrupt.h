@@ -10,9 +10,9 @@
 
 /* The calling thread is the one that executes inputs. From now on SIGINT is an
  * interrupt. False: out of memory or threads. */
-bool interrupt_begin(engine *e);
+bool interrupt_begin(void);
 void interrupt_end(void);
-/* The session has another engine. */
+/* The engine that executes from now on; NULL: none, and interrupts do nothing. */
 void interrupt_engine(engine *e);
 /* From any thread. */
 void interrupt_now(void);

@@ -313,9 +313,28 @@ static int run_inputs(struct repl *r)
     return !o->file || !strcmp(o->file, "-") ? batch_pipe(r) : run_file(r);
 }
 
+/* The process behind a prompt. */
+static int serve_prompt(struct options *o, int in, int out)
+{
+    struct repl r = {.o = o, .served = true};
+    int status = repl_open(&r);
+    if (!status)
+        status = serve_json(&r, in, out);
+    repl_close(&r);
+    return status;
+}
+
+static bool is_interactive(const struct options *o)
+{
+    return !o->file && !o->json && !o->code.n && isatty(STDIN_FILENO) &&
+           isatty(STDOUT_FILENO);
+}
+
 int tool_repl(struct options *o)
 {
     struct repl r = {.o = o};
+    if (is_interactive(o))
+        return prompt(o, serve_prompt);
     int status = repl_open(&r);
     if (!status)
         status = run_inputs(&r);

@@ -58,4 +58,11 @@ void print_outcome(const struct outcome *out);
  * input, the session's own output is a part of the answers. */
 int serve_json(struct repl *r, int in, int out);
 
+/* ---------------------------------------------------------------- prompt.c */
+
+/* Inputs from a terminal. `session` serves requests in a process of its own, and
+ * returns its exit status. */
+int prompt(struct options *o,
+           int (*session)(struct options *o, int in, int out));
+
 #endif

@@ -321,8 +321,10 @@ static void execute(struct server *s, const json *body)
     }
     unsigned number = repl_next(s->repl);
     char *name = ompjit__format("In[%u]", number);
+    interrupt_engine(repl_engine(s->repl));
     repl_execute(s->repl, json_text(body, "name", name ? name : "input"), 1,
                  code->text, code->size, &out);
+    interrupt_engine(NULL);
     drain(s);
     begin(s, &line);
     json_add_member(&line, "status", statuses[out.kind]);
@@ -509,7 +511,7 @@ int serve_json(struct repl *r, int in, int out)
     pthread_mutex_init(&s.lock, NULL);
     pthread_mutex_init(&s.writing, NULL);
     pthread_cond_init(&s.some, NULL);
-    if (!open_channels(&s, in, out) || !interrupt_begin(repl_engine(r)) ||
+    if (!open_channels(&s, in, out) || !interrupt_begin() ||
         pthread_create(&reader, NULL, read_requests, &s) ||
         (s.captures && pthread_create(&capturer, NULL, capture, &s))) {
         complain("cannot begin to serve: %s", strerror(errno));

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ompjit repl at a terminal: inputs of several lines, completion, history,
+# Ctrl-C, Ctrl-D, and a session that is killed.
+. "${srcdir:-.}/t/tap.sh"
+unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
+    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
+OMPJIT_CACHE_DIR=$tmp/cache
+OMP_NUM_THREADS=2
+HOME=$tmp TERM=xterm NO_COLOR=1
+export OMPJIT_CACHE_DIR OMP_NUM_THREADS HOME TERM NO_COLOR
+! command -v python3 >/dev/null || python3 -c 'import pty' 2>/dev/null ||
+    skip_all "no pseudo-terminals in Python"
+command -v python3 >/dev/null || skip_all "no python3"
+"$ompjit" repl -e '1' >/dev/null 2>"$tmp/stderr"
+if grep -q 'needs the clang that is a part of ompjitc' "$tmp/stderr"; then
+    skip_all "clang is not a part of ompjitc"
+fi
+python3 - "$ompjit" <<'END'
+import ctypes, os, pty, re, select, sys, termios, time
+
+count, failed = 0, 0
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "repl", "--device", "host"])
+seen = b""
+
+
+def until(pattern):
+    """What the terminal shows up to the pattern; None: it does not come."""
+    global seen
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        found = re.search(pattern, seen)
+        if found:
+            text, seen = seen[:found.end()], seen[found.end():]
+            return text
+        if select.select([fd], [], [], 1)[0]:
+            try:
+                more = os.read(fd, 65536)
+            except OSError:
+                more = b""
+            if not more:
+                return None
+            seen += more
+    return None
+
+
+def wait_for_editor():
+    """libedit shows its prompt before it takes the terminal's letters."""
+    end = time.monotonic() + 120
+    while (edits and termios.tcgetattr(fd)[3] & termios.ICANON and
+           time.monotonic() < end):
+        time.sleep(0.005)
+
+
+def shows(name, text, pattern, then=rb"ompjit> ", editing=True):
+    """The text is typed, and then the terminal shows both."""
+    global count, failed
+    count += 1
+    if text and editing:
+        wait_for_editor()
+    os.write(fd, text.encode())
+    good = until(pattern) is not None and (then is None or
+                                           until(then) is not None)
+    failed |= not good
+    print(("ok" if good else "not ok"), count, "-", name)
+    if not good:
+        print(text, pattern, seen, file=sys.stderr)
+        print("1..%d" % count)
+        sys.exit(1)
+
+
+try:
+    ctypes.CDLL("libedit.so.2")
+    edits = True
+except OSError:
+    edits = False
+shows("a greeting", "", rb"C with OpenMP")
+shows("an input", "int number = 4;\n", rb"")
+shows("a value", "number + 1\n", rb"\(int\) 5")
+shows("an input of several lines", "int f(int n) {\n", rb"", rb"\.\.\.> ")
+shows("  goes on", "return n * 2;\n", rb"", rb"\.\.\.> ")
+shows("  to its end", "}\n", rb"")
+shows("  and is there", "f(21)\n", rb"\(int\) 42")
+shows("a directive", "#pragma omp target map(number)\n", rb"", rb"\.\.\.> ")
+shows("  and its statement", "number++;\n", rb"")
+shows("  which is executed", "number\n", rb"\(int\) 5")
+shows("an error", "number = nothing;\n", rb"In\[[0-9]+\]:1:10: error")
+shows("a header", "#include <stdio.h>\n", rb"")
+shows("an endless loop", 'volatile int z = 0; puts("go"); while (1) z++;\n',
+      rb"go\r\n", None)
+shows("  is interrupted", "\x03", rb"interrupted", editing=False)
+shows("a line", "abc", rb"abc", None)
+shows("  is given up", "\x03", rb"\^C")
+if edits:
+    shows("completion", "numb\t\n", rb"\(int\) 5")
+    shows("history", "\x1b[A\n", rb"\(int\) 5")
+shows("a session that is killed",
+      "#include <signal.h>\n", rb"")
+shows("  by itself", "raise(SIGKILL);\n", rb":restore executes")
+shows("  is lost", "number\n", rb"undeclared identifier")
+shows("  and restored", ":restore\n", rb"restore\r\n")
+shows("  with its names", "f(3)\n", rb"\(int\) 6")
+shows("Ctrl-D", "\x04", rb"", None)
+count += 1
+status = os.waitpid(pid, 0)[1]
+failed |= status != 0
+print("ok" if status == 0 else "not ok", count, "- is the end")
+if edits:
+    count += 1
+    with open(os.path.expanduser("~/.ompjit_history")) as file:
+        good = "f(21)" in file.read()
+    failed |= not good
+    print("ok" if good else "not ok", count, "- the history is kept")
+print("1..%d" % count)
+sys.exit(failed)
+END
