@@ -37,9 +37,9 @@ done
 
 # Instructions of all that a compile takes but clang's processes. Valgrind does not
 # read all debug information that there is.
-instructions() { # FILE
+instructions() { # COMMAND FILE...
     OMPJIT_COMPILER=inprocess OMPJIT_WARM=0 valgrind --tool=callgrind \
-        --callgrind-out-file=/dev/null "$tmp/plain/ompjit" run "$1" 2>&1 |
+        --callgrind-out-file=/dev/null "$tmp/plain/ompjit" "$@" 2>&1 |
         sed -n 's/.*Collected : //p'
 }
 mkdir "$tmp/plain"
@@ -48,9 +48,9 @@ cp "$builddir/.libs/libompjit-compiler.so.0" "$tmp/plain" 2>/dev/null
 strip -g "$tmp"/plain/* 2>/dev/null
 if command -v valgrind >/dev/null && [ -e "$tmp/plain/libompjit-compiler.so.0" ]; then
     for n in 10 25 40; do make_program regions $n 1; done
-    a=$(instructions "$tmp/regions-10.c")
-    b=$(instructions "$tmp/regions-25.c")
-    c=$(instructions "$tmp/regions-40.c")
+    a=$(instructions run "$tmp/regions-10.c")
+    b=$(instructions run "$tmp/regions-25.c")
+    c=$(instructions run "$tmp/regions-40.c")
     # In proportion both steps are the same, with the square the second is 1.9
     # times the first one.
     [ -n "$a" ] && is "$(awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {
@@ -58,9 +58,14 @@ if command -v valgrind >/dev/null && [ -e "$tmp/plain/libompjit-compiler.so.0" ]
         "instructions for 10, 25, 40 regions, one called, grow evenly"
     # A small loop is linked with the plain runtime: 161 million, and 207 with the whole one.
     make_program regions 1 1
-    small=$(instructions "$tmp/regions-1.c")
+    small=$(instructions run "$tmp/regions-1.c")
     [ -n "$a" ] && is "$(awk -v n="$small" 'BEGIN { print n < 185e6 }')" 1 \
         "a small program takes $small instructions, less than 185 million"
+    # The block of a construct with 400 arrays is put into order piece by piece.
+    make_program arrays 400 0
+    block=$(instructions run "$tmp/arrays-400.c")
+    [ -n "$a" ] && is "$(awk -v n="$block" 'BEGIN { print n < 3e9 }')" 1 \
+        "400 arrays take $block instructions, less than 3000 million"
     [ -n "$a" ] || skip "instructions" "valgrind does not run this build"
     echo "# $a $b $c"
 else

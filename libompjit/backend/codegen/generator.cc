@@ -7,6 +7,8 @@
 #undef PIC /* libtool's; LLVM has a parameter of that name */
 #include <llvm-c/Core.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
@@ -40,18 +42,47 @@ static bool is_remembered(const llvm::GlobalVariable &v)
     return v.getAddressSpace() == SHARED && v.hasLocalLinkage();
 }
 
-/* Instructions are put into order once more behind the choice of registers for
- * most processors, which takes time with the square of a block's accesses to
- * memory, and gains nothing for a block of thousands: such a function is tuned for
- * no processor in particular, for which that is left out. */
-static void tune_long_functions(llvm::Module &m)
+/* A block of thousands of instructions. */
+static bool is_long(const llvm::BasicBlock &b)
 {
     constexpr size_t LONG = 2000;
-    for (llvm::Function &f : m)
-        if (llvm::any_of(f, [](const llvm::BasicBlock &b) {
-                return b.size() > LONG;
-            }))
-            f.addFnAttr("tune-cpu", "generic");
+    return b.size() > LONG;
+}
+
+/* Labels that stand for nothing, every few hundred instructions: the scheduler does
+ * not look beyond a label. Its time grows with the square of what it looks at. */
+static void divide(llvm::BasicBlock &block)
+{
+    constexpr unsigned PIECE = 400;
+    llvm::LLVMContext &context = block.getContext();
+    llvm::Value *note = llvm::MetadataAsValue::get(
+        context,
+        llvm::MDNode::get(context, llvm::MDString::get(context, "piece")));
+    unsigned n = 0;
+    for (llvm::Instruction &i : llvm::make_early_inc_range(block))
+        if (++n % PIECE == 0 && !llvm::isa<llvm::PHINode>(i) &&
+            !i.isTerminator() && !i.isEHPad()) {
+            llvm::IRBuilder<> builder(&i);
+            builder.CreateIntrinsic(llvm::Intrinsic::codeview_annotation, {},
+                                    {note});
+        }
+}
+
+/* Instructions are put into order before the choice of registers, and once more
+ * behind it for most processors, which takes time with the square of a block's
+ * accesses to memory, and gains little for a block of thousands: it is divided, and
+ * the function is tuned for no processor in particular, for which the second time
+ * is left out. */
+static void tune_long_functions(llvm::Module &m)
+{
+    for (llvm::Function &f : m) {
+        if (!llvm::any_of(f, is_long))
+            continue;
+        f.addFnAttr("tune-cpu", "generic");
+        for (llvm::BasicBlock &b : f)
+            if (is_long(b))
+                divide(b);
+    }
 }
 
 namespace {
