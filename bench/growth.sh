@@ -84,6 +84,43 @@ for n in 10 100 1000; do
         "$(field 2 "$ompjit" run --host-memory=separate \
             "$srcdir/bench/growth/copies.c" $n)" ms
 done
+note "eleven kernels, against the better of gcc and clang"
+# lesser A B: the lesser of two numbers, either of which may be missing
+lesser() {
+    printf '%s\n' "$@" | awk 'NF && (b == "" || $1 < b) { b = $1 }
+        END { print b == "" ? "-" : b }'
+}
+OMP_NUM_THREADS=1
+export OMP_NUM_THREADS
+: >"$work/peers"
+for cc in gcc "$CLANG"; do
+    "$cc" -O3 -march=native -fopenmp "$srcdir/bench/growth/eleven.c" -lm \
+        -o "$work/eleven.${cc##*/}" 2>/dev/null &&
+        echo "$work/eleven.${cc##*/}" >>"$work/peers"
+done
+while read -r kernel sizes; do
+    for n in $sizes; do
+        peers=$(while read -r peer; do
+            field 1 "$peer" $kernel $n
+        done <"$work/peers")
+        row "$kernel, 1 thread" $n \
+            "$(field 1 "$ompjit" run -DDEVICE "$srcdir/bench/growth/eleven.c" \
+                $kernel $n </dev/null)" "$(lesser $peers)" us
+    done
+done <<END
+saxpy 1000 100000 4000000
+dot 1000 100000 4000000
+jacobi 32 320 2000
+matmul 16 100 400
+nbody 32 256 2000
+spmv 100 10000 400000
+histogram 1000 100000 4000000
+mandelbrot 16 64 400
+stencil 12 48 160
+scan 1000 100000 4000000
+branchy 1000 100000 4000000
+END
+unset OMP_NUM_THREADS
 note "loops, against gcc -O3 -march=native -fopenmp"
 peer=
 if gcc -O3 -march=native -fopenmp "$srcdir/bench/growth/loops.c" \
