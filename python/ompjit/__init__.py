@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from ._make import zeros_like as zeros_like
     from ._module import Module as Module
     from ._module import compile as compile
+    from ._progress import progress as progress
     from ._queue import Queue as Queue
     from ._queue import Stream as Stream
     from ._reduce import Reduction as Reduction
@@ -144,6 +145,7 @@ _HOME = {
     "_module": (
         "Module compile"
     ),
+    "_progress": "progress",
     "_queue": (
         "Queue Stream"
     ),

@@ -70,7 +70,7 @@ class Scan(Reduction):
             device: Default: that of the arrays, else the current one.
         """
         values = self._bind(args, None, named)
-        key = (*map(key_of, values), axis, exclusive, dtype, device)
+        key = (*map(key_of, values), key_of(out), axis, exclusive, dtype, device)
         found = None if UNKNOWN in key else self._ready.get(key)
         if found is None:
             where = device_of(values, device)

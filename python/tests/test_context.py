@@ -227,6 +227,53 @@ class Profiles(unittest.TestCase):
             ompjit.Context("host").profile.text
 
 
+class Progress(unittest.TestCase):
+    def test_steps(self):
+        context = ompjit.Context("host", cache=False)
+        steps, told = [], threading.Event()
+
+        def tell(step):
+            steps.append(step)
+            if step.done["frontend"]:
+                told.set()
+
+        with ompjit.progress(tell, after=0, every=0.01, context=context):
+            compiled(context)
+            self.assertTrue(told.wait(60))
+        self.assertIn("1 sources read", str(steps[-1]))
+        self.assertEqual(steps, sorted(steps, key=lambda s: s.seconds))
+
+    def test_exceptions(self):
+        told = threading.Event()
+
+        def fail(step):
+            told.set()
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            with ompjit.progress(fail, after=0):
+                self.assertTrue(told.wait(60))
+        with self.assertRaises(KeyError):
+            with ompjit.progress(fail, after=0):
+                raise KeyError
+
+    def test_on_standard_error(self):
+        program = (
+            "import ompjit, sys, threading\n"
+            "seen = threading.Event()\n"
+            "class Out:\n"
+            "    text = ''\n"
+            "    def write(self, text): self.text += text; seen.set()\n"
+            "    def flush(self): pass\n"
+            "sys.stderr = Out()\n"
+            "with ompjit.progress(after=0): seen.wait(60)\n"
+            "text = sys.stderr.text\n"
+            "assert text.startswith('\\rompjit: compiling, '), text\n"
+            "assert text.endswith(' \\r'), text\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+
 class Lifetimes(unittest.TestCase):
     def test_a_parent_is_destroyed_after_its_children(self):
         order = []
