@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A Jupyter kernel for C with OpenMP: `ompjit-kernel install`."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import tempfile
+from typing import Any
+
+from ._repl import Session
+
+_SPEC = {
+    "argv": [sys.executable, "-m", "ompjit._repl_kernel", "-f", "{connection_file}"],
+    "display_name": "C with OpenMP (ompjit)",
+    "language": "c",
+}
+
+
+def byte_cursor(code: str, cursor: int) -> int:
+    """Jupyter counts characters, a session bytes."""
+    return len(code[:cursor].encode())
+
+
+def character_cursor(code: str, cursor: int) -> int:
+    return len(code.encode()[:cursor].decode(errors="ignore"))
+
+
+def kernel_class() -> Any:
+    base: Any = importlib.import_module("ipykernel.kernelbase").Kernel
+
+    class OpenMPKernel(base):  # type: ignore[misc]
+        implementation = "ompjit"
+        language_info = {
+            "name": "c",
+            "mimetype": "text/x-csrc",
+            "file_extension": ".c",
+            "codemirror_mode": "clike",
+            "pygments_lexer": "c",
+        }
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.session_of_code = Session()
+
+        @property
+        def implementation_version(self) -> str:
+            return str(self.session_of_code.greeting["version"])
+
+        @property
+        def banner(self) -> str:
+            return f"ompjit {self.implementation_version}, C with OpenMP"
+
+        def _stream(self, name: str, text: str) -> None:
+            self.send_response(
+                self.iopub_socket, "stream", {"name": name, "text": text}
+            )
+
+        def _begin_anew(self, error: EOFError) -> dict[str, Any]:
+            self.session_of_code = Session()
+            return {"status": "error", "text": f"{error}; a new one has begun"}
+
+        def do_execute(
+            self,
+            code: str,
+            silent: bool,
+            store_history: bool = True,
+            user_expressions: Any = None,
+            allow_stdin: bool = False,
+            **unused: Any,
+        ) -> dict[str, Any]:
+            try:
+                answer = self.session_of_code.ask(
+                    "execute", None if silent else self._stream, code=code
+                )
+            except EOFError as error:
+                answer = self._begin_anew(error)
+            if answer["status"] != "ok":
+                return self._failed(answer, silent)
+            text = answer.get("text")
+            if text and not silent:
+                self._stream("stderr", text)
+            if "value" in answer and not silent:
+                self._show(answer)
+            return {
+                "status": "ok",
+                "execution_count": self.execution_count,
+                "payload": [],
+                "user_expressions": {},
+            }
+
+        def _show(self, answer: dict[str, Any]) -> None:
+            text = f"({answer['type']}) {answer['value']}"
+            self.send_response(
+                self.iopub_socket,
+                "execute_result",
+                {
+                    "execution_count": self.execution_count,
+                    "data": {"text/plain": text},
+                    "metadata": {},
+                },
+            )
+
+        def _failed(self, answer: dict[str, Any], silent: bool) -> dict[str, Any]:
+            text = answer.get("text", "").rstrip("\n")
+            error = {
+                "ename": answer["status"],
+                "evalue": text.split("\n")[0],
+                "traceback": text.split("\n"),
+            }
+            if not silent:
+                self.send_response(self.iopub_socket, "error", error)
+            return {
+                "status": "error",
+                "execution_count": self.execution_count,
+                **error,
+            }
+
+        def do_complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
+            answer = self.session_of_code.ask(
+                "complete", code=code, cursor=byte_cursor(code, cursor_pos)
+            )
+            return {
+                "status": "ok",
+                "matches": [each["name"] for each in answer.get("matches", [])],
+                "cursor_start": character_cursor(code, answer.get("begin", 0)),
+                "cursor_end": cursor_pos,
+                "metadata": {},
+            }
+
+        def do_inspect(
+            self,
+            code: str,
+            cursor_pos: int,
+            detail_level: int = 0,
+            omit_sections: Any = (),
+        ) -> dict[str, Any]:
+            answer = self.session_of_code.ask(
+                "inspect", code=code, cursor=byte_cursor(code, cursor_pos)
+            )
+            found = bool(answer.get("found"))
+            data = {"text/plain": answer["text"]} if found else {}
+            return {"status": "ok", "found": found, "data": data, "metadata": {}}
+
+        def do_is_complete(self, code: str) -> dict[str, Any]:
+            answer = self.session_of_code.ask("is_complete", code=code)
+            return {
+                "status": answer["status"],
+                "indent": answer.get("indent", ""),
+            }
+
+        def do_shutdown(self, restart: bool) -> dict[str, Any]:
+            self.session_of_code.close()
+            return {"status": "ok", "restart": restart}
+
+    return OpenMPKernel
+
+
+def install(prefix: str | None, user: bool) -> str:
+    """Writes the kernel's specification; where it is now."""
+    specs: Any = importlib.import_module("jupyter_client.kernelspec")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "kernel.json"), "w") as file:
+            json.dump(_SPEC, file)
+        return str(
+            specs.KernelSpecManager().install_kernel_spec(
+                folder, "ompjit", user=user, prefix=prefix
+            )
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["install"]:
+        parser = argparse.ArgumentParser(prog="ompjit-kernel install")
+        parser.add_argument("--prefix", help="below this folder")
+        parser.add_argument(
+            "--user", action="store_true", help="for this user alone"
+        )
+        options = parser.parse_args(words[1:])
+        user = options.user or not options.prefix
+        print(install(options.prefix, user and not options.prefix))
+        return
+    app: Any = importlib.import_module("ipykernel.kernelapp").IPKernelApp
+    app.launch_instance(argv=words, kernel_class=kernel_class())
+
+
+if __name__ == "__main__":
+    main()
