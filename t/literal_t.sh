@@ -50,8 +50,9 @@ is "$out" "$right" "  results"
 
 # ---------------------------------------------------------------- driver calls
 calls() { grep -cE "^($1)" "$tmp/trace"; }
-# costs NAME COPIES ALLOCATIONS OPTION...: of the 20 launches, with one allocation
-# for x. What is mapped in earnest is one block and one copy; b is known then
+# costs NAME COPIES ALLOCATIONS OPTION...: of the 20 launches, with one
+# allocation for x. What is mapped in earnest is one block and one copy; b is
+# known then.
 costs() {
     what=$1 copies=$2 allocations=$3; shift 3
     rm -f "$tmp/trace"

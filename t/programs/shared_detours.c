@@ -3,7 +3,7 @@
 //
 // Locals of a generic kernel's main thread whose addresses get to regions by
 // detours: stored by a function, copied with a structure, taken from an array,
-// returned, kept in a global variable, in memory of the device's, and as numbers.
+// returned, kept in a global variable, in the device's memory, and as numbers.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Parallel regions in the form of host code, in device code:
  *
- *   call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr %loc, i32 2,
- *                                                    ptr @region, ptr %x, ptr %y)
+ *   call void (ptr, i32, ptr, ...) @__kmpc_fork_call(
+ *       ptr %loc, i32 2, ptr @region, ptr %x, ptr %y)
  *   call void @__kmpc_fork_call_if(ptr %loc, i32 1, ptr @region, i32 %if,
  *                                  ptr %x)
  *

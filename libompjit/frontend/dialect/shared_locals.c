@@ -6,8 +6,8 @@
  * plain allocas; here these become what clang makes of them.
  *
  * pointees.c finds them. Requires checked calls of LLVM 22's form. Kernels in
- * SPMD mode have no main thread, and code that only regions run has no list that
- * others read; both are left alone.
+ * SPMD mode have no main thread, and code that only regions run has no list
+ * that others read; both are left alone.
  */
 #include <stdlib.h>
 #include <string.h>
