@@ -21,7 +21,7 @@ from ._emit import strong
 from ._errors import ArgumentError
 from ._expression import Elementwise
 from ._host import c_strides
-from ._layout import broadcast, layout, spread
+from ._layout import broadcast, extent, layout, spread
 from ._lib import call
 from ._loops import (
     ArraySpec,
@@ -158,6 +158,8 @@ class _Ready:
         self.slots = slots_of(made.params)
         self.fixed: list[tuple[str, int]] = []
         self.pointers: list[tuple[int, int, str]] = []  # slot, place, name
+        # Slot, first byte and the one behind the last, strides.
+        self.extents: list[tuple[int, int, int, tuple[int, ...]]] = []
         self.setters: list[tuple[int, Any]] = []
         self.tripcount = self.teams = 0
         self.shape: tuple[int, ...] = ()
@@ -185,6 +187,18 @@ class _Ready:
         for place, setter in self.setters:
             setter(frame.values, values[place])
         return frame
+
+    def overlaps(self, frame: Any, out: ndarray, in_place: bool) -> bool:
+        """Whether an output shares memory with an argument: in other places
+        than its own, or at all."""
+        first = out.address
+        for slot, begin, end, strides in self.extents:
+            address = frame.values[slot].p or 0
+            if address + end <= first or first + out.nbytes <= address + begin:
+                continue
+            if not in_place or address != first or strides != out.strides:
+                return True
+        return False
 
     def run(self, frame: Any) -> None:
         self.made.run(frame, c_void_p(self.device.address), None)
@@ -338,9 +352,11 @@ class Reduction(Elementwise):
         for place, (name, r) in enumerate(zip(self.params, resolved)):
             if isinstance(r, ndarray):
                 prefix = "v_" if name in self._indexed else "p_"
-                ready.pointers.append(
-                    (ready.slots[prefix + name], place, name)
-                )
+                slot = ready.slots[prefix + name]
+                ready.pointers.append((slot, place, name))
+                reach = extent(r.shape, r.strides, r.itemsize)
+                strides = () if name in self._indexed else r.strides
+                ready.extents.append((slot, *reach, strides))
         for spec in numbers:
             prefix = "re_" if spec.dtype.is_complex else "h_"
             slot = ready.slots[prefix + spec.name]
@@ -373,8 +389,13 @@ class Reduction(Elementwise):
             made.set(_empty_result(self, ready.types))
         elif made.size:
             frame = ready.frame(values)
-            frame.values[ready.slots["p_out"]].p = made.address
+            place = made
+            if out is not None and ready.overlaps(frame, made, False):
+                place = empty(made.shape, made.dtype, device=ready.device)
+            frame.values[ready.slots["p_out"]].p = place.address
             ready.run(frame)
+            if place is not made:
+                made.set(target)
         if out is not None:
             return out
         ours = any(isinstance(v, ndarray) for v in values)

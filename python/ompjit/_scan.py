@@ -70,7 +70,7 @@ class Scan(Reduction):
             device: Default: that of the arrays, else the current one.
         """
         values = self._bind(args, None, named)
-        key = (*map(key_of, values), key_of(out), axis, exclusive, dtype, device)
+        key = (*map(key_of, values), axis, exclusive, dtype, device)
         found = None if UNKNOWN in key else self._ready.get(key)
         if found is None:
             where = device_of(values, device)
@@ -90,12 +90,21 @@ class Scan(Reduction):
         ours = any(isinstance(v, ndarray) for v in values) or out is not None
         made = self._output(out, ready.shape, types.result, where)
         if made.size:
-            sums = empty(blocks, types.total, device=where)
-            for one in kernels:
-                frame = one.frame(values)
-                frame.values[one.slots["p_sums"]].p = sums.address
-                frame.values[one.slots["p_out"]].p = made.address
+            # The last kernel alone, of one block a row, reads no sums.
+            sums = None
+            if len(kernels) > 1:
+                sums = empty(blocks, types.total, device=where)
+            frames = [one.frame(values) for one in kernels]
+            target = made
+            if out is not None and ready.overlaps(frames[-1], made, True):
+                target = empty(made.shape, made.dtype, device=where)
+            for one, frame in zip(kernels, frames):
+                if sums is not None:
+                    frame.values[one.slots["p_sums"]].p = sums.address
+                frame.values[one.slots["p_out"]].p = target.address
                 one.run(frame)
+            if target is not made:
+                made.set(target)
         if out is not None:
             return out
         return made if ours else _host_result(made)

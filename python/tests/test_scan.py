@@ -52,5 +52,26 @@ class Scans(unittest.TestCase):
         np.testing.assert_array_equal(got, np.cumsum(x) - x)
 
 
+class Overlap(unittest.TestCase):
+    """An output that shares memory with an argument in other places."""
+
+    def test_scan(self):
+        for n in (8, 40000):
+            x = ompjit.arange(n, dtype="f8")
+            ompjit.scan()(x[:-1], out=x[1:])
+            self.assertEqual(x[-1].item(), (n - 1) * (n - 2) / 2)
+            self.assertEqual(x[:4].tolist(), [0, 0, 1, 3])
+            y = ompjit.ones(n)
+            ompjit.scan()(y, out=y)
+            self.assertEqual(y[-1].item(), n)
+            ompjit.scan()(y[::-1], out=y)
+            self.assertEqual(y[:3].tolist(), [n, 2 * n - 1, 3 * n - 3])
+
+    def test_reduction(self):
+        x = ompjit.ones((4, 1000))
+        ompjit.reduction("a*b")(x, x[0], axis=0, out=x[0])
+        self.assertEqual(x[0].tolist(), [4] * 1000)
+
+
 if __name__ == "__main__":
     unittest.main()
