@@ -395,7 +395,7 @@ class Reduction(Elementwise):
             frame.values[ready.slots["p_out"]].p = place.address
             ready.run(frame)
             if place is not made:
-                made.set(target)
+                made.set(place)
         if out is not None:
             return out
         ours = any(isinstance(v, ndarray) for v in values)
