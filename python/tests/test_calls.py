@@ -67,6 +67,8 @@ void spin_on_device(volatile int *go) {
 
 def setUpModule():
     global m
+    # A shell starts what is in the background with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     m = ompjit.compile(SOURCE)
 
 
