@@ -69,7 +69,7 @@ class progress:
         self._write(f"ompjit: {step}")
 
     def _write(self, text: str) -> None:
-        print(f"\r{text:{self._width}}", end="", file=sys.stderr, flush=True)
+        print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
         self._width = len(text)
 
     def _run(self) -> None:

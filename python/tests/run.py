@@ -46,10 +46,12 @@ class Result(unittest.TestResult):
 
     def addSubTest(self, test, subtest, err):
         if err is not None:
+            if not self.bad:  # addSuccess is not called then
+                self.say("not ok", test)
             self.tell(subtest, err)
 
     def addSuccess(self, test):
-        self.say("not ok" if self.bad else "ok", test)
+        self.say("ok", test)
 
     def addSkip(self, test, reason):
         self.say("ok", test, f" # SKIP {reason}")

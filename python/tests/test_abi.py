@@ -264,7 +264,7 @@ class Abi(unittest.TestCase):
             found = {
                 key: value
                 for key, value in vars(enum).items()
-                if isinstance(value, int)
+                if isinstance(value, int) and not key.startswith("_")
             }
             short = {}
             for full, value in written.items():

@@ -217,7 +217,7 @@ class Wrong(unittest.TestCase):
             lambda: twice(a, queue=device),
             lambda: twice(1.0, device=queue),
             lambda: ompjit.reduction("a")(a, device=queue),
-            lambda: a.get(queue=device),
+            lambda: a.get(FLOATS[:3], queue=device),
             lambda: a.copy(queue),
             lambda: ompjit.device("0"),
         ):
