@@ -148,15 +148,16 @@ static callable *part_of(object *self)
 static _Thread_local volatile sig_atomic_t calling
     __attribute__((tls_model("initial-exec")));
 
+/* Python is told first: the call may end before this returns. */
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
-    if (calling)
-        state.abort();
     if (state.before.sa_flags & SA_SIGINFO)
         state.before.sa_sigaction(number, info, context);
     else if (state.before.sa_handler != SIG_DFL &&
              state.before.sa_handler != SIG_IGN)
         state.before.sa_handler(number);
+    if (calling)
+        state.abort();
 }
 
 static uint64_t now_ms(void)
