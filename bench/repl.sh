@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What an input of ompjit repl takes, beside clang-repl 22, in turns: medians of
+# Times of inputs of ompjit repl, beside clang-repl 22, in turns: medians of
 # N inputs of each kind, in milliseconds; then MANY inputs, of which the first
 # and the last hundred are compared, and the session's memory. clang-repl does
 # not optimize by default, ompjit repl does; OPTION=-O0: it does not.

@@ -39,8 +39,8 @@ for n in 0 1 2 3 4 5 6; do
     esac
 done
 
-# What the plain runtimes are made for is there, and nothing that they would take
-# from elsewhere, but for printing, the engine and what the pipeline defines.
+# The plain runtimes have the functions that they are made for, and take nothing
+# from elsewhere but printing, the engine and what the pipeline defines.
 nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$bitcode"; }
 sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/passes/plain.def" |
     sort >"$tmp/listed"

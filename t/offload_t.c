@@ -196,7 +196,7 @@ static void *function(void *handle, const char *name)
     return at;
 }
 
-/* What clang's host code of `add` does, three times. */
+/* Does the same as clang's host code of `add`, three times. */
 static void use(register_fn *enter, register_fn *leave, kernel_fn *run,
                 unsigned llvm)
 {

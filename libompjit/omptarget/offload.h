@@ -129,8 +129,8 @@ bool ompjit__hostjit_defers(const ompjit__hostjit *jit);
 ompjit_status ompjit__hostjit_lookup(ompjit__hostjit *jit, const char *name,
                                      void **address, ompjit_error *err);
 
-/* Of a module that is one of several (ompjit__linkage), whose constructors do
- * not run by themselves: runs them. */
+/* Runs the constructors of a module that is one of several (ompjit__linkage),
+ * where they do not run by themselves. */
 void ompjit__hostjit_construct(const ompjit__hostjit *jit);
 /* The address of any symbol that others see. NOT_FOUND. */
 ompjit_status ompjit__hostjit_symbol(ompjit__hostjit *jit, const char *name,

@@ -17,7 +17,7 @@ INTERFACE = {
     "data": (FLOATS.buffer_info()[0], False),
     "version": 3,
 }
-# What is wrong with an interface; None: nothing.
+# Wrong entries of an interface; None: a right one.
 WRONG_INTERFACES = [
     {"shape": (-1,)},
     {"shape": (2**62,)},

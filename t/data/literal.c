@@ -61,7 +61,8 @@ static int addresses(void)
     same = (unsigned long)&a == (unsigned long)&b;
     return same;
 }
-/* What a kernel writes stays its own; another construct has the host's. */
+/* A value that a kernel writes stays its own; the next construct has the
+ * host's. */
 static int written(void)
 {
     int a = 8, got = 0, sum = 0;

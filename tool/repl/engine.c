@@ -319,7 +319,7 @@ static void take_value(struct unit *u, struct outcome *out)
 
 /* --------------------------------------------------------------------- keep */
 
-/* Of the answer only what later inputs ask for stays. */
+/* Keeps those parts of the answer that later inputs ask for. */
 static bool keep(struct unit *u)
 {
     engine *e = u->e;
@@ -347,8 +347,8 @@ static ompjit_status replay(engine *e, ompjit_error *err)
 
 /* ------------------------------------------------------------------ execute */
 
-/* What clang said where the device half cannot know all that the host half
- * does. */
+/* Tells clang's messages where the device half cannot know all that the host
+ * half does. */
 static void tell_unfit(const engine *e, struct outcome *out)
 {
     const char *unfit = front_unfit(e->front);
@@ -503,7 +503,7 @@ const struct input *engine_source(const engine *e, const char *name)
     return find_name(e, name, strlen(name), &u) ? &u->in : NULL;
 }
 
-/* What a variable has now. */
+/* A variable's value now. */
 struct reading {
     engine *e;
     const struct name *name;

@@ -51,7 +51,7 @@ struct engine {
     size_t nlost;
 };
 
-/* What became of an input. */
+/* The ends of an input. */
 enum outcome_kind {
     OUTCOME_GOOD,
     OUTCOME_UNDONE, /* it is not complete */
@@ -87,12 +87,12 @@ void outcome_fail(struct outcome *out, const struct input *in,
 enum completeness { COMPLETE, INCOMPLETE, INVALID };
 enum completeness engine_completeness(engine *e, const char *text,
                                       size_t size);
-/* What can stand at the text's end. False: nothing is known. The answer is the
- * caller's to free. */
+/* The words that can stand at the text's end. False: nothing is known. The
+ * answer is the caller's to free. */
 bool engine_complete(engine *e, const char *text, size_t size,
                      struct answer *out);
-/* What a name, or another expression, is: declaration, place and value, in lines.
- * NULL: it is nothing. The caller's to free. */
+/* Describes a name, or another expression: declaration, place and value, in
+ * lines. NULL: it is nothing. The caller's to free. */
 char *engine_describe(engine *e, const char *text, size_t size);
 /* The last input that declares the name; NULL: none. */
 const struct input *engine_source(const engine *e, const char *name);

@@ -223,7 +223,7 @@ static void push(struct half *h)
     h->sent = 0;
 }
 
-/* What is there now. False: the other end is closed. */
+/* Reads the bytes that are there now. False: the other end is closed. */
 static bool pull(int fd, ompjit__buf *into)
 {
     char chunk[16384];
@@ -391,7 +391,7 @@ static ompjit_status unreadable(ompjit_error *err)
                         "the front end's answer cannot be read");
 }
 
-/* What is only looked at is the host half's alone. */
+/* Text that is only looked at goes to the host half alone. */
 static void ask_both(front *f, const struct input *in,
                      enum ompjit__repl_mode mode, bool colours)
 {

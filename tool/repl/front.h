@@ -21,14 +21,14 @@ struct place {
     char *name;
 };
 
-/* What is asked. Owned by whoever has it. */
+/* A question to the front end. Owned by whoever has it. */
 struct input {
     unsigned number;
     unsigned line;    /* of its first line, for messages */
     char *name;       /* of its file, likewise           */
     char *text;
     size_t size;
-    /* What the front end found to be left out, or hidden of earlier inputs. */
+    /* Places that the front end leaves out, or hides in earlier inputs. */
     struct range *blanks;
     size_t nblanks;
     struct place *hidden;
@@ -68,7 +68,7 @@ struct value {
     ompjit__buf shape;
 };
 
-/* What can stand at a text's end. */
+/* A word that can stand at a text's end. */
 struct completion {
     char *name, *detail;
 };

@@ -13,7 +13,7 @@
 #include "ompjit_function.h"
 #include "tool/repl/interrupt.h"
 
-/* Of the process, as signal handlers are. */
+/* One for the process, as signal handlers are. */
 static struct {
     pthread_t main, helper;
     sem_t asked;

@@ -201,7 +201,7 @@ bool repl_redo(struct repl *r, struct outcome *out)
 
 /* ------------------------------------------------------------------- inputs */
 
-/* What is taken back is gone when something else is executed. */
+/* Inputs that are taken back are gone when something else is executed. */
 void repl_execute(struct repl *r, const char *name, unsigned line,
                   const char *text, size_t size, struct outcome *out)
 {

@@ -31,14 +31,15 @@ const char *repl_language(const struct repl *r);
 enum completeness repl_completeness(struct repl *r, const char *text,
                                     size_t size);
 
-/* What can stand at a text's end, in place of the bytes from `begin` on. */
+/* The words that can stand at a text's end, in place of the bytes from `begin`
+ * on. */
 struct words {
     size_t begin;
     struct answer answer; /* its completions; the caller's to free */
 };
 void repl_complete(struct repl *r, const char *text, size_t size,
                    struct words *out);
-/* What the name at a place of the text is; NULL: nothing. The caller's. */
+/* Describes the name at a place of the text; NULL: nothing. The caller's. */
 char *repl_inspect(struct repl *r, const char *text, size_t size,
                    size_t cursor);
 

@@ -3,8 +3,7 @@
  * A session as a C program: what the front end has read as declarations stands in
  * the file, in the session's order, and its statements in main. A variable whose
  * initializer is not constant is set there, too. The last expression of an input
- * is a variable there, and an integer or a string is printed as the session
- * prints it.
+ * is a variable there; an integer is printed as the session prints it.
  */
 #include <ctype.h>
 #include <stdlib.h>

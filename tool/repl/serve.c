@@ -117,7 +117,7 @@ static size_t unfinished(const char *text, size_t size)
     return 0;
 }
 
-/* What is there, in one piece. */
+/* Sends the text that is there, in one piece. */
 static void forward(struct server *s, struct stream *stream)
 {
     char text[16384];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What commands change of a session (repl.c).
+ * The part of a session that commands change (repl.c).
  */
 #ifndef OMPJIT_REPL_STATE_H
 #define OMPJIT_REPL_STATE_H

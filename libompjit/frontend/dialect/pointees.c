@@ -105,8 +105,8 @@ static void add_object(analysis *a, LLVMValueRef local)
     a->objects[a->nobjects++] = local;
 }
 
-/* What a value may point to. Constants are addresses of other memory, if they
- * are any. */
+/* The objects that a value may point to. Constants are addresses of other
+ * memory, if they are any. */
 static const set *points_to(const analysis *a, LLVMValueRef v)
 {
     static const set nothing;
@@ -132,7 +132,8 @@ static bool is_shared(const analysis *a, uint32_t object)
 
 /* ------------------------------------------------------- loads and stores */
 
-/* What is in an object: in one that other threads reach, all that they have. */
+/* Adds the contents of an object; one that other threads reach has all of
+ * theirs. */
 static void add_contents(analysis *a, set *to, uint32_t object)
 {
     add_all(a, to, &a->holds[object]);
@@ -394,7 +395,7 @@ static void make_values(analysis *a)
         add(a, points_of(a, a->objects[k]), k);
 }
 
-/* What other threads have: also what is in the locals that they reach. */
+/* Other threads also have the contents of the locals that they reach. */
 static void close_over(analysis *a)
 {
     for (uint32_t i = 0; i < a->holds[OTHER].n; i++)

@@ -71,7 +71,7 @@ void use(Session &session, clang::NamedDecl *decl)
 
 } // namespace
 
-/* What is static is seen by later modules. */
+/* Later modules see static names, too. */
 void Generator::share()
 {
     std::set<llvm::Constant *> shared;

@@ -129,8 +129,8 @@ class Reader {
         return token().isOneOf(tok::annot_repl_input_end, tok::eof);
     }
 
-    /* What begins with these is as it is in a file. All others are either, and
-     * of those that stand in both forms the declaration is taken. */
+    /* An input that begins with one of these is read as in a file. All others
+     * are either, and those that stand in both forms are declarations. */
     bool is_statement()
     {
         switch (token().getKind()) {

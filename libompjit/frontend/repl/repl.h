@@ -66,7 +66,7 @@ struct Input {
 struct Item {
     unsigned kind;
     Range range;
-    /* What it declares, where it declares nothing but types; else empty. */
+    /* Its declarations, where it declares nothing but types; else empty. */
     std::vector<std::string> types;
 };
 
@@ -154,8 +154,8 @@ class Body {
 
 /* ------------------------------------------------------------- session.cc */
 
-/* What the parser hands over of an input, in its order, until code is made of
- * it. */
+/* Keeps the declarations that the parser hands over, in their order, until code
+ * is made of them. */
 class Recorder : public clang::ASTConsumer {
   public:
     std::vector<std::function<void(clang::ASTConsumer &)>> events;
@@ -192,7 +192,7 @@ struct Value {
     clang::QualType type;
 };
 
-/* What became of one input. */
+/* The result of one input. */
 struct Result {
     std::vector<Item> items;
     std::vector<std::string> runs; /* functions to call, in this order */
@@ -208,12 +208,12 @@ class Session {
     Recorder &recorder;
     Report &report;
     bool device; /* the half */
-    /* Of the input that is read. */
+    /* These belong to the input that is read. */
     std::vector<Macro> macros;
     clang::VarDecl *last_value = nullptr;
     /* Variables with another type until their code is made, and their own. */
     std::vector<std::pair<clang::VarDecl *, clang::QualType>> declared;
-    /* Of the inputs that belong to the session. */
+    /* These belong to the inputs of the session. */
     std::map<unsigned, clang::FileID> files;
     std::vector<clang::DeclGroupRef> requirements; /* requires directives */
     std::map<unsigned, unsigned> prefix; /* bytes before the input's own text */

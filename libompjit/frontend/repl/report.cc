@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What clang says of an input: as text, as clang prints it, and as a list. Some
- * of it is not for the user: an initializer that is no constant of C's, which
- * becomes an assignment, a value at the end of an input that nobody uses, and
- * that a macro of an earlier input is defined once more. Errors that an earlier
- * input's declaration is in the way are counted apart.
+ * clang's messages about an input: as text, as clang prints it, and as a list.
+ * Some of it is not for the user: an initializer that is no constant of C's,
+ * which becomes an assignment, a value at the end of an input that nobody uses,
+ * and that a macro of an earlier input is defined once more. Errors that an
+ * earlier input's declaration is in the way are counted apart.
  */
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Basic/DiagnosticLex.h>

@@ -265,7 +265,7 @@ class Server {
         ompjit__pack_bytes(reply, code.data(), code.size());
     }
 
-    /* Of target regions, or of variables that devices have. */
+    /* Entries of target regions, or of variables that devices have. */
     static bool has_entries(const llvm::Module &module)
     {
         for (const llvm::GlobalVariable &variable : module.globals())

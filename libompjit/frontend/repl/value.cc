@@ -20,7 +20,7 @@ using namespace ompjit_repl;
 
 namespace {
 
-/* What the conversion to a value was made of. */
+/* The expression that was converted to a value. */
 Expr *object_of(Expr *e)
 {
     for (;;) {
