@@ -58,6 +58,9 @@ x')" "(int) 2
 refuses "there is nothing to take back" 'int x;
 :undo
 :undo' 'there is no input to take back'
+refuses "more than there is to take back" 'int x;
+int y;
+:undo 3' 'there are only 2 inputs to take back'
 refuses "nothing to execute again" 'int x;
 :undo
 int y;

@@ -302,7 +302,13 @@ static void command_type(struct call *c)
 static void command_undo(struct call *c)
 {
     ompjit_error err;
-    for (unsigned n = number_of(c); n; n--)
+    unsigned n = number_of(c);
+    size_t there = repl_engine(c->r)->nunits;
+    if (there && n > there) {
+        refuse(c, "there are only %zu inputs to take back", there);
+        return;
+    }
+    for (; n; n--)
         if (repl_undo(c->r, &err)) {
             refuse(c, "%s", err.text);
             return;
