@@ -4,10 +4,12 @@
 # has_libdevice, skip, lacks, done_testing.
 # What a failure is about goes to standard error, which prove shows.
 # $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
-# folder of the test's own that is removed at the end.
+# folder of the test's own that is removed at the end; $PTXI the folder of an
+# emulated libcuda.so.1, or empty.
 tap_count=0
 tap_failed=0
 : "${srcdir:=.}" "${builddir:=.}"
+[ -e "${PTXI-}/libcuda.so.1" ] || PTXI=
 ompjit=$builddir/ompjit
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
