@@ -56,9 +56,9 @@ prints() {
     is "$out" "$text" "  prints what it must"
 }
 
-for name in call_table.c constructors.cpp counted_wait.c generic_region.c \
-    geometry.c inline_variables.cpp operator_new.cpp shared_locals.c \
-    state_machine.c strides.c turns.c votes.c; do
+for name in call_table.c constructors.cpp counted_wait.c function_map.c \
+    generic_region.c geometry.c inline_variables.cpp operator_new.cpp \
+    shared_locals.c state_machine.c strides.c turns.c votes.c; do
     program=$srcdir/t/programs/$name
     threads=$(says "$program" options | sed -n 's/.*--threads=\([0-9]*\).*/\1/p')
     rm -f "$tmp/program"

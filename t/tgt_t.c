@@ -9,6 +9,7 @@
 #include "tap.h"
 #include "fake.h"
 #include "device/engine/libomp.h"
+#include "launch/variant_table.h"
 #include "omptarget/entry_points.h"
 
 static char log_text[4096];
@@ -382,6 +383,46 @@ static void variables(void)
 
 /* ---------------------------------------------------------------- routines */
 
+/* Rows of the program's own for calls through pointers: what is refused. The
+ * calls are in t/programs/function_map.c. */
+static void function_maps(void)
+{
+    static const struct {
+        const char *what, *text;
+        int32_t device;
+        uint64_t n;
+        bool rows;
+    } refused[] = {
+        {"no rows", "3 rows at NULL", 0, 3, false},
+        {"no such device", "there is no device 7", 7, 1, true},
+        {"two rows of one address", "two rows have the host address", 0, 2,
+         true},
+        {"more rows than memory holds", "out of memory", 0, UINT64_MAX / 8,
+         true},
+    };
+    ompjit_context *ctx = context_new(NULL);
+    char f[2];
+    const ompjit__indirect_call rows[] = {{f, f + 1}, {f, f}};
+    ompjit_error err = {0};
+    ctx->devices[0]->ready = ctx->devices[1]->ready = true;
+    for (size_t i = 0; i < OMPJIT__COUNT(refused); i++) {
+        ok(ompjit__s_set_function_ptr_map(
+               ctx, refused[i].device, refused[i].n,
+               refused[i].rows ? rows : NULL) == 1 &&
+               ompjit__tgt_error(ctx, &err),
+           "a map of functions: %s", refused[i].what);
+        ok_contains(err.text, refused[i].text, "  is told");
+    }
+    ok(ompjit__s_set_function_ptr_map(ctx, 0, 1, rows) == 0 &&
+           ompjit__s_set_function_ptr_map(ctx, 0, 0, NULL) == 0 &&
+           ompjit__s_set_function_ptr_map(ctx, 1, 1, rows + 1) == 0,
+       "a map, none, and another device's");
+    ok(!ompjit__tgt_error(ctx, &err), "are accepted");
+    for (unsigned i = 0; i < 2; i++)
+        ompjit__device_calls_free(ctx->devices[i]);
+    ok(!context_delete(ctx), "freed");
+}
+
 static void routines(void)
 {
     ompjit_context *ctx = context_new(NULL);
@@ -661,6 +702,7 @@ int main(void)
     errors();
     requirements();
     variables();
+    function_maps();
     routines();
     rectangles();
     dependences();

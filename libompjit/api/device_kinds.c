@@ -5,6 +5,7 @@
  */
 #include "device/device.h"
 #include "launch/request.h"
+#include "launch/variant_table.h"
 #include "mapping/mapping.h"
 
 /* "auto" takes the first kind that has a device: a GPU before the CPU. */
@@ -28,10 +29,12 @@ static void free_present(ompjit_device *dev)
     ompjit__present_free(dev, dev->present);
 }
 
-/* Launch environments need no making: the slots begin empty. */
+/* Launch environments and tables of calls need no making: there is none at
+ * first. */
 static const ompjit__device_part parts[] = {
     {make_present, free_present},
     {NULL, ompjit__environments_free},
+    {NULL, ompjit__device_calls_free},
 };
 
 const ompjit__device_registry ompjit__device_registry_all = {

@@ -319,6 +319,7 @@ struct ompjit_device {
     pthread_mutex_t allocations_lock;
     _Atomic(struct ompjit__environment_block *)
         environments[OMPJIT__ENVIRONMENTS]; /* launch/launch_environment.c */
+    _Atomic(struct ompjit__calls *) calls;  /* launch/variant_load.c */
 };
 
 /* A kind of device, as the option `devices` names it. */

@@ -13,8 +13,8 @@
 
 /* ------------------------------------------------ calls through pointers */
 
-/* Functions that a module's kernels call through pointers: a table in the
- * device's memory. */
+/* Functions that a module's kernels call through pointers, or those of all
+ * modules that have no such table: a table in the device's memory. */
 struct ompjit__calls {
     ompjit__calls *next;
     ompjit_device *dev;
@@ -28,7 +28,7 @@ static const ompjit__calls *calls_of(ompjit__variants *all,
     const ompjit__calls *c = all->calls;
     while (c && c->dev != dev)
         c = c->next;
-    return c;
+    return c ? c : atomic_load(&dev->calls);
 }
 
 /* Tells an image which device it is on, and what `calls` (or NULL) has. */
@@ -101,12 +101,35 @@ static ompjit_status new_calls(ompjit_device *dev,
     return status;
 }
 
-void ompjit__calls_free_all(ompjit__variants *all)
+static void free_all(ompjit__calls *c)
 {
-    for (ompjit__calls *c = all->calls, *next; c; c = next) {
+    for (ompjit__calls *next; c; c = next) {
         next = c->next;
         free_calls(c);
     }
+}
+
+void ompjit__calls_free_all(ompjit__variants *all)
+{
+    free_all(all->calls);
+}
+
+void ompjit__device_calls_free(ompjit_device *dev)
+{
+    free_all(atomic_load(&dev->calls));
+}
+
+ompjit_status ompjit__device_calls(ompjit_device *dev,
+                                   const ompjit__indirect_call *calls,
+                                   size_t n, ompjit_error *err)
+{
+    ompjit__calls *c = NULL;
+    ompjit_status status = new_calls(dev, calls, n, &c, err);
+    if (status)
+        return status;
+    c->next = atomic_load(&dev->calls);
+    atomic_store(&dev->calls, c);
+    return OMPJIT_OK;
 }
 
 ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,

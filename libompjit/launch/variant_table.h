@@ -85,6 +85,13 @@ ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
                                      const ompjit__indirect_call *calls,
                                      size_t n, ompjit_error *err);
 
+/* The same for images to come of modules of which nothing is told. By one
+ * thread at a time. */
+ompjit_status ompjit__device_calls(ompjit_device *dev,
+                                   const ompjit__indirect_call *calls,
+                                   size_t n, ompjit_error *err);
+void ompjit__device_calls_free(ompjit_device *dev);
+
 /* Counts, and what is on its way. */
 void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats);
 

@@ -125,6 +125,9 @@ void ompjit__s_init_all(ompjit_context *ctx);
 void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc);
 void ompjit__s_unregister_lib(ompjit_context *ctx, ompjit__bin_desc *desc);
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags);
+int32_t ompjit__s_set_function_ptr_map(ompjit_context *ctx, int32_t device,
+                                       uint64_t n,
+                                       const ompjit__indirect_call *rows);
 void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags);
 int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device);
 void ompjit__s_dump_mapping_tables(ompjit_context *ctx);

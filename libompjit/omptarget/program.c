@@ -67,6 +67,18 @@ bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
     return *mod != NULL;
 }
 
+ompjit_module *ompjit__tgt_next_module(struct ompjit__tgt *tgt, size_t *at)
+{
+    ompjit__kernels *t =
+        atomic_load_explicit(&tgt->kernels, memory_order_acquire);
+    while (t && *at < t->size) {
+        ompjit_module *mod = atomic_load(&t->slots[(*at)++].mod);
+        if (mod)
+            return mod;
+    }
+    return NULL;
+}
+
 /* The slot for a key that is not in the table: a forgotten one's slot on the
  * way to the free one, or that. */
 static slot *place_for(ompjit__kernels *t, const void *key)
@@ -491,6 +503,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
         return;
     ompjit__libraries_free(tgt);
     ompjit__interop_free_all(tgt->interops);
+    ompjit__function_maps_free(tgt);
     ompjit__omp_blocks_free(tgt->memory);
     for (ompjit__kernels *t = atomic_load(&tgt->kernels), *next; t; t = next) {
         next = t->outgrown;

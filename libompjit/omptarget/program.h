@@ -77,11 +77,17 @@ struct ompjit__tgt {
     ompjit_error why_no_code;      /* set before that                     */
     struct ompjit__omp_block *memory; /* omp_alloc_device.c; under the lock */
     char **uids;                   /* of each device, made when asked for */
+    struct ompjit__function_map *maps; /* indirect.c; under the lock      */
 };
 
 /* Which kernel a host address names; false: none. */
 bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
                       ompjit_module **mod, unsigned *kernel);
+
+/* The module whose kernel the table of host addresses has behind number *at,
+ * which is 0 at first; NULL: none is left. A module comes once for each of its
+ * kernels. */
+ompjit_module *ompjit__tgt_next_module(struct ompjit__tgt *tgt, size_t *at);
 
 /* Makes the program's declare-target variables present on the device, those
  * that are not yet: before any construct there. One comparison where all are.
@@ -134,6 +140,8 @@ enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
                                               int64_t number,
                                               ompjit_device **dev);
 
+/* What __tgt_rtl_set_function_ptr_map has given. indirect.c */
+void ompjit__function_maps_free(struct ompjit__tgt *tgt);
 /* Those that the program has not destroyed. interop.c */
 void ompjit__interop_free_all(ompjit__interop *list);
 
