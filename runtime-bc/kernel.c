@@ -7,6 +7,7 @@
 const uint32_t ompjit_fold_threads = 0;
 const uint32_t ompjit_fold_teams = 0;
 const uint32_t ompjit_fold_flat = 0;
+const uint32_t ompjit_use_serialized = 0;
 const uint32_t ompjit_fold_spmd = 0;
 #ifndef __NVPTX__
 const uint32_t ompjit_fold_looped = 0;

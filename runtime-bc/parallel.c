@@ -214,6 +214,46 @@ EXPORT ALWAYS_INLINE void __kmpc_parallel_spmd(ident *loc, int32_t num_threads,
                        NULL, args, nargs, 0);
 }
 
+/* A region of the thread that begins it, in the form of host code. */
+typedef struct serialized {
+    bool outside; /* of regions, in a generic kernel's main thread */
+    detached_region tasks;
+    thread_state before;
+} serialized;
+
+EXPORT void __kmpc_serialized_parallel(ident *loc, int32_t gtid)
+{
+    thread_state *s = ompjit_thread_state();
+    serialized *r = malloc(sizeof *r);
+    if (!r)
+        plat_fail("out of device memory for a region of one thread");
+    *r = (serialized){.outside = !ompjit_level && !is_spmd(),
+                      .before = *s};
+    begin_tasks(&r->tasks);
+    s->serialized = r;
+    if (r->outside) {
+        ompjit_level = 1;
+        ompjit_size = 1;
+    } else {
+        s->nested++;
+    }
+}
+
+EXPORT void __kmpc_end_serialized_parallel(ident *loc, int32_t gtid)
+{
+    thread_state *s = ompjit_thread_state();
+    serialized *r = s->serialized;
+    if (!r)
+        return; /* none was begun */
+    end_tasks(&r->tasks);
+    if (r->outside) {
+        ompjit_level = 0;
+        ompjit_size = 0;
+    }
+    *s = r->before;
+    free(r);
+}
+
 /* The main thread's half of a region before clang 13: what the threads run
  * between the main thread's next two barriers. The last to end the region
  * brings the main thread back to its own state. Without workers it runs here,

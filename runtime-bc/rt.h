@@ -66,6 +66,7 @@ typedef struct thread_state {
     int32_t chunk_var;
     uint32_t levels_var;
     uint64_t allocator_var;
+    struct serialized *serialized; /* the innermost such region of its own */
 } thread_state;
 
 /* One for each thread of the block, allocated when the first needs it. */
@@ -149,9 +150,13 @@ INLINE uint32_t context_of_state(void)
     return CONTEXT_TAG | (n == 1 ? CONTEXT_ALONE | 1 : CONTEXT_TEAM);
 }
 
+INLINE bool has_context(int32_t gtid)
+{
+    return !ompjit_use_serialized && (gtid & CONTEXT_TAG);
+}
 INLINE uint32_t context_of(int32_t gtid)
 {
-    return gtid & CONTEXT_TAG ? (uint32_t)gtid : context_of_state();
+    return has_context(gtid) ? (uint32_t)gtid : context_of_state();
 }
 INLINE uint32_t context_kind(uint32_t c) { return c & CONTEXT_KIND; }
 

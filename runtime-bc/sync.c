@@ -60,7 +60,7 @@ NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
 EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
 {
     wait_for_tasks();
-    if (gtid & CONTEXT_TAG)
+    if (has_context(gtid))
         context_barrier((uint32_t)gtid);
     else
         barrier_here();

@@ -163,4 +163,15 @@ its parameter 0" "another launch environment" \
 refused "generic_region.c:16:1: $kernel: argument 8 of __kmpc_parallel_60 says \
 that there are 9 arguments" "a region with fewer arguments than its call says" \
     's/\(@__kmpc_parallel_60.*\), i64 4, i32 0)/\1, i64 9, i32 0)/'
+# Kernels of CUDA have no launch environment, and so no buffer of reductions.
+cat >"$tmp/buffer.cu" <<'EOF'
+extern "C" __global__ void k(void **p)
+{
+    p[0] = __kmpc_reduction_get_fixed_buffer();
+}
+EOF
+fails_with 'get_fixed_buffer needs a launch environment, which kernels of CUDA' \
+    "CUDA: a reduction's buffer" \
+    "$ompjit" compile --cuda-compiler clang "$tmp/buffer.cu" -o "$tmp/b.ptx"
+
 done_testing

@@ -299,6 +299,11 @@ static const struct refused {
     {"v21.ll", "i32 0, i32 0 }, ptr @1, ptr @__omp_off",
      "i32 -1, i32 0 }, ptr @1, ptr @__omp_off", OMPJIT_ERR_ABI,
      "says that a reduction across teams takes no room"},
+    {"v21.ll", "  ret void\n\nworker.exit:\n  ret void\n}\n",
+     "  %b = call ptr @__kmpc_reduction_get_fixed_buffer()\n"
+     "  ret void\n\nworker.exit:\n  ret void\n}\n"
+     "declare ptr @__kmpc_reduction_get_fixed_buffer()\n",
+     OMPJIT_ERR_ABI, "says that a reduction across teams takes no room"},
     {"v21.ll", "@__kmpc_target_init(ptr @__omp_offloading_10_ab__ZN2ns4loopIfEEv"
                "PT_i_l7_1_kernel_environment, ptr %dyn_ptr)",
      "@__kmpc_target_init(ptr @1, ptr %dyn_ptr)", OMPJIT_ERR_IR,

@@ -50,6 +50,8 @@ void __kmpc_begin_sharing_variables(void ***, size_t);
 void __kmpc_end_sharing_variables(void);
 void __kmpc_get_shared_variables(void ***);
 void __kmpc_get_shared_variables_aggregate(void **);
+void __kmpc_serialized_parallel(ident *, int);
+void __kmpc_end_serialized_parallel(ident *, int);
 int __kmpc_cancel(ident *, int, int);
 int __kmpc_cancel_barrier(ident *, int);
 int __kmpc_cancellationpoint(ident *, int, int);
@@ -431,6 +433,19 @@ static int wrong_cancels(void)
     return wrong;
 }
 
+/* A region of the caller alone, one level further in. The number is no
+ * context: the runtime alone does not know that there are such regions. */
+static int wrong_serialized(void)
+{
+    int level = omp_get_level(), n = omp_get_num_threads();
+    __kmpc_end_serialized_parallel(0, 0); /* of none */
+    __kmpc_serialized_parallel(0, 0);
+    int wrong = omp_get_level() != level + 1;
+    wrong += omp_get_num_threads() != 1 || omp_get_thread_num();
+    __kmpc_end_serialized_parallel(0, 0);
+    return wrong + (omp_get_level() != level) + (omp_get_num_threads() != n);
+}
+
 /* Lanes of the caller's warp that there are. */
 static unsigned lanes(void)
 {
@@ -516,6 +531,7 @@ static int together(args *p)
     int me = omp_get_thread_num(), n = omp_get_num_threads();
     int a = p->a[me], b = p->b[me];
     int wrong = wrong_barriers(p) + wrong_cancels() + wrong_warp(p) +
+                wrong_serialized() +
                 wrong_shuffles() + wrong_geometry() + wrong_reduce(p, me, n);
     __kmpc_barrier(0, 0);
     p->a[me] = a;

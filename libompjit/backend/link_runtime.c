@@ -45,6 +45,12 @@ static bool has_events(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
+/* May a thread begin regions of its own in the form of host code? */
+static bool has_serialized(LLVMModuleRef m)
+{
+    return LLVMGetNamedFunction(m, "__kmpc_serialized_parallel");
+}
+
 /* Is a kernel built whose teams need a form of their own? */
 static bool has_team_form(const struct build *b, const ompjit__kernel_desc *k)
 {
@@ -93,6 +99,7 @@ void ompjit__build_choose_runtime(struct build *b)
     b->plain = b->flat && is_plain(b);
     b->asks_for_tasks = asks_for_tasks(b->m);
     b->has_events = has_events(b->m);
+    b->has_serialized = has_serialized(b->m);
 }
 
 /* Takes over the runtime's module: LLVMLinkModules2 destroys it, also when it

@@ -76,6 +76,7 @@ bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit)
             continue;
         if (starts_with(name, "omp_set_") ||
             starts_with(name, "ompjit_cuda_") ||
+            !strcmp(name, "__kmpc_serialized_parallel") ||
             (starts_with(name, "__kmpc_parallel_") &&
              !calls_are_outside(f, unit)))
             return false;

@@ -160,6 +160,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 #define OMPJIT__USE_EVENTS "ompjit_use_events"
+#define OMPJIT__USE_SERIALIZED "ompjit_use_serialized"
 /* 1: threads have no states: ompjit__is_flat. */
 #define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
 /* 1: in kernels' forms for whole teams (passes/host/team_form.cc). */

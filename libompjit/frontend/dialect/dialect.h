@@ -31,6 +31,8 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
 /* Adds what is wrong with a device half's kernels: their environments, their
  * parameters, how they start. Changes nothing. kernel_check.c */
 void ompjit__check_kernels(LLVMModuleRef m, ompjit__findings *findings);
+/* Adds calls in code of CUDA that need a launch environment. kernel_check.c */
+void ompjit__check_no_buffer(LLVMModuleRef m, ompjit__findings *findings);
 /* The one call of a function that is a kernel's body under full debug
  * information; NULL: it is none. kernel_check.c */
 LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);

@@ -7,8 +7,15 @@
  *   call void @__kmpc_fork_call_if(ptr %loc, i32 1, ptr @region, i32 %if,
  *                                  ptr %x)
  *
- * become calls of __kmpc_parallel_60 with a list of the arguments. Requires
- * checked calls (table/llvm/callback.c): arguments have 64 bits.
+ * become calls of __kmpc_parallel_60 with a list of the arguments. Teams
+ * regions in that form become calls of their functions: each team has one initial
+ * thread, which runs the region.
+ *
+ *   call void (ptr, i32, ptr, ...) @__kmpc_fork_teams(
+ *       ptr %loc, i32 2, ptr @region, ptr %x, ptr %y)
+ *   -> call void @region(ptr %thread, ptr %zero, ptr %x, ptr %y)
+ *
+ * Requires checked calls (table/llvm/callback.c): arguments have 64 bits.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -17,6 +24,9 @@
 
 /* Operands of both, and what follows them. */
 enum { LOC, COUNT, REGION, REST };
+
+/* Of a region: two of its own, and those that callback.c takes. */
+enum { MOST_ARGUMENTS = 2 + 1024 };
 
 /* The module, a builder in it, and the types of its calls. */
 struct builder {
@@ -54,27 +64,35 @@ static LLVMValueRef list_of(const struct builder *w, LLVMValueRef call,
     return list;
 }
 
-static void lower(const struct builder *w, LLVMValueRef call, bool conditional)
+/* The caller's thread number; the builder stands before the call. */
+static LLVMValueRef thread_number(const struct builder *w, LLVMValueRef loc)
+{
+    LLVMTypeRef pointer = w->pointer;
+    LLVMTypeRef type = LLVMFunctionType(w->i32, &pointer, 1, false);
+    return LLVMBuildCall2(
+        w->b, type, runtime_function(w, "__kmpc_global_thread_num", type),
+        &loc, 1, "");
+}
+
+/* A parallel region; REGION is followed by its condition, or by its first
+ * argument. */
+static void lower_parallel(const struct builder *w, LLVMValueRef call,
+                           bool conditional)
 {
     unsigned first = REST + conditional;
     unsigned n = LLVMGetNumArgOperands(call) - first;
     LLVMTypeRef params[] = {w->pointer, w->i32,     w->i32,     w->i32,
                             w->i32,     w->pointer, w->pointer, w->pointer,
                             w->i64,     w->i32};
-    LLVMTypeRef number_type = LLVMFunctionType(w->i32, params, 1, false);
     LLVMTypeRef type = LLVMFunctionType(w->nothing, params, 10, false);
     LLVMValueRef list = list_of(w, call, first, n);
     LLVMPositionBuilderBefore(w->b, call);
     LLVMSetCurrentDebugLocation2(w->b, LLVMInstructionGetDebugLoc(call));
     LLVMValueRef loc = LLVMGetOperand(call, LOC);
     LLVMValueRef any = LLVMConstInt(w->i32, UINT32_MAX, true);
-    LLVMValueRef number = LLVMBuildCall2(
-        w->b, number_type,
-        runtime_function(w, "__kmpc_global_thread_num", number_type), &loc, 1,
-        "");
     LLVMValueRef args[] = {
         loc,
-        number,
+        thread_number(w, loc),
         conditional ? LLVMGetOperand(call, REST)
                     : LLVMConstInt(w->i32, 1, false),
         any, /* threads */
@@ -87,11 +105,60 @@ static void lower(const struct builder *w, LLVMValueRef call, bool conditional)
     };
     LLVMBuildCall2(w->b, type, runtime_function(w, "__kmpc_parallel_60", type),
                    args, 10, "");
-    LLVMInstructionEraseFromParent(call);
 }
 
+static void lower_fork(const struct builder *w, LLVMValueRef call)
+{
+    lower_parallel(w, call, false);
+}
+
+static void lower_fork_if(const struct builder *w, LLVMValueRef call)
+{
+    lower_parallel(w, call, true);
+}
+
+/* The type of a function (ptr, ptr, the operands from REST on). */
+static LLVMTypeRef region_type(const struct builder *w, LLVMValueRef call)
+{
+    LLVMTypeRef params[MOST_ARGUMENTS] = {w->pointer, w->pointer};
+    unsigned n = LLVMGetNumArgOperands(call), k = 2;
+    for (unsigned i = REST; i < n && k < MOST_ARGUMENTS; i++)
+        params[k++] = LLVMTypeOf(LLVMGetOperand(call, i));
+    return LLVMFunctionType(w->nothing, params, k, false);
+}
+
+/* A local of the call's function, that holds the number at the call. */
+static LLVMValueRef number_in_memory(const struct builder *w,
+                                     LLVMValueRef call, LLVMValueRef number)
+{
+    LLVMValueRef function =
+        LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMPositionBuilderBefore(
+        w->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    LLVMValueRef local = LLVMBuildAlloca(w->b, w->i32, "");
+    LLVMPositionBuilderBefore(w->b, call);
+    LLVMBuildStore(w->b, number, local);
+    return local;
+}
+
+static void lower_teams(const struct builder *w, LLVMValueRef call)
+{
+    LLVMValueRef args[MOST_ARGUMENTS], loc = LLVMGetOperand(call, LOC);
+    unsigned n = LLVMGetNumArgOperands(call), k = 2;
+    LLVMPositionBuilderBefore(w->b, call);
+    LLVMSetCurrentDebugLocation2(w->b, LLVMInstructionGetDebugLoc(call));
+    args[0] = number_in_memory(w, call, thread_number(w, loc));
+    args[1] = number_in_memory(w, call, LLVMConstInt(w->i32, 0, false));
+    for (unsigned i = REST; i < n && k < MOST_ARGUMENTS; i++)
+        args[k++] = LLVMGetOperand(call, i);
+    LLVMBuildCall2(w->b, region_type(w, call), LLVMGetOperand(call, REGION),
+                   args, k, "");
+}
+
+/* Each call of the function by `lower`. */
 static void lower_all(const struct builder *w, const char *name,
-                      bool conditional)
+                      void (*lower)(const struct builder *, LLVMValueRef),
+                      unsigned operands)
 {
     LLVMValueRef f = LLVMGetNamedFunction(w->m, name);
     LLVMUseRef next, u = f ? LLVMGetFirstUse(f) : NULL;
@@ -99,8 +166,10 @@ static void lower_all(const struct builder *w, const char *name,
         LLVMValueRef user = LLVMGetUser(u);
         next = LLVMGetNextUse(u);
         if (LLVMIsACallInst(user) && LLVMGetCalledValue(user) == f &&
-            LLVMGetNumArgOperands(user) >= REST + (unsigned)conditional)
-            lower(w, user, conditional);
+            LLVMGetNumArgOperands(user) >= operands) {
+            lower(w, user);
+            LLVMInstructionEraseFromParent(user);
+        }
     }
     if (f && !LLVMGetFirstUse(f) && LLVMIsDeclaration(f))
         LLVMDeleteFunction(f);
@@ -117,7 +186,8 @@ void ompjit__lower_forks(LLVMModuleRef m)
         .i32 = LLVMInt32TypeInContext(c),
         .i64 = LLVMInt64TypeInContext(c),
     };
-    lower_all(&w, "__kmpc_fork_call", false);
-    lower_all(&w, "__kmpc_fork_call_if", true);
+    lower_all(&w, "__kmpc_fork_call", lower_fork, REST);
+    lower_all(&w, "__kmpc_fork_call_if", lower_fork_if, REST + 1);
+    lower_all(&w, "__kmpc_fork_teams", lower_teams, REST);
     LLVMDisposeBuilder(w.b);
 }

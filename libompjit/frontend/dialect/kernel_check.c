@@ -167,27 +167,56 @@ static void wrong_environment(const struct kernel *k, const char *why)
     ompjit__buf_free(&right);
 }
 
-#define TEAMS_REDUCE "__kmpc_nvptx_teams_reduce_nowait_v2"
+/* Functions that read the launch environment's buffer. */
+static const char *const buffer_users[] = {
+    "__kmpc_nvptx_teams_reduce_nowait_v2",
+    "__kmpc_reduction_get_fixed_buffer",
+};
 
-static bool reduces_teams(const char *name)
+static bool uses_buffer(const char *name)
 {
-    return !strcmp(name, TEAMS_REDUCE);
+    for (size_t i = 0; i < OMPJIT__COUNT(buffer_users); i++)
+        if (!strcmp(name, buffer_users[i]))
+            return true;
+    return false;
+}
+
+static bool module_uses_buffer(LLVMModuleRef m)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(buffer_users); i++)
+        if (LLVMGetNamedFunction(m, buffer_users[i]))
+            return true;
+    return false;
+}
+
+/* Kernels of CUDA have no launch environment. */
+void ompjit__check_no_buffer(LLVMModuleRef m, ompjit__findings *findings)
+{
+    for (size_t i = 0; i < OMPJIT__COUNT(buffer_users); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(m, buffer_users[i]);
+        LLVMUseRef use = f ? LLVMGetFirstUse(f) : NULL;
+        if (use)
+            ompjit__finding_at(findings, OMPJIT_ERR_ABI, LLVMGetUser(use),
+                               "%s needs a launch environment, which kernels "
+                               "of CUDA do not get",
+                               buffer_users[i]);
+    }
 }
 
 /* The data that a reduction across teams stores has its size in the
- * environment. */
+ * environment: with size 0 a launch allocates no buffer. */
 static void check_reduction(const struct kernel *k)
 {
     int64_t size = 0, length = 0;
     read_field(k->environment, REDUCTION_SIZE, &size);
     read_field(k->environment, REDUCTION_SIZE + 1, &length);
     bool none = size >= 0 && length >= 0 &&
-                !LLVMGetNamedFunction(k->m, TEAMS_REDUCE);
+                !module_uses_buffer(k->m);
     if (none || (size > 0 && length > 0))
         return;
     ompjit__reached r = ompjit__reached_by(k->fn);
     k->findings->list.failed |= r.failed;
-    if (size < 0 || length < 0 || ompjit__reaches(&r, reduces_teams))
+    if (size < 0 || length < 0 || ompjit__reaches(&r, uses_buffer))
         wrong_environment(k, "says that a reduction across teams takes no "
                              "room, which the kernel has (bytes of its data "
                              "and the number of records are the last two "

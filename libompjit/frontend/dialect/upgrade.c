@@ -372,6 +372,8 @@ static ompjit_status check_runtime(LLVMModuleRef m, const char *name,
         check_longer(m, &findings);
         ompjit__check_kernels(m, &findings);
     }
+    if (code == CUDA_DEVICE)
+        ompjit__check_no_buffer(m, &findings);
     ompjit__table_callbacks(m, code == HOST, &findings);
     if (code == OPENMP_DEVICE && uses_openmp(m))
         check_flags(m, &findings);
