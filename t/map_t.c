@@ -571,6 +571,11 @@ static void sections(void)
         {"x[3:2][0:10]", 3, 1, {{3, 2, 80}, {0, 10, 8}, {0, 1, 8}}, 30, 49,
          20},
         {"x[0][1:4:3]", 2, 4, {{1, 4, 24}, {0, 1, 8}}, 1, 10, 4},
+        /* A number of bytes, as clang has it where lengths are variables. */
+        {"x[0:5:2][1:3], 120 bytes", 120, 5,
+         {{0, 5, 160}, {1, 3, 8}, {0, 1, 8}}, 1, 83, 15},
+        {"x[0][1:2:3], 16 bytes", 16, 2, {{1, 2, 24}, {0, 1, 8}}, 1, 4, 2},
+        {"x[0][4:1], 8 bytes", 8, 1, {{4, 1, 8}, {0, 1, 8}}, 4, 4, 1},
     };
     ompjit_device *dev = fake_new(false);
     fake *f = dev->state;
@@ -582,8 +587,8 @@ static void sections(void)
             there[i] = 1;
         }
         arrays a = {0};
-        dim d[3];
-        memcpy(d, cases[k].d, sizeof d);
+        dim d[16] = {0};
+        memcpy(d, cases[k].d, sizeof cases[k].d);
         add(&a, x, d, cases[k].n,
             FROM | (int64_t)OMPJIT__MAP_NON_CONTIG);
         fake_reset(dev);

@@ -20,6 +20,31 @@ static unsigned repaired_dimensions(const ompjit__dimension *d)
     return n <= OMPJIT__MOST_DIMENSIONS ? (unsigned)n : 0;
 }
 
+/* Is that the last dimension, the element? */
+static bool is_element(const ompjit__dimension *d)
+{
+    return !d->offset && d->count == 1 && d->stride;
+}
+
+/* How many there are by the entry's `size`. Clang 18 to 22 make it a number of
+ * bytes where a length of the section is no constant: that of the elements.
+ * Dimensions behind the last one are not read, unless `size` says that there
+ * are so many. */
+static int64_t dimensions_by(const ompjit__dimension *d, int64_t size)
+{
+    if (size >= 1 && size <= OMPJIT__MOST_DIMENSIONS &&
+        is_element(&d[size - 1]))
+        return size;
+    uint64_t elements = 1;
+    for (int n = 1; n <= OMPJIT__MOST_DIMENSIONS; n++) {
+        elements *= d[n - 1].count;
+        if (n > 1 && is_element(&d[n - 1]) &&
+            elements * d[n - 1].stride == (uint64_t)size)
+            return n;
+    }
+    return size;
+}
+
 /* The form in a host half that was not repaired. Clang 18 to 22 count the lower
  * bound in elements, and its readers in strides, which differ where a stride is
  * given; in the innermost dimension, whose elements' size is known, that is
@@ -108,7 +133,7 @@ ompjit_status ompjit__strided_read(const ompjit__construct *c,
     ompjit__dimension *d = out->dimensions;
     const ompjit__dimension *from = (const void *)it->begin;
     unsigned repaired = repaired_dimensions(from);
-    int64_t n = repaired ? repaired : it->size;
+    int64_t n = repaired ? repaired : dimensions_by(from, it->size);
     ompjit_status st = OMPJIT_OK;
     out->begin = NULL;
     out->piece = 0;
