@@ -80,22 +80,42 @@ function figures(    i) {
         line("all Fortran", all["Fortran"], "Fortran", sum)
 }
 
-# How each schedule went, and where its verdicts are not the first one's.
-function compare(    i, s) {
-    print page ? "\n## Schedules\n" : ""
-    if (page)
-        print "What clang compiles was run in each of these schedules of" \
+# What the schedules are, and the heads of their table's columns.
+function schedules_are() {
+    if (device == "host")
+        print "\n## Built ahead of time\n\n" \
+              "`exec`: what the compilers compile, as executables that" \
+              " `ompjit exec` runs (`VV_SCHEDULES=\"host exec\"`).\n" \
+              "clang 22's own driver builds C and C++ (`-O2 -fopenmp" \
+              " --offload-arch=sm_90 -fopenmp-target-jit`), linked\nwith" \
+              " LLVM's libomptarget. `ompjit fc` builds Fortran, because" \
+              " flang's driver embeds no bitcode. `host` is\n`ompjit run`.\n\n" \
+              "| way | pass | fail | skipped by the test |" \
+              " processor seconds | verdicts that differ |\n" \
+              "|---|---|---|---|---|---|"
+    else
+        print "\n## Schedules\n\n" \
+              "What clang compiles was run in each of these schedules of" \
               " the emulated GPU: `SLICE=n` lets a warp run n\ninstructions" \
               " before the next has its turn, `SEED=n` takes warps in random" \
               " order with random slices.\n\n" \
               "| schedule | pass | fail | skipped by the test |" \
               " processor seconds | verdicts that differ |\n" \
               "|---|---|---|---|---|---|"
+}
+
+# How each schedule went, and where its verdicts are not the first one's.
+function compare(    i, s) {
+    if (page)
+        schedules_are()
+    else
+        print ""
     for (i = 1; i <= nschedules; i++) {
         s = schedules[i]
-        printf page ? "| `PTXI_%s` | %d | %d | %d | %d | %s |\n" : \
-               "%-14s %5d pass %5d fail %5d skipped %6d s; other verdicts: %s\n",
-               s, by[s, "PASS"], by[s, "FAIL"], by[s, "SKIP"], took[s],
+        printf page ? "| `%s%s` | %d | %d | %d | %d | %s |\n" : \
+               "%s%-14s %5d pass %5d fail %5d skipped %6d s; other verdicts: %s\n",
+               page && device == "ptx" ? "PTXI_" : "", s, by[s, "PASS"],
+               by[s, "FAIL"], by[s, "SKIP"], took[s],
                i == 1 ? "-" : differs[s] ? differs[s] : "none"
         if (differs[s])
             bad = 1
@@ -146,7 +166,7 @@ function write_page() {
     print "# Conformance: OpenMP_VV" (device == "ptx" ? " as PTX" : "") "\n"
     how()
     figures()
-    if (device == "ptx")
+    if (nschedules > 1)
         compare()
     print "\n## What fails, and why"
     list(0)
@@ -165,7 +185,7 @@ END {
         write_page()
     else {
         figures()
-        if (device == "ptx")
+        if (nschedules > 1)
             compare()
     }
     for (i = 1; i <= nfailures; i++)

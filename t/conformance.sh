@@ -14,6 +14,10 @@
 # the exit status is 1 where one fails that is not listed there, or one passes
 # that is.
 #
+# VV_SCHEDULES="host exec" also builds each test ahead of time and runs it as
+# `ompjit exec`: C and C++ by clang 22's own driver, which embeds bitcode
+# (-fopenmp-target-jit), Fortran by `ompjit fc`, as flang's driver embeds none.
+#
 # VV_DEVICE=ptx runs what has target regions as PTX under the emulated driver in
 # the folder PTXI, in each of VV_SCHEDULES (PTXI_SLICE and PTXI_SEED; four of
 # them unless it says otherwise), of which the first is the page's. A verdict
@@ -36,6 +40,22 @@ environment() {
         echo "$1" | sed 's/^test_\(.*\)_env_.*/\1/' | tr a-z A-Z | tr '\n' =
         echo "$1" | sed 's/.*_env_\([^.]*\)\..*/\1/' ;;
     esac
+}
+
+# built FILE VERSION SOURCE: the executable $log.built/program, linked with
+# LLVM's own libomptarget where there is one
+built() {
+    mkdir -p "$log.built"
+    embed="--offload-arch=sm_90 -fopenmp-target-jit -nogpulib -L$out/lib"
+    case $1 in
+    *.F90) compiler="$out/ompjit fc" embed="-J$log.built" ;;
+    *.cpp) compiler=${CLANG:-clang-22} embed="--driver-mode=g++ $embed" ;;
+    *) compiler=${CLANG:-clang-22} ;;
+    esac
+    # shellcheck disable=SC2086 # a command, options, one source or none
+    timeout -k 5 "$VV_LIMIT" $compiler $embed -O2 -fopenmp \
+        -fopenmp-version="$2" -I"$vv/ompvv" -D_GNU_SOURCE $3 "$1" \
+        -o "$log.built/program" -lm
 }
 
 # Why the compiler made nothing of it: by a place in the source, or, of flang,
@@ -61,19 +81,35 @@ run_one() {
     version=$(echo "${test%%/*}" | tr -d .)
     log=$out/$VV_SCHEDULE/$(echo "$test" | tr / _)
     [ ! -s "$log.line" ] || return 0 # VV_RESUME
-    sources=
+    source=
     case $test in
-    *static_lib.c) sources=--source=$vv/ompvv/libompvv.c ;;
+    *static_lib.c) source=$vv/ompvv/libompvv.c ;;
     esac
     eval "set -- $(environment "${test##*/}" | sed "s/.*/'&'/" | tr '\n' ' ')"
-    # shellcheck disable=SC2086 # VV_FLAGS are words, sources one or none
-    env "$@" timeout -k 5 "$VV_LIMIT" "$out/ompjit" run --quiet $VV_FLAGS \
-        --time-limit=30 -fopenmp-version="$version" -I"$vv/ompvv" \
-        -D_GNU_SOURCE -lm $sources "$file" >"$log" 2>&1 </dev/null
-    status=$?
+    no_program=
+    # shellcheck disable=SC2086 # VV_FLAGS are words
+    case $VV_SCHEDULE in
+    exec)
+        built "$file" "$version" "$source" >"$log" 2>&1 </dev/null ||
+            no_program=yes
+        [ -n "$no_program" ] ||
+            env "$@" timeout -k 5 "$VV_LIMIT" "$out/ompjit" exec --quiet \
+                $VV_FLAGS "$log.built/program" >"$log" 2>&1 </dev/null
+        status=$?
+        rm -rf "$log.built" ;;
+    *)
+        env "$@" timeout -k 5 "$VV_LIMIT" "$out/ompjit" run --quiet $VV_FLAGS \
+            --time-limit=30 -fopenmp-version="$version" -I"$vv/ompvv" \
+            -D_GNU_SOURCE -lm ${source:+"--source=$source"} "$file" \
+            >"$log" 2>&1 </dev/null
+        status=$? ;;
+    esac
     times >"$log.times"
     reason=
-    if [ $status -ne 0 ] && grep -q '^ompjit: ' "$log" &&
+    if [ -n "$no_program" ]; then
+        verdict=NOCOMPILE reason=$(refusal "$log" | head -1)
+        [ -n "$reason" ] || verdict=FAIL reason="no executable"
+    elif [ $status -ne 0 ] && grep -q '^ompjit: ' "$log" &&
         grep -qE "$refused" "$log"; then verdict=NOCOMPILE reason=$(refusal "$log" | head -1)
     elif [ $status -eq 124 ]; then verdict=FAIL reason="time limit"
     elif grep -q 'Test skipped' "$log"; then verdict=SKIP
@@ -93,7 +129,9 @@ fi
 
 unset PTXI_SLICE PTXI_SEED
 case $VV_DEVICE in
-host) device=--device=host VV_SCHEDULES=host ;;
+host)
+    device=--device=host
+    : "${VV_SCHEDULES:=host}" ;;
 ptx)
     [ -e "${PTXI:-}/libcuda.so.1" ] ||
         { echo "conformance.sh: PTXI has no libcuda.so.1" >&2; exit 2; }
@@ -109,12 +147,30 @@ esac
 [ -z "${OMP_NUM_THREADS-}" ] || export OMP_NUM_THREADS
 export VV_FLAGS VV_LIMIT srcdir builddir
 
+# Of the tool's folder $1, what `ompjit exec` and `ompjit fc` need; and in lib
+# the library that executables of clang's are linked with.
+copy_dropin() {
+    mkdir -p "$out/.libs" "$out/lib" &&
+        cp -P "$1"/.libs/libompjit.so* "$1"/.libs/libompjit-omptarget.so* \
+            "$out/.libs" && cp -RP "$1/.libs/omptarget" "$out/.libs" &&
+        cp -RP "$1/clang-tools" "$out" ||
+        return
+    theirs=$(dirname "$(readlink -f "$(command -v "${CLANG:-clang-22}")")")
+    theirs=$(find "$theirs/../lib/" -maxdepth 1 -name 'libomptarget.so*' |
+        sort | head -n 1)
+    ln -s "${theirs:-$out/.libs/omptarget/libomptarget.so}" \
+        "$out/lib/libomptarget.so"
+}
+
 if [ -z "${VV_RESUME-}" ] || [ ! -x "$out/ompjit" ]; then
     rm -rf "$out"
     tool=$(readlink -f "$builddir/ompjit")
     mkdir -p "$out" && cp "$tool" "$out/ompjit" &&
         cp "$(dirname "$tool")/ompjitc" "$out" &&
         cp "$(dirname "$tool")/.libs/libompjit-compiler.so.0" "$out" || exit 2
+    case " $VV_SCHEDULES " in
+    *' exec '*) copy_dropin "$(dirname "$tool")" || exit 2 ;;
+    esac
 fi
 command -v flang-22 >/dev/null ||
     echo "conformance.sh: no flang-22, so no Fortran" >&2

@@ -61,6 +61,20 @@ conformance VV_RESUME=1
 is "$(rows 1,3)" "FAIL remembered;PASS ;\
 NOCOMPILE use of undeclared identifier 'z';" "an interrupted run goes on"
 
+# The same built ahead of time. What is refused is so once.
+if [ -x "$LLVM_BINDIR/clang-linker-wrapper" ]; then
+    conformance VV_SCHEDULES='host exec' VV_PAGE="$tmp/page.md"
+    is $? 0 "ahead of time"
+    is "$(rows 1,2,4)" "FAIL 4.5/fails.c host;PASS 4.5/passes.c host;\
+NOCOMPILE 4.5/refused.c host;FAIL 4.5/fails.c exec;PASS 4.5/passes.c exec;" \
+        "  verdicts of executables"
+    like "$out" '^exec .*other verdicts: none$' "  are those of ompjit run"
+    like "$(cat "$tmp/page.md")" '^\| `exec` \| 1 \| 1 \| 0 \| [0-9]+ \| none \|$' \
+        "  in the page"
+else
+    skip "ahead of time" "no clang-linker-wrapper (clang-tools-22)"
+fi
+
 if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     conformance VV_DEVICE=ptx VV_SCHEDULES='SLICE=9 SEED=1'
     is $? 0 "two schedules"
