@@ -144,6 +144,29 @@ host "a flag that clang does not know" 1 "$tmp/good.c" -x c -no-such-flag
 device "a host half that is missing" 70 "$tmp/good.c" -x c \
     -fopenmp-host-ir-file-path "$tmp/none.bc"
 
+# A device half reads the headers while its host half is still being compiled: it
+# opens one that is a pipe before the host half has come through another pipe.
+device_of() { # NAME HOST-HALF
+    half "$1" "$own" "$tmp/piped.c" -x c -I "$tmp/include" \
+        -triple nvptx64-nvidia-cuda -aux-triple "$triple" \
+        -fopenmp-is-target-device -fcuda-is-device \
+        -fopenmp-host-ir-file-path "$2"
+}
+sed '1i#include <piped.h>' "$tmp/good.c" >"$tmp/piped.c"
+echo 'enum { PIPED };' >"$tmp/include/piped.h"
+half host "$own" "$tmp/piped.c" -x c -I "$tmp/include" -triple "$triple" \
+    -fopenmp-targets=nvptx64-nvidia-cuda
+device_of device "$tmp/host.bc"
+rm "$tmp/include/piped.h"
+mkfifo "$tmp/include/piped.h" "$tmp/host"
+device_of late "$tmp/host" &
+succeeds "headers are read before the host half is there" timeout 60 \
+    sh -c "echo 'enum { PIPED };' >'$tmp/include/piped.h'"
+timeout 60 sh -c "cat '$tmp/host.bc' >'$tmp/host'"
+wait $!
+succeeds "  the same bitcode" cmp "$tmp/late.bc" "$tmp/device.bc"
+rm "$tmp/include/piped.h"
+
 # changes AGE: a front end that has read a header of that age ahead gets another
 # one of the same size.
 changes() {
