@@ -478,6 +478,8 @@ INLINE bool loop_next(int32_t gtid, loop *l, uint64_t *from, uint64_t *to)
         *to = l->count - 1;
         return true;
     }
+    if (ompjit_use_cancel && ompjit_cancelled())
+        return false; /* maybe nobody has described it */
     l->lower = team_loop.lower;
     l->step = team_loop.step;
     l->count = team_loop.count;

@@ -212,10 +212,6 @@ EXPORT int32_t omp_get_dynamic(void)
 {
     return 0;
 }
-EXPORT int32_t omp_get_cancellation(void)
-{
-    return 0;
-}
 
 /* ------------------------------------------------ places: there are none */
 

@@ -55,7 +55,11 @@ INLINE void team_init(uint32_t mode, launch_environment *launch)
         ompjit_prepared_init();
         if (ompjit_use_events)
             ompjit_detach_init();
+        if (ompjit_use_cancel)
+            ompjit_groups_init();
     }
+    if (ompjit_use_cancel)
+        ompjit_cancel_init();
     ompjit_barrier_init();
     ompjit_share_init(mode == EXEC_SPMD);
 }
@@ -107,6 +111,8 @@ EXPORT void __kmpc_target_deinit(void)
     if (!spmd || plat_tid() == 0) {
         if (ompjit_use_events)
             ompjit_detach_deinit();
+        if (ompjit_use_cancel)
+            ompjit_groups_deinit();
         if (!ompjit_fold_flat && ompjit_states)
             free(ompjit_states);
         if (ompjit_solo_loops)

@@ -145,8 +145,8 @@ EXPORT void __kmpc_copyprivate(ident *loc, int32_t gtid, size_t size,
         return;
     if (did_it)
         broadcast = slots_fill(size / sizeof(void *), vars, copy);
-    context_barrier(context);
-    if (!did_it)
+    bool cancelled = context_barrier(context);
+    if (!did_it && !cancelled)
         copy(vars, broadcast);
     context_barrier(context);
     if (did_it)

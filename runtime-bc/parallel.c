@@ -85,6 +85,7 @@ INLINE void run_spmd(uint32_t n, bool all, void *fn, void **args, int64_t nargs)
     if (all || plat_tid() < n) {
         call_microtask(inner, fn, args, nargs);
         end_part();
+        end_cancellable(n);
     }
     __kmpc_barrier_simple_spmd(NULL, 0);
     ompjit_level = 0;
@@ -147,6 +148,7 @@ INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
                        args, nargs);
         end_tasks(&outer);
         drop_own_icv();
+        end_cancellable(n);
     }
     __kmpc_barrier_simple_generic(NULL, 0);
     ompjit_level = 0;
@@ -305,6 +307,7 @@ EXPORT NOINLINE bool __kmpc_kernel_parallel(void **work)
 EXPORT NOINLINE void __kmpc_kernel_end_parallel(void)
 {
     end_part();
+    end_cancellable(team_threads());
     if (ompjit_prepared)
         end_prepared();
 }

@@ -66,6 +66,10 @@ __kmpc_nvptx_parallel_reduce_nowait_v2(ident *loc, uint64_t size, void *data,
                                        shuffle_fn shuffle, gather_fn gather)
 {
     uint32_t n = threads_here();
+    /* Not all come to the end of a cancelled region, whose result nobody may
+     * use. */
+    if (ompjit_use_cancel && n > 1 && ompjit_counted_barrier(n))
+        return 0;
     /* Loops over threads have one way to the end. */
     return n == 1 && !PLAT_LOOPED ? 1
                                   : reduce_block(data, n, shuffle, gather);

@@ -240,13 +240,36 @@ INLINE void end_tasks(const detached_region *outer)
         ompjit_detach_region_end(outer);
 }
 
-INLINE void context_barrier(uint32_t c)
+/* Cancellation: cancel.c. Only called where ompjit_use_cancel. */
+void ompjit_cancel_init(void);
+/* A barrier of a region's n threads; true: they are to leave the region. The
+ * same without a barrier, and the region's end. */
+bool ompjit_counted_barrier(uint32_t n);
+bool ompjit_cancelled(void);
+void ompjit_cancel_end(uint32_t n);
+/* A taskgroup of the caller's; true: it runs none of its tasks any more. */
+void ompjit_groups_init(void);
+void ompjit_groups_deinit(void);
+void ompjit_group_begin(void);
+void ompjit_group_end(void);
+bool ompjit_group_cancelled(void);
+INLINE void end_cancellable(uint32_t n)
+{
+    if (ompjit_use_cancel)
+        ompjit_cancel_end(n);
+}
+
+/* True: the region is cancelled, and some of its threads may not be here. */
+INLINE bool context_barrier(uint32_t c)
 {
     uint32_t kind = context_kind(c);
+    if (ompjit_use_cancel && context_is_many(c))
+        return ompjit_counted_barrier(context_threads(c));
     if (kind == CONTEXT_ALL || (kind == CONTEXT_SEQUENTIAL && is_spmd()))
         all_barrier();
     else if (kind == CONTEXT_TEAM)
         ompjit_team_barrier(ompjit_size);
+    return false;
 }
 
 /* A generic kernel's main thread, in its sequential part. */
@@ -260,16 +283,19 @@ INLINE bool is_sequential(void)
 /* The same from the state, of which fewer words are asked than it takes to
  * make a context: outside of regions the size is 0, and a generic kernel's
  * main thread has nobody to wait for there. */
-INLINE void barrier_here(void)
+INLINE bool barrier_here(void)
 {
     thread_state *s = thread_state_if_any();
+    if (ompjit_use_cancel)
+        return context_barrier(context_of_state());
     if ((s && s->nested) || is_sequential())
-        return;
+        return false;
     uint32_t n = ompjit_size;
     if (n == 0)
         all_barrier();
     else if (n > 1)
         ompjit_team_barrier(n);
+    return false;
 }
 
 /* Lanes of the caller's warp among the first n threads of the block. */

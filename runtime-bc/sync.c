@@ -57,19 +57,23 @@ NOINLINE EXPORT void ompjit_team_barrier(uint32_t n)
     }
 }
 
-EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
+INLINE bool barrier(int32_t gtid)
 {
     wait_for_tasks();
-    if (has_context(gtid))
-        context_barrier((uint32_t)gtid);
-    else
-        barrier_here();
+    return has_context(gtid) ? context_barrier((uint32_t)gtid)
+                             : barrier_here();
 }
 
+EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
+{
+    barrier(gtid);
+}
+
+/* A barrier behind which threads leave a cancelled region
+ * (libompjit/passes/cancel_barriers.cc). */
 EXPORT int32_t __kmpc_cancel_barrier(ident *loc, int32_t gtid)
 {
-    __kmpc_barrier(loc, gtid);
-    return 0;
+    return barrier(gtid);
 }
 
 EXPORT NOINLINE void __kmpc_barrier_simple_spmd(ident *loc, int32_t gtid)
@@ -122,15 +126,6 @@ EXPORT int32_t __kmpc_single(ident *loc, int32_t gtid)
 }
 EXPORT void __kmpc_end_single(ident *loc, int32_t gtid)
 {
-}
-
-EXPORT int32_t __kmpc_cancel(ident *loc, int32_t gtid, int32_t kind)
-{
-    return 0;
-}
-EXPORT int32_t __kmpc_cancellationpoint(ident *loc, int32_t gtid, int32_t kind)
-{
-    return 0;
 }
 
 /* ---------------------------------------------------------------- locks */

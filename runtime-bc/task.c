@@ -115,8 +115,17 @@ static void leave_task(task_header *h, uint32_t n, const dependence *list)
     set_task_kind(h->outside);
 }
 
+INLINE bool is_discarded(void)
+{
+    return ompjit_use_cancel && ompjit_group_cancelled();
+}
+
 static void run_task(int32_t gtid, task *t, uint32_t n, const dependence *list)
 {
+    if (is_discarded()) {
+        release(gtid, t);
+        return;
+    }
     enter_task(header_of(t));
     t->routine(gtid, t);
     leave_task(header_of(t), n, list);
@@ -165,6 +174,7 @@ static void run_taskloop(int32_t gtid, task *t, const uint64_t *lower,
 {
     bool empty = step < 0 ? (int64_t)*lower < (int64_t)*upper
                           : (int64_t)*lower > (int64_t)*upper;
+    empty |= is_discarded();
     if (!empty && dup) {
         task_header *h = header_of(t);
         task *copy = allocate(h->flags, h->size, h->shareds_at);
@@ -198,6 +208,8 @@ EXPORT void __kmpc_taskloop_5(ident *loc, int32_t gtid, task *t,
 
 EXPORT void __kmpc_taskgroup(ident *loc, int32_t gtid)
 {
+    if (ompjit_use_cancel)
+        ompjit_group_begin();
     if (ompjit_use_events)
         ompjit_detach_group(1);
 }
@@ -205,6 +217,8 @@ EXPORT void __kmpc_end_taskgroup(ident *loc, int32_t gtid)
 {
     if (ompjit_use_events)
         ompjit_detach_group(-1);
+    if (ompjit_use_cancel)
+        ompjit_group_end();
 }
 EXPORT int32_t __kmpc_omp_taskwait(ident *loc, int32_t gtid)
 {

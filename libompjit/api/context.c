@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/hold.h"
@@ -119,6 +120,18 @@ static bool is_one(const char *variable)
 {
     const char *text = getenv(variable);
     return text && !strcmp(text, "1");
+}
+
+/* As libomp reads it. */
+static bool is_true(const char *variable)
+{
+    static const char *const words[] = {"true", ".true.", "t", "yes", "y",
+                                        "on", "enabled", "1"};
+    const char *text = getenv(variable);
+    for (size_t i = 0; text && i < OMPJIT__COUNT(words); i++)
+        if (!strcasecmp(text, words[i]))
+            return true;
+    return false;
 }
 
 /* The needs of a check win over the environment, not over other options. A
@@ -232,6 +245,7 @@ static ompjit_status set_options(ompjit_context *ctx,
     ctx->compiler.memory_limit = o->compiler.memory_limit
                                      ? o->compiler.memory_limit
                                      : usual_memory();
+    ctx->compiler.cancellation = is_true("OMP_CANCELLATION");
     ctx->log = o->log;
     ctx->log_data = o->log_data;
     if (!ctx->log && is_one("OMPJIT_LOG"))

@@ -51,6 +51,14 @@ static bool has_serialized(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_serialized_parallel");
 }
 
+/* Does a kernel cancel something, where the program has asked for that? */
+static bool cancels(const struct build *b)
+{
+    return b->compiler->cancellation &&
+           (LLVMGetNamedFunction(b->m, "__kmpc_cancel") ||
+            LLVMGetNamedFunction(b->m, "omp_get_cancellation"));
+}
+
 /* Is a kernel built whose teams need a form of their own? */
 static bool has_team_form(const struct build *b, const ompjit__kernel_desc *k)
 {
@@ -100,6 +108,7 @@ void ompjit__build_choose_runtime(struct build *b)
     b->asks_for_tasks = asks_for_tasks(b->m);
     b->has_events = has_events(b->m);
     b->has_serialized = has_serialized(b->m);
+    b->cancels = cancels(b);
 }
 
 /* Takes over the runtime's module: LLVMLinkModules2 destroys it, also when it

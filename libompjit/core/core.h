@@ -267,6 +267,7 @@ typedef struct ompjit__compiler {
     atomic_uint cancels; /* how often what is compiled has been cancelled */
     ompjit_assembler assembler;
     bool checks;         /* host kernels are instrumented                 */
+    bool cancellation;   /* what device code cancels is cancelled         */
     bool explains;       /* the log says why data is copied               */
     ompjit_log_fn *log;  /* NULL: none                                    */
     void *log_data;

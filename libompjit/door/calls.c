@@ -45,6 +45,7 @@ static void ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(out, op);
     ompjit__pack_number(out, compiler->assembler);
     ompjit__pack_number(out, compiler->checks);
+    ompjit__pack_number(out, compiler->cancellation);
     ompjit__pack_number(out, compiler->explains);
     ompjit__pack_number(out, compiler->log != NULL);
     ompjit__pack_number(out, compiler->llvm_limit_ms);

@@ -86,6 +86,8 @@ static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
     ompjit__key_digest(key, "unit", unit->digest);
     ompjit__buf_printf(&key->text, "arch %s\nformat %d\nchecked %d\n", arch,
                        (int)format, ctx->check != NULL);
+    if (ctx->compiler.cancellation)
+        ompjit__buf_printf(&key->text, "cancellation\n");
     ompjit__buf_printf(&key->text, "chunk_is_default %d\nown_lines %d\n",
                        unit->chunk_is_default, unit->own_lines);
     if (!strcmp(arch, "host"))

@@ -101,6 +101,10 @@ bool ompjit__fold_shared(LLVMModuleRef m);
  * true if there were any. For NVPTX, optimized. passes/region_ids.c */
 bool ompjit__number_regions(LLVMModuleRef m);
 
+/* Threads leave a cancelled parallel region at its barriers. For code as clang
+ * writes it. passes/cancel_barriers.cc */
+void ompjit__cancel_barriers(LLVMModuleRef m);
+
 /* Barriers of clang's helper functions no longer ask for a thread number.
  * Before the runtime is linked. passes/reduction_barrier.c */
 void ompjit__barriers_without_number(LLVMModuleRef m);
@@ -160,6 +164,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 #define OMPJIT__USE_EVENTS "ompjit_use_events"
+#define OMPJIT__USE_CANCEL "ompjit_use_cancel"
 #define OMPJIT__USE_SERIALIZED "ompjit_use_serialized"
 /* 1: threads have no states: ompjit__is_flat. */
 #define OMPJIT__FOLD_FLAT "ompjit_fold_flat"

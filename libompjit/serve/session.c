@@ -123,6 +123,7 @@ static void take_settings(struct job *job)
     ompjit__compiler *c = job->compiler;
     c->assembler = (ompjit_assembler)ompjit__read_number(r);
     c->checks = ompjit__read_number(r);
+    c->cancellation = ompjit__read_number(r);
     c->explains = ompjit__read_number(r);
     c->log = ompjit__read_number(r) ? log_line : NULL;
     c->llvm_limit_ms = (unsigned)ompjit__read_number(r);
