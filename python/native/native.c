@@ -9,84 +9,15 @@
  * words all messages.
  *
  * It is no extension module, but a library that ctypes loads: it is for any
- * CPython from 3.9 on, and does not switch on the GIL of one that has none. Only
- * functions of the stable ABI are used, by their declarations here, so that no
- * headers of Python's are needed.
+ * CPython from 3.9 on, and does not switch on the GIL of one that has none.
  */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-#include <sys/types.h>
 #include <time.h>
 
-#include "ompjit_function.h"
-
-/* --------------------------------------------------- Python's stable ABI */
-
-typedef struct object object;
-
-typedef struct buffer { /* Py_buffer */
-    void *buf;
-    object *obj;
-    ssize_t len, itemsize;
-    int readonly, ndim;
-    char *format;
-    ssize_t *shape, *strides, *suboffsets;
-    void *internal;
-} buffer;
-enum { WRITABLE = 1, FORMAT = 4, C_CONTIGUOUS = 0x38 };
-
-typedef object *vectorcall(object *self, object *const *args, size_t nargs,
-                           object *names);
-
-typedef struct slot { /* PyType_Slot */
-    int slot;
-    void *value;
-} slot;
-enum { SLOT_CALL = 50, SLOT_MEMBERS = 72 };
-
-typedef struct spec { /* PyType_Spec */
-    const char *name;
-    int size, item_size;
-    unsigned flags;
-    slot *slots;
-} spec;
-enum { FLAG_BASE = 1 << 10, FLAG_VECTORCALL = 1 << 11 };
-
-typedef struct member { /* PyMemberDef */
-    const char *name;
-    int type;
-    ssize_t offset;
-    int flags;
-    const char *doc;
-} member;
-enum { MEMBER_SIZE = 19, MEMBER_READONLY = 1 };
-
-extern object _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct;
-extern void Py_IncRef(object *), Py_DecRef(object *);
-extern object *PyNumber_Index(object *), *PyLong_FromLongLong(long long),
-    *PyLong_FromUnsignedLongLong(unsigned long long),
-    *PyFloat_FromDouble(double), *PyErr_Occurred(void);
-extern long long PyLong_AsLongLongAndOverflow(object *, int *);
-extern unsigned long long PyLong_AsUnsignedLongLong(object *);
-extern double PyFloat_AsDouble(object *);
-extern void PyErr_Clear(void), *PyEval_SaveThread(void),
-    PyEval_RestoreThread(void *), PyBuffer_Release(buffer *);
-extern int PyErr_CheckSignals(void), PyObject_GetBuffer(object *, buffer *, int);
-extern object *PyObject_GetAttrString(object *, const char *),
-    *PyObject_Call(object *, object *, object *), *PyTuple_New(ssize_t),
-    *PyTuple_GetItem(object *, ssize_t), *PyDict_New(void),
-    *PyObject_CallFunction(object *, const char *, ...),
-    *PyType_FromSpec(spec *), *PyVectorcall_Call(object *, object *, object *);
-extern ssize_t PyTuple_Size(object *);
-extern int PyTuple_SetItem(object *, ssize_t, object *),
-    PyDict_SetItem(object *, object *, object *);
-/* Inline before Python 3.11. */
-extern object *PyObject_Vectorcall(object *, object *const *, size_t, object *)
-    __attribute__((weak));
+#include "native.h"
 
 /* ------------------------------------------------------------------- plans */
 
@@ -103,7 +34,7 @@ enum way {
     WAY_VOID    /* likewise                   */
 };
 
-enum { MOST = 24, ARRAYS = 12 };
+enum { MOST = 24 };
 
 typedef struct param {
     uint32_t way, bytes;
@@ -119,17 +50,12 @@ typedef struct plan {
     param result, params[MOST];
 } plan;
 
-/* The part of an object of the type that is behind Python's own. */
-typedef struct callable {
-    vectorcall *call;
-    const plan *plan;
-} callable;
-
 static struct {
     ssize_t at; /* of a callable in its object */
     ompjit_status (*call)(ompjit_function *, const ompjit_value *, unsigned,
                           const uint64_t *, ompjit_value *, ompjit_error *);
     ompjit_status (*abort)(void);
+    ompjit_status (*abort_kernel)(ompjit_kernel *, ompjit_error *);
     object *raise;   /* raise(status, stage, text)                      */
     object *watches; /* () -> whether Ctrl-C raises KeyboardInterrupt   */
     bool knows_main;
@@ -138,7 +64,7 @@ static struct {
     struct sigaction before;
 } state;
 
-static callable *part_of(object *self)
+callable *ompjit__python_part(object *self)
 {
     return (callable *)((char *)self + state.at);
 }
@@ -146,6 +72,8 @@ static callable *part_of(object *self)
 /* ------------------------------------------------------------------ Ctrl-C */
 
 static _Thread_local volatile sig_atomic_t calling
+    __attribute__((tls_model("initial-exec")));
+static _Thread_local ompjit_kernel *volatile launching
     __attribute__((tls_model("initial-exec")));
 
 /* Python is told first: the call may end before this returns. */
@@ -156,7 +84,9 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
     else if (state.before.sa_handler != SIG_DFL &&
              state.before.sa_handler != SIG_IGN)
         state.before.sa_handler(number);
-    if (calling)
+    if (calling && launching)
+        state.abort_kernel(launching, NULL);
+    else if (calling)
         state.abort();
 }
 
@@ -202,12 +132,6 @@ static bool watch_interrupts(void)
 }
 
 /* --------------------------------------------------------------- arguments */
-
-/* Buffers that are held during a call. */
-typedef struct taken {
-    buffer buffers[ARRAYS];
-    unsigned n;
-} taken;
 
 static bool take_signed(const param *p, object *from, ompjit_value *to)
 {
@@ -268,7 +192,7 @@ static bool take_array(const param *p, object *from, ompjit_value *to,
         *bytes = 0;
         return true;
     }
-    if (held->n == ARRAYS)
+    if (held->n == PYTHON_ARRAYS)
         return false;
     buffer *b = &held->buffers[held->n];
     if (PyObject_GetBuffer(from, b,
@@ -298,7 +222,7 @@ static bool take(const param *p, object *from, ompjit_value *to, uint64_t *bytes
     }
 }
 
-static void release(taken *held)
+void ompjit__python_release(taken *held)
 {
     while (held->n)
         PyBuffer_Release(&held->buffers[--held->n]);
@@ -331,7 +255,7 @@ static object *give(const param *result, const ompjit_value *value)
 static object *call_by_tuple(object *method, object *const *args, size_t nargs,
                              object *names)
 {
-    ssize_t count = (ssize_t)(nargs & ~((size_t)1 << (8 * sizeof nargs - 1)));
+    ssize_t count = (ssize_t)ompjit__python_count(nargs);
     ssize_t nnames = names ? PyTuple_Size(names) : 0;
     object *all = PyTuple_New(count), *named = nnames ? PyDict_New() : NULL;
     object *result = NULL;
@@ -352,8 +276,7 @@ static object *call_by_tuple(object *method, object *const *args, size_t nargs,
     return result;
 }
 
-/* Raises; a call that Ctrl-C has ended raises that. NULL. */
-static object *fail(ompjit_status status, const ompjit_error *err)
+object *ompjit__python_fail(ompjit_status status, const ompjit_error *err)
 {
     if (status == OMPJIT_ERR_ABORTED && PyErr_CheckSignals())
         return NULL;
@@ -364,8 +287,8 @@ static object *fail(ompjit_status status, const ompjit_error *err)
     return NULL;
 }
 
-static object *by_python(object *self, object *const *args, size_t nargs,
-                         object *names)
+object *ompjit__python_call(object *self, object *const *args, size_t nargs,
+                            object *names)
 {
     object *method = PyObject_GetAttrString(self, "_call");
     if (!method)
@@ -377,42 +300,59 @@ static object *by_python(object *self, object *const *args, size_t nargs,
     return result;
 }
 
+stretch ompjit__python_leave(ompjit_kernel *kernel)
+{
+    stretch s;
+    bool watched = state.knows_main &&
+                   pthread_equal(pthread_self(), state.main) &&
+                   watch_interrupts();
+    s.thread = PyEval_SaveThread();
+    s.outer = calling;
+    s.outer_kernel = launching;
+    calling = 0;
+    launching = kernel;
+    calling = watched;
+    return s;
+}
+
+void ompjit__python_return(const stretch *s)
+{
+    calling = 0;
+    launching = s->outer_kernel;
+    calling = s->outer;
+    PyEval_RestoreThread(s->thread);
+}
+
 static object *run(const plan *how, const ompjit_value *values,
                    const uint64_t *bytes, taken *held)
 {
     ompjit_value result = {0};
     ompjit_error err;
-    bool watched = state.knows_main &&
-                   pthread_equal(pthread_self(), state.main) &&
-                   watch_interrupts();
-    void *thread = PyEval_SaveThread();
-    sig_atomic_t outer = calling;
-    calling = watched;
+    stretch s = ompjit__python_leave(NULL);
     ompjit_status status = state.call(how->function, values, how->nparams,
                                       bytes, &result, &err);
-    calling = outer;
-    PyEval_RestoreThread(thread);
-    release(held);
-    return status ? fail(status, &err) : give(&how->result, &result);
+    ompjit__python_return(&s);
+    ompjit__python_release(held);
+    return status ? ompjit__python_fail(status, &err) : give(&how->result, &result);
 }
 
 static object *call(object *self, object *const *args, size_t nargsf,
                     object *names)
 {
-    const plan *how = part_of(self)->plan;
-    size_t nargs = nargsf & ~((size_t)1 << (sizeof(size_t) * 8 - 1));
+    const plan *how = ompjit__python_part(self)->how;
+    size_t nargs = ompjit__python_count(nargsf);
     ompjit_value values[MOST];
     uint64_t bytes[MOST];
     taken held;
     if (!how->ready || names || nargs != how->nparams)
-        return by_python(self, args, nargsf, names);
+        return ompjit__python_call(self, args, nargsf, names);
     held.n = 0;
     for (unsigned i = 0; i < how->nparams; i++) {
         if (take(&how->params[i], args[i], &values[i], &bytes[i], &held))
             continue;
         PyErr_Clear();
-        release(&held);
-        return by_python(self, args, nargsf, names);
+        ompjit__python_release(&held);
+        return ompjit__python_call(self, args, nargsf, names);
     }
     return run(how, values, bytes, &held);
 }
@@ -426,11 +366,14 @@ static void after_fork(void)
 }
 
 /* The type of functions. head: bytes of an object of Python's own; main: the
- * calling thread is Python's main one. With the GIL; once. NULL: Python's exception is set. */
+ * calling thread is Python's main one. With the GIL; once. NULL: Python's
+ * exception is set. */
 object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
-                           object *raise, object *watches, int main);
+                           void *abort_kernel, object *raise, object *watches,
+                           int main);
 object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
-                           object *raise, object *watches, int main)
+                           void *abort_kernel, object *raise, object *watches,
+                           int main)
 {
     static member members[] = {
         {"__vectorcalloffset__", MEMBER_SIZE, 0, MEMBER_READONLY, NULL},
@@ -445,6 +388,7 @@ object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
     state.at = head;
     memcpy(&state.call, &function_call, sizeof state.call);
     memcpy(&state.abort, &abort, sizeof state.abort);
+    memcpy(&state.abort_kernel, &abort_kernel, sizeof state.abort_kernel);
     Py_IncRef(raise);
     Py_IncRef(watches);
     state.raise = raise;
@@ -459,7 +403,7 @@ object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
 void ompjit_python_bind(object *self, const plan *how);
 void ompjit_python_bind(object *self, const plan *how)
 {
-    *part_of(self) = (callable){call, how};
+    *ompjit__python_part(self) = (callable){call, how};
 }
 
 /* For _native.py to compare: the sizes of its structs. */

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _native
+from ._direct import Direct
 from ._errors import ArgumentError
 from ._functions import CONSTANTS
 from ._parse import Node, Statement, fail, names_of, parse
@@ -11,7 +13,7 @@ from ._parse import Node, Statement, fail, names_of, parse
 _KNOWN = frozenset(CONSTANTS) | {"i", "I"}
 
 
-class Expression:
+class Expression(_native.Callable or object):  # type: ignore[misc]
     """What expressions of all kinds have in common.
 
     Attributes:
@@ -37,6 +39,22 @@ class Expression:
         self._indexed = found.arrays
         self._functions = found.functions
         self._places = {name: i for i, name in enumerate(self.params)}
+        self._direct = Direct(self, self.params, self._out())
+
+    def _out(self) -> str | None:
+        """The parameter that `out` is, where it is one."""
+        return self._pure[0] if len(self._pure) == 1 else None
+
+    def _call(self, *args: Any, **named: Any) -> Any:
+        """The call, for all types."""
+        raise NotImplementedError
+
+    @property
+    def __signature__(self) -> Any:
+        """What inspect.signature() and help() ask for."""
+        import inspect
+
+        return inspect.signature(self._call)
 
     def __repr__(self) -> str:
         return f"ompjit.{type(self).__name__.lower()}({self.text!r})"
@@ -105,3 +123,11 @@ class Expression:
             )
         for name, value in zip(missing, outs):
             values[self._places[name]] = value
+
+
+if _native.Callable is None:
+
+    def _call_by_python(self: Expression, *args: Any, **named: Any) -> Any:
+        return self._call(*args, **named)
+
+    Expression.__call__ = _call_by_python

@@ -12,7 +12,7 @@ from . import _abi as abi
 from ._callback import Report, check_callback, log_callback
 from ._errors import ArgumentError
 from ._handle import Handle, Owned
-from ._lib import call, library
+from ._lib import call, inside, library
 
 if TYPE_CHECKING:
     from ._cache import Cache
@@ -185,10 +185,12 @@ class Context(Owned):
 
     def __enter__(self) -> Context:
         self._tokens.append(_current.set(self))
+        inside(1)
         return self
 
     def __exit__(self, *error: object) -> None:
         _current.reset(self._tokens.pop())
+        inside(-1)
 
     @property
     def devices(self) -> tuple[Device, ...]:

@@ -10,7 +10,7 @@ from . import _abi as abi
 from ._context import Context, context
 from ._errors import ArgumentError, NotFound, expect
 from ._handle import Handle, Owned
-from ._lib import call, library
+from ._lib import call, inside, library
 
 if TYPE_CHECKING:
     from ._queue import Queue
@@ -114,10 +114,12 @@ class Device:
     def __enter__(self) -> Device:
         self.context.__enter__()
         self._tokens.append(_current.set(self))
+        inside(1)
         return self
 
     def __exit__(self, *error: object) -> None:
         _current.reset(self._tokens.pop())
+        inside(-1)
         self.context.__exit__(*error)
 
     def alloc(self, size: int) -> Memory:

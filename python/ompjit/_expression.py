@@ -14,6 +14,7 @@ from . import _host
 from ._array import ndarray
 from ._bind import Expression
 from ._device import Device
+from ._direct import Call
 from ._dtype import DType, dtype as dtype_of, int64
 from ._emit import C, Emitter, Kind, strong
 from ._errors import ArgumentError, expect
@@ -33,12 +34,13 @@ from ._operand import (
     element_strides,
     give_back,
     key_of,
+    place_key,
     number,
     packed,
     weak_type,
 )
 from ._parse import Node, fail
-from ._plan import Made, Plan, number_setter, pointer, slots_of
+from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import Program, program
 from ._queue import Queue, current_queue
 
@@ -87,7 +89,7 @@ class Elementwise(Expression):
 
     # ------------------------------------------------------------------ calls
 
-    def __call__(
+    def _call(
         self,
         *args: Any,
         out: Any = None,
@@ -116,7 +118,7 @@ class Elementwise(Expression):
             queue = current_queue(device)
         else:
             expect(Queue, "queue", queue)
-        key = (*map(key_of, values), dtype, device)
+        key = (*map(key_of, values), dtype, device, place_key())
         plan = None if UNKNOWN in key else self._plans.get(key)
         if plan is not None:
             return self._run(plan, values, queue)
@@ -127,13 +129,20 @@ class Elementwise(Expression):
             if len(self._plans) >= _KEPT:
                 self._plans.clear()
             self._plans[key] = plan
-            return self._run(plan, values, queue)
+            given = tuple(values)
+            result = self._run(plan, values, queue)
+            if key[-3:] == (None, None, None) and queue is None:
+                self._add_direct(plan, given, resolved)
+            return result
         if queue is not None:
             raise ArgumentError(
                 f"{self!r}: an array has to be copied, which is not done in a "
                 "queue; pass arrays of the device"
             )
         return self._run_copies(plan, values, resolved)
+
+    if TYPE_CHECKING:  # C makes the call, by this or without it
+        __call__ = _call
 
     def compile(self, *types: Any, device: Device | None = None) -> None:
         """Compiles it for arguments of such types without running it.
@@ -227,7 +236,30 @@ class Elementwise(Expression):
         name = self.params[place]
         values[place] = array(values[place], plan.device, name, False).copy()
         named = dict(zip(self.params, values))
-        return self(queue=queue, device=plan.device, **named)
+        return self._call(queue=queue, device=plan.device, **named)
+
+    def _add_direct(
+        self, plan: Plan, values: tuple[Any, ...], resolved: list[Any]
+    ) -> None:
+        """Has C make the next calls by a plan."""
+        if not plan.tripcount or len(plan.returned) != 1 or len(plan.made) > 1:
+            return
+        self._direct.add(
+            Call(
+                plan.program,
+                plan.device,
+                plan.tripcount,
+                plan.teams,
+                values,
+                [r if isinstance(r, ndarray) else None for r in resolved],
+                plan.pointers,
+                plan.numbers,
+                plan.fixed,
+                plan.pairs,
+                plan.made[0] if plan.made else None,
+                plan.returned[0],
+            )
+        )
 
     def _run_copies(
         self, plan: Plan, values: list[Any], resolved: list[Any]
@@ -359,17 +391,11 @@ class Elementwise(Expression):
             place, slot = self._places[r.name], slots[f"v_{r.name}"]
             p = pointer(r.name, place, slot, r.written, resolved[place])
             pointers.append(p._replace(strides=None))
-        setters = []
-        for spec in numbers:
-            prefix = "re_" if spec.dtype.is_complex else "h_"
-            slot = slots[prefix + spec.name]
-            setter = number_setter(spec.name, spec.dtype, slot)
-            setters.append((self._places[spec.name], setter))
         return Plan(
             program(device.context, source, params),
             device,
             pointers,
-            setters,
+            passed(numbers, self._places, slots),
             _fixed(slots, specs, nest),
             made,
             [self._places[name] for name in self.outputs],

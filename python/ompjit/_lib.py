@@ -384,6 +384,17 @@ class Library:
 
 
 _library: Library | None = None
+# How many `with` of a queue, a device or a context are under way, in all threads.
+_inside = c_int()
+_counting = threading.Lock()
+
+
+def inside(more: int) -> None:
+    """Such a `with` begins (1) or ends (-1)."""
+    with _counting:
+        _inside.value += more
+
+
 _loading = threading.Lock()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The type of functions whose calls are made by C (python/native/native.c).
+"""The type of objects whose calls are made by C (python/native/native.c):
+functions of modules, and expressions (_direct.py).
 
 `Callable` is that type, or None where libompjit-python.so is not beside
 libompjit.so, or this Python does not have what it needs: then functions are
@@ -124,23 +125,25 @@ def _watches() -> bool:
 
 
 def _load() -> Any:
-    """The type, and the function that binds; None where there is none."""
+    """The type, the function that binds, and the library; None where there is
+    none."""
     path = os.path.join(os.path.dirname(library().path), _NAME)
     main = threading.current_thread() is threading.main_thread()
     if not os.path.exists(path):
-        return None, None
+        return None, None, None
     try:
         native = ctypes.PyDLL(path)
         make = native.ompjit_python_type
         size = native.ompjit_python_plan_size
     except (OSError, AttributeError):
-        return None, None
+        return None, None, None
     size.restype = ctypes.c_size_t
     if size() != ctypes.sizeof(Plan):
-        return None, None
+        return None, None, None
     make.restype = ctypes.py_object
     make.argtypes = (
         ctypes.c_ssize_t,
+        ctypes.c_void_p,
         ctypes.c_void_p,
         ctypes.c_void_p,
         ctypes.py_object,
@@ -152,6 +155,7 @@ def _load() -> Any:
         object.__basicsize__,
         ctypes.cast(found.function_call, ctypes.c_void_p),
         ctypes.cast(found.function_abort, ctypes.c_void_p),
+        ctypes.cast(found.kernel_abort, ctypes.c_void_p),
         _raise,
         _watches,
         main,
@@ -159,7 +163,8 @@ def _load() -> Any:
     bind = native.ompjit_python_bind
     bind.restype = None
     bind.argtypes = (ctypes.py_object, ctypes.c_void_p)
-    return made, bind
+    native.ompjit_python_launch_size.restype = ctypes.c_size_t
+    return made, bind, native
 
 
-Callable, _bind = _load()
+Callable, _bind, Library = _load()

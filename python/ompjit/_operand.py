@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import addressof, c_char, memmove
 from typing import Any, Iterable, NamedTuple, Sequence
 
-from . import _host
+from . import _context, _device, _host
 from ._array import ndarray
 from ._device import Device, chosen
 from ._dtype import DType, bool_, dtype, result_type
@@ -143,6 +143,15 @@ def key_of(value: Any) -> Any:
         if is_numpy_scalar(value):
             return cls
     return UNKNOWN
+
+
+def place_key() -> Any:
+    """What a plan depends on beside its arguments: the current device and the
+    current context; None: the defaults."""
+    device, context = _device._current.get(), _context._current.get()
+    if device is None and context is None:
+        return None
+    return device and device.address, context and id(context)
 
 
 def packed(a: ndarray) -> ndarray:

@@ -15,6 +15,7 @@ from ._dtype import DType, float32
 from ._errors import ArgumentError
 from ._functions import real_of
 from ._layout import extent
+from ._loops import NumberSpec
 from ._make import empty
 from ._operand import host_address
 from ._program import Frame, Program
@@ -85,16 +86,38 @@ def number_setter(name: str, kind: DType, slot: int) -> Setter:
     return set_integer
 
 
+class Passed(NamedTuple):
+    """A number among the arguments."""
+
+    place: int  # among the arguments
+    slot: int  # among the kernel's parameters; of a complex one, the first
+    dtype: DType
+    set: Setter
+
+
+def passed(
+    specs: Sequence[NumberSpec], places: dict[str, int], slots: dict[str, int]
+) -> list[Passed]:
+    """The numbers of a call."""
+    found = []
+    for name, kind in specs:
+        slot = slots[("re_" if kind.is_complex else "h_") + name]
+        setter = number_setter(name, kind, slot)
+        found.append(Passed(places[name], slot, kind, setter))
+    return found
+
+
 class Plan:
     """See above.
 
     Attributes:
         program, device: the kernel, and where it runs.
         pointers: the arrays.
-        numbers: of each number its place among the arguments, and its setter.
+        numbers: likewise.
         fixed: parameters that are the same in every call: slot, member, value.
         made: outputs that the call makes.
         returned: places of the outputs.
+        pairs: of arrays that may not overlap; the first one is written.
         tripcount: iterations; 0: nothing is launched.
         teams: 0: the device's choice.
     """
@@ -110,7 +133,7 @@ class Plan:
         "tripcount",
         "teams",
         "_frames",
-        "_pairs",
+        "pairs",
         "_addresses",
         "_device",
     )
@@ -120,7 +143,7 @@ class Plan:
         program: Program,
         device: Device,
         pointers: list[Pointer],
-        numbers: list[tuple[int, Setter]],
+        numbers: list[Passed],
         fixed: list[tuple[int, str, int]],
         made: list[Made],
         returned: list[int],
@@ -140,11 +163,13 @@ class Plan:
         self._device = c_void_p(device.address)
         self._addresses = [(p.slot, p.place, p.written, p.name) for p in pointers]
         new = {m.place for m in made}  # share memory with none
-        self._pairs = [
+        self.pairs = [
             (w, other)
             for w in pointers
             for other in pointers
-            if w.written and other is not w and w.place not in new
+            if w.written
+            and other is not w
+            and w.place not in new
             and other.place not in new
             # Of two that are written, one look is enough.
             and (not other.written or other.slot > w.slot)
@@ -192,7 +217,7 @@ class Plan:
             else:
                 address = host_address(value, written, name)
             slots[slot].p = at[slot] = address
-        for w, other in self._pairs:
+        for w, other in self.pairs:
             if at[w.slot] + w.end <= at[other.slot] + other.begin:
                 continue
             if at[other.slot] + other.end <= at[w.slot] + w.begin:
@@ -205,7 +230,7 @@ class Plan:
                     "written to"
                 )
             return other.place
-        for place, setter in self.numbers:
+        for place, _, _, setter in self.numbers:
             setter(slots, values[place])
         self.program.run(frame, self._device, queue)
         self._frames.append(frame)

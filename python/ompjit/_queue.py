@@ -11,7 +11,7 @@ from ._array import ndarray
 from ._device import Device, chosen
 from ._errors import ArgumentError, expect
 from ._handle import Handle, Owned
-from ._lib import call, library
+from ._lib import call, inside, library
 
 if TYPE_CHECKING:
     from ._event import Event
@@ -85,10 +85,12 @@ class Queue(Owned):
 
     def __enter__(self) -> Queue:
         self._tokens.append(_current.set(self))
+        inside(1)
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
         _current.reset(self._tokens.pop())
+        inside(-1)
         if kind is None:
             self.wait()
         else:

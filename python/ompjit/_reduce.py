@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 from . import _functions as functions
 from ._array import ndarray
 from ._device import Device
+from ._direct import Call, Total
 from ._dtype import DType, bool_, dtype as dtype_of, float32, float64, int64, uint64
 from ._emit import strong
 from ._errors import ArgumentError
@@ -40,9 +41,10 @@ from ._operand import (
     element_strides,
     host_address,
     key_of,
+    place_key,
     weak_type,
 )
-from ._plan import number_setter, slots_of
+from ._plan import Passed, Pointer, passed, slots_of
 from ._program import Program, program
 
 if TYPE_CHECKING:
@@ -160,7 +162,7 @@ class _Ready:
         self.pointers: list[tuple[int, int, str]] = []  # slot, place, name
         # Slot, first byte and the one behind the last, strides.
         self.extents: list[tuple[int, int, int, tuple[int, ...]]] = []
-        self.setters: list[tuple[int, Any]] = []
+        self.numbers: list[Passed] = []
         self.tripcount = self.teams = 0
         self.shape: tuple[int, ...] = ()
         self.frames: list[Any] = []
@@ -184,9 +186,32 @@ class _Ready:
                 if type(value) is ndarray
                 else host_address(value, False, name)
             )
-        for place, setter in self.setters:
+        for place, _, _, setter in self.numbers:
             setter(frame.values, values[place])
         return frame
+
+    def call(self, values: Sequence[Any], resolved: Sequence[Any]) -> Call:
+        """Such a call, for C to make; it returns nothing yet."""
+        places = {slot: place for slot, place, _ in self.pointers}
+        return Call(
+            self.made,
+            self.device,
+            self.tripcount,
+            self.teams,
+            values,
+            [r if isinstance(r, ndarray) else None for r in resolved],
+            [
+                Pointer("", places[slot], slot, False, begin, end, strides)
+                for slot, begin, end, strides in self.extents
+            ],
+            self.numbers,
+            [
+                (self.slots[name], "i64", value)
+                for name, value in self.fixed
+                if name in self.slots
+            ],
+            [],
+        )
 
     def overlaps(self, frame: Any, out: ndarray, in_place: bool) -> bool:
         """Whether an output shares memory with an argument: in other places
@@ -226,7 +251,7 @@ class Reduction(Elementwise):
     def __repr__(self) -> str:
         return f"ompjit.reduction({self.text!r}, {self.op!r})"
 
-    def __call__(
+    def _call(
         self,
         *args: Any,
         axis: int | Sequence[int] | None = None,
@@ -251,7 +276,7 @@ class Reduction(Elementwise):
         values = self._bind(args, None, named)
         if isinstance(axis, list):
             axis = tuple(axis)
-        key = (*map(key_of, values), axis, dtype, device)
+        key = (*map(key_of, values), axis, dtype, device, place_key())
         ready = None if UNKNOWN in key else self._ready.get(key)
         if ready is None:
             where = device_of(values, device)
@@ -261,6 +286,8 @@ class Reduction(Elementwise):
                 if len(self._ready) >= 256:
                     self._ready.clear()
                 self._ready[key] = ready
+                if key[-4:] == (None, None, None, None):
+                    self._add_total(ready, values, resolved)
             else:
                 values = [
                     r.value if isinstance(r, Number) else r for r in resolved
@@ -268,6 +295,9 @@ class Reduction(Elementwise):
         if axis is None:
             return self._number(ready, values)
         return self._array(ready, values, axis, keepdims, out)
+
+    if TYPE_CHECKING:
+        __call__ = _call
 
     def _prepare(
         self, resolved: list[Any], axis: Any, dtype: object, device: Device
@@ -357,12 +387,24 @@ class Reduction(Elementwise):
                 reach = extent(r.shape, r.strides, r.itemsize)
                 strides = () if name in self._indexed else r.strides
                 ready.extents.append((slot, *reach, strides))
-        for spec in numbers:
-            prefix = "re_" if spec.dtype.is_complex else "h_"
-            slot = ready.slots[prefix + spec.name]
-            place = self._places[spec.name]
-            setter = number_setter(spec.name, spec.dtype, slot)
-            ready.setters.append((place, setter))
+        ready.numbers = passed(numbers, self._places, ready.slots)
+
+    def _out(self) -> str | None:
+        return None
+
+    def _add_total(
+        self, ready: _Ready, values: list[Any], resolved: list[Any]
+    ) -> None:
+        """Has C make the next calls that come to a number."""
+        if 0 in ready.shape or not ready.device.is_host:
+            return
+        kind = ready.types.total
+        total = Total(
+            ready.slots["r"], kind, _neutral(self.op, kind), ready.types.result
+        )
+        self._direct.add(
+            ready.call(values, resolved)._replace(total=total, returned=None)
+        )
 
     def _number(self, ready: _Ready, values: list[Any]) -> Any:
         if 0 in ready.shape:

@@ -21,7 +21,7 @@ from ._host import c_strides
 from ._loops import NumberSpec, Params, number_params, unravel
 from ._operand import Number, element_strides, weak_type
 from ._parse import Node, fail
-from ._plan import Made, Plan, number_setter, pointer, slots_of
+from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import program
 
 _Arrays = dict[str, tuple[DType, tuple[int, ...]]]  # types and strides
@@ -363,18 +363,12 @@ class Stencil(Elementwise):
             if name in self._indexed:
                 p = p._replace(strides=None)
             pointers.append(p)
-        setters = []
-        for spec in body[3]:
-            prefix = "re_" if spec.dtype.is_complex else "h_"
-            slot = slots[prefix + spec.name]
-            setter = number_setter(spec.name, spec.dtype, slot)
-            setters.append((self._places[spec.name], setter))
         size = count * shape[-1]
         return Plan(
             program(device.context, source, params),
             device,
             pointers,
-            setters,
+            passed(body[3], self._places, slots),
             [(slots[n], "i64", v) for n, v in known.items() if n in slots],
             made,
             [self._places[name] for name in self.outputs],

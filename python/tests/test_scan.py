@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scans; on any device."""
+import itertools
 import unittest
 
 import ompjit
@@ -27,6 +28,33 @@ class Scans(unittest.TestCase):
         ):
             with self.assertRaises(ompjit.ArgumentError):
                 wrong()
+
+    def test_every_operator_and_length(self):
+        """Elements in vectors, and those that are left."""
+        steps = {
+            "+": lambda a, b: a + b,
+            "*": lambda a, b: a * b,
+            "&": lambda a, b: a & b,
+            "|": lambda a, b: a | b,
+            "^": lambda a, b: a ^ b,
+            "min": min,
+            "max": max,
+        }
+        first = {"*": 1, "&": -1}
+        for op, step in steps.items():
+            kinds = ("f4", "f8", "i2", "i8") if op in "+*" else ("i2", "i8")
+            for kind in kinds:
+                for n in (1, 3, 4, 5, 11):
+                    values = [(7 * i) % 5 + 1 for i in range(n)]
+                    x = ompjit.array(values, kind)
+                    want = list(itertools.accumulate(values, step))
+                    scan = ompjit.scan("x", op)
+                    self.assertEqual(scan(x).tolist(), want, (op, kind, n))
+                    got = scan(x, exclusive=True).tolist()[1:]
+                    self.assertEqual(got, want[:-1], (op, kind, n))
+                    if op in "+*&|^":
+                        got = scan(x, exclusive=True).tolist()[0]
+                        self.assertEqual(got, first.get(op, 0), (op, kind))
 
     @needs_numpy
     def test_as_numpy(self):

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * What the parts of libompjit-python.so share: the functions of Python's stable
+ * ABI that they use, by declarations here, so that no headers of Python's are
+ * needed; the type of callable objects; and calls without the GIL.
+ */
+#ifndef OMPJIT_PYTHON_NATIVE_H
+#define OMPJIT_PYTHON_NATIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ompjit_function.h"
+
+/* --------------------------------------------------- Python's stable ABI */
+
+typedef struct object object;
+
+typedef struct buffer { /* Py_buffer */
+    void *buf;
+    object *obj;
+    ssize_t len, itemsize;
+    int readonly, ndim;
+    char *format;
+    ssize_t *shape, *strides, *suboffsets;
+    void *internal;
+} buffer;
+enum { WRITABLE = 1, FORMAT = 4, STRIDES = 0x18, C_CONTIGUOUS = 0x38 };
+
+typedef object *vectorcall(object *self, object *const *args, size_t nargs,
+                           object *names);
+
+typedef struct slot { /* PyType_Slot */
+    int slot;
+    void *value;
+} slot;
+enum { SLOT_CALL = 50, SLOT_MEMBERS = 72 };
+
+typedef struct spec { /* PyType_Spec */
+    const char *name;
+    int size, item_size;
+    unsigned flags;
+    slot *slots;
+} spec;
+enum { FLAG_BASE = 1 << 10, FLAG_VECTORCALL = 1 << 11 };
+
+typedef struct member { /* PyMemberDef */
+    const char *name;
+    int type;
+    ssize_t offset;
+    int flags;
+    const char *doc;
+} member;
+enum { MEMBER_SIZE = 19, MEMBER_READONLY = 1 };
+
+extern object _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, PyFloat_Type,
+    PyLong_Type, PyBool_Type;
+extern void Py_IncRef(object *), Py_DecRef(object *);
+extern object *PyNumber_Index(object *), *PyLong_FromLongLong(long long),
+    *PyLong_FromUnsignedLongLong(unsigned long long),
+    *PyFloat_FromDouble(double), *PyErr_Occurred(void);
+extern long long PyLong_AsLongLongAndOverflow(object *, int *);
+extern unsigned long long PyLong_AsUnsignedLongLong(object *);
+extern double PyFloat_AsDouble(object *);
+extern void *PyLong_AsVoidPtr(object *);
+extern void PyErr_Clear(void), *PyEval_SaveThread(void),
+    PyEval_RestoreThread(void *), PyBuffer_Release(buffer *);
+extern int PyErr_CheckSignals(void), PyObject_GetBuffer(object *, buffer *, int);
+extern object *PyObject_GetAttrString(object *, const char *),
+    *PyObject_GetAttr(object *, object *), *PyObject_Type(object *),
+    *PyObject_Call(object *, object *, object *), *PyTuple_New(ssize_t),
+    *PyTuple_GetItem(object *, ssize_t), *PyDict_New(void),
+    *PyObject_CallFunction(object *, const char *, ...),
+    *PyType_FromSpec(spec *), *PyVectorcall_Call(object *, object *, object *);
+extern ssize_t PyTuple_Size(object *);
+extern int PyTuple_SetItem(object *, ssize_t, object *),
+    PyDict_SetItem(object *, object *, object *);
+/* Inline before Python 3.11. */
+extern object *PyObject_Vectorcall(object *, object *const *, size_t, object *)
+    __attribute__((weak));
+
+/* ----------------------------------------------------------------- callables */
+
+/* The part of an object of the type that is behind Python's own. `how` belongs
+ * to Python, which keeps it as long as the object. */
+typedef struct callable {
+    vectorcall *call;
+    const void *how;
+} callable;
+
+callable *ompjit__python_part(object *self);
+
+/* What an argument count of Python's is without its flag. */
+static inline size_t ompjit__python_count(size_t nargsf)
+{
+    return nargsf & ~((size_t)1 << (8 * sizeof nargsf - 1));
+}
+
+/* Calls the object's method _call, which knows all arguments. */
+object *ompjit__python_call(object *self, object *const *args, size_t nargsf,
+                            object *names);
+
+/* Raises; a call that Ctrl-C has ended raises that. NULL. */
+object *ompjit__python_fail(ompjit_status status, const ompjit_error *err);
+
+/* A stretch without the GIL, in which Ctrl-C ends the launches of `kernel`, or
+ * the thread's call of a function where that is NULL. */
+typedef struct stretch {
+    void *thread;
+    int outer;
+    ompjit_kernel *outer_kernel;
+} stretch;
+
+stretch ompjit__python_leave(ompjit_kernel *kernel);
+void ompjit__python_return(const stretch *s);
+
+/* Buffers that are held during a call. */
+enum { PYTHON_ARRAYS = 12 };
+typedef struct taken {
+    buffer buffers[PYTHON_ARRAYS];
+    unsigned n;
+} taken;
+
+void ompjit__python_release(taken *held);
+
+#endif
