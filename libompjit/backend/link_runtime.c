@@ -83,7 +83,7 @@ static bool is_plain(const struct build *b)
         b->host && (has_team_forms(b) || b->compiler->checks);
     return !wants_more && b->unit->opt_level &&
            ompjit__is_spmd(b->unit, b->spec) &&
-           ompjit__is_plain(b->m) &&
+           ompjit__is_plain(b->m, b->host) &&
            (LLVMGetNamedFunction(b->m, "ompjit_invoke") ||
             !LLVMGetNamedFunction(b->m, "__kmpc_parallel_60"));
 }

@@ -96,16 +96,17 @@ static bool is_plain(const char *name)
     return false;
 }
 
-/* Intrinsics and libdevice's functions are not the runtime's. It may have the
- * definition of all others: the C library's, too. */
-bool ompjit__is_plain(LLVMModuleRef m)
+/* Intrinsics are not the runtime's, and libdevice's functions only the host's.
+ * It may have the definition of all others: the C library's, too. */
+bool ompjit__is_plain(LLVMModuleRef m, bool host)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f)) {
         size_t n;
         const char *name = LLVMGetValueName2(f, &n);
         if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !is_plain(name) &&
-            !starts_with(name, "llvm.") && !starts_with(name, "__nv_"))
+            !starts_with(name, "llvm.") &&
+            (host || !starts_with(name, "__nv_")))
             return false;
     }
     return true;

@@ -176,10 +176,10 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
  * passes/no_thread_state.c */
 bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit);
 
-/* Do the kernels call nothing that the runtime may have but what
- * passes/plain.def lists? Before the runtime is linked.
+/* Do the kernels call nothing that the runtime, the host's or a GPU's, may have
+ * but what passes/plain.def lists? Before the runtime is linked.
  * passes/no_thread_state.c */
-bool ompjit__is_plain(LLVMModuleRef m);
+bool ompjit__is_plain(LLVMModuleRef m, bool host);
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and
  * on NVPTX what kernels read of it from the machine. */
