@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: 110 0 0 21 2 31 5 0 7 1
+// not ahead of time: right only without clang's own openmp-opt
 //
 // Regions in device code that are begun as in host code: a teams region, and
 // regions of the thread that begins them, outside of a parallel region, inside
