@@ -73,6 +73,17 @@ runs "  the program" "$total" ./assembled
 succeeds "flags of other compilers' offloading" "$fc" -fopenmp \
     -fopenmp-targets=nvptx64-nvidia-cuda -Xopenmp-target -march=sm_80 \
     --offload-arch=sm_90 -foffload-lto -c "$from/sum.f90"
+# flang 22 cannot read this module of its own for a GPU.
+cat >normal.f90 <<'END'
+use, intrinsic :: ieee_arithmetic
+real :: x = 2
+print '(L1)', ieee_is_normal(x)
+end
+END
+succeeds "a source without directives" "$fc" -fopenmp normal.f90 -o normal
+runs "  the program" T ./normal
+succeeds "  its object" "$fc" -fopenmp -c normal.f90
+is "$(readelf -SW normal.o | grep -c llvm.offloading)" 0 "  has no device code"
 succeeds "without -fopenmp" "$fc" -c "$from/numbers.F90" -o plain.o
 is "$(readelf -SW plain.o | grep -c llvm.offloading)" 0 "  as flang"
 rm -f ./*

@@ -11,6 +11,9 @@
  *   packed     into LLVM's container (cc_pack.c)
  *   object     flang -fc1 of the host IR, with the container in a section
  *
+ * but a source without directives has no device IR. flang reads some of its own
+ * modules for the host alone (ieee_arithmetic), and such a source may use them.
+ *
  * and the linker's is that of `ompjit cc` (cc_link.c). All others run as they
  * are.
  */
@@ -18,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "door/door.h"
@@ -272,14 +276,54 @@ static int pack(struct fortran *f, const struct files *files)
     return status;
 }
 
+/* Has a line that word in front, behind blanks and '#'? */
+static bool starts_with(const char *line, const char *word)
+{
+    return !strncasecmp(line + strspn(line, " \t#"), word, strlen(word));
+}
+
+/* May the source have device code? Not if it has neither a directive nor an
+ * included file, and loops stay the host's. */
+static bool has_directives(const ompjit__args *command)
+{
+    ompjit__buf text = {0};
+    bool any = false;
+    for (size_t i = 2; i < command->n; i++)
+        any |= !strcmp(command->v[i], "-fdo-concurrent-to-openmp=device") ||
+               !strcmp(command->v[i], "-include");
+    if (any || ompjit__read_file(command->v[command->n - 1], &text, NULL))
+        return true;
+    ompjit__buf_add(&text, "", 1);
+    for (char *line = text.failed ? NULL : text.data; line && !any;
+         line = strchr(line, '\n')) {
+        line += *line == '\n';
+        any = starts_with(line, "include") || starts_with(line, "!$omp") ||
+              starts_with(line, "c$omp") || starts_with(line, "*$omp");
+    }
+    any |= text.failed;
+    ompjit__buf_free(&text);
+    return any;
+}
+
+static int compile_device(struct fortran *f, const struct files *files,
+                          const ompjit__args *command)
+{
+    int status = run_changed(
+        f, files, command,
+        &(struct change){"-emit-llvm-bc", files->device, NULL, true},
+        no_passes);
+    return status ? status : pack(f, files);
+}
+
 static int compile_halves(struct fortran *f, const struct files *files,
                           const ompjit__args *command)
 {
+    const bool device = has_directives(command);
     static const char target[] = "--offload-targets=" TRIPLE;
     const char *const host[] = {no_passes[0], no_passes[1], no_passes[2],
                                 no_passes[3], target, NULL};
     char *embed = ompjit__format("-fembed-offload-object=%s", files->packed);
-    const char *const object[] = {embed ? embed : "", target, NULL};
+    const char *const object[] = {target, device ? embed : NULL, NULL};
     int status = embed ? EXIT_OK : EXIT_FAILED;
     if (!status)
         status = run_changed(
@@ -287,13 +331,8 @@ static int compile_halves(struct fortran *f, const struct files *files,
             &(struct change){"-emit-llvm-bc", files->host, NULL, false}, host);
     if (!status && !f->only_show)
         status = repair(f, files);
-    if (!status)
-        status = run_changed(
-            f, files, command,
-            &(struct change){"-emit-llvm-bc", files->device, NULL, true},
-            no_passes);
-    if (!status)
-        status = pack(f, files);
+    if (!status && device)
+        status = compile_device(f, files, command);
     if (!status)
         status = run_changed(f, files, command,
                              &(struct change){NULL, NULL, files->host, false},
