@@ -58,16 +58,42 @@ for part in main other third fourth; do
 done
 cp -p "$from"/*.h "$tmp"
 compiles() {
-    # shellcheck disable=SC2046
-    "$ompjit" run --device=host --time $(echo "$all" | sed "s,$from,$tmp,g") \
-        -- 0 2>&1 >/dev/null | sed -n 's/^ompjit: front end *\([0-9]*\) .*/\1/p'
+    "$ompjit" run --device=host --time "$@" -- 0 2>&1 >/dev/null |
+        sed -n 's/^ompjit: front end *\([0-9]*\) .*/\1/p'
 }
-first=$(compiles)
-second=$(compiles)
+copied=$(echo "$all" | sed "s,$from,$tmp,g")
+# shellcheck disable=SC2086
+first=$(compiles $copied)
+# shellcheck disable=SC2086
+second=$(compiles $copied)
 echo '/* changed */' >>"$tmp/other.c"
-third=$(compiles)
+# shellcheck disable=SC2086
+third=$(compiles $copied)
 is "$first, ${second:-0}, $third" "4, 0, 1" \
     "a source that has not changed is not compiled again"
+
+# The same of 100 sources, all of whose functions one region calls.
+mkdir "$tmp/hundred"
+numbers=$(seq 1 99)
+for i in $numbers; do
+    echo "#pragma omp declare target
+int f$i(int x) { return x + 1; }
+#pragma omp end declare target" >"$tmp/hundred/f$i.c"
+done
+{
+    for i in $numbers; do
+        printf 'int f%s(int);\n#pragma omp declare target to(f%s)\n' "$i" "$i"
+    done
+    echo 'int main(void) { int x = 0;'
+    echo '#pragma omp target map(tofrom: x)'
+    echo "{ $(printf 'x = f%s(x); ' $numbers)}"
+    echo 'return x; }'
+} >"$tmp/hundred/main.c"
+status_is 99 "100 sources" "$ompjit" run --device=host "$tmp"/hundred/*.c --
+sed -i 's/+ 1/+ 2/' "$tmp/hundred/f50.c"
+is "$(compiles "$tmp"/hundred/*.c)" 1 "  one of which is changed: one compile"
+status_is 100 "  with the change" "$ompjit" run --device=host \
+    "$tmp"/hundred/*.c --
 
 source() { # FILE LINE...
     source_file=$tmp/$1; shift
