@@ -125,6 +125,22 @@ static void main_free(unsigned char *p, uint32_t size)
         main_top = at;
 }
 
+/* A variable in device memory: where there is no room elsewhere, and where the
+ * pipeline calls it in place of __kmpc_alloc_shared
+ * (libompjit/passes/shared_budget.c). */
+EXPORT void *ompjit_alloc_global(size_t size)
+{
+    void *p = malloc(size);
+    if (!p)
+        plat_fail("out of device memory for a shared variable");
+    return p;
+}
+
+EXPORT void ompjit_free_global(void *p, size_t size)
+{
+    free(p);
+}
+
 EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
 {
     void *p = NULL;
@@ -135,9 +151,7 @@ EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
         else if (plat_tid() == main_tid())
             p = main_alloc(rounded);
     }
-    if (!p && !(p = malloc(size)))
-        plat_fail("out of device memory for a shared variable");
-    return p;
+    return p ? p : ompjit_alloc_global(size);
 }
 
 /* The variables of functions that may call themselves
@@ -151,7 +165,7 @@ EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
 {
     unsigned char *begin = (unsigned char *)arena;
     if ((unsigned char *)p < begin || (unsigned char *)p >= begin + ARENA)
-        free(p);
+        ompjit_free_global(p, size);
     else if (is_spmd())
         part_free();
     else

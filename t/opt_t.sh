@@ -35,6 +35,7 @@ openmp-opt-inline-device 1
 openmp-opt-verbose-remarks 1
 openmp-opt-max-iterations 0 1 3
 openmp-opt-shared-limit 0 64
+ompjit-share-limit 0 64
 END
 }
 options | while read -r name values; do

@@ -181,6 +181,68 @@ all=$(remarks shared.c --opt=openmp-opt-shared-limit=8)
 says "no place in shared memory" \
     '^OMPJIT111 15 team: The kernel stays generic \| a variable .* no place'
 
+# ---------------------------------------------- where shared variables are
+cat >model.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+#define N 64
+int main(void)
+{
+    int out[N], wrong = 0;
+#pragma omp target teams num_teams(1) thread_limit(N) map(from: out)
+    {
+        int small[4], large[500], scale = omp_get_num_teams() + 1;
+        for (int i = 0; i < 500; i++)
+            large[i] = i + scale;
+        for (int i = 0; i < 4; i++)
+            small[i] = i * scale;
+#pragma omp parallel num_threads(N)
+        {
+            int t = omp_get_thread_num();
+            out[t] = small[t % 4] + large[7 * t] * scale;
+        }
+    }
+    for (int t = 0; t < N; t++)
+        wrong += out[t] != t % 4 * 2 + (7 * t + 2) * 2;
+    printf("%d wrong\n", wrong);
+}
+END
+# places SHARE: the variables in team-shared memory, and behind a slash those
+# in device memory. The scalar is each thread's own in all models.
+places() {
+    all=$(remarks model.c --share="$1")
+    says "--share=$1: a scalar by value" '^OMPJIT102 9 scale: '
+    for id in OMP111 OMPJIT115; do
+        printf '%s\n' "$all" | sed -n "s/^$id [0-9]* \([a-z]*\): .*/\1/p" |
+            LC_ALL=C sort | paste -s -d ' ' -
+    done >places
+    out=$(paste -s -d / places)
+}
+places auto
+is "$out" "large small/" "  all in team-shared memory"
+places 64
+is "$out" "small/large" "  the smallest in team-shared memory"
+says "  and why" '^OMPJIT115 9 large: 2000 bytes .* more than 64 bytes .* \|'
+places global
+is "$out" "/large small" "  none in team-shared memory"
+for bytes in x 5000000000 -1; do
+    fails_with "not auto, global or a number" "--share=$bytes" \
+        "$ompjit" inspect --share=$bytes model.c
+done
+for share in auto global 64; do
+    succeeds "--share=$share: host" "$ompjit" run -q --device=host \
+        --share=$share model.c
+    is "$out" "0 wrong" "  right"
+    [ -e "${PTXI:-}/libcuda.so.1" ] || continue
+    succeeds "--share=$share: PTX" env LD_LIBRARY_PATH="$PTXI" \
+        OMPJIT_ASSEMBLER=driver PTXI_LOG="$tmp/ptxi.log" "$ompjit" run -q \
+        --device=cuda --share=$share model.c
+    is "$out" "0 wrong" "  right"
+    "$ompjit" compile -q --share=$share model.c -o $share.ptx
+done
+is "$(grep -c 'call.*malloc' auto.ptx)" 0 "auto: nothing is allocated"
+like "$(grep -c 'call' global.ptx)" '[1-9]' "global: something is"
+
 # --------------------------------------------------------- the other options
 all=$(remarks shared.c --opt=openmp-opt-max-iterations=1)
 says "an analysis that does not end" \

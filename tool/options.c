@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum kind {
     SWITCH,  /* takes no value                                         */
     LIST,    /* as TEXT or FLAG, and may be given several times        */
     LEVEL,   /* -O0 to -O3                                             */
+    SHARE,   /* a memory model, kept as an option of the optimizer     */
     FLAG,    /* -IVALUE, -I VALUE: handed to clang in the joined form  */
     PAIR,    /* -include VALUE: handed to clang as two                 */
     JOINED,  /* -fVALUE: handed to clang as it is                      */
@@ -184,6 +186,24 @@ static int add(struct list *list, const char *item)
     return EXIT_FAILED;
 }
 
+/* The last one counts: an option of the optimizer that is given twice has its
+ * last value. */
+static int read_share(struct options *o, const char *value, char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long bytes = !strcmp(value, "auto") ? UINT32_MAX
+                                                 : strtoul(value, &end, 10);
+    bool named = !strcmp(value, "auto") || !strcmp(value, "global");
+    if (!named && (errno || *value < '0' || *value > '9' || *end ||
+                   bytes >= UINT32_MAX)) {
+        complain("--share %s: not auto, global or a number of bytes", value);
+        return EXIT_USAGE;
+    }
+    snprintf(text, SHARE_TEXT, "ompjit-share-limit=%lu", bytes);
+    return add(&o->opts, text);
+}
+
 static int store(struct options *o, const struct option *option,
                  const char *word, const char *value)
 {
@@ -202,6 +222,8 @@ static int store(struct options *o, const struct option *option,
         return add(field, value);
     case LEVEL:
         return read_level(value, field);
+    case SHARE:
+        return read_share(o, value, field);
     case JOINED:
     case WORD:
         return add(field, word);

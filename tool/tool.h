@@ -46,6 +46,8 @@ struct list {
 };
 
 /* A command line's options. Zero: the default. Strings are argv's. */
+enum { SHARE_TEXT = 40 }; /* "ompjit-share-limit=BYTES" */
+
 struct options {
     const char *file;       /* the first argument that is not an option     */
     char **args;            /* run, tune, exec, cache: what follows it, ends
@@ -60,6 +62,7 @@ struct options {
     struct list sources, libraries, library_dirs, dumps, settings, contents,
         opts;
     struct list flags;      /* for clang                                    */
+    char share[SHARE_TEXT]; /* the element of opts that --share makes       */
     struct list code;       /* repl: inputs before those of the file        */
     bool json, check, release, sass, time, quiet, verbose, no_cache, explain, help;
 };

@@ -51,8 +51,18 @@ static const char *passes_for(const ompjit__opts *opts)
     return "openmp-opt";
 }
 
-/* Inline assembly starts no parallel region, which openmp-opt does not know. */
-static void assume_of_assembly(LLVMValueRef f)
+/* Does the call start no parallel region, which openmp-opt does not know? */
+static bool starts_nothing(LLVMValueRef call)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    size_t n;
+    const char *name =
+        LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &n) : "";
+    return LLVMIsAInlineAsm(callee) || !strcmp(name, "malloc") ||
+           !strcmp(name, "free") || !strcmp(name, "vprintf");
+}
+
+static void assume_of_calls(LLVMValueRef f)
 {
     static const char kind[] = "llvm.assume", value[] = "omp_no_openmp";
     LLVMAttributeRef a = LLVMCreateStringAttribute(
@@ -62,7 +72,7 @@ static void assume_of_assembly(LLVMValueRef f)
     for (; block; block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
              i = LLVMGetNextInstruction(i))
-            if (LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+            if (LLVMIsACallInst(i) && starts_nothing(i))
                 LLVMAddCallSiteAttribute(i, LLVMAttributeFunctionIndex, a);
 }
 
@@ -74,7 +84,7 @@ static ompjit_status run(struct build *b, ompjit__buf *remarks,
     const ompjit__opts *opts = &b->unit->opts;
     LLVMValueRef f = LLVMGetFirstFunction(b->m);
     for (; f; f = LLVMGetNextFunction(f))
-        assume_of_assembly(f);
+        assume_of_calls(f);
     ompjit__widen_memory_effects(b->m);
     ompjit__mark_synchronization(b->m);
     log_ir(b, OMPJIT__OPT_PRINT_MODULE_BEFORE, "before");

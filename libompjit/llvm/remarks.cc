@@ -233,6 +233,8 @@ class Collector : public DiagnosticHandler {
         auto *call = dyn_cast_or_null<CallBase>(i);
         if (id == OMPJIT__REMARK_OMP121 && block && !call)
             return; /* a store is guarded, and prevents nothing */
+        if (remark.getFunction().getName().starts_with("ompjit_"))
+            return; /* of the runtime, which the program cannot change */
         if (id == OMPJIT__REMARK_OMP113 && call && isOutlined(*call))
             return; /* clang's own code, which nobody can mark */
         const std::string variable =

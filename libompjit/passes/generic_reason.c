@@ -39,6 +39,7 @@ static const char *const amenable[] = {
     "__kmpc_target_",
     "omp_get_",
     "omp_in_",
+    "ompjit_free_global", /* its allocation is the reason */
 };
 
 static bool is_of_runtime(const char *name)
@@ -86,6 +87,12 @@ static bool find_reason(LLVMValueRef call, ompjit__remark *r)
     const char *name = LLVMGetValueName2(callee, &n);
     if (LLVMGetIntrinsicID(callee) || is_assumed(callee))
         return false;
+    if (!strcmp(name, "ompjit_alloc_global")) {
+        r->why = "a variable that its threads share is in device memory";
+        r->advice = "allow more team-shared memory by the option "
+                    "ompjit-share-limit";
+        return true;
+    }
     if (is_of_runtime(name)) {
         r->why = "$ of the runtime is for one thread";
         r->advice = "call $ in a parallel region";

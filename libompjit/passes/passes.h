@@ -229,7 +229,13 @@ void ompjit__translate_calls(LLVMModuleRef m, const ompjit__unit *unit,
 /* Keeps openmp-opt from taking more shared memory for a kernel's variables than
  * a team has. For NVPTX, before the runtime is linked.
  * passes/shared_budget.c */
-ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err);
+ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit__buf *remarks,
+                                   ompjit_error *err);
+/* Puts what is more than `limit` bytes of a kernel's variables into device
+ * memory. For NVPTX, before openmp-opt sees generic kernels.
+ * passes/shared_budget.c */
+ompjit_status ompjit__limit_share(LLVMModuleRef m, uint32_t limit,
+                                  ompjit__buf *remarks, ompjit_error *err);
 
 /* Keeps openmp-opt from giving a variable of a recursive function one place for
  * all of its calls. For NVPTX, before openmp-opt. passes/recursive_locals.cc */

@@ -4,13 +4,18 @@
  * kernel's main thread. It gives each a place of its own (AAHeapToShared) and
  * does not ask whether all fit; a kernel has 48 KB. If they do not, the
  * largest are allocated by a name that openmp-opt does not know, at run time.
+ * A user's limit (the option ompjit-share-limit) is for what is left when
+ * variables that need not be shared are each thread's own, and its rest is in
+ * device memory. Each variable that has no place in team-shared memory is told.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "frontend/describe/describe.h"
 #include "frontend/describe/reach.h"
+#include "llvm/remarks.h"
 #include "passes/passes.h"
 
 /* STATIC_LIMIT: CUDA's for shared memory that a kernel declares, on every
@@ -79,16 +84,73 @@ static size_t find_variables(LLVMValueRef alloc, const ompjit__reached *reached,
     return n;
 }
 
-/* Another name for the same function of the runtime. The variable is freed as
- * before. */
-static void keep_from_openmp_opt(LLVMModuleRef m, LLVMValueRef alloc,
-                                 LLVMValueRef call)
+/* Functions of the runtime that allocate in place of __kmpc_alloc_shared, and
+ * free in place of __kmpc_free_shared; NULL: that serves. The first are the same
+ * by another name, the second are of device memory. */
+struct substitute {
+    const char *allocate, *free;
+};
+static const struct substitute by_the_runtime = {"ompjit_alloc_recursive",
+                                                 NULL};
+static const struct substitute in_device_memory = {"ompjit_alloc_global",
+                                                   "ompjit_free_global"};
+
+static void set_callee(LLVMValueRef call, LLVMValueRef f)
 {
-    static const char name[] = "ompjit_alloc_recursive";
-    LLVMValueRef f = LLVMGetNamedFunction(m, name);
-    if (!f)
-        f = LLVMAddFunction(m, name, LLVMGlobalGetValueType(alloc));
     LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, f);
+}
+
+static void substitute(LLVMValueRef allocation, LLVMValueRef allocate,
+                       LLVMValueRef release)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(allocate);
+    LLVMValueRef before = LLVMGetNamedFunction(m, "__kmpc_free_shared");
+    set_callee(allocation, allocate);
+    for (LLVMUseRef u = LLVMGetFirstUse(allocation); u && release;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        if (LLVMIsACallInst(call) && before &&
+            LLVMGetCalledValue(call) == before)
+            set_callee(call, release);
+    }
+}
+
+static void tell(const struct variable *v, uint64_t limit, ompjit__buf *remarks)
+{
+    char *name = ompjit__remark_variable(v->call);
+    char what[160];
+    snprintf(what, sizeof what,
+             "%llu bytes are allocated when the kernel runs: with the smaller "
+             "variables they are more than %llu bytes of team-shared memory",
+             (unsigned long long)v->size, (unsigned long long)limit);
+    ompjit__remark_at(remarks, v->call,
+                      &(ompjit__remark){.id = OMPJIT__REMARK_OMPJIT115,
+                                        .variable = name,
+                                        .what = what});
+    free(name);
+}
+
+/* The variables of one kernel beyond `limit` bytes. The smallest stay, which
+ * are most. False: out of memory. */
+static bool limit_kernel(LLVMValueRef kernel, LLVMValueRef alloc,
+                         uint64_t limit, const struct substitute *other,
+                         struct variable *all, ompjit__buf *remarks)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(kernel);
+    LLVMValueRef allocate = LLVMGetNamedFunction(m, other->allocate);
+    LLVMValueRef release =
+        other->free ? LLVMGetNamedFunction(m, other->free) : NULL;
+    ompjit__reached reached = ompjit__reached_by(kernel);
+    size_t n = find_variables(alloc, &reached, all);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((sum += all[i].size) > limit) {
+            tell(&all[i], limit, remarks);
+            substitute(all[i].call, allocate, release);
+        }
+    bool failed = reached.failed;
+    free(reached.functions);
+    return !failed;
 }
 
 static size_t count_uses(LLVMValueRef f)
@@ -100,28 +162,37 @@ static size_t count_uses(LLVMValueRef f)
 }
 
 /* Kernel by kernel: variables of functions that two kernels reach count for
- * both. The smallest are left to openmp-opt, which are most. */
-ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit_error *err)
+ * both. */
+static ompjit_status limit_all(LLVMModuleRef m, uint64_t limit,
+                               const struct substitute *other,
+                               ompjit__buf *remarks, ompjit_error *err)
 {
     LLVMValueRef alloc = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");
-    uint64_t budget = left_over(m);
     if (!alloc)
         return OMPJIT_OK;
+    LLVMValueRef f = LLVMGetNamedFunction(m, other->allocate);
     struct variable *all = calloc(count_uses(alloc) + 1, sizeof *all);
-    bool failed = !all;
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !failed;
-         f = LLVMGetNextFunction(f)) {
-        if (!ompjit__is_kernel(f))
-            continue;
-        ompjit__reached reached = ompjit__reached_by(f);
-        size_t n = find_variables(alloc, &reached, all);
-        uint64_t sum = 0;
-        for (size_t i = 0; i < n; i++)
-            if ((sum += all[i].size) > budget)
-                keep_from_openmp_opt(m, alloc, all[i].call);
-        failed = reached.failed;
-        free(reached.functions);
-    }
+    bool good = all != NULL;
+    if (!f)
+        f = LLVMAddFunction(m, other->allocate, LLVMGlobalGetValueType(alloc));
+    for (LLVMValueRef k = LLVMGetFirstFunction(m); k && good;
+         k = LLVMGetNextFunction(k))
+        if (ompjit__is_kernel(k))
+            good = limit_kernel(k, alloc, limit, other, all, remarks);
+    if (!LLVMGetFirstUse(f) && LLVMIsDeclaration(f))
+        LLVMDeleteFunction(f);
     free(all);
-    return failed ? ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE) : OMPJIT_OK;
+    return good ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
+}
+
+ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit__buf *remarks,
+                                   ompjit_error *err)
+{
+    return limit_all(m, left_over(m), &by_the_runtime, remarks, err);
+}
+
+ompjit_status ompjit__limit_share(LLVMModuleRef m, uint32_t limit,
+                                  ompjit__buf *remarks, ompjit_error *err)
+{
+    return limit_all(m, limit, &in_device_memory, remarks, err);
 }
