@@ -5,6 +5,7 @@
 # context and environment, change the code, and are part of the cache's key.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_OPT
+cached
 program=$srcdir/t/opt/program.c
 expect=$(sed -n 's,^// expect: ,,p' "$program")
 

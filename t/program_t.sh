@@ -18,6 +18,7 @@
 # names an emulated libcuda.so.1.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
+cached
 
 # says PROGRAM WORD: what follows "// WORD: " in it
 says() { sed -n "s,^// $2: ,,p" "$1"; }

@@ -47,26 +47,39 @@ rt_environments() {
     rt_list "$1" "^__omp_offloading_.*_${2-.*}_l[0-9]+_kernel_environment$"
 }
 
+# rt_choose IN.bc FUNCTION: one function's kernels become $rt_public.
+rt_choose() {
+    rt_public=$(rt_names "$1" "$2")$(rt_environments "$1" "$2")
+}
+
 # rt_split IN.bc FUNCTION OUT.bc: one function's kernels, without the runtime.
 rt_split() {
-    rt_public=$(rt_names "$1" "$2")$(rt_environments "$1" "$2")
+    rt_choose "$1" "$2"
     "$LLVM_BINDIR/opt" -passes=internalize,globaldce \
         --internalize-public-api-list="$rt_public" "$1" -o "$3"
 }
 
-# rt_runtime RUNTIME OUT.ll: with its calls of outlined regions inlined, as they
-# are where the library defines ompjit_invoke for a module.
+# rt_runtime RUNTIME OUT.bc: with its calls of outlined regions inlined, as they
+# are where the library defines ompjit_invoke for a module. Once for each.
 rt_runtime() {
-    "$LLVM_BINDIR/opt" -S -passes=no-op-module "$1" -o - |
-        sed '/^define.*@ompjit_invoke(/s/ {$/ alwaysinline {/' >"$2"
+    [ -e "$2" ] || "$LLVM_BINDIR/opt" -S -passes=no-op-module "$1" -o - |
+        sed '/^define.*@ompjit_invoke(/s/ {$/ alwaysinline {/' |
+        "$LLVM_BINDIR/llvm-as" -o "$2"
 }
 
 # rt_link IN.bc FUNCTION RUNTIME.bc PASSES OUT.bc: one function's kernels with
-# the runtime. Nothing of the runtime may go before openmp-opt has seen it.
+# the runtime, which are linked once for several PASSES. Nothing of the runtime
+# may go before openmp-opt has seen it.
 rt_link() {
-    rt_split "$1" "$2" "$5.user" &&
-    rt_runtime "$3" "$5.runtime.ll" &&
-    "$LLVM_BINDIR/llvm-link" "$5.user" "$5.runtime.ll" -o "$5.linked" &&
+    rt_inlined=$tmp/$(basename "$3").inlined
+    if [ -e "$5.linked" ]; then
+        rt_choose "$1" "$2"
+    else
+        rt_split "$1" "$2" "$5.user" &&
+        rt_runtime "$3" "$rt_inlined" &&
+        "$LLVM_BINDIR/llvm-link" "$5.user" "$rt_inlined" -o "$5.linked" ||
+            return 1
+    fi
     "$LLVM_BINDIR/opt" -passes="$4" \
         --internalize-public-api-list="$rt_public" "$5.linked" -o "$5"
 }

@@ -3,7 +3,8 @@
 #
 # The NVPTX build of the device runtime: the kernels of rt_*kernels.c, as the
 # front end left them and optimized, under the PTX interpreter, with several
-# orders of the warps. PTXI is the folder with libptxi.so.
+# orders of the warps. PTXI is the folder with libptxi.so. That ptxas takes them
+# is spills_t's to show.
 . "${srcdir:-.}/t/tap.sh"
 . "$srcdir/t/rt_build.sh"
 : "${PTXI:=$builddir/ptxi}"
@@ -37,7 +38,6 @@ run() {
 succeeds "PTX without optimization" compile plain internalize
 succeeds "PTX, optimized" compile optimized 'internalize,default<O3>'
 # Unoptimized code takes three times as long, and nobody runs it.
-run plain PTXI_SLICE=4
 run plain PTXI_SEED=1
 for slice in 1 4 100000; do run optimized PTXI_SLICE=$slice; done
 for seed in 3 4; do run optimized PTXI_SEED=$seed; done
@@ -47,10 +47,4 @@ like "$(grep -c '\.shared\|call' "$tmp/optimized/saxpy.ptx")" '^0$' \
     "saxpy has no shared memory and no call"
 like "$(grep -c 'bar.sync\|barrier.sync' "$tmp/optimized/saxpy.ptx")" '^[12]$' \
     "saxpy has no barrier but those of its parallel region"
-if command -v ptxas >/dev/null; then
-    for k in $kernels; do
-        succeeds "ptxas takes $k" ptxas -arch=sm_90 \
-            "$tmp/optimized/$k.ptx" -o "$tmp/cubin"
-    done
-fi
 done_testing

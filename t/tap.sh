@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # TAP for shell tests. Source it; then: is, like, succeeds, fails_with, emulated,
-# has_libdevice, skip, lacks, done_testing.
+# has_libdevice, cached, skip, lacks, done_testing.
 # What a failure is about goes to standard error, which prove shows.
 # $ompjit is the tool, $srcdir the source tree, $builddir the build tree, $tmp a
 # folder of the test's own that is removed at the end; $PTXI the folder of an
@@ -65,6 +65,9 @@ has_libdevice() {
         '_Pragma("omp target map(x[:1])") x[0] = acos(x[0]); }' >"$tmp/acos.c"
     "$ompjit" compile "$tmp/acos.c" -o "$tmp/acos.ptx" 2>/dev/null
 }
+# cached: what the test has compiled once, its further runs take from a cache of
+# its own.
+cached() { export OMPJIT_CACHE=1 OMPJIT_CACHE_DIR="$tmp/cache"; }
 skip() { pass "$1 # SKIP $2"; }
 # lacks PROGRAM WHAT: it is not there, and the tests of WHAT are skipped. Where
 # OMPJIT_TEST_NEEDS names it, as in CI, that is a failure.

@@ -7,8 +7,9 @@
 # process with all rows; where that fails, each row has one of its own, which
 # names it. What was compiled for the first is the others' from a cache.
 #
-# In the environment ROWS, MODES and SCHEDULES name some, JOBS how many at once,
-# KERNELS the folder that prepare.sh filled.
+# In the environment ROWS, MODES and SCHEDULES name some, WAYS are lines of a mode
+# and a schedule instead of all pairs, JOBS how many at once, KERNELS the folder
+# that prepare.sh filled.
 set -u
 : "${srcdir:?}" "${builddir:?}"
 kernels=${KERNELS:-$builddir/t/gpu/kernels}
@@ -69,12 +70,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ROWS=${ROWS-$(sed -n 's/^ *K(\([a-z_]*\),.*/\1/p' "$srcdir/t/rt_kernels.h")}
 export PTXI ROWS work
-for mode in ${MODES-sync async lazy}; do
-    for schedule in ${SCHEDULES-PTXI_SLICE=4 PTXI_SLICE=100000 PTXI_SEED=1 \
-        PTXI_SEED=2}; do
-        echo "$mode $schedule"
+pairs() {
+    for mode in ${MODES-sync async lazy}; do
+        for schedule in ${SCHEDULES-PTXI_SLICE=4 PTXI_SLICE=100000 \
+            PTXI_SEED=1 PTXI_SEED=2}; do
+            echo "$mode $schedule"
+        done
     done
-done >"$work/list"
+}
+echo "${WAYS-$(pairs)}" >"$work/list"
 all=$(($(wc -l <"$work/list") * $(echo "$ROWS" | wc -w)))
 if [ "$all" = 0 ]; then
     echo "check-rows: nothing to run"
