@@ -178,6 +178,23 @@ static void test_sizes(void)
     ok(launch(&small, &c) == ONE, "  a small one too");
 }
 
+/* The compiler tells what an iteration takes at most. */
+static void test_instructions(void)
+{
+    ompjit__fork_costs costs;
+    struct machine m = {500, 2, 2, false};
+    ompjit__fork_costs_init(&costs);
+    for (int small = 0; small < 2; small++) {
+        ompjit__paces paces = {0};
+        ompjit__width_choice c = choice(&paces, &costs, &m,
+                                        small ? 100 : 1000000);
+        c.instructions = 30;
+        ok(launch(&m, &c) == (small ? ONE : TEAMS),
+           "a first launch of %s", small ? "little work runs alone"
+                                         : "much work does not");
+    }
+}
+
 static void test_kinds(void)
 {
     ompjit__paces paces = {0};
@@ -201,6 +218,7 @@ int main(void)
     test_sleep();
     test_awake();
     test_sizes();
+    test_instructions();
     test_kinds();
     return done_testing();
 }

@@ -115,12 +115,15 @@ static ompjit__pace *pace_of(const ompjit__width_choice *c)
 
 /* -------------------------------------------------------------- estimates */
 
-/* 0: nothing is known. */
+/* 0: nothing is known. Before the function's first launch a nanosecond for each
+ * instruction: the cache has none of its data. */
 static float work_of(const ompjit__width_choice *c)
 {
     float work = get(&c->pace->work);
-    return work > 0 ? work
-                    : get(&c->paces->work_per_trip) * (float)c->trips;
+    float per_trip = get(&c->paces->work_per_trip);
+    if (!(per_trip > 0))
+        per_trip = (float)c->instructions;
+    return work > 0 ? work : per_trip * (float)c->trips;
 }
 
 static float estimate(const ompjit__width_choice *c, int when, int width)

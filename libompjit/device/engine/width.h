@@ -56,6 +56,7 @@ typedef struct ompjit__width_choice {
     ompjit__fork_costs *costs;
     uint64_t trips;    /* iterations of its loop, 0: unknown           */
     uint32_t size;     /* a digest of whatever else tells its work     */
+    uint32_t instructions; /* of an iteration, at most; 0: not known   */
     uint32_t crew[OMPJIT__WIDTHS]; /* OS threads; 0: is no choice      */
     enum ompjit__width first; /* where nothing is known                */
     /* Filled by ompjit__width_choose: */

@@ -43,6 +43,22 @@ static bool is_independent(const ompjit_device *dev,
     return found;
 }
 
+/* passes/host/flat_loops.cc has left a number in a name. */
+static uint32_t instructions_of(const ompjit__loaded *loaded,
+                                const char *symbol)
+{
+    const ompjit__buf *object = &loaded->object;
+    char *name = ompjit__format("%s.instructions.", symbol);
+    const char *at = name ? memmem(object->data, object->size, name,
+                                   strlen(name))
+                          : NULL;
+    uint32_t n = 0;
+    if (at) /* a table of names ends with a zero */
+        n = (uint32_t)strtoul(at + strlen(name), NULL, 10);
+    free(name);
+    return n;
+}
+
 /* passes/host/team_loops.cc may have made loops over its threads. */
 static void find_team(const ompjit_device *dev, const ompjit__loaded *loaded,
                       ompjit__function *f)
@@ -82,6 +98,7 @@ ompjit_status ompjit__host_function(ompjit_device *dev, ompjit__loaded *loaded,
     f->loaded = loaded;
     f->name = symbol;
     f->independent = is_independent(dev, loaded, symbol);
+    f->instructions = instructions_of(loaded, symbol);
     find_team(dev, loaded, f);
     pthread_mutex_lock(&dev->lock);
     find_code(loaded, f);

@@ -50,6 +50,7 @@ struct ompjit__function {
     uintptr_t code_begin, code_end; /* of the section that has it */
     void (*team)(void **args); /* for all threads of a team; or NULL */
     bool independent; /* its threads never wait for each other */
+    uint32_t instructions; /* of an iteration, at most; 0: not known */
     ompjit__paces paces; /* of launches that several OS threads can run */
 };
 

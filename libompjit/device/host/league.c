@@ -139,6 +139,7 @@ static ompjit__width_choice ways(ompjit__league *run, uint32_t threads,
         .costs = &run->host->fork_costs,
         .trips = run->launch->geometry->trips,
         .size = run->launch->geometry->size,
+        .instructions = run->function->instructions,
     };
     /* A team may wait for one behind it. */
     if (run->teams == 1 || !run->function->loaded->waits)

@@ -19,6 +19,11 @@ void ompjit__drop_outer_barriers(LLVMModuleRef m);
  * passes/host/independent.cc */
 void ompjit__tell_independent(LLVMModuleRef m);
 
+/* Adds a symbol KERNEL.instructions.N for each kernel whose loops stand in no
+ * other loop: the instructions of the largest one. For the host, behind all other
+ * passes. passes/host/flat_loops.cc */
+void ompjit__tell_instructions(LLVMModuleRef m);
+
 /* Adds KERNEL.team, a form of the kernel that is called once for a team, where
  * all parallel regions are known: a kernel of a flat module, for the host, once
  * the runtime is linked. passes/host/team_form.cc */
