@@ -175,6 +175,9 @@ typedef struct ompjit__spec {
     bool import_globals;    /* mutable variables are another image's        */
     bool keeps_environments; /* of kernels: somebody else will launch the
                                image, and reads there how                   */
+    const struct ompjit__spec *next; /* of the build that will most likely be
+                               asked for behind this one, of the same unit and
+                               target; NULL: none. No part of the packed form */
 } ompjit__spec;
 
 /* spec_pack.c. An unpacked one has its own arrays, which spec_free frees; what

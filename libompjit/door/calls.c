@@ -421,16 +421,36 @@ static void begin_with_unit(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(&ask->request, unit->from_source);
 }
 
+static void begin_build(ompjit__ask *ask, ompjit__compiler *compiler,
+                        const ompjit__unit *unit, const char *arch,
+                        ompjit_format format, const ompjit__spec *spec)
+{
+    begin_with_unit(ask, compiler, OMPJIT__OP_BUILD, unit);
+    ompjit__pack_string(&ask->request, arch);
+    ompjit__pack_number(&ask->request, format);
+    ompjit__spec_pack(spec, &ask->request);
+}
+
+/* The end of a request: the one that will most likely come next, or nothing. */
+static void pack_next(ompjit__ask *ask, const char *arch, ompjit_format format,
+                      const ompjit__spec *spec)
+{
+    ompjit__ask next = {0};
+    if (spec && !ask->compiler->in_process && ompjit__processors() > 1)
+        begin_build(&next, ask->compiler, ask->unit, arch, format, spec);
+    ompjit__pack_bytes(&ask->request, next.request.data, next.request.size);
+    ask->request.failed |= next.request.failed;
+    ask_end(&next);
+}
+
 ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,
                                  ompjit_format format, const ompjit__spec *spec,
                                  ompjit__image *out, ompjit_error *err)
 {
     ompjit__ask ask;
-    begin_with_unit(&ask, compiler, OMPJIT__OP_BUILD, unit);
-    ompjit__pack_string(&ask.request, arch);
-    ompjit__pack_number(&ask.request, format);
-    ompjit__spec_pack(spec, &ask.request);
+    begin_build(&ask, compiler, unit, arch, format, spec);
+    pack_next(&ask, arch, format, spec->next);
     ompjit_status status = ask_any(&ask, err);
     if (!status && !ompjit__image_unpack(&ask.results, out))
         status = no_results(err);
@@ -448,10 +468,14 @@ static void begin_half(ompjit__ask *ask, ompjit__compiler *compiler,
 
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
                                 const ompjit__unit *unit, bool divide,
+                                const ompjit__image_order *next,
                                 ompjit__host_half *out, ompjit_error *err)
 {
     ompjit__ask ask;
     begin_half(&ask, compiler, unit, divide, 0);
+    pack_next(&ask, next ? next->arch : NULL,
+              next ? next->format : OMPJIT_FORMAT_OBJECT,
+              next ? &next->spec : NULL);
     ompjit_status status = ask_any(&ask, err);
     if (!status && !ompjit__half_unpack(&ask.results, out))
         status = no_results(err);
@@ -465,6 +489,7 @@ ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,
 {
     ompjit__ask ask;
     begin_half(&ask, compiler, unit, true, part);
+    pack_next(&ask, NULL, OMPJIT_FORMAT_OBJECT, NULL);
     ompjit_status status = ask_any(&ask, err);
     if (!status)
         ompjit__read_buf(&ask.results, object);

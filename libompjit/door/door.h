@@ -180,15 +180,25 @@ ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
                                       const ompjit__unit *units, unsigned n,
                                       const char *name, unsigned opt_level,
                                       ompjit__unit *out, ompjit_error *err);
-/* As ompjit__build of backend/backend.h. */
+/* As ompjit__build of backend/backend.h. A worker begins spec->next meanwhile, in
+ * a copy of its process (serve/ahead.c), and has the image ready when it is asked
+ * for. */
 ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,
                                  ompjit_format format, const ompjit__spec *spec,
                                  ompjit__image *out, ompjit_error *err);
+/* An image to be built. */
+typedef struct ompjit__image_order {
+    char arch[32];
+    ompjit_format format;
+    ompjit__spec spec;
+} ompjit__image_order;
 /* A unit's host half as an object for this CPU. `divide`: it may be the core
- * alone, whose parts are asked for when they are called. */
+ * alone, whose parts are asked for when they are called. `next`: the image of the
+ * unit that will most likely be asked for behind it, or NULL. */
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
                                 const ompjit__unit *unit, bool divide,
+                                const ompjit__image_order *next,
                                 ompjit__host_half *out, ompjit_error *err);
 /* Part `part` of the half, from 1 on, appended. */
 ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,

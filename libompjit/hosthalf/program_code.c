@@ -314,6 +314,16 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 
 /* ----------------------------------------------------------------- compile */
 
+/* The half by the compiler, beside which the module's kernels are built where it
+ * can be told for what. */
+static ompjit_status compile(ompjit__hostjit *h, bool divide, ompjit_error *err)
+{
+    ompjit__image_order next;
+    bool known = ompjit__first_image(h->mod, &next);
+    return ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit, divide,
+                             known ? &next : NULL, &h->made, err);
+}
+
 /* From the cache where it is there, and where it has not to be said why data is
  * copied: that the compiler does. A miss is claimed: other processes that want
  * the same half wait for this one instead of compiling it too. The claim ends
@@ -326,13 +336,11 @@ static ompjit_status obtain(ompjit__hostjit *h, bool divide, ompjit_error *err)
     ompjit__claim claim;
     ompjit_status status = OMPJIT_OK;
     if (!cache || !ompjit__half_key(&h->mod->unit, divide, 0, &key)) {
-        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   divide, &h->made, err);
+        status = compile(h, divide, err);
     } else if (!ompjit__cache_enter(cache, &key, ompjit__half_take,
                                     &h->made, &claim)) {
         ompjit__buf payload = {0};
-        status = ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit,
-                                   divide, &h->made, err);
+        status = compile(h, divide, err);
         if (!status) {
             ompjit__half_pack(&h->made, &payload);
             ompjit__cache_put(cache, &key, &payload);

@@ -11,6 +11,8 @@
 #include "launch/request.h"
 #include "launch/variant_table.h"
 
+struct ompjit__image_order; /* door/door.h */
+
 /* The automatic policy's record of a kernel's launches. Threads that write it
  * at once may lose a count: it is for a guess. */
 typedef struct ompjit__sightings {
@@ -150,6 +152,18 @@ ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err);
+
+/* What will be built soon, so that it is built beside something else. A guess:
+ * foresight.c
+ *
+ * The image that the module's first launch wants, where its host half is compiled
+ * before. `out` refers to the module. */
+bool ompjit__first_image(ompjit_module *mod, struct ompjit__image_order *out);
+/* The spec of the variant that is built after the one of the key, whose spec is
+ * `of`. `out` refers to the module and to the key. */
+bool ompjit__next_spec(ompjit_module *mod,
+                       const struct ompjit__variant_key *key,
+                       const ompjit__spec *of, ompjit__spec *out);
 
 /* As ompjit__door_build, by the cache where it has the image. If several
  * threads or processes want the same, one builds it and the others wait for a

@@ -197,6 +197,9 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     char arch[32];
     ompjit_format format;
     key->dev->ops->target(key->dev, arch, &format, &spec.ptx);
+    ompjit__spec next;
+    if (ompjit__next_spec(mod, key, &spec, &next))
+        spec.next = &next;
     ompjit__image image = {0};
     ompjit_status status = ompjit__build_cached(mod->ctx, &mod->unit, arch,
                                                 format, &spec, &image, err);

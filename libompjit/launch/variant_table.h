@@ -36,6 +36,7 @@ typedef struct ompjit__variants {
     ompjit__calls *calls;            /* on each device; the newest first   */
     _Atomic uint32_t tick;           /* counts builds: the LRU clock       */
     _Atomic uint64_t builds, failures, evictions;
+    _Atomic uint32_t last_built;     /* kernel, plus 1; a guess goes by it */
 } ompjit__variants;
 
 void ompjit__variants_init(ompjit__variants *all);

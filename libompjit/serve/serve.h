@@ -7,6 +7,8 @@
  *   session.c      takes its settings over, and calls its operation's function
  *   other rooms    do the work: frontend, backend, passes/hosthalf, llvm
  *   session.c      tells frames of log and stages meanwhile, then the reply
+ *
+ * ahead.c has the answers to builds that were begun beside another request.
  */
 #ifndef OMPJIT_SERVE_H
 #define OMPJIT_SERVE_H
@@ -33,6 +35,22 @@ void ompjit__serve(ompjit__session *session, const void *request, size_t size,
  * `life`: the end of a pipe whose other end closes when the application ends.
  * worker.c; door.h says more */
 void ompjit__work(int socket, int life);
+
+/* ------------------------------------------- builds ahead of time: ahead.c */
+
+/* A worker's; one build at a time. NULL: no memory. `channel`: its socket. */
+typedef struct ompjit__ahead ompjit__ahead;
+ompjit__ahead *ompjit__ahead_new(int channel);
+/* Carries a request out in a copy of this process; what another one has done so
+ * far is lost. */
+void ompjit__ahead_begin(ompjit__ahead *a, ompjit__session *session,
+                         const void *request, size_t size);
+/* Answers the request with what a copy has made of the same one, once it is done.
+ * False: it is to be carried out. */
+bool ompjit__ahead_answer(ompjit__ahead *a, const void *request, size_t size,
+                          ompjit__tell_fn *tell, void *data);
+/* The session's requests may have builds begun ahead; NULL: none. session.c */
+void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead);
 
 /* --------------------------------------------------- kept units: kept.c */
 

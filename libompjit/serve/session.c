@@ -34,6 +34,7 @@ struct ompjit__session {
     uint8_t half_unit[OMPJIT__DIGEST]; /* the identity of its unit */
     ompjit__cuda *cuda;        /* NULL: none */
     bool own_process;          /* whose environment it may change */
+    ompjit__ahead *ahead;      /* the process's; NULL: none       */
     ompjit__tell_fn *tell;        /* of the request */
     void *tell_data;
 };
@@ -491,6 +492,16 @@ static ompjit_status unit_keep(struct job *job, ompjit_error *err)
                : no_memory_for_results(err);
 }
 
+/* The end of a request for a build or a half: the build that will most likely be
+ * asked for next, as a whole request, or no bytes. */
+static void begin_ahead(struct job *job)
+{
+    ompjit__buf next = read_view(job);
+    if (!job->arguments.bad && next.size && job->session->ahead)
+        ompjit__ahead_begin(job->session->ahead, job->session, next.data,
+                            next.size);
+}
+
 /* Result: an image. Meanwhile a worker loads nvJitLink in a thread, which ends
  * before the next request may change the environment. */
 static ompjit_status build(struct job *job, ompjit_error *err)
@@ -506,12 +517,13 @@ static ompjit_status build(struct job *job, ompjit_error *err)
         free(arch);
         return damaged(err);
     }
-    bool ahead = job->session->own_process && format == OMPJIT_FORMAT_CUBIN;
-    if (ahead)
+    begin_ahead(job);
+    bool loads = job->session->own_process && format == OMPJIT_FORMAT_CUBIN;
+    if (loads)
         ompjit__assembler_begin(job->compiler->assembler);
     ompjit_status status = ompjit__build(job->compiler, unit, arch, format,
                                          &spec, &image, err);
-    if (ahead)
+    if (loads)
         ompjit__assembler_end();
     ompjit__spec_free(&spec);
     free(arch);
@@ -557,6 +569,7 @@ static ompjit_status half(struct job *job, ompjit_error *err)
         return damaged(err);
     bool divide = ompjit__read_number(&job->arguments);
     size_t part = ompjit__read_number(&job->arguments);
+    begin_ahead(job);
     if (job->arguments.bad)
         return damaged(err);
     if (!part)
@@ -719,6 +732,11 @@ ompjit__session *ompjit__session_new(void)
 void ompjit__session_own_process(ompjit__session *session)
 {
     session->own_process = true;
+}
+
+void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead)
+{
+    session->ahead = ahead;
 }
 
 void ompjit__session_rest(ompjit__session *session)

@@ -198,7 +198,7 @@ static bool wait_for_request(ompjit__session *session)
 }
 
 /* False: there are no more. */
-static bool serve_one(ompjit__session *session)
+static bool serve_one(ompjit__session *session, ompjit__ahead *ahead)
 {
     ompjit__frame_head head;
     bool ends = false;
@@ -209,7 +209,8 @@ static bool serve_one(ompjit__session *session)
         die("out of memory");
     if (!receive_all(request, (size_t)head.size))
         return false;
-    ompjit__serve(session, request, (size_t)head.size, tell, &ends);
+    if (!ompjit__ahead_answer(ahead, request, (size_t)head.size, tell, &ends))
+        ompjit__serve(session, request, (size_t)head.size, tell, &ends);
     free(request);
     return !ends;
 }
@@ -226,11 +227,13 @@ void ompjit__work(int socket, int life)
     watch_deaths();
     send_frame(OMPJIT__FRAME_HELLO, OMPJIT__SOURCES, strlen(OMPJIT__SOURCES));
     ompjit__session *session = ompjit__session_new();
-    if (!session)
+    ompjit__ahead *ahead = ompjit__ahead_new(socket);
+    if (!session || !ahead)
         die("out of memory");
     ompjit__session_own_process(session);
+    ompjit__session_ahead(session, ahead);
     ompjit__llvm_init();
-    while (serve_one(session))
+    while (serve_one(session, ahead))
         ;
     _exit(0);
 }
