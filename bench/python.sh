@@ -6,6 +6,7 @@
 #
 # PEERS is a Python that has numpy, numba and numexpr; without it a virtual
 # environment with them is made in build/bench-venv. BUILD is the build folder.
+# CLOCK=cpu: kernels of one thread, by the CPU's time.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 BUILD=${BUILD:-$here/../build}
@@ -18,6 +19,9 @@ if [ -z "${PEERS-}" ]; then
 fi
 PYTHONPATH=$here/../python OMPJIT_LIBRARY=$BUILD/.libs
 export PYTHONPATH OMPJIT_LIBRARY
+if [ "${CLOCK-}" = cpu ]; then
+    export OMP_NUM_THREADS=1
+fi
 for part in start calls kernels; do
     case " ${*:-$part} " in *"$part"*) "$PEERS" "$here/python/$part.py" ;; esac
 done

@@ -15,13 +15,14 @@ from typing import Any, Callable
 
 from ._errors import ArgumentError
 
-# Reentrant: the collector can run a finalizer within it.
-_lock = threading.RLock()
+# One lock. Reentrant: the collector can run a finalizer within it. A list, which
+# methods have as a default: the names of a module are gone before its last
+# finalizer runs.
+_locks = [threading.RLock()]
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
+    _locks[0] = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -55,16 +56,16 @@ class Handle:
         for parent in parents:
             parent.hold()
 
-    def hold(self) -> None:
+    def hold(self, locks: list[Any] = _locks) -> None:
         """One user more."""
-        with _lock:
+        with locks[0]:
             if not self._users:
                 raise ArgumentError("the object is closed", status="invalid")
             self._users += 1
 
-    def drop(self) -> None:
+    def drop(self, locks: list[Any] = _locks) -> None:
         """One user less; the last one destroys the object."""
-        with _lock:
+        with locks[0]:
             self._users -= 1
             if self._users:
                 return

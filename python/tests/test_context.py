@@ -310,6 +310,21 @@ class Lifetimes(unittest.TestCase):
             del context, memory, node
         gc.collect()
 
+    def test_the_end_of_the_interpreter(self):
+        """A module's names are gone before its last objects: then, too, these
+        are finalized without a word."""
+        program = (
+            "import ompjit\n"
+            "from ompjit import _handle\n"
+            "x = ompjit.zeros(3)\n"
+            "for name in list(vars(_handle)): setattr(_handle, name, None)\n"
+            "del x\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_many_threads(self):
         def work():
             for _ in range(20):
