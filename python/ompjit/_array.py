@@ -10,7 +10,7 @@ from . import _host
 from ._arithmetic import Arithmetic
 from ._device import Device, Memory
 from ._dtype import DType, dtype as dtype_of
-from ._errors import ArgumentError, NotAvailable, expect
+from ._errors import ArgumentError, NotAvailable, expect, integers
 from ._lib import call
 
 if TYPE_CHECKING:
@@ -21,13 +21,7 @@ Shape = Union[int, Sequence[int]]
 
 def shape_of(shape: Shape) -> tuple[int, ...]:
     """A shape as a tuple; ArgumentError where it is none."""
-    try:
-        found = (operator.index(shape),)  # type: ignore[arg-type]
-    except TypeError:
-        try:
-            found = tuple(operator.index(n) for n in shape)  # type: ignore
-        except TypeError:
-            raise ArgumentError(f"{shape!r} is no shape") from None
+    found = integers("a shape", shape)
     if any(n < 0 for n in found):
         raise ArgumentError(f"a length of {found} is negative")
     return found
@@ -220,8 +214,7 @@ class ndarray(Arithmetic):
     def transpose(self, *axes: int) -> ndarray:
         """A view with the dimensions in that order; reversed by default."""
         order = axes or tuple(reversed(range(self.ndim)))
-        if len(order) == 1 and not isinstance(order[0], int):
-            order = tuple(order[0])
+        order = integers("axes", order[0] if len(order) == 1 else order)
         order = tuple(i + self.ndim if i < 0 else i for i in order)
         if sorted(order) != list(range(self.ndim)):
             raise ArgumentError(
@@ -236,9 +229,8 @@ class ndarray(Arithmetic):
     def reshape(self, *shape: Any) -> ndarray:
         """The elements, in C's order, in another shape; one length can be -1.
         A view of a C-contiguous array, else of a copy."""
-        if len(shape) == 1 and not isinstance(shape[0], int):
-            shape = tuple(shape[0])
-        wanted = [operator.index(n) for n in shape]
+        given = shape[0] if len(shape) == 1 else shape
+        wanted = list(integers("a shape", given))
         if wanted.count(-1) == 1:
             rest = 1
             for n in wanted:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi as abi
 from ._callback import guarded, text
-from ._errors import utf8
+from ._errors import ArgumentError, utf8
 from ._lib import call, library
 
 if TYPE_CHECKING:
@@ -103,7 +103,12 @@ class Cache:
         """Takes exported entries in. Returns how many. They hold machine code:
         take only what you trust as you trust a program."""
         count = c_uint64()
-        data = bytes(exported)
+        try:
+            data = memoryview(exported).tobytes()
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"exported is a {type(exported).__name__}; it is bytes"
+            ) from None
         with self.context._handle as ctx:
             call("cache_import", ctx, data, len(data), byref(count))
         return count.value

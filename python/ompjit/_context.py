@@ -36,7 +36,7 @@ def choice(name: str, value: str | None, enum: type[abi.Enum]) -> int:
     if value is None:
         return 0
     known = abi.values(enum)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         names = ", ".join(repr(one) for one in known)
         raise ArgumentError(f"{name} is {value!r}; it can be {names}")
     return known[value]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import _abi as abi
 from ._context import Context, context
-from ._errors import ArgumentError, NotFound, expect
+from ._errors import ArgumentError, NotFound, expect, integers
 from ._handle import Handle, Owned
 from ._lib import call, inside, library
 
@@ -145,6 +145,10 @@ class Memory(Owned):
 
     def __init__(self, device: Device, size: int) -> None:
         pointer = c_void_p()
+        given = integers("size", size)
+        if len(given) != 1 or not 0 <= given[0] < 1 << 62:
+            raise ArgumentError(f"size is {given}; it is a number of bytes")
+        size = given[0]
         call("device_alloc", device.address, max(size, 1), byref(pointer))
         of, free = device.address, library().device_free
         self._handle = Handle(

@@ -115,7 +115,7 @@ def dtype(what: object) -> DType:
     """
     try:
         found = _known.get(what)
-    except TypeError:
+    except (TypeError, ValueError):  # it cannot be hashed
         found = None
     if found is not None:
         return found
@@ -125,7 +125,7 @@ def dtype(what: object) -> DType:
         if numpy is not None and not isinstance(what, str):
             try:
                 text = numpy.dtype(what).str
-            except TypeError:
+            except (TypeError, ValueError):
                 text = None
     found = _known.get(text) if isinstance(text, str) else None
     if found is None:
@@ -133,7 +133,7 @@ def dtype(what: object) -> DType:
         raise ArgumentError(f"{what!r} is no element type; there are {names}")
     try:
         _known[what] = found
-    except TypeError:
+    except (TypeError, ValueError):
         pass
     return found
 

@@ -7,6 +7,7 @@ MemoryError` do what they say.
 """
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple, TypeVar
 
 from . import _abi as abi
@@ -233,6 +234,34 @@ def expect(kind: type[_T], name: str, value: Any) -> _T:
     raise ArgumentError(
         f"{name} is a {type(value).__name__}; it is an ompjit.{kind.__name__}"
     )
+
+
+def integers(name: str, value: Any) -> tuple[int, ...]:
+    """One whole number, or several; ArgumentError where it is neither."""
+    try:
+        return (operator.index(value),)
+    except TypeError:
+        pass
+    try:
+        return tuple(operator.index(one) for one in value)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name} is {_shown(value)}; it is a whole number, or several"
+        ) from None
+
+
+def string(name: str, value: Any) -> str:
+    """A text; ArgumentError where it is none."""
+    if isinstance(value, str):
+        return value
+    raise ArgumentError(f"{name} is {_shown(value)}; it is a text")
+
+
+def _shown(value: Any) -> str:
+    """A number or a text itself, of anything else the class."""
+    if isinstance(value, (int, float, complex, str)) or value is None:
+        return repr(value)
+    return f"a {type(value).__name__}"
 
 
 def utf8(name: str, value: Any) -> bytes:

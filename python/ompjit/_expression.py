@@ -17,7 +17,7 @@ from ._device import Device
 from ._direct import Call
 from ._dtype import DType, dtype as dtype_of, int64
 from ._emit import C, Emitter, Kind, strong
-from ._errors import ArgumentError, expect
+from ._errors import ArgumentError, expect, string
 from ._layout import Layout, broadcast, layout, spread
 from ._loops import (
     PIECE,
@@ -501,6 +501,10 @@ def _tripcount(nest: Layout, device: Device) -> int:
 
 
 @lru_cache(maxsize=1024)
+def _made(text: str, preamble: str) -> Elementwise:
+    return Elementwise(text, preamble)
+
+
 def elementwise(text: str, preamble: str = "") -> Elementwise:
     """A kernel that does an operation on every element of arrays.
 
@@ -528,7 +532,7 @@ def elementwise(text: str, preamble: str = "") -> Elementwise:
     The same text gives the same object. Raises CompileError, which shows the
     place, for what is no C.
     """
-    return Elementwise(text, preamble)
+    return _made(string("text", text), string("preamble", preamble))
 
 
 def convert(source: ndarray, kind: DType) -> ndarray:

@@ -206,7 +206,8 @@ class Kernel(Inspected):
 
         Args:
             args, named: one argument for each parameter, in the order of
-                `params` or by name. Pointers are arrays on the device.
+                `params` or by name. Pointers are contiguous arrays on the
+                device, or addresses.
             teams, threads: the geometry; up to three numbers each for CUDA
                 kernels. Default: the device's choice.
             queue: the launch is put into it, and the call may return before

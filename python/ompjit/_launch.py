@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Iterable, Sequence, Union
 
 from . import _abi as abi
 from ._context import choice, milliseconds
-from ._errors import ArgumentError, expect
+from ._errors import ArgumentError, expect, integers
 
 if TYPE_CHECKING:
     from ._queue import Queue
@@ -15,10 +15,8 @@ Geometry = Union[int, Sequence[int], None]
 
 
 def _dimensions(name: str, value: Geometry) -> tuple[int, int, int]:
-    given = (value,) if isinstance(value, int) else tuple(value or (0,))
-    if not 1 <= len(given) <= 3 or not all(
-        isinstance(n, int) and 0 <= n < 1 << 32 for n in given
-    ):
+    given = (0,) if value is None else integers(name, value) or (0,)
+    if len(given) > 3 or not all(0 <= n < 1 << 32 for n in given):
         raise ArgumentError(
             f"{name} is {value!r}; it is a number, or up to three of them"
         )

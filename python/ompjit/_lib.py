@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from ctypes import (
+    ArgumentError as ctypes_error,
     CDLL,
     CFUNCTYPE,
     POINTER,
@@ -439,6 +440,10 @@ def call(name: str, *args: Any) -> None:
         status = getattr(_library or library(), name)(
             *args, local.pointer
         )
+    except ctypes_error as error:
+        from ._errors import ArgumentError
+
+        raise ArgumentError(f"{name}: {error}") from None
     finally:
         local.depth -= 1
     if local.raised is not None:

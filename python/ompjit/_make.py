@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _host
 from ._array import Shape, bytes_of, ndarray, shape_of
-from ._device import Device, chosen, device as current_device
+from ._device import Device, chosen
 from ._dtype import DType, dtype as dtype_of, float64
 from ._errors import ArgumentError
 from ._interface import layout
@@ -30,7 +30,7 @@ def empty(
     """
     lengths, kind = shape_of(shape), dtype_of(dtype)
     where = chosen(device)
-    if order not in ("C", "F"):
+    if not isinstance(order, str) or order not in ("C", "F"):
         raise ArgumentError(f"order is {order!r}; it is 'C' or 'F'")
     strides = _host.c_strides if order == "C" else _host.f_strides
     memory = where.alloc(bytes_of(lengths, kind))
@@ -87,9 +87,13 @@ def empty_like(like: Any, dtype: object = None) -> ndarray:
     """An array of the shape, and unless a dtype is given of the type, of
     another one. It is on the same device where that is ompjit's, else on the
     current one."""
-    kind = dtype_of(like.dtype if dtype is None else dtype)
+    try:
+        shape = tuple(like.shape)
+        kind = like.dtype if dtype is None else dtype
+    except (AttributeError, TypeError, ValueError):
+        raise ArgumentError(f"a {type(like).__name__} is no array") from None
     where = like.device if isinstance(like, ndarray) else None
-    return empty(tuple(like.shape), kind, device=where)
+    return empty(shape, kind, device=where)
 
 
 def zeros_like(like: Any, dtype: object = None) -> ndarray:
@@ -143,9 +147,9 @@ def asarray(
     copy, as ompjit.array makes it."""
     where = device
     if isinstance(value, ndarray):
-        where = where or value.device
+        where = value.device if where is None else chosen(where)
     else:
-        where = where or current_device()
+        where = chosen(where)
     source = _source(value, where, dtype)
     if isinstance(source, _host.HostView) and where.is_host:
         source = view_host(source, where)

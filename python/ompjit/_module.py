@@ -20,7 +20,9 @@ from . import _abi as abi
 from ._code import Code, arch_of
 from ._context import Context, choice, context as current_context, text_of
 from ._device import Device
-from ._errors import ArgumentError, FileError, NotFound, expect, from_error, utf8
+from ._errors import (
+    ArgumentError, FileError, NotFound, expect, from_error, string, utf8,
+)
 from ._handle import Handle
 from ._kernel import Kernels
 from ._lib import _local, call, library, system_flags
@@ -113,7 +115,7 @@ class Module(Code):
 
     def __getitem__(self, name: str) -> Function:
         """A function by its name in the source, or the linker's."""
-        found = self._functions.get(name)
+        found = self._functions.get(string("a function's name", name))
         if found is None:
             from ._function import find
 

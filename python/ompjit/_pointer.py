@@ -15,7 +15,16 @@ from ._interface import layout
 from ._lib import call
 
 
-def _cuda_view(value: Any, interface: dict[str, Any]) -> tuple[int, object]:
+def _readonly(name: str) -> ArgumentError:
+    return ArgumentError(
+        f"{name} is read-only, and a kernel may write to what it gets; pass a "
+        "copy"
+    )
+
+
+def _cuda_view(
+    name: str, value: Any, interface: dict[str, Any]
+) -> tuple[int, object]:
     stream = interface.get("stream")
     if stream is not None:
         raise ArgumentError(
@@ -23,7 +32,22 @@ def _cuda_view(value: Any, interface: dict[str, Any]) -> tuple[int, object]:
             "waited for; synchronize it first"
         )
     found = layout(value, "__cuda_array_interface__", interface)
+    _check_packed(name, found, found.dtype.itemsize)
     return found.address, value
+
+
+def _check_packed(name: str, a: Any, size: int) -> None:
+    """ArgumentError for an array with gaps: C finds its elements behind each
+    other, in C's order or in Fortran's."""
+    shape, strides = a.shape, a.strides
+    if _host.is_packed(shape, strides, size):
+        return
+    if not _host.is_packed(shape[::-1], strides[::-1], size):
+        raise ArgumentError(
+            f"{name} has strides {strides}, and the kernel takes a pointer to "
+            "elements that lie behind each other; pass a copy, or the address "
+            "where the kernel knows the strides"
+        )
 
 
 def mapped(device: Device, host: int) -> int | None:
@@ -45,6 +69,9 @@ def device_pointer(value: Any, device: Device, name: str) -> tuple[int, object]:
                 f"{name} is on {value.device!r}, and the kernel runs on "
                 f"{device!r}"
             )
+        if value.readonly:
+            raise _readonly(name)
+        _check_packed(name, value, value.itemsize)
         return value.address, value
     if value is None:
         return 0, None
@@ -55,7 +82,7 @@ def device_pointer(value: Any, device: Device, name: str) -> tuple[int, object]:
     if not device.is_host:
         interface = getattr(value, "__cuda_array_interface__", None)
         if isinstance(interface, dict):
-            return _cuda_view(value, interface)
+            return _cuda_view(name, value, interface)
     host = _host.view(value)
     if host is None:
         raise ArgumentError(
@@ -63,10 +90,8 @@ def device_pointer(value: Any, device: Device, name: str) -> tuple[int, object]:
             "an ompjit array, or a host array where it runs on the host"
         )
     if host.readonly:
-        raise ArgumentError(
-            f"{name} is read-only, and a kernel may write to what it gets; "
-            "pass a copy"
-        )
+        raise _readonly(name)
+    _check_packed(name, host, host.dtype.itemsize)
     here = device.is_host
     if not here or device.context.options.get("host_memory"):
         found = mapped(device, host.address)

@@ -19,7 +19,7 @@ from ._device import Device
 from ._direct import Call, Total
 from ._dtype import DType, bool_, dtype as dtype_of, float32, float64, int64, uint64
 from ._emit import strong
-from ._errors import ArgumentError
+from ._errors import ArgumentError, integers, string
 from ._expression import Elementwise
 from ._host import c_strides
 from ._layout import broadcast, extent, layout, spread
@@ -273,9 +273,9 @@ class Reduction(Elementwise):
             out: the array for the result over axes.
             device: Default: that of the arrays, else the current one.
         """
-        values = self._bind(args, None, named)
-        if isinstance(axis, list):
-            axis = tuple(axis)
+        values = self._bind_inputs(args, named)
+        if axis is not None and type(axis) is not int:
+            axis = integers("axis", axis)
         key = (*map(key_of, values), axis, dtype, device, place_key())
         ready = None if UNKNOWN in key else self._ready.get(key)
         if ready is None:
@@ -298,6 +298,17 @@ class Reduction(Elementwise):
 
     if TYPE_CHECKING:
         __call__ = _call
+
+    def _bind_inputs(
+        self, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> list[Any]:
+        """As _bind, but what the result is called here is no parameter."""
+        extra = "result" in named and "result" not in self.inputs
+        if extra or len(args) > len(self.inputs):
+            raise ArgumentError(
+                f"{self!r} takes {', '.join(self.inputs)}, and `out`"
+            )
+        return self._bind(args, None, named)
 
     def _prepare(
         self, resolved: list[Any], axis: Any, dtype: object, device: Device
@@ -548,7 +559,7 @@ def _axes(axis: Any, ndim: int) -> frozenset[int] | None:
         return None
     found = []
     for a in given:
-        if not isinstance(a, int) or not -ndim <= a < ndim:
+        if not -ndim <= a < ndim:
             raise ArgumentError(f"axis {a!r} of {ndim} dimensions")
         found.append(a % ndim)
     if len(set(found)) != len(found):
@@ -851,6 +862,8 @@ def reduction(text: str, op: str = "+", preamble: str = "") -> Reduction:
     summed in double precision, but for the 512 numbers that a lane sums first.
     A minimum is NaN where a value is. The same text gives the same object.
     """
-    return _made(text, op, preamble)
+    return _made(
+        string("text", text), string("op", op), string("preamble", preamble)
+    )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from ._array import ndarray
 from ._device import Device
-from ._errors import ArgumentError
+from ._errors import ArgumentError, integers, string
 from ._host import c_strides
 from ._layout import broadcast, spread
 from ._loops import (
@@ -76,7 +76,12 @@ class Scan(Reduction):
             out: the array for the result.
             device: Default: that of the arrays, else the current one.
         """
-        values = self._bind(args, None, named)
+        values = self._bind_inputs(args, named)
+        if type(axis) is not int:
+            axes = integers("axis", axis)
+            if len(axes) != 1:
+                raise ArgumentError(f"axis is {axes}; a scan has one")
+            axis = axes[0]
         options = axis, exclusive, dtype, device, place_key()
         key = (*map(key_of, values), *options)
         found = None if UNKNOWN in key else self._ready.get(key)
@@ -343,4 +348,6 @@ def scan(text: str = "x", op: str = "+", preamble: str = "") -> Scan:
         op: an operator, as of ompjit.reduction.
         preamble: C with functions that the expression calls.
     """
-    return _made(text, op, preamble)
+    return _made(
+        string("text", text), string("op", op), string("preamble", preamble)
+    )

@@ -15,7 +15,7 @@ from ._bind import Expression
 from ._device import Device
 from ._dtype import DType, dtype as dtype_of, int64
 from ._emit import C, Emitter, strong
-from ._errors import ArgumentError
+from ._errors import ArgumentError, string
 from ._expression import Elementwise
 from ._host import c_strides
 from ._loops import NumberSpec, Params, number_params, unravel
@@ -377,7 +377,11 @@ class Stencil(Elementwise):
         )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)
+def _made(text: str, boundary: str | float, preamble: str) -> Stencil:
+    return Stencil(text, boundary, preamble)
+
+
 def stencil(
     text: str, boundary: str | float = "keep", preamble: str = ""
 ) -> Stencil:
@@ -401,4 +405,6 @@ def stencil(
             that.
         preamble: C with functions that the text calls.
     """
-    return Stencil(text, boundary, preamble)
+    if not isinstance(boundary, (str, int, float)):
+        raise ArgumentError(f"boundary is a {type(boundary).__name__}")
+    return _made(string("text", text), boundary, string("preamble", preamble))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import __future__
 import functools
 import textwrap
+import types
 from typing import Any, Callable
 
 from ._dtype import DType, dtype
@@ -52,6 +53,10 @@ class Target:
     """
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise ArgumentError(
+                f"a {type(function).__name__} is no function of Python"
+            )
         functools.update_wrapper(self, function)
         body = function.__doc__
         if not body:

@@ -173,6 +173,89 @@ class Wrong(unittest.TestCase):
         self.assertLess(after - before, 20000)  # KiB; kernels are compiled, too
         self.assertEqual(list(FLOATS[4:]), [1] * 12)
 
+    def test_memory_is_flat(self):
+        """Wrong calls of each kind, again and again."""
+        m = ompjit.compile(
+            SAXPY + "void f(long n, float *x) {\n"
+            "#pragma omp target map(x[:n])\nx[0] = n;\n}\n"
+        )
+        x, device = ompjit.ones(4, "f4"), ompjit.device()
+        readonly = ompjit.ones(4, "f4")
+        readonly.readonly = True
+        kernel, axpy = m.kernels["saxpy"], ompjit.elementwise("y = a*x + y")
+        bound, queue = kernel.bind(4, 1, x, x), ompjit.Queue()
+        wrong = (
+            lambda: m.saxpy(4, 1, "x", FLOATS),
+            lambda: m.f(2**40, FLOATS),
+            lambda: m.saxpy(1, 1, memoryview(FLOATS)[::2], FLOATS),
+            lambda: m.nothing,
+            lambda: kernel(4, 1, x[::2], x),
+            lambda: kernel(4, 1, x, readonly),
+            lambda: kernel(4, 1, x, x, teams="many"),
+            lambda: kernel(1, 2, 3),
+            lambda: bound.set(a="x"),
+            lambda: axpy(1.0, x, readonly),
+            lambda: axpy(1.0, x, ompjit.ones(3)),
+            lambda: axpy(1.0, x, queue=device),
+            lambda: axpy("a", x, x),
+            lambda: ompjit.reduction("a")(x, axis=7),
+            lambda: ompjit.scan()(x, out=readonly),
+            lambda: ompjit.stencil("v = u[-1]")(x[0]),
+            lambda: ompjit.elementwise("y = )"),
+            lambda: ompjit.zeros((2**40, 2**40)),
+            lambda: ompjit.zeros(3, "no type"),
+            lambda: ompjit.array([1, "x"]),
+            lambda: x.reshape(3),
+            lambda: x[9],
+            lambda: queue.upload(x, 5),
+            lambda: device.alloc(-1),
+            lambda: ompjit.from_dlpack(5),
+        )
+
+        def calls(count):
+            for function in wrong:
+                for _ in range(count):
+                    with self.assertRaises(
+                        (ompjit.OmpjitError, AttributeError, IndexError)
+                    ):
+                        function()
+
+        def resident():
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        calls(100)
+        before = resident()
+        calls(1000)
+        self.assertLess(resident() - before, 1 << 20)
+
+    def test_exceptions_are_of_the_hierarchy(self):
+        """Arguments of wrong types; Python's own are of calls with wrong
+        numbers of arguments, of operators, and of callbacks."""
+        x = ompjit.ones((2, 3))
+        kernel = ompjit.compile(SAXPY).kernels["saxpy"]
+        empty = ompjit.zeros(0, "f4")
+        for function in (
+            *(x.reshape, x.transpose, ompjit.target, ompjit.empty_like),
+            *(ompjit.context().cache.take, ompjit.compile(SAXPY).emit),
+            *(ompjit.dtype, ompjit.elementwise, ompjit.reduction, ompjit.scan),
+            *(ompjit.stencil, ompjit.device().alloc, ompjit.zeros),
+            lambda a: ompjit.zeros(1, a),
+            lambda a: ompjit.zeros(1, "f4", a),
+            lambda a: ompjit.asarray(1, None, a),
+            lambda a: ompjit.reduction("a")(x, axis=a),
+            lambda a: ompjit.scan()(x, axis=a),
+            lambda a: ompjit.stencil("v = u[0]", a),
+            lambda a: kernel(0, 1, empty, empty, teams=a),
+            lambda a: ompjit.compile(SAXPY)[a],
+        ):
+            for wrong in (object(), 1.5j, {"a": []}, Interface({}), released()):
+                with self.assertRaises(ompjit.OmpjitError):
+                    function(wrong)
+        dot = ompjit.reduction("a*b")
+        with self.assertRaisesRegex(ompjit.ArgumentError, "takes a, b"):
+            dot(x, x, x)
+
     def test_interfaces(self):
         one = ompjit.asarray(Interface({}))
         self.assertEqual((one.shape, one.dtype), ((4,), "float32"))
