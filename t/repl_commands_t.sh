@@ -66,6 +66,47 @@ refuses "nothing to execute again" 'int x;
 int y;
 :redo' 'nothing was taken back'
 refuses "a number that is none" ':undo -1' '-1: a number from 1 on'
+is "$(session '#include <stdio.h>
+int n = 1;
+printf("once\n");
+n = n + 1
+n = 50;
+n++;
+:undo 2
+:undo
+n
+:undo
+:redo 1
+n')" "once
+(int) 2
+(int) 1
+(int) 1
+(int) 1" "values are those of the inputs that remain, without their output"
+is "$(session 'int n = 4;
+:undo
+:redo
+:undo
+:redo
+:list')" "[3] int n = 4;" "any number of times"
+printf '#!/bin/sh\nsed s/55/66/ "$1" >edited && cat edited >"$1"\n' >editor
+chmod +x editor
+is "$(VISUAL=./editor session 'int k = 55;
+int other;
+:edit k
+k')" "(int) 66" "an input is edited"
+refuses "the edit of what is none" ':edit nothing' 'no input declares nothing'
+is "$(session 'int x = 2;
+:lang
+:lang c++
+:lang
+auto twice = [](auto n) { return 2 * n; };
+twice(x)
+:lang c++')" "c
+c++
+(int) 4" "the language is changed, and inputs are executed again"
+refuses "a language that the inputs are not in" 'int class = 1;
+:lang c++' ':lang c[+][+]: the session goes on as it was'
+refuses "a language that is none" ':lang rust' ':lang rust: c and c'
 is "$(session 'int f(int n) { return n; }
 int g;
 :list
@@ -88,6 +129,34 @@ is "$(session '1
 2')" "(int) 1" "quit is the end"
 is "$(session ':shell echo here')" "here" "a shell"
 refuses "a shell whose command fails" ':shell exit 3' 'sh ended with|-c ended with status 3'
+
+# --------------------------------------------------------------------- plots
+points='double x[3] = {0, 1, 2}, one[1] = {7};
+float y[3] = {0, 5, 10};
+long same[4] = {3, 3, 3, 3};
+struct { int i; } other;'
+plotted=$(session "$points
+:plot y")
+is "$(printf '%s\n' "$plotted" | wc -l)" 13 "a plot has 12 lines and an axis"
+like "$(printf '%s\n' "$plotted" | sed -n 1p)" '^10 [|].*⠊$' \
+    "  the highest is on top"
+like "$(printf '%s\n' "$plotted" | sed -n 12p)" '^ 0 [|]⣀' \
+    "  the lowest below"
+like "$(session "$points
+:plot same")" '^3 [|]' "equal values are drawn"
+session "$points
+:plot y line.svg
+:plot x y dots.svg" >/dev/null
+like "$(cat line.svg)" \
+    '<polyline points="40.00,320.00 320.00,180.00 600.00,40.00"/>' \
+    "a line as SVG"
+is "$(grep -c '<circle' dots.svg)" 3 "points as SVG"
+refuses "arrays of two sizes" "$points
+:plot x one" 'x has 3 elements, and one has 1'
+refuses "no array" "$points
+:plot other" 'other is no variable that is an array of numbers'
+refuses "nothing to draw" 'double none[2] = {0.0 / 0, 1 / 0.0};
+:plot none' 'there is no finite number'
 
 # ------------------------------------------------------------------ settings
 teams='#include <omp.h>
@@ -116,6 +185,28 @@ session ':time on
 like "$(cat stderr)" '^[0-9.]+ ms$' "the time of an input"
 
 # ------------------------------------------------------------------ programs
+clang=${CLANG:-clang-22}
+# saves NAME FILE LANGUAGE: a session in a file, as a program, prints the same
+saves() {
+    saved=saved.${2##*.}
+    { cat "$2"; echo ":save $saved"; } >session.in
+    shown=$("$ompjit" repl --device host --lang "$3" session.in 2>stderr)
+    is "$? $(cat stderr)" "0 " "$1: is saved"
+    "$ompjit" run -w --device host "$saved" >ran 2>stderr
+    is "$(cat ran)" "$shown" "  and has the session's output as a program"
+    if "$clang" -w -fopenmp -x "$3" "$saved" -o saved -lm -lstdc++ >log 2>&1
+    then
+        is "$(./saved)" "$shown" "  and by clang's own OpenMP, too"
+        return
+    fi
+    sed 's/^/# /' log
+    echo 'int main(void) { return 0; }' >empty.c
+    if "$clang" -fopenmp empty.c -o empty 2>/dev/null; then
+        is compiled no "  and by clang's own OpenMP, too"
+    else
+        skip "  and by clang's own OpenMP, too" "no clang with libomp"
+    fi
+}
 program='#include <stdio.h>
 int x = 3;
 int f(int n) { return n + x; }
@@ -133,18 +224,88 @@ printf("hello %g %d\n", a[3], TWICE(c));
 if (k > 2) {
     printf("more\n");
 }'
-shown=$(session "$program
-:save saved.c")
-"$ompjit" run --device host saved.c >ran 2>stderr
-is "$(cat ran)" "$shown" "a program has the session's output"
-if "${CLANG:-clang-22}" -w -fopenmp saved.c -o saved >log 2>&1; then
-    is "$(./saved)" "$shown" "  and by clang's own OpenMP, too"
-else
-    skip "  and by clang's own OpenMP, too" "no clang with libomp"
-fi
-refuses "a name that is declared twice" 'int x = 1;
-double x = 2;
-:save saved.c' 'x is declared more than once'
+printf '%s\n' "$program" >plain.c
+saves "declarations, statements, a target region" plain.c c
+cat >values.c <<'END'
+double a[100];
+for (int i = 0; i < 100; i++)
+    a[i] = i * i / 7.0;
+a
+2.5
+1.0f / 3
+'x'
+"a\tb"
+struct p { int x, y; char *s; float f[2]; } q = {1, 2, "abc", {1, 2.5}};
+q
+&q
+enum e { A, B } en = B;
+en
+1 == 1
+(char *)0
+_Complex double z = 1 + 2.0i;
+z
+int m[2][3] = {{1, 2, 3}, {4, 5, 6}};
+m
+struct { int low : 3; unsigned high : 5; } bits = {-2, 9};
+bits
+int main(void) { return 7; }
+main()
+END
+saves "values of every kind" values.c c
+cat >names.c <<'END'
+int x = 3;
+int f(int n) { return n + x; }
+f
+f(1)
+double x = 1.25;
+double g(void) { return x * f(2); }
+g()
+x
+struct p { int x; } q = {4};
+struct p { double d; } r = {2};
+r
+q.x + r.d
+int f(int n) { return n * 100; }
+f(2) + g()
+f
+double a[4] = {1, 2, 3, 4};
+#pragma omp target teams distribute parallel for map(tofrom: a)
+for (int i = 0; i < 4; i++)
+    a[i] *= x;
+a
+"x is 'x' and f"
+END
+saves "names that are declared once more" names.c c
+cat >cxx.cc <<'END'
+#include <string>
+#include <vector>
+int x = 3;
+int f(int n) { return n + x; }
+x = 10;
+int k = f(1);
+k
+std::vector<double> v = {1, 2.5};
+v.push_back(4);
+v.size()
+std::string s = "abc";
+s + "d"
+_.size()
+struct P { double x, y; P operator+(P o) const { return {x + o.x, y + o.y}; } };
+P p{1, 2};
+p + P{1, 1}
+double x = 2.5;
+x * k
+double a[64];
+#pragma omp target teams distribute parallel for map(tofrom: a)
+for (int i = 0; i < 64; i++)
+    a[i] = i * x;
+a
+template <typename T> T twice(T t) { return t + t; }
+twice(4.5)
+auto l = [](int n) { return n * 2; };
+l(4)
+END
+saves "a session of C++" cxx.cc c++
 like "$(session "$program
 :ir")" 'define .*__omp_offloading' "kernels as IR"
 like "$(session "$program

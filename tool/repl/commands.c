@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "tool/repl/commands.h"
+#include "tool/repl/numbers.h"
+#include "tool/repl/plot.h"
 #include "tool/repl/state.h"
 #include "tool/tool.h"
 
@@ -104,39 +106,44 @@ static bool run_tool(struct call *c, const char *const *words)
 
 /* ---------------------------------------------------------------- programs */
 
-/* False, with a message: the session cannot be a program. */
-static bool save(struct call *c, ompjit__buf *text)
+static bool is_cxx(const struct call *c)
 {
-    const char *twice = NULL;
-    bool good = !strcmp(repl_language(c->r), "c");
-    if (!good)
-        refuse(c, "a session of C++ cannot be saved as a program");
-    else if ((twice = save_program(repl_engine(c->r), text)))
-        refuse(c, "%s is declared more than once, and would be in a C program",
-               twice);
-    return good && !twice;
+    return !strcmp(repl_language(c->r), "c++");
 }
 
-/* A folder with the session as session.c. False, with a message. */
-static bool write_session(struct call *c, char *folder, size_t size)
+/* False, with a message. */
+static bool write_text(struct call *c, const char *path, const char *text,
+                       size_t size)
 {
-    const char *tmp = getenv("TMPDIR");
-    ompjit__buf text = {0};
-    char path[4200];
-    if (!save(c, &text))
-        return false;
-    snprintf(folder, size, "%s/ompjit-repl-XXXXXX",
-             tmp && *tmp ? tmp : "/tmp");
-    bool made = mkdtemp(folder);
-    snprintf(path, sizeof path, "%s/session.c", folder);
-    FILE *file = made ? fopen(path, "w") : NULL;
-    bool good = file && fwrite(text.data, 1, text.size, file) == text.size;
+    FILE *file = fopen(path, "w");
+    bool good = file && fwrite(text, 1, size, file) == size;
     if (file)
         good = !fclose(file) && good;
-    ompjit__buf_free(&text);
     if (!good)
         refuse(c, "cannot write %s: %s", path, strerror(errno));
     return good;
+}
+
+/* Writes the session as a program. False, with a message. */
+static bool write_program(struct call *c, const char *path)
+{
+    ompjit__buf text = {0};
+    save_program(repl_engine(c->r), is_cxx(c), &text);
+    bool good = write_text(c, path, text.data, text.size);
+    ompjit__buf_free(&text);
+    return good;
+}
+
+/* A new folder; "" with a message: none. */
+static void make_folder(struct call *c, char *folder, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, size, "%s/ompjit-repl-XXXXXX",
+             tmp && *tmp ? tmp : "/tmp");
+    if (mkdtemp(folder))
+        return;
+    refuse(c, "cannot make %s: %s", folder, strerror(errno));
+    *folder = '\0';
 }
 
 static void show_file(struct call *c, const char *path)
@@ -161,22 +168,24 @@ static void run_on_session(struct call *c, const char *command,
     char folder[4096] = "", source[4200], made[4200];
     const char *words[8] = {command, "-w"};
     unsigned n = 2;
-    if (write_session(c, folder, sizeof folder)) {
-        snprintf(source, sizeof source, "%s/session.c", folder);
-        snprintf(made, sizeof made, "%s/%s", folder, output ? output : "");
-        if (option)
-            words[n++] = option;
-        if (output) {
-            words[n++] = "-o";
-            words[n++] = made;
-        }
-        words[n++] = source;
-        if (run_tool(c, words) && output)
-            show_file(c, made);
-        unlink(source);
-        if (output)
-            unlink(made);
+    make_folder(c, folder, sizeof folder);
+    if (!*folder)
+        return;
+    snprintf(source, sizeof source, "%s/session.%s", folder,
+             is_cxx(c) ? "cc" : "c");
+    snprintf(made, sizeof made, "%s/%s", folder, output ? output : "");
+    if (option)
+        words[n++] = option;
+    if (output) {
+        words[n++] = "-o";
+        words[n++] = made;
     }
+    words[n++] = source;
+    if (write_program(c, source) && run_tool(c, words) && output)
+        show_file(c, made);
+    unlink(source);
+    if (output)
+        unlink(made);
     rmdir(folder);
 }
 
@@ -246,20 +255,70 @@ static void command_shell(struct call *c)
 
 static void command_save(struct call *c)
 {
-    ompjit__buf text = {0};
-    if (!*c->words) {
+    if (!*c->words)
         refuse(c, ":save needs a file");
+    else
+        write_program(c, c->words);
+}
+
+/* ------------------------------------------------------------------- plots */
+
+/* NULL with a message: the variable is no array of numbers. */
+static double *array_of(struct call *c, const char *name, size_t *n)
+{
+    const ompjit__buf *shape;
+    const void *address;
+    double *numbers = NULL;
+    if (engine_variable(repl_engine(c->r), name, &shape, &address))
+        numbers = numbers_of(shape, address, n);
+    if (!numbers)
+        refuse(c, "%s is no variable that is an array of numbers", name);
+    return numbers;
+}
+
+static bool ends_in_svg(const char *word)
+{
+    return strlen(word) > 4 && !strcmp(word + strlen(word) - 4, ".svg");
+}
+
+static void draw(struct call *c, const struct plot *p, const char *file)
+{
+    ompjit__buf out = {0};
+    if (!(file ? plot_svg(p, &out) : plot_braille(p, &out)))
+        refuse(c, "there is no finite number to draw");
+    else if (file)
+        write_text(c, file, out.data, out.size);
+    else
+        fwrite(out.data, 1, out.size, stdout);
+    ompjit__buf_free(&out);
+}
+
+static void command_plot(struct call *c)
+{
+    const char *words[3] = {NULL}, *file = NULL;
+    double *arrays[2] = {NULL};
+    size_t sizes[2] = {0};
+    unsigned n = 0;
+    char *save = NULL;
+    for (char *word = strtok_r(c->words, " \t\n", &save); word && n < 3;
+         word = strtok_r(NULL, " \t\n", &save))
+        words[n++] = word;
+    if (n && ends_in_svg(words[n - 1]))
+        file = words[--n];
+    if (n != 1 && n != 2) {
+        refuse(c, ":plot needs one or two arrays");
         return;
     }
-    if (!save(c, &text))
-        return;
-    FILE *file = fopen(c->words, "w");
-    bool good = file && fwrite(text.data, 1, text.size, file) == text.size;
-    if (file)
-        good = !fclose(file) && good;
-    if (!good)
-        refuse(c, "cannot write %s: %s", c->words, strerror(errno));
-    ompjit__buf_free(&text);
+    for (unsigned i = 0; i < n && c->out->kind == OUTCOME_GOOD; i++)
+        arrays[i] = array_of(c, words[i], &sizes[i]);
+    if (n == 2 && c->out->kind == OUTCOME_GOOD && sizes[0] != sizes[1])
+        refuse(c, "%s has %zu elements, and %s has %zu", words[0], sizes[0],
+               words[1], sizes[1]);
+    struct plot p = {n == 2 ? arrays[0] : NULL, arrays[n - 1], sizes[0]};
+    if (c->out->kind == OUTCOME_GOOD)
+        draw(c, &p, file);
+    free(arrays[0]);
+    free(arrays[1]);
 }
 
 /* ------------------------------------------------------------------ inputs */
@@ -308,11 +367,8 @@ static void command_undo(struct call *c)
         refuse(c, "there are only %zu inputs to take back", there);
         return;
     }
-    for (; n; n--)
-        if (repl_undo(c->r, &err)) {
-            refuse(c, "%s", err.text);
-            return;
-        }
+    if (n && repl_undo(c->r, n, &err))
+        refuse(c, "%s", err.text);
 }
 
 static void command_redo(struct call *c)
@@ -322,6 +378,36 @@ static void command_redo(struct call *c)
             refuse(c, "nothing was taken back");
             return;
         }
+}
+
+/* The input as its user's editor leaves it is the next one. */
+static void command_edit(struct call *c)
+{
+    const engine *e = repl_engine(c->r);
+    const struct input *in = e->nunits ? &e->units[e->nunits - 1]->in : NULL;
+    char folder[4096] = "", path[4200], *text = NULL;
+    const char *editor = getenv("VISUAL");
+    size_t size;
+    if (*c->words && !(in = engine_source(e, c->words))) {
+        refuse(c, "no input declares %s", c->words);
+        return;
+    }
+    if (!editor || !*editor)
+        editor = getenv("EDITOR");
+    if (!editor || !*editor)
+        editor = "vi";
+    make_folder(c, folder, sizeof folder);
+    if (!*folder)
+        return;
+    snprintf(path, sizeof path, "%s/input.%s", folder,
+             is_cxx(c) ? "cc" : "c");
+    char *argv[] = {"sh", "-c", "exec $0 \"$1\"", (char *)editor, path, NULL};
+    if (write_text(c, path, in ? in->text : "", in ? in->size : 0) &&
+        run_program(c, "/bin/sh", argv) && !read_input(path, 0, &text, &size))
+        repl_execute(c->r, c->name, c->line, text, size, c->out);
+    free(text);
+    unlink(path);
+    rmdir(folder);
 }
 
 static void command_clear(struct call *c)
@@ -374,6 +460,16 @@ static void change(struct call *c, const char *what, char **setting)
         printf("%s\n", *setting ? *setting : "default");
     else
         reopen_with(c, what, *setting, setting);
+}
+
+static void command_lang(struct call *c)
+{
+    if (!*c->words)
+        printf("%s\n", repl_language(c->r));
+    else if (strcmp(c->words, "c") && strcmp(c->words, "c++"))
+        refuse(c, ":lang %s: c and c++ are possible", c->words);
+    else if (repl_set_language(c->r, c->words))
+        refuse(c, ":lang %s: the session goes on as it was", c->words);
 }
 
 static void command_device(struct call *c)

@@ -17,8 +17,7 @@ void command_execute(struct repl *r, const char *file, unsigned line,
  * no memory. */
 bool command_complete(const char *text, size_t size, struct answer *out);
 
-/* Appends the session as a C program. Not NULL: it cannot be one, since this name
- * is declared more than once, or would be. */
-const char *save_program(const engine *e, ompjit__buf *program);
+/* Appends the session as a program of C or C++. */
+void save_program(const engine *e, bool cxx, ompjit__buf *program);
 
 #endif

@@ -424,15 +424,6 @@ void engine_execute(engine *e, const char *name, unsigned line,
         e->next++;
 }
 
-ompjit_status engine_undo(engine *e, ompjit_error *err)
-{
-    if (!e->nunits)
-        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
-                            "there is no input to take back");
-    drop_unit(e->units[--e->nunits]);
-    return replay(e, err);
-}
-
 /* The front end reads the text alone. False: it cannot. */
 static bool look(engine *e, const char *text, size_t size,
                  enum ompjit__repl_mode mode, struct answer *out)
@@ -501,6 +492,18 @@ const struct input *engine_source(const engine *e, const char *name)
 {
     const struct unit *u;
     return find_name(e, name, strlen(name), &u) ? &u->in : NULL;
+}
+
+bool engine_variable(engine *e, const char *name, const ompjit__buf **shape,
+                     const void **address)
+{
+    const struct unit *u;
+    const struct name *found = find_name(e, name, strlen(name), &u);
+    if (!found || found->kind != OMPJIT__REPL_VARIABLE)
+        return false;
+    *shape = &found->shape;
+    *address = symbols_find(e->symbols, found->symbol);
+    return *address;
 }
 
 /* A variable's value now. */

@@ -96,11 +96,12 @@ bool engine_complete(engine *e, const char *text, size_t size,
 char *engine_describe(engine *e, const char *text, size_t size);
 /* The last input that declares the name; NULL: none. */
 const struct input *engine_source(const engine *e, const char *name);
+/* A variable of the session's: its shape, and where it is. False: none. */
+bool engine_variable(engine *e, const char *name, const ompjit__buf **shape,
+                     const void **address);
 /* The type of an expression; NULL with messages in `out`. The caller's. */
 char *engine_type(engine *e, const char *text, size_t size,
                   struct outcome *out);
-/* Takes the last input that the session has back. NOT_FOUND. */
-ompjit_status engine_undo(engine *e, ompjit_error *err);
 
 /* -------------------------------------------------------------------- guard.c */
 

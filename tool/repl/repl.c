@@ -3,6 +3,7 @@
  * ompjit repl: C and C++ with OpenMP, one input after the other.
  */
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,23 +129,27 @@ struct settings *repl_settings(struct repl *r)
     return &r->settings;
 }
 
-/* The inputs of another engine, up to one that fails. */
-static bool execute_again(struct repl *r, const engine *before)
+/* The first n inputs of another engine, by their numbers, up to one that fails.
+ */
+static bool execute_again(struct repl *r, const engine *before, size_t n)
 {
     bool good = true;
-    for (size_t i = 0; good && i < before->nunits; i++) {
+    for (size_t i = 0; good && i < n; i++) {
         const struct input *in = &before->units[i]->in;
         struct outcome out;
+        r->e->next = in->number;
         engine_execute(r->e, in->name, in->line, in->text, in->size, &out);
         good = out.kind == OUTCOME_GOOD;
         if (!good)
             print_outcome(&out);
         outcome_free(&out);
     }
+    r->e->next = before->next;
     return good;
 }
 
-int repl_reopen(struct repl *r, bool inputs)
+/* Begins anew by the settings, with the first n inputs. */
+static int reopen(struct repl *r, size_t n)
 {
     struct repl before = *r;
     struct options options = *r->o;
@@ -153,10 +158,8 @@ int repl_reopen(struct repl *r, bool inputs)
     int status = repl_begin(r);
     if (!status && r->served)
         interrupt_engine(r->e);
-    if (!status) {
-        r->e->next = before.e->next;
-        status = inputs && !execute_again(r, before.e) ? EXIT_FAILED : EXIT_OK;
-    }
+    if (!status)
+        status = execute_again(r, before.e, n) ? EXIT_OK : EXIT_FAILED;
     if (!status) {
         repl_end(&before);
         return status;
@@ -164,28 +167,86 @@ int repl_reopen(struct repl *r, bool inputs)
     repl_end(r);
     r->ctx = before.ctx;
     r->e = before.e;
+    r->cxx = before.cxx;
     *r->o = options;
     if (r->served)
         interrupt_engine(r->e);
     return status;
 }
 
-ompjit_status repl_undo(struct repl *r, ompjit_error *err)
+int repl_reopen(struct repl *r, bool inputs)
 {
-    engine *e = r->e;
-    struct input *more =
-        realloc(r->undone, (r->nundone + 1) * sizeof *more);
+    return reopen(r, inputs ? r->e->nunits : 0);
+}
+
+int repl_set_language(struct repl *r, const char *language)
+{
+    const bool before = r->cxx;
+    r->cxx = !strcmp(language, "c++");
+    int status = r->cxx == before ? EXIT_OK : repl_reopen(r, true);
+    if (status)
+        r->cxx = before;
+    return status;
+}
+
+/* Standard output goes nowhere. Returns what restores it; -1: it does not. */
+static int silence(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC), saved = -1;
+    fflush(NULL);
+    if (nowhere >= 0)
+        saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (saved >= 0)
+        dup2(nowhere, STDOUT_FILENO);
+    if (nowhere >= 0)
+        close(nowhere);
+    return saved;
+}
+
+static void restore_output(int saved)
+{
+    fflush(NULL);
+    if (saved < 0)
+        return;
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+}
+
+/* Copies the last n inputs to those that redo executes. */
+static bool keep_undone(struct repl *r, size_t n)
+{
+    const engine *e = r->e;
+    struct input *more = realloc(r->undone, (r->nundone + n) * sizeof *more);
     if (!more)
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+        return false;
     r->undone = more;
-    if (e->nunits) {
-        const struct input *in = &e->units[e->nunits - 1]->in;
+    for (size_t i = 0; i < n; i++) {
+        const struct input *in = &e->units[e->nunits - 1 - i]->in;
         if (!input_set(&more[r->nundone], in->number, in->name, in->line,
                        in->text, in->size))
-            return ompjit__no_memory(err, OMPJIT_STAGE_API);
+            return false;
         r->nundone++;
     }
-    return engine_undo(e, err);
+    return true;
+}
+
+ompjit_status repl_undo(struct repl *r, size_t n, ompjit_error *err)
+{
+    const size_t there = r->e->nunits, undone = r->nundone;
+    if (!there)
+        return ompjit__fail(err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_API,
+                            "there is no input to take back");
+    if (!keep_undone(r, n))
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    int output = silence();
+    int status = reopen(r, there - n);
+    restore_output(output);
+    if (!status)
+        return OMPJIT_OK;
+    while (r->nundone > undone)
+        input_free(&r->undone[--r->nundone]);
+    return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                        "the inputs before it could not be executed again");
 }
 
 bool repl_redo(struct repl *r, struct outcome *out)

@@ -381,7 +381,7 @@ static void skip(struct show *s)
 {
     struct show blind = *s;
     ompjit__buf nowhere = {0};
-    static const char zeros[64];
+    static const char zeros[64] = {0};
     blind.out = &nowhere;
     blind.at = zeros;
     blind.inside = true;
@@ -535,7 +535,7 @@ void show_value(const ompjit__buf *shape, const void *address, show_name *name,
                 void *data, ompjit__buf *out)
 {
     struct show s = {.shape = {shape->data, shape->size, false},
-                     .at = address,
+                     .at = (const char *)address,
                      .name = name,
                      .data = data,
                      .out = out};

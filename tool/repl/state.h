@@ -17,8 +17,11 @@ struct settings *repl_settings(struct repl *r);
 /* Begins anew by the settings, and executes all inputs again, or none. Not 0:
  * the session is as it was, and standard error says why. */
 int repl_reopen(struct repl *r, bool inputs);
-/* Takes the last input back, which repl_redo executes again. */
-ompjit_status repl_undo(struct repl *r, ompjit_error *err);
+/* "c" or "c++"; else the same. */
+int repl_set_language(struct repl *r, const char *language);
+/* Takes the last n inputs back, which repl_redo executes again: the session
+ * begins anew, and the inputs before them are executed without their output. */
+ompjit_status repl_undo(struct repl *r, size_t n, ompjit_error *err);
 /* False: there is none. */
 bool repl_redo(struct repl *r, struct outcome *out);
 
