@@ -179,5 +179,36 @@ expect=' 9.0'
 prints "matmul in device code" -q -O0 --device=host "$tmp/library.f90"
 fails_with '_FortranA' "  is refused by name for a GPU" "$ompjit" compile \
     -O0 "$tmp/library.f90" -o "$tmp/library.ptx"
+
+# Sums of do concurrent are refused where flang would lose them.
+device=-fdo-concurrent-to-openmp=device
+refused() {
+    fails_with "$2: error: a reduce clause of do concurrent has no effect" \
+        "reduce on a device: $1" "$ompjit" run --device=host $device "$tmp/$3"
+}
+source reduce.f90 'integer :: i' 'real :: s = 1' \
+    '! do concurrent (i = 1:9) reduce(+: s)' \
+    'do &' 'concurrent (i = 1:100) & ! of' '  ' ' &  REDUCE &' ' ( +: s)' \
+    's = s + i' 'end do' 'print "(f7.1)", s' 'end'
+refused "in several lines" reduce.f90:5 reduce.f90
+expect=' 5051.0'
+prints "  on the host" -q --device=host -fdo-concurrent-to-openmp=host \
+    "$tmp/reduce.f90"
+source loop.inc 'do concurrent (i = 1:100) reduce(+: s)' 's = s + i' 'end do'
+source include.f90 'integer :: i' 'real :: s = 1' "include 'loop.inc'" \
+    'print "(f7.1)", s' 'end'
+refused "in an included file" loop.inc:1 include.f90
+source reduce.f '      integer i' '      real s' '      s = 1' \
+    '      do concurrent (i = 1:100)' 'c     a comment' \
+    '     +   reduce(+: s)' '      s = s + i' '      end do' '      end'
+refused "in fixed form" reduce.f:4 reduce.f
+fails_with 'reduce.f90:5: error: a reduce clause of do concurrent' \
+    "  by ompjit fc" "$ompjit" fc -fopenmp $device -c "$tmp/reduce.f90" \
+    -o "$tmp/reduce.o"
+source others.f90 'integer :: i, concurrent, reduce(100)' 'concurrent = 1' \
+    'do concurrent (i = 1:100); reduce(i) = i' 'end do' \
+    'print "(i0,1x,a)", reduce(100), "do concurrent reduce(x)"' 'end'
+expect='100 do concurrent reduce(x)'
+prints "other uses of the words" -q --device=host $device "$tmp/others.f90"
 is "$(ls "$TMPDIR")" "" "no folder is left"
 done_testing

@@ -282,27 +282,47 @@ static bool starts_with(const char *line, const char *word)
     return !strncasecmp(line + strspn(line, " \t#"), word, strlen(word));
 }
 
-/* May the source have device code? Not if it has neither a directive nor an
- * included file, and loops stay the host's. */
-static bool has_directives(const ompjit__args *command)
+/* Is there a directive, or an included file, which may have one? */
+static bool has_directives(char *text)
 {
-    ompjit__buf text = {0};
     bool any = false;
-    for (size_t i = 2; i < command->n; i++)
-        any |= !strcmp(command->v[i], "-fdo-concurrent-to-openmp=device") ||
-               !strcmp(command->v[i], "-include");
-    if (any || ompjit__read_file(command->v[command->n - 1], &text, NULL))
-        return true;
-    ompjit__buf_add(&text, "", 1);
-    for (char *line = text.failed ? NULL : text.data; line && !any;
-         line = strchr(line, '\n')) {
+    for (char *line = text; line && !any; line = strchr(line, '\n')) {
         line += *line == '\n';
         any = starts_with(line, "include") || starts_with(line, "!$omp") ||
               starts_with(line, "c$omp") || starts_with(line, "*$omp");
     }
-    any |= text.failed;
-    ompjit__buf_free(&text);
     return any;
+}
+
+/* *device: may the source have device code? Not if it has no directive, and
+ * loops stay the host's. False, and told: flang would get it wrong. */
+static bool look_at_source(const ompjit__args *command, bool *device)
+{
+    const char *name = command->v[command->n - 1];
+    ompjit__args dirs = {0};
+    ompjit__buf text = {0};
+    ompjit_error err;
+    *device = false;
+    ompjit__args_add(&dirs, ".");
+    for (size_t i = 2; i + 1 < command->n; i++) {
+        *device |= !strcmp(command->v[i], "-fdo-concurrent-to-openmp=device") ||
+                   !strcmp(command->v[i], "-include");
+        if (!strcmp(command->v[i], "-I"))
+            ompjit__args_add(&dirs, command->v[i + 1]);
+    }
+    ompjit_status st = ompjit__read_file(name, &text, &err);
+    ompjit__buf_add(&text, "", 1);
+    if (!st && (text.failed || dirs.failed))
+        st = ompjit__no_memory(&err, OMPJIT_STAGE_FRONTEND);
+    if (!st)
+        st = ompjit__fortran_check(text.data, name,
+                                   (const char *const *)command->v, command->n,
+                                   &dirs, &err);
+    if (!st)
+        *device |= has_directives(text.data);
+    ompjit__buf_free(&text);
+    ompjit__args_free(&dirs);
+    return !st || !failed(&err);
 }
 
 static int compile_device(struct fortran *f, const struct files *files,
@@ -318,7 +338,9 @@ static int compile_device(struct fortran *f, const struct files *files,
 static int compile_halves(struct fortran *f, const struct files *files,
                           const ompjit__args *command)
 {
-    const bool device = has_directives(command);
+    bool device;
+    if (!look_at_source(command, &device))
+        return EXIT_FAILED;
     static const char target[] = "--offload-targets=" TRIPLE;
     const char *const host[] = {no_passes[0], no_passes[1], no_passes[2],
                                 no_passes[3], target, NULL};

@@ -385,6 +385,9 @@ ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
     if (folder)
         ompjit__args_add(&dirs, folder);
     if (!status)
+        status = ompjit__fortran_check(source, options->name, options->flags,
+                                       options->nflags, &dirs, err);
+    if (!status)
         status = compile_source(&run, source, &dirs, out, err);
     ompjit__command_free(&command);
     ompjit__args_free(&dirs);

@@ -2,6 +2,7 @@
  *
  * Fortran to units by flang's processes, and flang's runtime library.
  *
+ *   do_concurrent.c   which loops flang gets wrong on a device
  *   find_flang.c      which flang, and its files
  *   flang_command.c   the two command lines
  *   fortran_inputs.c  the files that a source may read, for the cache's key
@@ -57,6 +58,20 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
  */
 bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
                             ompjit__key *key);
+
+/* INVALID error where the source, or a file that it includes, has a
+ * `do concurrent` loop with a `reduce` clause, and `flags` make target regions
+ * of such loops: flang's result would be wrong. */
+ompjit_status ompjit__fortran_check(const char *source, const char *name,
+                                    const char *const *flags, size_t nflags,
+                                    const ompjit__args *dirs,
+                                    ompjit_error *err);
+
+/* -------------------------------------------------------- do_concurrent.c */
+
+/* The line of the text's first `do concurrent` with a `reduce` clause; 0: there
+ * is none. */
+unsigned ompjit__fortran_reduces(const char *text, bool fixed);
 
 /* -------------------------------------------------------------- modules.c */
 

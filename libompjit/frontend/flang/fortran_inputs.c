@@ -29,6 +29,8 @@ struct search {
     ompjit__args included; /* paths of included files that count */
     bool failed;           /* no memory                          */
     bool tells_time;
+    bool fixed;            /* fixed form                         */
+    char *reduces;         /* FILE:LINE of the first such loop   */
 };
 
 /* ---------------------------------------------------------------- modules */
@@ -95,6 +97,13 @@ static bool names_module(const char *text, const char *name)
 
 static void look_through(struct search *s, const char *text);
 
+static void look_for_loops(struct search *s, const char *name, const char *text)
+{
+    unsigned line = s->reduces ? 0 : ompjit__fortran_reduces(text, s->fixed);
+    if (line)
+        s->reduces = ompjit__format("%s:%u", name, line);
+}
+
 /* Counts the file, and those that it names. */
 static void count(struct search *s, const char *kind, const char *name,
                   const char *path)
@@ -108,8 +117,11 @@ static void count(struct search *s, const char *kind, const char *name,
         ompjit__buf_printf(&s->key->text, "%s ", kind);
         ompjit__key_digest(s->key, name, digest);
         s->tells_time |= ompjit__tells_time(text.data, text.size);
-        if (text.data)
+        ompjit__buf_add(&text, "", 1);
+        if (!text.failed) {
+            look_for_loops(s, name, text.data);
             look_through(s, text.data);
+        }
     }
     ompjit__buf_free(&text);
 }
@@ -198,16 +210,61 @@ static void look_through(struct search *s, const char *text)
     count_includes(s, text);
 }
 
+static void search(struct search *s, const char *source)
+{
+    s->tells_time = ompjit__tells_time(source, strlen(source));
+    list_modules(s);
+    look_through(s, source);
+    for (size_t i = 0; i < s->n; i++)
+        free(s->modules[i].name);
+    free(s->modules);
+    ompjit__args_free(&s->included);
+    s->failed |= s->included.failed;
+}
+
 bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
                             ompjit__key *key)
 {
     struct search s = {.dirs = dirs, .key = key};
-    s.tells_time = ompjit__tells_time(source, strlen(source));
-    list_modules(&s);
-    look_through(&s, source);
-    for (size_t i = 0; i < s.n; i++)
-        free(s.modules[i].name);
-    free(s.modules);
-    ompjit__args_free(&s.included);
-    return !s.tells_time && !s.failed && !s.included.failed;
+    search(&s, source);
+    free(s.reduces);
+    return !s.tells_time && !s.failed;
+}
+
+static bool loops_are_regions(const char *const *flags, size_t n)
+{
+    static const char flag[] = "-fdo-concurrent-to-openmp=";
+    const char *value = "none";
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(flags[i], flag, sizeof flag - 1))
+            value = flags[i] + sizeof flag - 1;
+    return !strcmp(value, "device");
+}
+
+ompjit_status ompjit__fortran_check(const char *source, const char *name,
+                                    const char *const *flags, size_t nflags,
+                                    const ompjit__args *dirs,
+                                    ompjit_error *err)
+{
+    ompjit__key key = {0};
+    struct search s = {.dirs = dirs, .key = &key};
+    ompjit_status status = OMPJIT_OK;
+    if (!loops_are_regions(flags, nflags))
+        return OMPJIT_OK;
+    s.fixed = ompjit__fortran_name(name, NULL) == OMPJIT__FORTRAN_FIXED;
+    look_for_loops(&s, name, source);
+    if (!s.reduces)
+        search(&s, source);
+    if (s.failed)
+        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    else if (s.reduces)
+        status = ompjit__fail(
+            err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+            "%s: error: a reduce clause of do concurrent has no effect on a "
+            "device: flang 22 passes its variables by value. Write `!$omp "
+            "target teams loop reduction(...)`, or compile with "
+            "-fdo-concurrent-to-openmp=host", s.reduces);
+    free(s.reduces);
+    ompjit__key_free(&key);
+    return status;
 }
