@@ -220,7 +220,21 @@ def _source(
         from ._dlpack import source
 
         return source(value, device)
+    if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
+        return _from_array_method(value)
     return _from_numbers(value, dtype)
+
+
+def _from_array_method(value: Any) -> _host.HostView:
+    """What an object, such as a column of pandas, gives as numpy's array. It
+    may be a copy, so it is only read."""
+    import numpy
+
+    host = _host.view(numpy.asarray(value))
+    if host is None:
+        raise ArgumentError(f"a {type(value).__name__} is no array of numbers")
+    host.readonly = True
+    return host
 
 
 def _from_numbers(value: Any, dtype: object) -> _host.HostView:

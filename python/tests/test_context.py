@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Contexts: options, the current one, callbacks, cache, profile, lifetimes."""
 import gc
+import importlib.util
 import json
 import os
 import subprocess
@@ -219,6 +220,10 @@ class Profiles(unittest.TestCase):
             profile.save(path)
             with open(path, encoding="utf-8") as file:
                 json.load(file)
+        if importlib.util.find_spec("pandas"):
+            frame = profile.frame()
+            self.assertEqual(len(frame), len(profile.table()))
+            self.assertIn("front end", list(frame["name"]))
         times = {row["stage"]: row for row in context.times()}
         self.assertEqual(times["frontend"]["count"], 1)
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Expressions in the processes of others: after a fork, in workers of
+multiprocessing and pytest-xdist, in ranks of MPI; columns of pandas."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ompjit
+from support import numpy as np
+
+WORK = """\
+import array, ompjit
+twice, total = ompjit.elementwise("y = 2*x"), ompjit.reduction("x")
+def work(k):
+    x, y = ompjit.full(k + 1, 1.0), ompjit.zeros(k + 1)
+    for _ in range(3):
+        twice(x, y)
+    return total(y) == 2 * (k + 1)
+"""
+# Open MPI refuses root, and more ranks than cores.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+def has(name):
+    return importlib.util.find_spec(name) is not None
+
+
+class Processes(unittest.TestCase):
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+
+    def run_python(self, text, *command, **environment):
+        """The output of a program in a file of its own."""
+        path = os.path.join(self.folder, "test_program.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run(
+            [*command, path],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_workers(self):
+        text = WORK + (
+            "import multiprocessing\n"
+            "if __name__ == '__main__':\n"
+            "    assert work(3)\n"
+            "    for kind in ('fork', 'forkserver', 'spawn'):\n"
+            "        with multiprocessing.get_context(kind).Pool(2) as pool:\n"
+            "            print(kind, pool.map(work, range(4)))\n"
+        )
+        out = self.run_python(text, sys.executable)
+        self.assertEqual(out.count("[True, True, True, True]"), 3, out)
+
+    def test_fork(self):
+        """A child goes on with the parent's kernels, large arrays, too."""
+        total = ompjit.reduction("x")
+        small, large = ompjit.ones(4), ompjit.ones(200000)
+        if not small.device.is_host:
+            self.skipTest("CUDA does not work after a fork")
+        self.assertEqual((total(small), total(large)), (4, 200000))
+        child = os.fork()
+        if not child:
+            try:
+                good = total(small) == 4 and total(large) == 200000
+                os._exit(0 if good and total(large * 2) == 400000 else 1)
+            except BaseException:
+                os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    @unittest.skipUnless(has("xdist"), "no pytest-xdist")
+    def test_xdist(self):
+        text = WORK + (
+            "import pytest\n"
+            "@pytest.mark.parametrize('k', range(8))\n"
+            "def test_work(k):\n    assert work(k)\n"
+        )
+        command = "-m pytest -q -p no:cacheprovider -n 2".split()
+        out = self.run_python(text, sys.executable, *command)
+        self.assertIn("8 passed", out)
+
+    @unittest.skipUnless(has("mpi4py"), "no mpi4py")
+    def test_mpi(self):
+        folder = os.path.dirname(sys.executable)
+        start = shutil.which("mpiexec", path=folder) or shutil.which("mpiexec")
+        if start is None:
+            self.skipTest("no mpiexec")
+        text = WORK + (
+            "from mpi4py import MPI\n"
+            "rank = MPI.COMM_WORLD.Get_rank()\n"
+            "sums = MPI.COMM_WORLD.allreduce(work(rank) + rank)\n"
+            "if rank == 0: print('sums', sums)\n"
+        )
+        out = self.run_python(
+            text, start, "-n", "2", sys.executable, **OPEN_MPI
+        )
+        self.assertIn("sums 3", out)
+
+    @unittest.skipUnless(has("pandas"), "no pandas")
+    def test_columns_of_pandas(self):
+        import pandas
+
+        frame = pandas.DataFrame({"x": [1.0, 2, 3], "k": [1, 2, 3]})
+        got = ompjit.elementwise("x * k")(frame["x"], frame["k"])
+        self.assertEqual(np.asarray(got).tolist(), [1, 4, 9])
+        self.assertEqual(ompjit.reduction("x")(frame["k"]), 6)
+        self.assertEqual(ompjit.array(frame).shape, (3, 2))
+        with self.assertRaisesRegex(ompjit.ArgumentError, "read-only"):
+            ompjit.elementwise("x = 2*x")(frame["x"])
+        with self.assertRaises(ompjit.ArgumentError):
+            ompjit.array(pandas.Series(["a", "b"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
