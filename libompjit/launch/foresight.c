@@ -3,7 +3,7 @@
  * Which image of a module will be wanted next, so that a worker can build it
  * beside what it is asked for now. A wrong guess costs processor time that nobody
  * waits for, so only the usual is guessed: generic code of teams of one thread, for
- * the host device; and no device is looked for that nobody has asked for yet.
+ * the host device; and no GPU is looked for that nobody has asked for yet.
  */
 #include <string.h>
 
@@ -22,7 +22,9 @@ static ompjit_device *usual_device(const ompjit_module *mod)
 {
     ompjit_context *ctx = mod->ctx;
     bool known = atomic_load_explicit(&ctx->devices_known,
-                                      memory_order_acquire);
+                                      memory_order_acquire) ||
+                 (ctx->devices_option && !strcmp(ctx->devices_option, "host") &&
+                  !ompjit__devices(ctx, NULL));
     ompjit_device *dev = known && ctx->ndevices ? ctx->devices[0] : NULL;
     bool usual = dev && dev->caps.lone_threads && !ctx->check && !ctx->tune &&
                  ctx->specialize != OMPJIT_SPECIALIZE_NOW &&
