@@ -102,7 +102,7 @@ sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
 fails_with 'counted: .*a parallel region refers to the local variable n of' \
     "a shared local of unknown size" \
     "$ompjit" compile "$tmp/long.ll" -o "$tmp/long.ptx"
-right='1011 2011 3011 4011 5011 6011 7011'
+right='1011 2011 3011 4011 5011 6011 7011 8011'
 "$ompjit" compile "$srcdir/t/programs/shared_detours.c" -o "$tmp/locals.ll" &&
     "$ompjit" compile "$srcdir/t/programs/shared_detours.c" --emit host-ll \
         -o "$tmp/locals-host.ll"

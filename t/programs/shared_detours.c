@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect: 1011 2011 3011 4011 5011 6011 7011
+// expect: 1011 2011 3011 4011 5011 6011 7011 8011
 //
 // Locals of a generic kernel's main thread whose addresses get to regions by
 // detours: stored by a function, copied with a structure, taken from an array,
-// returned, kept in a global variable, in the device's memory, and as numbers.
+// returned, kept in a global variable, in the device's memory, as numbers, and
+// copied by the C library.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,11 +93,19 @@ APART int by_number(void)
     }
     return v;
 }
+APART __attribute__((no_builtin("memcpy"))) int by_library(void)
+{
+    int v = 8001;
+    struct box a = {&v, 1}, b;
+    memcpy(&b, &a, sizeof b);
+    add(&b);
+    return v;
+}
 #pragma omp end declare target
 
 int main(void)
 {
-    int r[7] = {0};
+    int r[8] = {0};
     struct box out = {0};
 #pragma omp target map(from: r) map(tofrom: out)
     {
@@ -107,8 +116,9 @@ int main(void)
         r[4] = by_global();
         r[5] = by_memory(&out);
         r[6] = by_number();
+        r[7] = by_library();
     }
-    for (int i = 0; i < 7; i++)
-        printf("%d%s", r[i], i < 6 ? " " : "\n");
+    for (int i = 0; i < 8; i++)
+        printf("%d%s", r[i], i < 7 ? " " : "\n");
     return 0;
 }

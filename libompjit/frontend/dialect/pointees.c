@@ -7,8 +7,10 @@
  * stands for all other memory, which other threads reach; it holds the locals
  * that are asked for. They get there by a list of arguments that
  * __kmpc_parallel_60 hands on, by a store to other memory or to a local that is
- * there already, and by a call of code that is not known. The runtime keeps no
- * address, but for those in such a list.
+ * there already, and by a call of code that is not known. Functions that keep no
+ * address are the runtime table's, but for those that hand one on to a loop's
+ * body, LLVM's intrinsics, a few of the C library's, by their whole names, and
+ * those whose parameter the IR says not to be captured.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
 #include "frontend/dialect/pointees.h"
+#include "table/rows.h"
 
 enum { LIST = 7 };  /* the operand `args` of __kmpc_parallel_60 */
 enum { OTHER = 0 }; /* the number of all other memory           */
@@ -183,17 +186,58 @@ static bool is_call(LLVMValueRef v)
     return LLVMIsACallInst(v) || LLVMIsAInvokeInst(v);
 }
 
-/* Functions that are no code of the program's, and keep no address. */
-static bool keeps_nothing(const char *name)
+static bool begins(const char *name, const char *with)
 {
-    static const char *const known[] = {
-        "__kmpc_", "llvm.", "omp_", "__nv_", "__llvm_", "printf", "vprintf",
-        "malloc", "free", "mem", "__assert",
+    return !strncmp(name, with, strlen(with));
+}
+
+/* A row of the runtime table whose function stores no argument where others
+ * find it. What runs a loop's body hands an argument on to that. */
+static bool is_silent_row(const char *name)
+{
+    return ompjit__rtl_newest(name) >= 0 &&
+           !begins(name, "__kmpc_for_static_loop_") &&
+           !begins(name, "__kmpc_distribute_");
+}
+
+/* Does the function, whose code is not here, keep no address? Names that begin
+ * with __nv_ are CUDA's libdevice's: functions of numbers, some of which store
+ * results. */
+static bool keeps_nothing(LLVMValueRef f)
+{
+    static const char *const library[] = {
+        "__assert_fail", "__assertfail", "calloc",  "free",
+        "malloc",        "memchr",       "memcmp",  "memcpy",
+        "memmove",       "memset",       "printf",  "puts",
+        "realloc",       "strcmp",       "strlen",  "strncmp",
+        "vprintf",
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strncmp(name, known[i], strlen(known[i])))
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (!strcmp(name, library[i]))
             return true;
-    return false;
+    return LLVMGetIntrinsicID(f) || begins(name, "__nv_") ||
+           is_silent_row(name);
+}
+
+/* Does the IR say that the function does not keep its parameter i? */
+static bool is_not_captured(LLVMValueRef f, unsigned i)
+{
+    static const char name[] = "captures";
+    LLVMAttributeRef attribute =
+        i < LLVMCountParams(f)
+            ? LLVMGetEnumAttributeAtIndex(
+                  f, i + 1,
+                  LLVMGetEnumAttributeKindForName(name, sizeof name - 1))
+            : NULL;
+    return attribute && !LLVMGetEnumAttributeValue(attribute);
+}
+
+static bool copies(const char *name)
+{
+    return begins(name, "llvm.memcpy.") || begins(name, "llvm.memmove.") ||
+           !strcmp(name, "memcpy") || !strcmp(name, "memmove");
 }
 
 /* The contents of the list, but not the list itself, which is copied. */
@@ -204,12 +248,14 @@ static void hand_list(analysis *a, LLVMValueRef list)
         add_all(a, &a->holds[OTHER], &a->holds[lists->list[i]]);
 }
 
-static void call_unknown(analysis *a, LLVMValueRef call, bool keeps)
+/* f: the function whose code is not here; NULL: any, or assembly. */
+static void call_unknown(analysis *a, LLVMValueRef call, LLVMValueRef f,
+                         bool keeps)
 {
     set *result = points_of(a, call);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef arg = LLVMGetOperand(call, i);
-        if (keeps)
+        if (keeps && !(f && is_not_captured(f, i)))
             give(a, arg);
         add_all(a, result, points_to(a, arg));
     }
@@ -228,21 +274,28 @@ static void call_defined(analysis *a, LLVMValueRef call, LLVMValueRef f)
     add_all(a, points_of(a, call), points_of(a, f));
 }
 
+/* The C library's also return where they copy to. */
+static void copy_by(analysis *a, LLVMValueRef call)
+{
+    copy(a, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1));
+    add_all(a, points_of(a, call), points_to(a, LLVMGetOperand(call, 0)));
+}
+
 static void call(analysis *a, LLVMValueRef i)
 {
     LLVMValueRef f = LLVMGetCalledValue(i);
     size_t n;
     if (!LLVMIsAFunction(f)) {
-        call_unknown(a, i, !LLVMIsAInlineAsm(f));
+        call_unknown(a, i, NULL, !LLVMIsAInlineAsm(f));
         return;
     }
     const char *name = LLVMGetValueName2(f, &n);
     if (!strcmp(name, "__kmpc_parallel_60"))
         hand_list(a, LLVMGetOperand(i, LIST));
-    else if (!strncmp(name, "llvm.mem", 8) && LLVMGetNumArgOperands(i) > 1)
-        copy(a, LLVMGetOperand(i, 0), LLVMGetOperand(i, 1));
+    else if (copies(name) && LLVMGetNumArgOperands(i) > 1)
+        copy_by(a, i);
     else if (LLVMIsDeclaration(f))
-        call_unknown(a, i, !keeps_nothing(name));
+        call_unknown(a, i, f, !keeps_nothing(f));
     else
         call_defined(a, i, f);
 }
