@@ -666,6 +666,13 @@ static void interop(void)
               "vendor_name");
     ok(ompjit__s_get_interop_int(plain, -5, &rc) == 1 && rc == 0,
        "device_num");
+    static const char *const vendors[] = {"unknown", "amd", "arm", "", "", "",
+                                          "", "", "intel"};
+    int vendor = ompjit__cpu_vendor();
+    ok(ompjit__s_get_interop_int(plain, -3, &rc) == vendor && rc == 0,
+       "a host device's vendor is the processor's: %d", vendor);
+    ok_string(ompjit__s_get_interop_str(plain, -4, &rc), vendors[vendor],
+              "  and its name");
     ok(ompjit__s_get_interop_ptr(sync, -7, &rc) == (void *)1 && rc == 0 &&
            ompjit__s_get_interop_ptr(sync, -8, &rc) == (void *)2 &&
            ompjit__s_get_interop_ptr(sync, -9, &rc) == (void *)3 && rc == 0,

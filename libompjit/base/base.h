@@ -147,6 +147,8 @@ uint32_t ompjit__processors(void);
 /* This processor and its features, a line each; the same text always, never
  * freed. Keys of the cache have it. cpu_identity.c */
 const ompjit__buf *ompjit__cpu_identity(void);
+/* Its vendor by OpenMP's number, 0 where that is not known. cpu_identity.c */
+int ompjit__cpu_vendor(void);
 
 /* A mangled name of C++ as its source has it, malloc'd; NULL where it is none,
  * or the process has no C++ runtime and finds no libstdc++. demangle.c */

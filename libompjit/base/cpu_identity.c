@@ -5,10 +5,14 @@
  * Every processor of the machine is taken to be alike.
  */
 #include <pthread.h>
+#include <string.h>
 
 #include "base/base.h"
 
 static ompjit__buf text;
+
+/* As OpenMP's additional definitions number vendors, for interop objects. */
+enum { VENDOR_UNKNOWN = 0, VENDOR_AMD = 1, VENDOR_ARM = 2, VENDOR_INTEL = 8 };
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -46,8 +50,24 @@ static void ask(void)
     }
 }
 
+int ompjit__cpu_vendor(void)
+{
+    unsigned a, name[3];
+    if (!__get_cpuid(0, &a, &name[0], &name[2], &name[1]))
+        return VENDOR_UNKNOWN;
+    if (!memcmp(name, "GenuineIntel", sizeof name))
+        return VENDOR_INTEL;
+    return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_UNKNOWN
+                                                     : VENDOR_AMD;
+}
+
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
+
+int ompjit__cpu_vendor(void)
+{
+    return VENDOR_ARM; /* the architecture's; cores have makers of their own */
+}
 
 /* Linux, Documentation/arch/arm64/cpu-feature-registers.rst: where HWCAP_CPUID
  * is set the kernel answers reads of MIDR_EL1. */

@@ -76,7 +76,8 @@ void ompjit__interop_free_all(ompjit__interop *list)
 }
 
 /* A device without handles of other software's (the host) has an object all the
- * same, whose properties have no value. */
+ * same, whose properties have no value but its number and its vendor, which is
+ * the processor's. */
 static ompjit_status make(ompjit_device *dev, int32_t type,
                           ompjit__interop **out, ompjit_error *err)
 {
@@ -85,6 +86,8 @@ static ompjit_status make(ompjit_device *dev, int32_t type,
     if (!i)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     i->dev = dev;
+    if (!dev->ops->native)
+        i->native.vendor = ompjit__cpu_vendor();
     if (type == TYPE_TARGETSYNC && dev->ops->queues)
         st = dev->ops->queues->create(dev, &i->queue, err);
     if (!st && dev->ops->native) {
