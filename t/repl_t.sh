@@ -71,6 +71,18 @@ big[99] = 7;
 (enum e) B
 (_Bool) true
 (int (*)(int)) f'
+prints "a name of an inner scope does not outlive it" 'int x = 7;
+for (int x = 0; x < 3; x++)
+    ;
+x
+void f(int x);
+x
+int g(int x) { int y = x; { int x = 2, y = 3; } return x + y; }
+g(20)
+x' '(int) 7
+(int) 7
+(int) 40
+(int) 7'
 prints "initializers that are not constant, and statements" 'int f(int n)
 {
     return n + 1;

@@ -10,6 +10,8 @@
 #include <clang/Basic/FileManager.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Lex/Preprocessor.h>
+#include <clang/Sema/IdentifierResolver.h>
+#include <clang/Sema/Scope.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "frontend/repl/granted.h"
@@ -38,6 +40,16 @@ std::string text_of(const Input &input)
     return prefix_of(input) + text;
 }
 
+/* The end of the file has the line and the column of the text's. */
+std::string suffix_of(const Input &input)
+{
+    const auto lines =
+        std::count(input.text.begin(), input.text.end(), '\n');
+    return std::string("\n\n#pragma ") + INPUT_END + "\n# " +
+           std::to_string(input.line + lines) + " \"" + input.name + "\"\n" +
+           std::string(input.text.size() - (input.text.rfind('\n') + 1), ' ');
+}
+
 /* The text's end: its last line, from 1, and the column behind it. */
 void set_completion_point(Session &session, clang::FileEntryRef entry,
                           const Input &input)
@@ -55,7 +67,8 @@ void enter(Session &session, const Input &input)
     clang::SourceLocation start =
         sources.getLocForStartOfFile(sources.getMainFileID());
     const std::string name = "input " + std::to_string(input.number);
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text_of(input), name);
+    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
+        text_of(input) + suffix_of(input), name);
     /* A file of its own: clang takes the same place in the same file for a
      * header that was included twice. */
     clang::FileEntryRef entry = sources.getFileManager().getVirtualFileRef(
@@ -68,6 +81,8 @@ void enter(Session &session, const Input &input)
     session.report.reading = file;
     session.prefix[input.number] = prefix_of(input).size();
     session.pp.EnterSourceFile(file, nullptr, start);
+    session.pp.enableIncrementalProcessing(
+        session.compiler.getLangOpts().CPlusPlus);
     session.parser.ConsumeAnyToken(); /* the end of the input before */
 }
 
@@ -178,6 +193,36 @@ class Reader {
         else
             kind = read_declaration();
         add_item(kind, begin, groups);
+        leave_scopes();
+    }
+
+    bool is_in_scope(clang::NamedDecl *decl)
+    {
+        for (clang::Scope *s = parser.getCurScope(); s; s = s->getParent())
+            if (s->isDeclScope(decl))
+                return true;
+        return false;
+    }
+
+    /* In C, clang leaves names visible behind their scopes as long as it
+     * processes incrementally. That is so at an input's end alone, and those of
+     * scopes that end there are removed here. */
+    void leave_scopes()
+    {
+        clang::IdentifierResolver &names = session.sema.IdResolver;
+        std::vector<clang::NamedDecl *> gone;
+        if (session.compiler.getLangOpts().CPlusPlus)
+            return;
+        for (auto &entry : session.pp.getIdentifierTable()) {
+            clang::IdentifierInfo *id = entry.getValue();
+            if (!id || !id->getFETokenInfo())
+                continue;
+            for (auto at = names.begin(id); at != names.end(); ++at)
+                if (!is_in_scope(*at))
+                    gone.push_back(*at);
+        }
+        for (clang::NamedDecl *decl : gone)
+            names.RemoveDecl(decl);
     }
 
     void read_statement()

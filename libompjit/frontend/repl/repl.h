@@ -37,6 +37,9 @@ extern "C" {
 
 namespace ompjit_repl {
 
+/* A pragma behind the text of each input. */
+constexpr char INPUT_END[] = "ompjit_input_end";
+
 /* A range of bytes in an input's text. */
 struct Range {
     unsigned begin, end;

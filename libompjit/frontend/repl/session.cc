@@ -169,6 +169,19 @@ class Macros : public clang::PPCallbacks {
     Session &session;
 };
 
+/* The text of an input has come to its end: what is lexed then is that of an
+ * input, and not of a file (leave_scopes). */
+class AtEnd : public clang::PragmaHandler {
+  public:
+    AtEnd() : PragmaHandler(INPUT_END) {}
+
+    void HandlePragma(clang::Preprocessor &pp, clang::PragmaIntroducer,
+                      clang::Token &) override
+    {
+        pp.enableIncrementalProcessing(true);
+    }
+};
+
 class Action : public clang::ASTFrontendAction {
   public:
     explicit Action(Report *report) : report(report) {}
@@ -208,6 +221,7 @@ class Action : public clang::ASTFrontendAction {
             return session.place_of(location, out);
         };
         pp.addPPCallbacks(std::make_unique<Macros>(session));
+        pp.AddPragmaHandler(new AtEnd);
         parser.Initialize();
         serve(session);
     }
