@@ -22,6 +22,6 @@ export PYTHONPATH OMPJIT_LIBRARY
 if [ "${CLOCK-}" = cpu ]; then
     export OMP_NUM_THREADS=1
 fi
-for part in start calls kernels; do
+for part in start calls capi kernels; do
     case " ${*:-$part} " in *"$part"*) "$PEERS" "$here/python/$part.py" ;; esac
 done
