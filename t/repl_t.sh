@@ -71,6 +71,14 @@ big[99] = 7;
 (enum e) B
 (_Bool) true
 (int (*)(int)) f'
+mkdir -p folder
+echo 'static int beside(void) { return 11; }' >folder/beside.h
+printf '#include "beside.h"\nbeside()\n' >folder/inputs.c
+succeeds "a header beside the user's file is included" repl folder/inputs.c
+is "$out" "(int) 11" "  and used"
+cp folder/beside.h .
+prints "and one in the current folder" '#include "beside.h"
+beside()' '(int) 11'
 prints "a name of an inner scope does not outlive it" 'int x = 7;
 for (int x = 0; x < 3; x++)
     ;

@@ -9,6 +9,7 @@
 #include <clang/AST/ExprCXX.h>
 #include <clang/Basic/FileManager.h>
 #include <clang/Basic/SourceManager.h>
+#include <clang/Lex/HeaderSearch.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/IdentifierResolver.h>
 #include <clang/Sema/Scope.h>
@@ -66,7 +67,9 @@ void enter(Session &session, const Input &input)
     clang::SourceManager &sources = session.compiler.getSourceManager();
     clang::SourceLocation start =
         sources.getLocForStartOfFile(sources.getMainFileID());
-    const std::string name = "input " + std::to_string(input.number);
+    /* Headers of the user's are looked for in the folder of the user's file. */
+    const std::string name = input.name.substr(0, input.name.rfind('/') + 1) +
+                             "input " + std::to_string(input.number);
     auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
         text_of(input) + suffix_of(input), name);
     /* A file of its own: clang takes the same place in the same file for a
@@ -74,6 +77,7 @@ void enter(Session &session, const Input &input)
     clang::FileEntryRef entry = sources.getFileManager().getVirtualFileRef(
         name, (off_t)buffer->getBufferSize(), 0);
     sources.overrideFileContents(entry, std::move(buffer));
+    session.pp.getHeaderSearchInfo().getFileInfo(entry); /* makes it */
     if (input.mode == OMPJIT__REPL_COMPLETE)
         set_completion_point(session, entry, input);
     clang::FileID file =
