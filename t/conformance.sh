@@ -147,8 +147,8 @@ esac
 [ -z "${OMP_NUM_THREADS-}" ] || export OMP_NUM_THREADS
 export VV_FLAGS VV_LIMIT srcdir builddir
 
-# Of the tool's folder $1, what `ompjit exec` and `ompjit fc` need; and in lib
-# the library that executables of clang's are linked with.
+# Copies from the tool's folder $1 what `ompjit exec` and `ompjit fc` need; and
+# into lib the library that executables of clang's are linked with.
 copy_dropin() {
     mkdir -p "$out/.libs" "$out/lib" &&
         cp -P "$1"/.libs/libompjit.so* "$1"/.libs/libompjit-omptarget.so* \

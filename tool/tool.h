@@ -45,9 +45,9 @@ struct list {
     unsigned n;
 };
 
-/* A command line's options. Zero: the default. Strings are argv's. */
 enum { SHARE_TEXT = 40 }; /* "ompjit-share-limit=BYTES" */
 
+/* A command line's options. Zero: the default. Strings are argv's. */
 struct options {
     const char *file;       /* the first argument that is not an option     */
     char **args;            /* run, tune, exec, cache: what follows it, ends

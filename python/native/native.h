@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the parts of libompjit-python.so share: the functions of Python's stable
+ * The parts of libompjit-python.so share this: the functions of Python's stable
  * ABI that they use, by declarations here, so that no headers of Python's are
  * needed; the type of callable objects; and calls without the GIL.
  */
@@ -92,7 +92,7 @@ typedef struct callable {
 
 callable *ompjit__python_part(object *self);
 
-/* What an argument count of Python's is without its flag. */
+/* The number in Python's argument count, which also has a flag. */
 static inline size_t ompjit__python_count(size_t nargsf)
 {
     return nargsf & ~((size_t)1 << (8 * sizeof nargsf - 1));

@@ -6,7 +6,7 @@ through each block from what the blocks before it have come to.
 
 On the CPU four values at a time become a vector that is scanned by two
 shuffles, so that a step from one to the next is one addition for all of them.
-Of vectors of eight, some shuffles are slow with AVX-512.
+Some shuffles of vectors of eight are slow with AVX-512.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is cancelled, with OMP_CANCELLATION: the results are those of any number
-// of threads, and of any order of them. Without it (the argument `off`) nothing
-// is cancelled.
+// Regions are cancelled, with OMP_CANCELLATION: the results are those of any
+// number of threads, and of any order of them. Without it (the argument `off`)
+// nothing is cancelled.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 /* Operands of both, and what follows them. */
 enum { LOC, COUNT, REGION, REST };
 
-/* Of a region: two of its own, and those that callback.c takes. */
+/* A region has two of its own, and those that callback.c takes. */
 enum { MOST_ARGUMENTS = 2 + 1024 };
 
 /* The module, a builder in it, and the types of its calls. */
