@@ -153,7 +153,7 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err);
 
-/* What will be built soon, so that it is built beside something else. A guess:
+/* A build that will soon be asked for is made beside something else. A guess:
  * foresight.c
  *
  * The image that the module's first launch wants, where its host half is compiled

@@ -42,7 +42,7 @@ unsigned size_of(const Loop &loop)
     return loop.isInnermost() ? n : UNKNOWN;
 }
 
-// Of the function and what it calls.
+// It is that of the function and of all that it calls.
 unsigned largest_loop(Function &f, unsigned depth)
 {
     if (f.isDeclaration())
