@@ -51,6 +51,22 @@ ways() {
     fi
 }
 
+# Device code names the program's own variable: unified memory has no copies.
+cat >"$tmp/unified.c" <<'END'
+#include <stdio.h>
+#pragma omp requires unified_shared_memory
+int counter;
+static void count(void) { counter += 21; }
+int main(void)
+{
+    for (int i = 0; i < 2; i++) {
+#pragma omp target
+        count();
+    }
+    printf("%d\n", counter);
+}
+END
+
 for release in 19 22; do
     llvm=/usr/lib/llvm-$release/lib
     ! lacks clang-linker-wrapper-$release "clang $release's driver" || continue
@@ -75,5 +91,18 @@ for release in 19 22; do
             "NEEDED.*libomptarget.so.$release.1" "  with LLVM's libomptarget"
         ways "$llvm" "$tmp/program$release$image" $image
     done
+    for linking in "" -rdynamic -no-pie; do
+        # shellcheck disable=SC2086 # several words
+        succeeds "clang $release, unified memory $linking" \
+            "clang-$release" -O2 -fopenmp $linking --offload-arch=sm_90 \
+            -fopenmp-target-jit -nogpulib -idirafter "$omp_h" \
+            "$tmp/unified.c" -L"$tmp/$release" -o "$tmp/unified"
+        succeeds "  ompjit exec" "$ompjit" exec -q --device=host "$tmp/unified"
+        is "$out" 42 "    the program's own variable"
+    done
+    strip "$tmp/unified"
+    fails_with 'undefined symbols: counter' "  a stripped one has none" \
+        env OMP_TARGET_OFFLOAD=mandatory "$ompjit" exec -q --device=host \
+        "$tmp/unified"
 done
 done_testing

@@ -335,6 +335,7 @@ struct ompjit_context {
     const struct ompjit__device_registry *device_registry; /* kinds there are */
     ompjit_device **devices;   /* set once, under lock                     */
     unsigned ndevices;
+    atomic_bool serves_executable; /* the process's own has registered images */
     atomic_bool hands_out_functions; /* of host halves: others than main */
     atomic_bool devices_known; /* set last: then devices and ndevices stay, and
                                   are read without the lock                */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/executable.h"
 #include "core/prebuilt.h"
 #include "launch/module.h"
 #include "omptarget/entry_points.h"
@@ -88,6 +89,8 @@ static ompjit_status enlist(struct ompjit__tgt *tgt,
         return st;
     }
     add_requirements(tgt->ctx, &l->entries);
+    if (ompjit__in_executable(desc))
+        atomic_store(&tgt->ctx->serves_executable, true);
     pthread_mutex_lock(&tgt->libraries_lock);
     struct ompjit__library **end = &tgt->libraries;
     while (*end)

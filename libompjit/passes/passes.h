@@ -119,6 +119,10 @@ bool ompjit__fold_mode(LLVMModuleRef m, const ompjit__unit *unit,
 /* Are all kernels that are built SPMD? */
 bool ompjit__is_spmd(const ompjit__unit *unit, const ompjit__spec *spec);
 
+/* Declarations need not lie within 2 GiB. For hosts, and for a host half of
+ * position-dependent code. passes/far_declarations.cc */
+void ompjit__place_declarations_anywhere(LLVMModuleRef m);
+
 /* Before openmp-opt: functions access any memory that they may access by their
  * attributes as memory of their arguments. passes/memory_effects.cc */
 void ompjit__widen_memory_effects(LLVMModuleRef m);

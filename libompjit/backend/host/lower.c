@@ -184,6 +184,7 @@ ompjit_status ompjit__host_retarget(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                     bool chunk_is_default, ompjit_error *err)
 {
     set_target(m, tm);
+    ompjit__place_declarations_anywhere(m);
     ompjit__drop_openmp_flags(m);
     LLVMValueRef next;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = next) {

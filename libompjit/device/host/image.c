@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/host_layout.h"
+#include "context/executable.h"
 #include "device/check/check.h"
 #include "device/engine/fault.h"
 #include "device/engine/libc.h"
@@ -113,12 +114,18 @@ static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
     return OMPJIT_OK;
 }
 
-/* ompjit__jit_find: what flang leaves to its runtime library in device code, for
- * names that the process lacks. Without the library they are undefined. */
-static void *find_library(void *ctx, const char *name)
+/* ompjit__jit_find: the process's symbols, and what flang leaves to its runtime
+ * library in device code. Without the library these are undefined. An executable
+ * that has registered its images means its own variables, which with requires
+ * unified_shared_memory have no copies in device code. */
+static void *find_symbol(void *data, const char *name)
 {
+    ompjit_context *ctx = data;
     ompjit_error err;
     void *address = dlsym(RTLD_DEFAULT, name);
+    if (!address && atomic_load_explicit(&ctx->serves_executable,
+                                         memory_order_relaxed))
+        address = ompjit__executable_symbol(name);
     return address || !ompjit__flang_runtime_has(name)
                ? address
                : ompjit__flang_runtime(ctx, name, &err);
@@ -161,7 +168,7 @@ static ompjit_status load_object(ompjit_device *dev,
     if (!status && image->lines)
         ompjit__jit_debug(loaded->jit);
     if (!status)
-        ompjit__jit_search(loaded->jit, find_library, dev->ctx);
+        ompjit__jit_search(loaded->jit, find_symbol, dev->ctx);
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)

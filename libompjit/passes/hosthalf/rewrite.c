@@ -40,6 +40,7 @@
 
 #include "frontend/describe/describe.h"
 #include "passes/hosthalf/hosthalf.h"
+#include "passes/passes.h"
 
 /* An error of the program's IR: "host half of NAME: WHAT NAME". */
 static ompjit_status ir_failure(LLVMModuleRef m, const char *what,
@@ -370,79 +371,6 @@ static LLVMValueRef build_init(LLVMModuleRef m)
     return init;
 }
 
-/* -------------------------------------------------------- far declarations */
-
-/* The attributes of a declaration, such as signext of a parameter, are a part
- * of how it is called. */
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to)
-{
-    unsigned last = LLVMCountParams(from);
-    for (unsigned i = 0; i < last + 2; i++) {
-        /* -1 is the function, 0 the result, then the parameters. */
-        LLVMAttributeIndex at = i - 1;
-        unsigned n = LLVMGetAttributeCountAtIndex(from, at);
-        LLVMAttributeRef *list = calloc(n + 1, sizeof *list);
-        if (list)
-            LLVMGetAttributesAtIndex(from, at, list);
-        for (unsigned k = 0; list && k < n; k++)
-            LLVMAddAttributeAtIndex(to, at, list[k]);
-        free(list);
-    }
-}
-
-/* Declarations like others, but without a name and without dso_local. */
-static LLVMValueRef like_global(LLVMModuleRef m, LLVMValueRef old)
-{
-    LLVMValueRef g = LLVMAddGlobal(m, LLVMGlobalGetValueType(old), "");
-    LLVMSetGlobalConstant(g, LLVMIsGlobalConstant(old));
-    LLVMSetThreadLocalMode(g, LLVMGetThreadLocalMode(old));
-    LLVMSetAlignment(g, LLVMGetAlignment(old));
-    return g;
-}
-
-static LLVMValueRef like_function(LLVMModuleRef m, LLVMValueRef old)
-{
-    LLVMValueRef f = LLVMAddFunction(m, "", LLVMGlobalGetValueType(old));
-    LLVMSetFunctionCallConv(f, LLVMGetFunctionCallConv(old));
-    copy_attributes(old, f);
-    return f;
-}
-
-/* Puts `fresh` in the place of `old`, which is deleted, under its name. */
-static void replace(LLVMValueRef old, LLVMValueRef fresh)
-{
-    size_t n;
-    char *name = ompjit__strdup(LLVMGetValueName2(old, &n));
-    LLVMSetLinkage(fresh, LLVMGetLinkage(old));
-    LLVMReplaceAllUsesWith(old, fresh);
-    if (LLVMIsAFunction(old))
-        LLVMDeleteFunction(old);
-    else
-        LLVMDeleteGlobal(old);
-    LLVMSetValueName2(fresh, name, name ? n : 0);
-    free(name);
-}
-
-/* IR for position-dependent code takes every declaration to be within 2 GiB
- * (dso_local), which the process's own are not. New declarations do not, and
- * nothing in LLVM's C API can unset it on the old ones. */
-static void widen(LLVMModuleRef m)
-{
-    LLVMValueRef previous; /* the new ones come last */
-    if (LLVMGetModuleFlag(m, "PIC Level", 9))
-        return;
-    for (LLVMValueRef g = LLVMGetLastGlobal(m); g; g = previous) {
-        previous = LLVMGetPreviousGlobal(g);
-        if (LLVMIsDeclaration(g))
-            replace(g, like_global(m, g));
-    }
-    for (LLVMValueRef f = LLVMGetLastFunction(m); f; f = previous) {
-        previous = LLVMGetPreviousFunction(f);
-        if (LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f))
-            replace(f, like_function(m, f));
-    }
-}
-
 /* ------------------------------------------------------------------ table */
 
 /* The table of OMPJIT__TABLE, with all entries' keys. */
@@ -577,7 +505,7 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
         status = each_function(m, tm, out, err);
     if (!status)
         status = build_table(m, out, err);
-    if (!status)
-        widen(m);
+    if (!status && !LLVMGetModuleFlag(m, "PIC Level", 9))
+        ompjit__place_declarations_anywhere(m);
     return status;
 }
