@@ -3,7 +3,8 @@
  * Which image of a module will be wanted next, so that a worker can build it
  * beside what it is asked for now. A wrong guess costs processor time that nobody
  * waits for, so only the usual is guessed: generic code of teams of one thread, for
- * the host device; and no GPU is looked for that nobody has asked for yet.
+ * the host device; and no GPU is looked for that nobody has asked for yet. Where
+ * spans are kept nothing is guessed: those of a thread lie within each other.
  */
 #include <string.h>
 
@@ -27,6 +28,7 @@ static ompjit_device *usual_device(const ompjit_module *mod)
                   !ompjit__devices(ctx, NULL));
     ompjit_device *dev = known && ctx->ndevices ? ctx->devices[0] : NULL;
     bool usual = dev && dev->caps.lone_threads && !ctx->check && !ctx->tune &&
+                 !ctx->spans &&
                  ctx->specialize != OMPJIT_SPECIALIZE_NOW &&
                  ompjit__can_specialize(mod, dev);
     return usual ? dev : NULL;
@@ -62,7 +64,7 @@ bool ompjit__first_image(ompjit_module *mod, ompjit__image_order *out)
 bool ompjit__next_spec(ompjit_module *mod, const ompjit__variant_key *key,
                        const ompjit__spec *of, ompjit__spec *out)
 {
-    if (key->kernel == OMPJIT__ALL_KERNELS ||
+    if (key->kernel == OMPJIT__ALL_KERNELS || mod->ctx->spans ||
         !ompjit__variant_is_generic(key))
         return false;
     uint32_t before = atomic_exchange_explicit(
