@@ -4,17 +4,8 @@
 # ompjit repl's commands: inputs taken back and executed again, settings, the
 # session as a program, and a look inside its kernels.
 . "${srcdir:-.}/t/tap.sh"
-unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
-    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
-OMPJIT_CACHE_DIR=$tmp/cache
-OMP_NUM_THREADS=2
-export OMPJIT_CACHE_DIR OMP_NUM_THREADS
-doc=$(cd "$srcdir" && pwd)/doc/repl.md
-cd "$tmp" || exit 1
-"$ompjit" repl -e '1' >/dev/null 2>stderr
-if grep -q 'needs the clang that is a part of ompjitc' stderr; then
-    skip_all "clang is not a part of ompjitc"
-fi
+. "$srcdir/t/repl.sh"
+doc=$srcdir/doc/repl.md
 # session TEXT: what its inputs print
 session() {
     printf '%s\n' "$1" >inputs.c

@@ -4,16 +4,7 @@
 # 300 inputs of one session, half of them broken. After each its state is that of
 # a program which a compiler has made of the good ones up to there.
 . "${srcdir:-.}/t/tap.sh"
-unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
-    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
-OMPJIT_CACHE_DIR=$tmp/cache
-OMP_NUM_THREADS=2
-export OMPJIT_CACHE_DIR OMP_NUM_THREADS
-cd "$tmp" || exit 1
-"$ompjit" repl -e '1' >/dev/null 2>stderr
-if grep -q 'needs the clang that is a part of ompjitc' stderr; then
-    skip_all "clang is not a part of ompjitc"
-fi
+. "$srcdir/t/repl.sh"
 
 # Writes requests to requests.json and the program to program.c: for input N
 # request 2 N executes it, and 2 N + 1 asks for the state. kinds.txt has a line

@@ -4,19 +4,12 @@
 # ompjit repl at a terminal: inputs of several lines, completion, history,
 # Ctrl-C, Ctrl-D, and a session that is killed.
 . "${srcdir:-.}/t/tap.sh"
-unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
-    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
-OMPJIT_CACHE_DIR=$tmp/cache
-OMP_NUM_THREADS=2
+. "$srcdir/t/repl.sh"
 HOME=$tmp TERM=xterm NO_COLOR=1
-export OMPJIT_CACHE_DIR OMP_NUM_THREADS HOME TERM NO_COLOR
+export HOME TERM NO_COLOR
 ! command -v python3 >/dev/null || python3 -c 'import pty' 2>/dev/null ||
     skip_all "no pseudo-terminals in Python"
 command -v python3 >/dev/null || skip_all "no python3"
-"$ompjit" repl -e '1' >/dev/null 2>"$tmp/stderr"
-if grep -q 'needs the clang that is a part of ompjitc' "$tmp/stderr"; then
-    skip_all "clang is not a part of ompjitc"
-fi
 python3 - "$ompjit" <<'END'
 import ctypes, os, pty, re, select, sys, termios, time
 
@@ -25,7 +18,6 @@ pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], [sys.argv[1], "repl", "--device", "host"])
 seen = b""
-
 
 def until(pattern):
     """What the terminal shows up to the pattern; None: it does not come."""
@@ -46,14 +38,12 @@ def until(pattern):
             seen += more
     return None
 
-
 def wait_for_editor():
     """libedit shows its prompt before it takes the terminal's letters."""
     end = time.monotonic() + 120
     while (edits and termios.tcgetattr(fd)[3] & termios.ICANON and
            time.monotonic() < end):
         time.sleep(0.005)
-
 
 def shows(name, text, pattern, then=rb"ompjit> ", editing=True):
     """The text is typed, and then the terminal shows both."""
@@ -70,7 +60,6 @@ def shows(name, text, pattern, then=rb"ompjit> ", editing=True):
         print(text, pattern, seen, file=sys.stderr)
         print("1..%d" % count)
         sys.exit(1)
-
 
 try:
     ctypes.CDLL("libedit.so.2")

@@ -4,12 +4,7 @@
 # ompjit repl on files, pipes and -e: values, redefinitions, target regions, and
 # errors of every kind, with their places and the exit status.
 . "${srcdir:-.}/t/tap.sh"
-unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY OMPJIT_CACHE \
-    OMPJIT_SPECIALIZE OMPJIT_LOG OMPJIT_PROFILE LD_PRELOAD LD_LIBRARY_PATH
-OMPJIT_CACHE_DIR=$tmp/cache
-OMP_NUM_THREADS=2
-export OMPJIT_CACHE_DIR OMP_NUM_THREADS
-cd "$tmp" || exit 1
+. "$srcdir/t/repl.sh"
 repl() { "$ompjit" repl "$@"; }
 # prints NAME TEXT WANT [OPTION]...: the inputs of a text, and what they print
 prints() {
@@ -27,11 +22,6 @@ breaks() {
     printf '%s\n' "$text" >inputs.c
     fails_with "$regex" "$name" repl "$@" inputs.c
 }
-
-repl -e '1' >/dev/null 2>stderr
-if grep -q 'needs the clang that is a part of ompjitc' stderr; then
-    skip_all "clang is not a part of ompjitc"
-fi
 
 # ------------------------------------------------------------------- values
 prints "values are shown, and are _" 'int x = 5;
