@@ -13,6 +13,9 @@
 /* The constant that tells a team's bytes of static shared memory. */
 #define OMPJIT__SHARED_SIZE_SYMBOL "ompjit.shared_size"
 
+/* The suffix of the function by which the host device calls a kernel. */
+#define OMPJIT__ENTRY_SUFFIX ".entry"
+
 /* The suffix of an entry that is called once for a team
  * (passes/host/team_form.cc), and bytes of the stack that it takes at most for
  * what each thread keeps. */

@@ -42,7 +42,7 @@ static void preserve(ompjit__buf *passes, const char *name)
 static void preserve_kernel(struct build *b, ompjit__buf *passes,
                             const char *symbol)
 {
-    char *entry = ompjit__format("%s.entry", symbol);
+    char *entry = ompjit__format("%s" OMPJIT__ENTRY_SUFFIX, symbol);
     char *team = ompjit__format("%s" OMPJIT__TEAM_SUFFIX, symbol);
     char *body = ompjit__format("%s" OMPJIT__TEAM_BODY_SUFFIX, symbol);
     char *environment = ompjit__format("%s_kernel_environment", symbol);

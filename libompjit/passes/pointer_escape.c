@@ -162,7 +162,7 @@ static bool is_entry(LLVMValueRef f, const char *kernel)
     size_t n, length = strlen(kernel);
     const char *name = LLVMGetValueName2(f, &n);
     return !strncmp(name, kernel, length) &&
-           (!strcmp(name + length, ".entry") ||
+           (!strcmp(name + length, OMPJIT__ENTRY_SUFFIX) ||
             !strcmp(name + length, OMPJIT__TEAM_SUFFIX));
 }
 

@@ -78,7 +78,7 @@ ompjit_status ompjit__host_function(ompjit_device *dev, ompjit__loaded *loaded,
     if (loaded->library)
         return ompjit__library_function(dev, loaded, symbol, out, err);
     ompjit__function *f = calloc(1, sizeof *f);
-    char *entry = ompjit__format("%s.entry", symbol);
+    char *entry = ompjit__format("%s" OMPJIT__ENTRY_SUFFIX, symbol);
     void *address;
     ompjit_status status = OMPJIT_OK;
     if (!f || !entry || !(f->symbol = ompjit__strdup(symbol)))

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "abi/host_layout.h"
 #include "device/check/check.h"
 #include "device/engine/lock.h"
 #include "device/host/league.h"
@@ -61,7 +62,7 @@ static ompjit_status check_limit(const ompjit_device *dev,
 static void locate(void *data, uintptr_t pc, ompjit__buf *text)
 {
     const ompjit__function *f = data;
-    char *entry = ompjit__format("%s.entry", f->symbol);
+    char *entry = ompjit__format("%s" OMPJIT__ENTRY_SUFFIX, f->symbol);
     ompjit__compiler *compiler = &f->loaded->dev->ctx->compiler;
     if (entry && pc >= f->code_begin && pc < f->code_end)
         ompjit__door_object_line(compiler, f->loaded->object.data,

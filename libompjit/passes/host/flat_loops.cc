@@ -14,6 +14,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include "abi/host_layout.h"
+
 using namespace llvm;
 
 // passes/host/host.h is C.
@@ -21,7 +23,6 @@ extern "C" void ompjit__tell_instructions(LLVMModuleRef m);
 
 namespace {
 
-constexpr StringLiteral entry_suffix = ".entry";
 constexpr unsigned UNKNOWN = ~0u;
 constexpr unsigned DEEP = 3; // calls behind an entry
 
@@ -74,13 +75,12 @@ void ompjit__tell_instructions(LLVMModuleRef ref)
     Type *byte = Type::getInt8Ty(m.getContext());
     SmallVector<std::string, 4> names;
     for (Function &f : m) {
-        if (f.isDeclaration() || !f.getName().ends_with(entry_suffix))
+        StringRef kernel = f.getName();
+        if (f.isDeclaration() || !kernel.consume_back(OMPJIT__ENTRY_SUFFIX))
             continue;
         unsigned n = largest_loop(f, DEEP);
         if (n && n != UNKNOWN)
-            names.push_back((f.getName().drop_back(entry_suffix.size()) +
-                             ".instructions." + Twine(n))
-                                .str());
+            names.push_back((kernel + ".instructions." + Twine(n)).str());
     }
     for (const std::string &name : names)
         new GlobalVariable(m, byte, true, GlobalValue::ExternalLinkage,

@@ -19,6 +19,7 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
+#include "abi/host_layout.h"
 #include "passes/host/team_form.h"
 
 using namespace llvm;
@@ -28,7 +29,6 @@ extern "C" void ompjit__tell_independent(LLVMModuleRef m);
 
 namespace {
 
-constexpr StringLiteral entry_suffix = ".entry";
 constexpr StringLiteral engine_prefix = "ompjit_host_";
 
 // The engine's functions that concern a thread alone, and those of the C
@@ -96,12 +96,12 @@ void ompjit__tell_independent(LLVMModuleRef ref)
     const bool all = is_independent(m);
     Type *byte = Type::getInt8Ty(m.getContext());
     SmallVector<std::string, 4> names;
-    for (const Function &f : m)
-        if (!f.isDeclaration() && f.getName().ends_with(entry_suffix) &&
+    for (const Function &f : m) {
+        StringRef kernel = f.getName();
+        if (!f.isDeclaration() && kernel.consume_back(OMPJIT__ENTRY_SUFFIX) &&
             Kernel(all).is_independent(f))
-            names.push_back(
-                (f.getName().drop_back(entry_suffix.size()) + ".independent")
-                    .str());
+            names.push_back((kernel + ".independent").str());
+    }
     for (const std::string &name : names)
         new GlobalVariable(m, byte, true, GlobalValue::ExternalLinkage,
                            ConstantInt::get(byte, 1), name);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/host_layout.h"
 #include "abi/offload.h"
 #include "passes/host/host.h"
 #include "passes/host/instrument.h"
@@ -447,7 +448,8 @@ static void check_function(struct instrument *s, LLVMValueRef f)
 static bool is_entry(const char *name)
 {
     size_t n = strlen(name);
-    return n > 6 && !strcmp(name + n - 6, ".entry");
+    size_t suffix = strlen(OMPJIT__ENTRY_SUFFIX);
+    return n > suffix && !strcmp(name + n - suffix, OMPJIT__ENTRY_SUFFIX);
 }
 
 /* The entry calls the kernel and nothing else: its frame is where the thread's

@@ -14,6 +14,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include "abi/host_layout.h"
+
 using namespace llvm;
 
 // passes/passes.h is C.
@@ -23,7 +25,6 @@ namespace {
 
 constexpr StringLiteral barrier_name = "ompjit_host_barrier";
 constexpr StringLiteral self_name = "ompjit_host_self";
-constexpr StringLiteral entry_suffix = ".entry";
 
 // The function that a call names; NULL: it is none, or calls a pointer.
 const Function *callee_of(const Value *v)
@@ -71,7 +72,7 @@ bool is_constant(const Value *address)
         return callee_of(base)->getName() == self_name;
     const auto *argument = dyn_cast<Argument>(base);
     return argument &&
-           argument->getParent()->getName().ends_with(entry_suffix);
+           argument->getParent()->getName().ends_with(OMPJIT__ENTRY_SUFFIX);
 }
 
 // Can no thread tell when the instruction runs?
@@ -154,7 +155,7 @@ void ompjit__drop_outer_barriers(LLVMModuleRef ref)
     if (!m.getFunction(barrier_name))
         return;
     for (Function &f : m) {
-        if (f.isDeclaration() || !f.getName().ends_with(entry_suffix))
+        if (f.isDeclaration() || !f.getName().ends_with(OMPJIT__ENTRY_SUFFIX))
             continue;
         Function *kernel = kernel_of(f);
         drop_first(*kernel);

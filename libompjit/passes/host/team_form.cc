@@ -37,7 +37,6 @@ extern "C" bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
 
 namespace {
 
-constexpr StringLiteral suffix = OMPJIT__TEAM_SUFFIX;
 constexpr StringLiteral fold_name = "ompjit_fold_looped";
 constexpr StringLiteral level_name = "ompjit_level";
 constexpr StringLiteral ask_name = "__kmpc_is_spmd_exec_mode";
@@ -140,7 +139,7 @@ class Form {
         Type *type = g->getValueType();
         clones.map[g] = new GlobalVariable(
             m, type, true, GlobalValue::InternalLinkage,
-            ConstantInt::get(type, value), name + suffix, nullptr,
+            ConstantInt::get(type, value), name + OMPJIT__TEAM_SUFFIX, nullptr,
             GlobalValue::NotThreadLocal, g->getAddressSpace());
     }
 
@@ -152,7 +151,7 @@ class Form {
             return;
         auto *f = Function::Create(ask->getFunctionType(),
                                    GlobalValue::InternalLinkage,
-                                   ask->getName() + suffix, m);
+                                   ask->getName() + OMPJIT__TEAM_SUFFIX, m);
         IRBuilder<> b(BasicBlock::Create(m.getContext(), "", f));
         b.CreateRet(ConstantInt::get(f->getReturnType(), spmd));
         clones.map[ask] = f;
@@ -184,7 +183,8 @@ class Form {
                      : GlobalValue::InternalLinkage,
             f.getAddressSpace(),
             (is_entry ? kernel.getName() : f.getName()) +
-                (&f == &kernel ? OMPJIT__TEAM_BODY_SUFFIX : suffix),
+                (&f == &kernel ? OMPJIT__TEAM_BODY_SUFFIX
+                               : OMPJIT__TEAM_SUFFIX),
             &m);
         auto arg = to->arg_begin();
         for (Argument &a : f.args())
@@ -364,7 +364,8 @@ bool ompjit__add_team_form(LLVMModuleRef ref, const char *symbol,
 {
     Module &m = *unwrap(ref);
     Function *kernel = m.getFunction(symbol);
-    Function *entry = m.getFunction((Twine(symbol) + ".entry").str());
+    Function *entry =
+        m.getFunction((Twine(symbol) + OMPJIT__ENTRY_SUFFIX).str());
     if (!kernel || !entry || kernel->isDeclaration() ||
         !Form(m, *kernel, *entry, mode).make())
         return false;

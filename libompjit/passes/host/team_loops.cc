@@ -36,9 +36,6 @@ extern "C" void ompjit__yield_in_wait_loops(LLVMModuleRef m);
 
 namespace {
 
-constexpr StringLiteral suffix = OMPJIT__TEAM_SUFFIX;
-constexpr StringLiteral body_suffix = OMPJIT__TEAM_BODY;
-
 // Does any instruction of the region's blocks pass the test?
 template <typename Test> bool any_in(const Region &r, Test test)
 {
@@ -248,7 +245,7 @@ bool loop(Function &f)
 bool is_team_form(const Function &f)
 {
     return !f.isDeclaration() && f.hasExternalLinkage() &&
-           f.getName().ends_with(suffix);
+           f.getName().ends_with(OMPJIT__TEAM_SUFFIX);
 }
 
 // A function that only fibers can run: nothing is left of it but a call by
@@ -292,7 +289,7 @@ void ompjit__drop_waiting_team_forms(LLVMModuleRef ref)
     for (Function &f : make_early_inc_range(m)) {
         if (!is_team_form(f) || needs_no_fibers(f))
             continue;
-        Function *body = m.getFunction((f.getName() + body_suffix).str());
+        Function *body = m.getFunction((f.getName() + OMPJIT__TEAM_BODY).str());
         f.eraseFromParent();
         if (body)
             body->setLinkage(GlobalValue::InternalLinkage);

@@ -19,7 +19,7 @@ using namespace ompjit_team;
 
 namespace {
 
-enum { MOST_STEPS = 12 }; // of a value that is computed again
+enum { MOST_RECOMPUTED = 12 }; // of a value that is computed again
 
 // ------------------------------------------------------------------ variables
 
@@ -183,7 +183,7 @@ class Values {
         if (auto *v = dyn_cast<AllocaInst>(&i))
             return Body::element(b, arrays[v]->getAllocatedType(), arrays[v],
                                  r);
-        int steps = MOST_STEPS;
+        int steps = MOST_RECOMPUTED;
         if (!slots.contains(&i) && is_cheap(&i, steps)) {
             Instruction *copy = i.clone();
             for (Use &use : copy->operands())

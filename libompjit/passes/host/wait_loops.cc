@@ -36,7 +36,7 @@ namespace {
 
 constexpr StringLiteral yield_name = "ompjit_host_yield";
 constexpr StringLiteral wait_name = "ompjit_host_wait";
-constexpr StringLiteral engine_prefix = "ompjit_";
+constexpr StringLiteral runtime_prefix = "ompjit_";
 
 // Is it a call of one of the engine's functions, which the module does not
 // define?
@@ -45,7 +45,7 @@ bool is_engine(const Instruction &i)
     const auto *call = dyn_cast<CallBase>(&i);
     const Function *callee = call ? call->getCalledFunction() : nullptr;
     return callee && callee->isDeclaration() &&
-           callee->getName().starts_with(engine_prefix);
+           callee->getName().starts_with(runtime_prefix);
 }
 
 // An access that reads memory anew each time: LLVM may take the value of a
