@@ -77,6 +77,26 @@ if lacks objcopy "programs with regions"; then
     done_testing
     exit
 fi
+# Strides of outer dimensions, by the names that -g gives; without them they are
+# taken for 1, unless the section then ends behind the array.
+no_stride="no stride: 1,2 1,5 2,2 2,5"
+untold="does not tell where a section begins"
+if built strides -g -- "$from/strides.c" 2>"$tmp/stderr"; then
+    succeeds "strided sections" "$tmp/strides"
+    is "$out" "$no_stride
+1:3:2: 1,2 1,5 3,2 3,5 5,2 5,5
+1:4:2: 1,2 1,5 3,2 3,5 5,2 5,5 7,2 7,5" "  are where they should be"
+    fails_with "update of m.1:3:two.* $untold" "a stride that is no number" \
+        "$tmp/strides" two
+else
+    fail "strided sections" "$(cat "$tmp/stderr")"
+fi
+if built strides -- "$from/strides.c" 2>"$tmp/stderr"; then
+    fails_with "update of a section, .* $untold" "  without -g" "$tmp/strides"
+    is "$out" "$no_stride
+1:3:2: 2,2 2,5 4,2 4,5 6,2 6,5" "  rows as in LLVM's runtime"
+fi
+
 if objects program -- "$from/program.c" "$from/other.c" 2>"$tmp/stderr"; then
     pass "objects of clang's"
 else

@@ -565,6 +565,7 @@ static void sections(void)
         int n, copies;
         dim d[3];
         int first, last, elements; /* touched, in elements */
+        const char *text;          /* as clang gives it with -g */
     } cases[] = {
         {"x[0:5:2][1:3]", 3, 5, {{0, 5, 160}, {1, 3, 8}, {0, 1, 8}}, 1, 83,
          15},
@@ -572,8 +573,23 @@ static void sections(void)
          20},
         {"x[0][1:4:3]", 2, 4, {{1, 4, 24}, {0, 1, 8}}, 1, 10, 4},
         /* A number of bytes, as clang has it where lengths are variables. */
-        {"x[0:5:2][1:3], 120 bytes", 120, 5,
+        {"x[0:5:2][1:3], 24 bytes", 24, 5,
          {{0, 5, 160}, {1, 3, 8}, {0, 1, 8}}, 1, 83, 15},
+        {"x[0:5:2][1:1], 8 bytes", 8, 5,
+         {{0, 5, 160}, {1, 1, 8}, {0, 1, 8}}, 1, 81, 5},
+        /* Where an outer dimension begins is in its text, if at all. */
+        {"x[1:3:2][2:2:3]", 3, 6, {{1, 3, 160}, {2, 2, 24}, {0, 1, 8}}, 12, 55,
+         6, ";x[1:3:2][2:2:3];f.c;4;6;;"},
+        {"x[1:3][2:2:3]", 3, 6, {{1, 3, 80}, {2, 2, 24}, {0, 1, 8}}, 12, 35,
+         6, ";x[1:3][2:2:3];f.c;4;6;;"},
+        {"x[n[2]:3: 2][4]", 3, 3, {{1, 3, 160}, {4, 1, 8}, {0, 1, 8}}, 14,
+         54, 3, ";x[n[2]:3: 2][4];f.c;4;6;;"},
+        {"x[0:2:n][1:2]", 3, 2, {{0, 2, 240}, {1, 2, 8}, {0, 1, 8}}, 1, 32, 4,
+         ";x[0:2:n][1:2];f.c;4;6;;"},
+        {"x[2:2:2]", 2, 2, {{2, 2, 160}, {0, 1, 80}}, 20, 49, 20,
+         ";x[2:2:2];f.c;4;6;;"},
+        {"x[1:2:2][0:1], untold", 3, 2, {{1, 2, 160}, {0, 1, 8}, {0, 1, 8}},
+         20, 40, 2, ";(n ? x : y)[1:2:2][0:1];f.c;4;6;;"},
         {"x[0][1:2:3], 16 bytes", 16, 2, {{1, 2, 24}, {0, 1, 8}}, 1, 4, 2},
         {"x[0][4:1], 8 bytes", 8, 1, {{4, 1, 8}, {0, 1, 8}}, 4, 4, 1},
     };
@@ -591,6 +607,8 @@ static void sections(void)
         memcpy(d, cases[k].d, sizeof cases[k].d);
         add(&a, x, d, cases[k].n,
             FROM | (int64_t)OMPJIT__MAP_NON_CONTIG);
+        a.names[0] = (void *)(uintptr_t)cases[k].text;
+        a.m.names = a.names;
         fake_reset(dev);
         int st = ompjit__map_update(dev, &a.m, NULL), n = 0;
         for (int i = 0; i < 100; i++)
@@ -604,6 +622,25 @@ static void sections(void)
     add(&a, x, x, 17, FROM | (int64_t)OMPJIT__MAP_NON_CONTIG);
     ok(ompjit__map_update(dev, &a.m, &err) == OMPJIT_ERR_MAPPING,
        "17 dimensions are too many");
+    static const struct {
+        const char *text;
+        dim d[3];
+    } untold[] = {{";x[1:3:n][2:2];f.c;4;6;;",
+                   {{1, 3, 160}, {2, 2, 8}, {0, 1, 8}}},
+                  {";x[1:3:7][2:2];f.c;4;6;;",
+                   {{1, 3, 160}, {2, 2, 8}, {0, 1, 8}}},
+                  /* [1:5:2], taken for [1:5] of rows of 160 bytes */
+                  {NULL, {{1, 5, 160}, {2, 2, 8}, {0, 1, 8}}}};
+    for (size_t k = 0; k < OMPJIT__COUNT(untold); k++) {
+        arrays b = {0};
+        add(&b, x, (void *)(uintptr_t)untold[k].d, 3,
+            FROM | (int64_t)OMPJIT__MAP_NON_CONTIG);
+        b.names[0] = (void *)(uintptr_t)untold[k].text;
+        b.m.names = b.names;
+        ok(ompjit__map_update(dev, &b.m, &err) == OMPJIT_ERR_MAPPING,
+           "a stride that is not told: %s", err.text);
+        ok_contains(err.text, "does not tell where a section begins", "why");
+    }
     in_structures(dev);
     one(dev, ompjit__map_end, x, sizeof x, NONE, NULL);
     ok(!fake_delete(dev), "nothing leaked");

@@ -266,12 +266,25 @@ typedef struct ompjit__strided {
     char *begin;
     uint64_t piece;
     unsigned n;
+    bool guessed; /* where it begins: a stride is taken to be 1 */
     ompjit__dimension dimensions[OMPJIT__MOST_DIMENSIONS];
 } ompjit__strided;
 /* MAPPING error where that cannot be told. */
 ompjit_status ompjit__strided_read(const ompjit__construct *c,
                                    const ompjit__item *it,
                                    ompjit__strided *out, ompjit_error *err);
+/* MAPPING error where it is seen that `begin` was guessed wrong: only a part of
+ * the section is mapped. */
+ompjit_status ompjit__strided_check(const ompjit__construct *c,
+                                    const ompjit__item *it,
+                                    const ompjit__strided *s,
+                                    ompjit_error *err);
+/* strided_text.c: the end of the text of a section in an item's name; NULL: it
+ * has none, or one that is not read. */
+const char *ompjit__section_text_end(const char *name);
+/* The stride of the subscript that ends at `*end`, 1 where it has none, 0 where
+ * it is no number. *end becomes the end of the subscript before; NULL: none. */
+uint64_t ompjit__section_text_stride(const char *name, const char **end);
 /* Frees what repair.c has had allocated for an update that is over. */
 void ompjit__strided_free(const ompjit__maps *maps);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/info.h"
 #include "mapping/construct.h"
 
 /* How many dimensions there are, the element's included, where the host half
@@ -27,34 +28,55 @@ static bool is_element(const ompjit__dimension *d)
 }
 
 /* How many there are by the entry's `size`. Clang 18 to 22 make it a number of
- * bytes where a length of the section is no constant: that of the elements.
- * Dimensions behind the last one are not read, unless `size` says that there
- * are so many. */
+ * bytes where the innermost length is no constant: of that dimension's
+ * elements. The descriptor's end is not known otherwise: nothing behind the
+ * first dimension that fits is read. 0 or a number that is too large: none
+ * fits. */
 static int64_t dimensions_by(const ompjit__dimension *d, int64_t size)
 {
-    if (size >= 1 && size <= OMPJIT__MOST_DIMENSIONS &&
-        is_element(&d[size - 1]))
-        return size;
-    uint64_t elements = 1;
-    for (int n = 1; n <= OMPJIT__MOST_DIMENSIONS; n++) {
-        elements *= d[n - 1].count;
-        if (n > 1 && is_element(&d[n - 1]) &&
-            elements * d[n - 1].stride == (uint64_t)size)
+    for (int n = 1; n <= OMPJIT__MOST_DIMENSIONS; n++)
+        if (is_element(&d[n - 1]) &&
+            (n == size ||
+             (n > 1 && d[n - 2].count * d[n - 1].stride == (uint64_t)size)))
             return n;
-    }
-    return size;
+    return size > OMPJIT__MOST_DIMENSIONS ? size : 0;
+}
+
+static ompjit_status offset_unknown(const ompjit__item *it, ompjit_error *err)
+{
+    ompjit__info_place place;
+    ompjit__info_place_read(it->name, false, &place);
+    return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                        "target update of %s, from %p on: clang's executable "
+                        "does not tell where a section begins whose outer "
+                        "dimension has a stride; make the stride a number and "
+                        "compile with -g, or use ompjit run",
+                        place.line ? place.name : "a section",
+                        (void *)it->base);
 }
 
 /* The form in a host half that was not repaired. Clang 18 to 22 count the lower
  * bound in elements, and its readers in strides, which differ where a stride is
- * given; in the innermost dimension, whose elements' size is known, that is
- * corrected. The last dimension is the element. */
-static uint64_t offset_of(const ompjit__dimension *d, unsigned n)
+ * given. In the innermost dimension the elements' size is known. In the others
+ * the item's text says the stride; where there is none, it is taken to be 1.
+ * The last dimension is the element. */
+static ompjit_status read_offset(const ompjit__item *it, unsigned n,
+                                 ompjit__strided *out, uint64_t *offset,
+                                 ompjit_error *err)
 {
-    uint64_t element = d[n - 1].count * d[n - 1].stride, offset = 0;
-    for (unsigned i = 0; i < n; i++)
-        offset += d[i].offset * (i + 2 == n ? element : d[i].stride);
-    return offset;
+    const ompjit__dimension *d = out->dimensions;
+    const char *text = ompjit__section_text_end(it->name);
+    uint64_t element = d[n - 1].count * d[n - 1].stride;
+    *offset = 0;
+    for (unsigned i = n - 1; i-- > 0;) {
+        bool told = text != NULL, inner = i + 2 == n;
+        uint64_t k = told ? ompjit__section_text_stride(it->name, &text) : 1;
+        if (!inner && d[i].offset && (!k || d[i].stride % k))
+            return offset_unknown(it, err);
+        out->guessed |= !inner && d[i].offset && !told;
+        *offset += d[i].offset * (inner ? element : d[i].stride / (k ? k : 1));
+    }
+    return OMPJIT_OK;
 }
 
 /* The entry of all that is updated of the structure that the item is in. */
@@ -102,18 +124,21 @@ static ompjit_status unknown_begin(const ompjit__construct *c,
 }
 
 static ompjit_status begin_of(const ompjit__construct *c,
-                              const ompjit__item *it, uint64_t offset,
-                              char **out, ompjit_error *err)
+                              const ompjit__item *it, unsigned n,
+                              ompjit__strided *out, ompjit_error *err)
 {
-    if (it->type & OMPJIT__MAP_PTR_AND_OBJ) { /* the base is the pointer */
-        memcpy(out, it->base, OMPJIT__POINTER_SIZE);
-        *out += offset;
-    } else if (!(it->type & OMPJIT__MAP_MEMBER_OF)) {
-        *out = it->base + offset;
-    } else if (!(*out = begin_in_structure(c, it))) {
-        return unknown_begin(c, it, err);
+    bool pointer = it->type & OMPJIT__MAP_PTR_AND_OBJ;
+    uint64_t offset;
+    if (it->type & OMPJIT__MAP_MEMBER_OF && !pointer) {
+        out->begin = begin_in_structure(c, it);
+        return out->begin ? OMPJIT_OK : unknown_begin(c, it, err);
     }
-    return OMPJIT_OK;
+    ompjit_status st = read_offset(it, n, out, &offset, err);
+    out->begin = it->base;
+    if (pointer) /* the base is where the pointer is */
+        memcpy(&out->begin, it->base, OMPJIT__POINTER_SIZE);
+    out->begin += st ? 0 : offset;
+    return st;
 }
 
 /* The dimensions without the element, and what of them has no gaps. */
@@ -137,6 +162,7 @@ ompjit_status ompjit__strided_read(const ompjit__construct *c,
     ompjit_status st = OMPJIT_OK;
     out->begin = NULL;
     out->piece = 0;
+    out->guessed = false;
     if (n < 1 || n > OMPJIT__MOST_DIMENSIONS)
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                             "target update of a section with %" PRId64
@@ -146,9 +172,34 @@ ompjit_status ompjit__strided_read(const ompjit__construct *c,
     if (repaired)
         out->begin = (char *)(uintptr_t)d[n - 1].offset;
     else
-        st = begin_of(c, it, offset_of(d, (unsigned)n), &out->begin, err);
+        st = begin_of(c, it, (unsigned)n, out, err);
     read_pieces(out, (unsigned)n);
     return st;
+}
+
+/* The number of bytes from the first to the last; 0: there are none. */
+static uint64_t span(const ompjit__strided *s)
+{
+    uint64_t all = s->piece;
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->dimensions[i].count)
+            all += (s->dimensions[i].count - 1) * s->dimensions[i].stride;
+        else
+            return 0;
+    return all;
+}
+
+ompjit_status ompjit__strided_check(const ompjit__construct *c,
+                                    const ompjit__item *it,
+                                    const ompjit__strided *s,
+                                    ompjit_error *err)
+{
+    ompjit__mapped *entry;
+    if (!s->guessed || !span(s) ||
+        ompjit__present_find(c->table, s->begin, span(s), &entry) !=
+            OMPJIT__OVERLAPS)
+        return OMPJIT_OK;
+    return offset_unknown(it, err);
 }
 
 void ompjit__strided_free(const ompjit__maps *maps)

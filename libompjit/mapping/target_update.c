@@ -56,6 +56,8 @@ static ompjit_status update_section(ompjit__construct *c,
     ompjit_status st = ompjit__strided_read(c, it, &s, err);
     piece.begin = s.begin;
     piece.size = (int64_t)s.piece;
+    if (!st)
+        st = ompjit__strided_check(c, it, &s, err);
     return st ? st : update_strided(c, &piece, s.dimensions, s.n, err);
 }
 
