@@ -179,6 +179,92 @@ else
     skip "the same on a GPU" "no PTX interpreter"
 fi
 
+# ------------------------------------------- variables of declare target
+declared='#pragma omp declare target
+int a = 5, arr[4] = {1, 2, 3, 4};
+static int s = 7;
+int f(int n) { return n + a; }
+static int g(int n) { return n + s; }
+#pragma omp end declare target
+int r = 0, q = 0;
+#pragma omp target map(from: r, q)
+{
+    r = f(1);
+    q = g(1);
+    a = 10;
+    s = 20;
+    arr[2] = 30;
+}
+r * 10 + q
+a + s
+#pragma omp target update from(a, s, arr)
+a + s + arr[2]
+s = 2;
+#pragma omp target update to(s)
+#pragma omp declare target
+double a = 0.5;
+#pragma omp end declare target
+double d = 0;
+#pragma omp target map(from: r, d)
+{
+    r = f(1);
+    d = a + s;
+}
+r
+d
+#pragma omp target teams distribute parallel for map(always, from: arr)
+for (int i = 0; i < 4; i++)
+    arr[i] = i * s;
+arr
+int late = 3;
+static int hidden = 4;
+#pragma omp declare target to(late, hidden)
+#pragma omp target map(from: r)
+r = late + hidden;
+r
+late = 100;
+#pragma omp target update to(late)
+#pragma omp target map(from: r)
+r = late;
+r'
+shown='(int) 68
+(int) 12
+(int) 60
+(int) 11
+(double) 2.5
+(int[4]) {0, 2, 4, 6}
+(int) 7
+(int) 100'
+prints "variables of declare target are used by later inputs" "$declared" \
+    "$shown" --device host
+prints "  in C++, too" "$declared" "$shown" --device host --lang c++
+if [ -e "${PTXI:-/nonexistent}" ]; then
+    printf '%s\n' "$declared" >inputs.c
+    succeeds "  and on a GPU" emulated "$ompjit" repl inputs.c
+    is "$out" "$shown" "  prints that"
+else
+    skip "  and on a GPU" "no PTX interpreter"
+fi
+prints "and again where inputs are taken back" '#pragma omp declare target
+static int a = 5;
+#pragma omp end declare target
+int r = 0;
+#pragma omp target
+a++;
+#pragma omp target
+a++;
+:undo
+#pragma omp target map(from: r)
+r = a;
+r' '(int) 6' --device host
+breaks "a variable that no device has" 'int plain;
+#pragma omp declare target
+int f(void) { return plain; }
+#pragma omp end declare target
+int r;
+#pragma omp target map(from: r)
+r = f();' '^inputs.c:6: error: .*undefined symbols: plain$' --device host
+
 # ------------------------------------------------------------------- errors
 breaks "an error of the compiler" 'int x = 1;
 

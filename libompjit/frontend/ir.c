@@ -253,7 +253,8 @@ static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
 static ompjit_status unify_variables(LLVMModuleRef device, ompjit__early *e,
                                      ompjit_error *err)
 {
-    if (!ompjit__unify_variables(device, e->host))
+    bool unified = ompjit__unify_variables(device, e->host);
+    if (!ompjit__point_to_session(device, e->host) && !unified)
         return OMPJIT_OK;
     ompjit__buf_free(&e->host_bc);
     e->host_bc = (ompjit__buf){0};

@@ -188,18 +188,26 @@ static bool requires_unified(const struct ompjit__tgt *tgt)
            OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
 }
 
-/* A link variable is a pointer on the device. If the device can read host
- * memory, it points to the host's variable until another is mapped. So is every
- * variable of a program that requires unified shared memory. */
+/* A link variable is a pointer on the device. It points to the variable's
+ * counterpart where that is present, as variables of earlier inputs of a session
+ * are. Else, if the device can read host memory, it points to the host's variable
+ * until another is mapped. So is every variable of a program that requires
+ * unified shared memory. */
 static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                               void *device, ompjit_error *err)
 {
     bool link = g->flags & OMPJIT__ENTRY_LINK ||
                 requires_unified(dev->ctx->tgt);
-    if (!link || !ompjit__shares_memory(dev) || device == g->host)
+    if (!link || device == g->host)
         return OMPJIT_OK;
-    return dev->ops->copy(dev, OMPJIT__COPY_TO, device, g->host, g->size, NULL,
-                          err);
+    void *there = g->flags & OMPJIT__ENTRY_LINK
+                      ? ompjit__present_lookup(dev, *(void **)g->host)
+                      : NULL;
+    const void *from = there ? (const void *)&there : g->host;
+    return there || ompjit__shares_memory(dev)
+               ? dev->ops->copy(dev, OMPJIT__COPY_TO, device, from, g->size,
+                                NULL, err)
+               : OMPJIT_OK;
 }
 
 /* Makes one present, under the lock. */

@@ -86,6 +86,9 @@ void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
  * code refers to become the host's. True: both halves may have changed, and the
  * host half's bitcode is to be written again. unified.cc */
 bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+/* In an input of a session, entries for the device half's pointers to variables
+ * of earlier inputs. True: the host half has changed. unified.cc */
+bool ompjit__point_to_session(LLVMModuleRef device, LLVMModuleRef host);
 
 /* Appends as much of a host half as a device half reads, as bitcode: what clang
  * takes by -fopenmp-host-ir-file-path. out->failed where memory runs out.

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Variables of a program that requires unified shared memory. In functions that
-// device code calls clang refers to them as if the device had them, and gives
-// it none. They are the host's: the device half gets a pointer to each, and the
-// host half an entry that fills it, as for `declare target link`.
+// Variables that device code reads through a pointer, which an entry of the host
+// half fills, as for `declare target link`.
+//
+// In a program that requires unified shared memory, clang refers to variables in
+// functions that device code calls as if the device had them, and gives it none.
+// They are the host's: the device half gets a pointer to each.
+//
+// In a session (frontend/repl/device_variable.cc) the device half has pointers
+// to variables of earlier inputs, and the host half nothing of them.
 #include <string>
 #include <llvm-c/Core.h>
 #include <llvm/ADT/DenseMap.h>
@@ -17,6 +22,7 @@ extern "C" { // frontend/frontend.h is C
 bool ompjit__requires_unified(LLVMModuleRef host);
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
 bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
+bool ompjit__point_to_session(LLVMModuleRef device, LLVMModuleRef host);
 }
 
 static bool is_hosts(const llvm::GlobalVariable &g, const llvm::Module &host)
@@ -89,4 +95,35 @@ bool ompjit__unify_variables(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
                 host, name, host.getGlobalVariable(g->getName(), true))));
     }
     return !found.empty();
+}
+
+// The variable is found by its symbol when the host half is linked.
+static llvm::GlobalVariable *find_or_declare(llvm::Module &m,
+                                             llvm::StringRef symbol)
+{
+    llvm::GlobalVariable *g = m.getGlobalVariable(symbol, true);
+    return g ? g
+             : new llvm::GlobalVariable(
+                   m, llvm::Type::getInt8Ty(m.getContext()), false,
+                   llvm::GlobalValue::ExternalLinkage, nullptr, symbol);
+}
+
+bool ompjit__point_to_session(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
+{
+    llvm::Module &device = *llvm::unwrap(device_ref);
+    llvm::Module &host = *llvm::unwrap(host_ref);
+    bool found = false;
+    for (llvm::GlobalVariable &g : device.globals()) {
+        if (!g.hasAttribute("ompjit-points-to") ||
+            host.getNamedValue(g.getName()))
+            continue;
+        llvm::StringRef symbol =
+            g.getAttribute("ompjit-points-to").getValueAsString();
+        ompjit__link_entry(host_ref,
+                           llvm::wrap(new_pointer(
+                               host, g.getName().str(),
+                               find_or_declare(host, symbol))));
+        found = true;
+    }
+    return found;
 }

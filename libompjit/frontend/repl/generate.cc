@@ -96,6 +96,7 @@ void Generator::share()
 
 llvm::Module *Generator::generate(unsigned number)
 {
+    Detached detached(session);
     if (!session.device)
         for_statics(session, [&](clang::NamedDecl *decl) {
             use(session, decl);
@@ -104,14 +105,20 @@ llvm::Module *Generator::generate(unsigned number)
         generator->HandleTopLevelDecl(group);
     for (const auto &event : session.recorder.events)
         event(*generator);
+    constructs = add_late_variables(session, *generator);
     generator->HandleTranslationUnit(session.context());
     if (session.report.bad || !generator->GetModule())
         return nullptr;
-    if (!session.device)
+    if (session.device) {
+        mark_pointers(session, *generator);
+    } else {
+        undefine_late_variables(session, *generator);
         share();
+    }
     strip_cpu(*generator->GetModule());
     module.reset(generator->ReleaseModule().release());
     module->setModuleIdentifier("input_" + std::to_string(number));
+    constructs |= module->getNamedGlobal("llvm.global_ctors") != nullptr;
     return module.get();
 }
 

@@ -11,6 +11,7 @@
  *   versions.cc   names that are declared once more
  *   value.cc      the expression at the end (shape.cc: how it is shown)
  *   generate.cc   the module
+ *   device_variable.cc   variables of `declare target` that others use
  *   reply.cc      the answer (report.cc: diagnostics in it)
  *   complete.cc   names that go on with a text (pragma.cc: directives)
  */
@@ -29,6 +30,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Parse/Parser.h>
 #include <clang/Sema/Sema.h>
+#include <llvm/ADT/DenseSet.h>
 
 extern "C" {
 #include "base/pack.h"
@@ -180,6 +182,7 @@ class Recorder : public clang::ASTConsumer {
 
   private:
     std::set<const clang::VarDecl *> completed;
+    llvm::DenseSet<const clang::Decl *> declared; /* variables, functions */
 };
 
 /* A macro of an input. */
@@ -224,6 +227,8 @@ class Session {
     std::map<std::string, unsigned> redeclared; /* names, and by which input */
     /* Texts of items that declare types alone, and their input. */
     std::map<std::string, unsigned> type_items;
+    std::vector<clang::VarDecl *> device_variables; /* of `declare target` */
+    std::vector<clang::VarDecl *> host_variables;   /* others              */
 
     Session(clang::CompilerInstance &compiler, clang::Parser &parser,
             Recorder &recorder, Report &report);
@@ -286,6 +291,30 @@ clang::CodeCompleteConsumer *new_consumer(Report &report);
 bool pragma_names(const std::string &text, unsigned version,
                   std::vector<Completion> &names);
 
+/* device_variable.cc: static variables of `declare target` become external.
+ * Before code is made. */
+void share_device_variables(Session &session);
+/* The input's code has variables of earlier inputs that are on the device from
+ * now on, if there are any. */
+bool add_late_variables(Session &session, clang::CodeGenerator &generator);
+/* In the host half, whose earlier module has them. */
+void undefine_late_variables(Session &session,
+                             clang::CodeGenerator &generator);
+/* The session has the input's variables. */
+void keep_device_variables(Session &session);
+/* While code is made, earlier inputs' variables have other attributes. */
+class Detached {
+  public:
+    explicit Detached(Session &session);
+    ~Detached();
+
+  private:
+    std::vector<std::pair<clang::VarDecl *, clang::Attr *>> detached;
+};
+/* In the device half: the pointers to earlier inputs' variables say which these
+ * are. */
+void mark_pointers(Session &session, clang::CodeGenerator &generator);
+
 /* generate.cc */
 class Generator {
   public:
@@ -297,6 +326,9 @@ class Generator {
     llvm::Module *generate(unsigned number);
     /* Ready for the next input. */
     void next(unsigned number);
+    /* Is the last module to be loaded at once? It has constructors, or variables
+     * that the device is to have. */
+    bool constructs = false;
 
   private:
     Session &session;

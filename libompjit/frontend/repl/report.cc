@@ -188,7 +188,7 @@ void Report::note_conflict(const clang::Diagnostic &info)
 void Report::note_error(unsigned id)
 {
     const bool missing = stays_open(id) || (is_at_end() && says_missing(id));
-    at_end |= missing && !bad;
+    at_end |= missing && !left;
     bad = open = true;
     left++;
 }

@@ -260,8 +260,7 @@ class Server {
             return;
         reply_good(session, result, reply);
         ompjit__pack_number(reply, module && has_entries(*module));
-        ompjit__pack_number(
-            reply, module && module->getNamedGlobal("llvm.global_ctors"));
+        ompjit__pack_number(reply, module && generator->constructs);
         ompjit__pack_bytes(reply, code.data(), code.size());
     }
 
@@ -346,6 +345,7 @@ class Server {
             generator->generate(last.number);
             generator->next(last.number + 1);
         }
+        keep_device_variables(session);
         session.files[last.number] = session.report.reading;
         for (clang::DeclGroupRef group : session.recorder.groups)
             if (group.isSingleDecl() &&

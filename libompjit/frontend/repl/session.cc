@@ -26,8 +26,15 @@ void Recorder::begin()
     groups.clear();
 }
 
+/* A directive like `declare target to(x)` hands x over once more. */
 bool Recorder::HandleTopLevelDecl(clang::DeclGroupRef group)
 {
+    bool fresh = false;
+    for (const clang::Decl *decl : group)
+        fresh |= !llvm::isa<clang::VarDecl, clang::FunctionDecl>(decl) ||
+                 declared.insert(decl).second;
+    if (!fresh)
+        return true;
     groups.push_back(group);
     events.push_back([=](clang::ASTConsumer &to) {
         to.HandleTopLevelDecl(group);

@@ -212,6 +212,7 @@ void ompjit_repl::settle_symbols(Session &session, const Input &input,
                                  const Result &result)
 {
     clang::ASTNameGenerator names(session.context());
+    share_device_variables(session);
     for (clang::DeclGroupRef group : session.recorder.groups)
         for (clang::Decl *decl : group)
             visit(decl, [&](clang::NamedDecl *found) {
