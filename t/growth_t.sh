@@ -56,11 +56,12 @@ if command -v valgrind >/dev/null && [ -e "$tmp/plain/libompjit-compiler.so.0" ]
     [ -n "$a" ] && is "$(awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {
         print (b > a && c - b < 1.15 * (b - a)) }')" 1 \
         "instructions for 10, 25, 40 regions, one called, grow evenly"
-    # A small loop is linked with the plain runtime: 161 million, and 207 with the whole one.
+    # A small loop is linked with the plain runtime, whose functions are inlined
+    # before LLVM's pipeline begins: 150 million, and 161 if the pipeline does it.
     make_program regions 1 1
     small=$(instructions run "$tmp/regions-1.c")
-    [ -n "$a" ] && is "$(awk -v n="$small" 'BEGIN { print n < 185e6 }')" 1 \
-        "a small program takes $small instructions, less than 185 million"
+    [ -n "$a" ] && is "$(awk -v n="$small" 'BEGIN { print n < 157e6 }')" 1 \
+        "a small program takes $small instructions, less than 157 million"
     # The block of a construct with 400 arrays is put into order piece by piece.
     make_program arrays 400 0
     block=$(instructions run "$tmp/arrays-400.c")

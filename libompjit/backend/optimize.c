@@ -128,13 +128,18 @@ ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err)
     ",function(loop(loop-deletion),simplifycfg,early-cse<memssa>,"             \
     "instcombine<no-verify-fixpoint>,simplifycfg)"
 
+/* LLVM's pipeline simplifies each function alone before it inlines. The plain
+ * runtime's are large, until it is known which schedule a loop has. */
+#define INLINE_RUNTIME                                                         \
+    "globaldce,ipsccp,function(sroa,instsimplify,simplifycfg),always-inline,"
+
 /* In the end what only functions that are gone have read goes. */
 ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
                                           ompjit_error *err)
 {
-    char passes[240];
+    char passes[280];
     snprintf(passes, sizeof passes, "%s%s<O%u>%s",
-             b->host    ? "globaldce,"
+             b->host    ? b->plain ? INLINE_RUNTIME : "globaldce,"
              : b->plain ? "always-inline,globaldce," OMPJIT__CLEAN ","
                         : "",
              simplify ? "thinlto-pre-link" : "default",
