@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The signatures of a host half's functions, as bytes: frontend/signature/ in
- * the compiler wing writes them, hosthalf/signature.c reads them. A unit has
+ * the compiler wing writes them, function/signature.c reads them. A unit has
  * one such text for each of its sources (ompjit__unit.signatures), each a
  * packed string of bytes:
  *

@@ -20,6 +20,8 @@
 
 /* ------------------------------------------------------------------ before */
 
+/* Finds the caller's mistakes before any code of the program runs. `bytes` has
+ * one size for each argument; NULL: no argument's memory is checked. */
 static ompjit_status check(const ompjit_function *fn, const ompjit_value *args,
                            unsigned nargs, const uint64_t *bytes,
                            ompjit_error *err)
@@ -51,7 +53,9 @@ static void hold_faults(ompjit_module *mod)
     pthread_mutex_unlock(&mod->lock);
 }
 
-/* Threads that prepare it at once do so alike. */
+/* Threads that prepare it at once do so alike. The address is stored last, and
+ * released: a thread that reads it finds `defers` set and the handlers
+ * installed. api/module.c drops the handlers when it destroys the module. */
 static ompjit_status prepare(ompjit_function *fn, ompjit_error *err)
 {
     void *address;
@@ -67,6 +71,8 @@ static ompjit_status prepare(ompjit_function *fn, ompjit_error *err)
 
 /* --------------------------------------------------------------- registers */
 
+/* Extends the low 1, 2 or 4 bytes by their sign. Values of other sizes stay as
+ * they are. */
 static uint64_t extended(uint64_t value, uint32_t bytes)
 {
     switch (bytes) {
@@ -77,6 +83,8 @@ static uint64_t extended(uint64_t value, uint32_t bytes)
     }
 }
 
+/* The ARGUMENT error for a NULL in place of the address of a value. `what`
+ * names the value, `type` is its type as the source has it. */
 static ompjit_status no_place(const ompjit_function *fn, const char *what,
                               const char *type, ompjit_error *err)
 {
@@ -93,6 +101,10 @@ static ompjit_status no_argument(const ompjit_function *fn, unsigned param,
     return no_place(fn, what, fn->type->members[param].type->text, err);
 }
 
+/* Writes each argument to the word that its step names. Words of no step keep
+ * whatever the stack had: the function reads none of them. A step of
+ * PIECE_PLACE reads `result`, which ompjit_function_call has checked by then.
+ */
 static ompjit_status fill(const ompjit_function *fn, const ompjit_value *args,
                           const ompjit_value *result, ompjit__registers *r,
                           ompjit_error *err)
@@ -110,6 +122,9 @@ static ompjit_status fill(const ompjit_function *fn, const ompjit_value *args,
         case OMPJIT__PIECE_ADDRESS: *word = (uintptr_t)arg->p; break;
         case OMPJIT__PIECE_PLACE: *word = (uintptr_t)result->p; break;
         default:
+            /* ompjit__piece_value fills the upper bytes with zeros. The System
+             * V ABI does not ask for an extension, but code of clang's relies
+             * on it. */
             *word = ompjit__piece_value(fn, i, args);
             if (step->signs)
                 *word = extended(*word, step->bytes);
@@ -132,6 +147,9 @@ static void take_number(const ompjit_type *type, uint64_t word,
                     : low;
 }
 
+/* Stores the result, register after register: the pieces are in the order in
+ * which each kind's registers are used. A register may be wider than what is
+ * left of the value; so much only is copied to result->p. */
 static void take(const ompjit_function *fn, const ompjit__registers *r,
                  ompjit_value *result)
 {
@@ -179,7 +197,10 @@ static void wait_for_tasks(void)
         omp->kmpc_omp_taskwait(NULL, omp->kmpc_global_thread_num(NULL));
 }
 
-/* To the end of the call, whichever it is. */
+/* To the end of the call, whichever it is. It waits for tasks within the guard,
+ * so that the failure of a construct in one is the call's. A task cannot be
+ * left, so such a failure is only noted. The mappings that a call has left
+ * behind are undone outside of its guard. */
 static ompjit_status run_guarded(ompjit__call_guard *g, ompjit__registers *r,
                                  bool defers)
 {
@@ -197,6 +218,8 @@ static ompjit_status run_guarded(ompjit__call_guard *g, ompjit__registers *r,
     return g->status;
 }
 
+/* A call of a module's function. An abort may leave it at an instruction of
+ * this module only (device/engine/guard.c). */
 static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
                          ompjit_error *err)
 {
@@ -208,6 +231,8 @@ static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
     return run_guarded(&g, r, fn->defers);
 }
 
+/* The call needs no plan: f's one argument is in word 0, the first integer
+ * register of both CPUs. nstack and wants_x87 are 0. */
 ompjit_status ompjit__guarded_run(ompjit__guarded *what, ompjit_error *err)
 {
     ompjit__call_guard g = {.takes_faults = !what->ctx->keeps_signals,
@@ -222,6 +247,8 @@ ompjit_status ompjit__guarded_run(ompjit__guarded *what, ompjit_error *err)
     return status;
 }
 
+/* A call that fails does not set *result. Memory at result->p to which the
+ * function writes itself (PIECE_PLACE) may have changed all the same. */
 ompjit_status ompjit_function_call(ompjit_function *fn,
                                    const ompjit_value *args, unsigned nargs,
                                    const uint64_t *bytes, ompjit_value *result,
@@ -238,6 +265,8 @@ ompjit_status ompjit_function_call(ompjit_function *fn,
             return status;
         address = atomic_load_explicit(&fn->address, memory_order_acquire);
     }
+    /* Any thread may call: each needs a signal stack of its own, and the
+     * signals unblocked. */
     ompjit__fault_thread();
     const ompjit_type *type = fn->type->target;
     bool wanted = type->kind != OMPJIT_TYPE_VOID;
@@ -254,6 +283,7 @@ ompjit_status ompjit_function_call(ompjit_function *fn,
     return status;
 }
 
+/* For signal handlers: it may do nothing but forward. */
 ompjit_status ompjit_function_abort(void)
 {
     return ompjit__call_abort();

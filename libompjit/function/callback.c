@@ -14,9 +14,13 @@
 #include "device/engine/guard.h"
 #include "function/function.h"
 
+/* The most parameters of a callback: their values lie on the stack of
+ * ompjit__callback_run. */
 enum { PARAMS = 32 };
 
-/* One callback, to which its slot points. */
+/* One callback, to which its slot points. It lives until
+ * ompjit_callback_destroy. Calls that are under way are not counted: the caller
+ * has promised that there are none. */
 struct callback {
     ompjit_callback_fn *f;
     void *data;
@@ -35,6 +39,8 @@ struct stub {
     ompjit__slot *slot;
 };
 
+/* The process's free stubs. They are of no context, since a callback may
+ * outlive all contexts. */
 static struct {
     pthread_mutex_t lock;
     struct stub *free;
@@ -74,6 +80,7 @@ static bool add_stubs(void)
     return true;
 }
 
+/* NULL: no memory for more pages. */
 static struct stub *take_stub(void)
 {
     pthread_mutex_lock(&stubs.lock);
@@ -86,6 +93,8 @@ static struct stub *take_stub(void)
     return stub;
 }
 
+/* Takes back a stub. Its code stays as it is, since it only knows the slot's
+ * address. */
 static void give_stub(struct stub *stub)
 {
     pthread_mutex_lock(&stubs.lock);
@@ -111,6 +120,7 @@ static bool read_kind(const ompjit_type *type, struct kind *out)
     return true;
 }
 
+/* The UNAVAILABLE error, with the type as the source has it. */
 static ompjit_status refused(const ompjit_type *type, const char *why,
                              ompjit_error *err)
 {
@@ -118,6 +128,8 @@ static ompjit_status refused(const ompjit_type *type, const char *why,
                         "no callback of type %s: %s", type->text, why);
 }
 
+/* Reads the parameters and the result of a function's type, or of a pointer's
+ * to a function. A void result leaves out->result.bytes at 0. */
 static ompjit_status read_type(const ompjit_type *type, struct callback *out,
                                ompjit_error *err)
 {
@@ -142,6 +154,8 @@ static ompjit_status read_type(const ompjit_type *type, struct callback *out,
 
 /* --------------------------------------------------------------------- run */
 
+/* The value of a register's low bytes: a caller may leave anything above them.
+ * A bool is one bit. */
 static uint64_t number_of(const struct kind *kind, uint64_t word)
 {
     if (kind->bytes < 8)
@@ -152,6 +166,9 @@ static uint64_t number_of(const struct kind *kind, uint64_t word)
     return kind->is_signed ? (word ^ sign) - sign : word;
 }
 
+/* Counts registers for numbers and pointers as the ABI does: each kind takes
+ * its own registers, and what finds none takes the next word of the caller's
+ * stack. */
 static void read_arguments(const struct callback *c,
                            const ompjit__called *called, ompjit_value *args)
 {
@@ -186,12 +203,16 @@ void ompjit__callback_run(const ompjit__slot *slot, ompjit__called *called)
     ompjit__call_guard *call = ompjit__guarded_call(NULL);
     ompjit__call_guard *innermost = ompjit__innermost;
     ompjit_error err;
+    /* The result that the function goes on with, where the call has failed and
+     * cannot be left here. */
     called->integer = called->number = 0;
     if (call && call->status)
         return;
     read_arguments(c, called, args);
     err.stage = OMPJIT_STAGE_LAUNCH;
     err.text[0] = 0;
+    /* Faults and constructs in the application's function are not the call's.
+     */
     ompjit__innermost = NULL;
     ompjit_status status = c->f(c->data, args, &result, &err);
     ompjit__innermost = innermost;
@@ -207,6 +228,8 @@ void ompjit__callback_run(const ompjit__slot *slot, ompjit__called *called)
 
 /* --------------------------------------------------------------- interface */
 
+/* The slot is filled before the caller gets the stub's address. On failure *fn
+ * is not set. */
 ompjit_status ompjit_callback_create(const ompjit_type *type,
                                      ompjit_callback_fn *f, void *data,
                                      void (**fn)(void), ompjit_error *err)

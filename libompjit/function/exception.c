@@ -26,12 +26,17 @@ static struct {
     void (*set_pc)(void *context, uintptr_t value);
 } unwinder = {.once = PTHREAD_ONCE_INIT};
 
+/* Stores the symbol's address, or NULL, to the pointer to a function at
+ * `function`. */
 static void find(void *handle, const char *name, void *function)
 {
     void *address = dlsym(handle, name);
     memcpy(function, &address, sizeof address);
 }
 
+/* libgcc_s may be there as the dependency of something that was opened with
+ * RTLD_LOCAL; RTLD_DEFAULT does not find it then. The handle is never closed,
+ * since the pointers stay in use. */
 static void find_unwinder(void)
 {
     void *handle = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -46,6 +51,8 @@ static void find_unwinder(void)
 int ompjit__call_personality(int version, int actions, uint64_t origin,
                              void *exception, void *context)
 {
+    /* _Unwind_Action and _Unwind_Reason_Code of the Itanium C++ ABI, as far as
+     * they are used here. */
     enum { SEARCHES = 1, HANDLES = 4, FORCED = 8 };
     enum { FATAL = 3, FOUND = 6, INSTALL = 7, CONTINUE = 8 };
     if (actions & FORCED) {
@@ -88,6 +95,7 @@ struct type_info {
 };
 enum { DO_CATCH = 4, WHAT = 2 }; /* places in the tables of functions */
 
+/* Functions of the C++ runtime, and type_info of std::exception. */
 struct runtime {
     void *(*begin_catch)(void *exception);
     void (*end_catch)(void);
@@ -95,6 +103,7 @@ struct runtime {
     const struct type_info *std_exception;
 };
 
+/* False: something is missing there; *out may then be filled in part. */
 static bool find_in(void *handle, struct runtime *out)
 {
     find(handle, "__cxa_begin_catch", &out->begin_catch);
@@ -125,7 +134,8 @@ struct asked {
     char what[384];
 };
 
-/* In a guard, since these functions are the program's. */
+/* In a guard, since these functions are the program's. a->what stays empty
+ * unless the object is a std::exception or of a class derived from it. */
 static void ask(void *arg)
 {
     struct asked *a = arg;
@@ -154,6 +164,10 @@ static char *type_name(const char *name)
     return out;
 }
 
+/* Catches the exception and so destroys its object. Exceptions of another
+ * runtime than libstdc++ are left alone, and have no name here. Of one that was
+ * thrown again by std::rethrow_exception the object is elsewhere: its text is
+ * the type. */
 void ompjit__exception_text(void *exception, char *text, size_t size)
 {
     const struct unwind_header *header = exception;

@@ -18,6 +18,7 @@ struct op {
     uint64_t k;
 };
 
+/* Is the operation followed by a word of 8 bytes? */
 static bool has_word(unsigned op)
 {
     return op == OMPJIT__EXPR_CONSTANT || op == OMPJIT__EXPR_PIECE ||
@@ -41,6 +42,7 @@ static bool next_op(const ompjit__buf *program, size_t *at, struct op *out)
     return true;
 }
 
+/* How many words the operation takes from the stack. Each puts one back. */
 static unsigned takes(unsigned op)
 {
     switch (op) {
@@ -75,11 +77,13 @@ bool ompjit__program_valid(const ompjit__buf *program, unsigned npieces)
     return !program->size || depth == 1;
 }
 
+/* The low `width` bits; the others are 0. */
 static uint64_t low(uint64_t value, unsigned width)
 {
     return width < 64 ? value & ((UINT64_C(1) << width) - 1) : value;
 }
 
+/* The low `width` bits as a signed number. */
 static int64_t signed_of(uint64_t value, unsigned width)
 {
     uint64_t sign = UINT64_C(1) << (width - 1);
@@ -107,6 +111,8 @@ static uint64_t as_double(const ompjit_function *fn, unsigned piece,
     return bits;
 }
 
+/* The product of two signed numbers, or the nearest number there is: a section
+ * whose size overflows stays too large. */
 static uint64_t scale(uint64_t a, uint64_t b)
 {
     int64_t product;
@@ -132,6 +138,9 @@ static bool divide(const struct op *op, uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
+/* Sets *out, of which the bits above op->width mean nothing. A shift by the
+ * width or more, which LLVM IR does not define, counts as one by width - 1.
+ * False: as `divide`. */
 static bool compute(const struct op *op, uint64_t a, uint64_t b, uint64_t *out)
 {
     unsigned w = op->width;
@@ -160,6 +169,9 @@ static bool compute(const struct op *op, uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
+/* Also false of an empty program, which has no value. ompjit__program_valid has
+ * accepted the program: the stack and the numbers of pieces are not checked
+ * again. */
 bool ompjit__program_run(const ompjit_function *fn, const ompjit__buf *program,
                          const ompjit_value *args, uint64_t *value)
 {
@@ -218,6 +230,8 @@ static bool range_of(const ompjit_function *fn, const ompjit__section *s,
     return true;
 }
 
+/* The section's end in bytes from the pointer on; INT64_MAX where it is beyond.
+ */
 static uint64_t end_of(const struct range *r)
 {
     int64_t end;
@@ -251,6 +265,7 @@ static void place_text(const ompjit_function *fn, const ompjit__section *s,
                  s->param + 1, *s->text ? s->text : "it", line);
 }
 
+/* The word that a message counts in. */
 static const char *unit_of(uint64_t element)
 {
     return element > 1 ? "elements" : "bytes";
@@ -276,6 +291,8 @@ static ompjit_status check_range(const ompjit_function *fn,
                         unit_of((uint64_t)element));
 }
 
+/* Compares every section that the call surely maps. One of 0 bytes needs no
+ * memory, wherever it begins. */
 ompjit_status ompjit__extents_check(const ompjit_function *fn,
                                     const ompjit_value *args,
                                     const uint64_t *bytes, ompjit_error *err)
@@ -303,8 +320,9 @@ ompjit_status ompjit__extents_check(const ompjit_function *fn,
     return OMPJIT_OK;
 }
 
-/* Nothing is known of a parameter where all that is mapped of it is not; of one
- * that is not mapped 0 bytes are. */
+/* A parameter's number is the largest end of its sections that are known;
+ * OMPJIT_BYTES_UNKNOWN where there are sections and none is known; 0 where
+ * nothing of it is mapped. */
 ompjit_status ompjit_function_extents(ompjit_function *fn,
                                       const ompjit_value *args, unsigned nargs,
                                       uint64_t *bytes, ompjit_error *err)

@@ -10,6 +10,8 @@
 
 #include "function/function.h"
 
+/* Aggregates, complex numbers and integers of more than 8 bytes are passed by
+ * their address in the ompjit_value (ompjit_function.h). */
 bool ompjit__value_fits(const ompjit_type *type)
 {
     switch (type->kind) {
@@ -23,11 +25,14 @@ bool ompjit__value_fits(const ompjit_type *type)
     }
 }
 
-/* Words that are taken so far. */
+/* Words that are taken so far. One `integers` and `floats` each is a register,
+ * one of `stack` is 8 bytes. */
 struct places {
     unsigned integers, floats, stack;
 };
 
+/* Copies of a constant size are single loads: most pieces have 8 or 4 bytes.
+ * Little-endian, as both CPUs are. */
 static uint64_t read_bytes(const unsigned char *at, uint32_t bytes)
 {
     uint64_t value = 0;
@@ -39,6 +44,8 @@ static uint64_t read_bytes(const unsigned char *at, uint32_t bytes)
     return value;
 }
 
+/* The first reason stays, also one of the compiler wing's, which is malloc'd;
+ * function_free (signature.c) tells the two apart. */
 static void refuse(ompjit_function *fn, const char *why)
 {
     if (fn->refused)
@@ -57,7 +64,9 @@ static uint16_t take_word(struct places *p, bool is_float)
     return (uint16_t)(OMPJIT__STACK_AT + p->stack++);
 }
 
-/* A parameter of several parts is in registers only as a whole. */
+/* A parameter of several parts is in registers only as a whole. AAPCS64 then
+ * gives later parameters no register of the kind either. On x86-64 clang passes
+ * such a struct as PIECE_STACK instead (byval), of one piece. */
 static void keep_together(struct places *p, const ompjit__piece *first,
                           unsigned n)
 {
@@ -69,6 +78,7 @@ static void keep_together(struct places *p, const ompjit__piece *first,
         *taken = all;
 }
 
+/* How many pieces from i on belong to i's IR parameter. */
 static unsigned group_size(const ompjit_function *fn, unsigned i)
 {
     unsigned n = 1;
@@ -77,6 +87,10 @@ static unsigned group_size(const ompjit_function *fn, unsigned i)
     return n;
 }
 
+/* Decides the word of piece i, and what `fill` does with its bytes. A float
+ * that is a later part of a struct and finds no register shares a word of the
+ * stack with its neighbour, which the steps cannot say: such a function is
+ * refused. */
 static void plan_piece(ompjit_function *fn, unsigned i, struct places *p)
 {
     const ompjit__piece *piece = &fn->pieces[i];
@@ -110,6 +124,7 @@ static void plan_piece(ompjit_function *fn, unsigned i, struct places *p)
         refuse(fn, "floats of a struct are on the stack");
 }
 
+/* Refuses a result of more registers than ompjit__registers stores. */
 static void plan_results(ompjit_function *fn)
 {
     unsigned n[2] = {0, 0};
@@ -121,6 +136,7 @@ static void plan_results(ompjit_function *fn)
         refuse(fn, "its result comes in more registers than are read");
 }
 
+/* The words on the stack are an even number: both ABIs align it to 16 bytes. */
 bool ompjit__plan(ompjit_function *fn)
 {
     struct places places = {0, 0, 0};
@@ -142,6 +158,8 @@ bool ompjit__plan(ompjit_function *fn)
     return true;
 }
 
+/* A value in memory of which the caller gives no address reads as 0: `fill`
+ * refuses it, but extents may be asked for without it. */
 uint64_t ompjit__piece_value(const ompjit_function *fn, unsigned piece,
                              const ompjit_value *args)
 {

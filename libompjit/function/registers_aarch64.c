@@ -31,6 +31,8 @@ __asm__(".pushsection .text\n"
         "hint #34\n"
         "sub sp, sp, #160\n"
         ".cfi_adjust_cfa_offset 160\n"
+        /* The frame is ompjit__fiber_call's: x19 to x30, then the low halves of
+         * v8 to v15, which are callee-saved. */
         "stp x19, x20, [sp, #0]\n"
         "stp x21, x22, [sp, #16]\n"
         "stp x23, x24, [sp, #32]\n"
@@ -46,8 +48,11 @@ __asm__(".pushsection .text\n"
         ".cfi_offset x30, -72\n"
         "mov x29, sp\n"
         ".cfi_def_cfa_register x29\n"
+        /* *save: ompjit__fiber_leave continues from here. */
         "str x29, [x1]\n"
         "mov x19, x0\n"
+        /* Copies nstack words to the stack, the first one to the lowest
+         * address. */
         "ldr x10, [x19, #8]\n"
         "sub x9, x29, x10, lsl #3\n"
         "mov sp, x9\n"
@@ -59,10 +64,12 @@ __asm__(".pushsection .text\n"
         "sub x10, x10, #1\n"
         "b 1b\n"
         "2:\n"
+        /* d0 to d7 from words[OMPJIT__FLOATS_AT]. */
         "ldp d0, d1, [x19, #176]\n"
         "ldp d2, d3, [x19, #192]\n"
         "ldp d4, d5, [x19, #208]\n"
         "ldp d6, d7, [x19, #224]\n"
+        /* x0 to x7 from words[0], and x8, the result's address. */
         "ldp x0, x1, [x19, #96]\n"
         "ldp x2, x3, [x19, #112]\n"
         "ldp x4, x5, [x19, #128]\n"
@@ -70,9 +77,12 @@ __asm__(".pushsection .text\n"
         "ldr x8, [x19, #160]\n"
         "ldr x9, [x19]\n"
         "blr x9\n"
+        /* integers[0], integers[1], then floats[0] to floats[3]. */
         "stp x0, x1, [x19, #16]\n"
         "stp d0, d1, [x19, #32]\n"
         "stp d2, d3, [x19, #48]\n"
+        /* OMPJIT__ENDED_RETURNED. ompjit__fiber_leave returns
+         * OMPJIT__ENDED_LEFT in its place. */
         "mov w0, #0\n"
         "3:\n"
         "mov sp, x29\n"
@@ -94,6 +104,8 @@ __asm__(".pushsection .text\n"
         ".cfi_restore_state\n"
         "ompjit__registers_caught:\n"
         "hint #36\n"
+        /* The unwinder comes here with x19 and x29 restored and the exception
+         * in x0. 2 is OMPJIT__ENDED_THREW. */
         "str x0, [x19, #88]\n"
         "mov w0, #2\n"
         "b 3b\n"
@@ -129,12 +141,16 @@ __asm__(".pushsection .text\n"
         "stp d2, d3, [sp, #96]\n"
         "stp d4, d5, [sp, #112]\n"
         "stp d6, d7, [sp, #128]\n"
+        /* The caller's stack arguments: behind this frame, since the return
+         * address is in x30. */
         "add x9, sp, #176\n"
         "str x9, [sp, #144]\n"
         "mov x0, x16\n"
         "add x1, sp, #16\n"
         ".hidden ompjit__callback_run\n"
         "bl ompjit__callback_run\n"
+        /* The result is in both registers; the caller reads the one of its
+         * kind. */
         "ldr x0, [sp, #152]\n"
         "ldr d0, [sp, #160]\n"
         "ldp x29, x30, [sp], #176\n"
@@ -147,6 +163,8 @@ __asm__(".pushsection .text\n"
 /* bti c; adr x16, slot; ldr x17, [x16, #8]; br x17 */
 void ompjit__stub_write(void *at, const ompjit__slot *slot)
 {
+    /* The distance is split as adr has it: immlo in bits 29 and 30, immhi from
+     * bit 5 on. */
     uint32_t code[OMPJIT__STUB / 4] = {0xd503245f, 0x10000010, 0xf9400611,
                                        0xd61f0220};
     int64_t distance = (const char *)slot - ((const char *)at + 4);

@@ -31,16 +31,21 @@ __asm__(".pushsection .text\n"
         ".hidden ompjit__call_personality\n"
         ".cfi_personality 0x1b, ompjit__call_personality\n"
         "endbr64\n"
+        /* The callee-saved registers are below the return address in the order
+         * of ompjit__fiber_call; 8 bytes more align the stack to 16. */
         "pushq %rbp\n" "pushq %rbx\n" "pushq %r12\n"
         "pushq %r13\n" "pushq %r14\n" "pushq %r15\n"
         "subq $8, %rsp\n"
         ".cfi_adjust_cfa_offset 56\n"
         ".cfi_offset %rbp, -16\n"
         ".cfi_offset %rbx, -24\n"
+        /* *save: ompjit__fiber_leave continues from here. */
         "movq %rsp, (%rsi)\n"
         "movq %rsp, %rbp\n"
         ".cfi_def_cfa_register %rbp\n"
         "movq %rdi, %rbx\n"
+        /* Copies nstack words to the stack, the first one to the lowest
+         * address. */
         "movq 8(%rbx), %rcx\n"
         "testq %rcx, %rcx\n"
         "je 1f\n"
@@ -50,6 +55,7 @@ __asm__(".pushsection .text\n"
         "movq %rsp, %rdi\n"
         "rep movsq\n"
         "1:\n"
+        /* xmm0 to xmm7 from words[OMPJIT__FLOATS_AT]. */
         "movsd 144(%rbx), %xmm0\n"
         "movsd 152(%rbx), %xmm1\n"
         "movsd 160(%rbx), %xmm2\n"
@@ -58,6 +64,7 @@ __asm__(".pushsection .text\n"
         "movsd 184(%rbx), %xmm5\n"
         "movsd 192(%rbx), %xmm6\n"
         "movsd 200(%rbx), %xmm7\n"
+        /* rdi, rsi, rdx, rcx, r8, r9 from words[0]. */
         "movq 96(%rbx), %rdi\n"
         "movq 104(%rbx), %rsi\n"
         "movq 112(%rbx), %rdx\n"
@@ -66,14 +73,19 @@ __asm__(".pushsection .text\n"
         "movq 136(%rbx), %r9\n"
         "movl $8, %eax\n" /* vector registers, for variadic functions */
         "callq *(%rbx)\n"
+        /* integers[0], integers[1], floats[0], floats[1]. */
         "movq %rax, 16(%rbx)\n"
         "movq %rdx, 24(%rbx)\n"
         "movsd %xmm0, 32(%rbx)\n"
         "movsd %xmm1, 40(%rbx)\n"
         "cmpq $0, 80(%rbx)\n"
         "je 2f\n"
+        /* st(0) is popped only where it has a result: to pop an empty register
+         * is an invalid operation. */
         "fstpt 64(%rbx)\n"
         "2:\n"
+        /* OMPJIT__ENDED_RETURNED. ompjit__fiber_leave returns
+         * OMPJIT__ENDED_LEFT in its place. */
         "xorl %eax, %eax\n"
         "3:\n"
         "leaq 8(%rbp), %rsp\n"
@@ -84,6 +96,9 @@ __asm__(".pushsection .text\n"
         ".cfi_adjust_cfa_offset -48\n"
         "retq\n"
         ".cfi_restore_state\n"
+        /* The unwinder comes here with rbx and rbp restored and the exception
+         * in rax, which __builtin_eh_return_data_regno(0) is. 2 is
+         * OMPJIT__ENDED_THREW. */
         "ompjit__registers_caught:\n"
         "movq %rax, 88(%rbx)\n"
         "movl $2, %eax\n"
@@ -123,12 +138,16 @@ __asm__(".pushsection .text\n"
         "movsd %xmm5, 88(%rsp)\n"
         "movsd %xmm6, 96(%rsp)\n"
         "movsd %xmm7, 104(%rsp)\n"
+        /* The caller's stack arguments: behind this frame and the return
+         * address. */
         "leaq 144(%rsp), %rax\n"
         "movq %rax, 112(%rsp)\n"
         "movq %r10, %rdi\n"
         "movq %rsp, %rsi\n"
         ".hidden ompjit__callback_run\n"
         "callq ompjit__callback_run\n"
+        /* The result is in both registers; the caller reads the one of its
+         * kind. */
         "movq 120(%rsp), %rax\n"
         "movsd 128(%rsp), %xmm0\n"
         "addq $136, %rsp\n"

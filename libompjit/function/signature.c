@@ -34,6 +34,9 @@ static const ompjit_type *type_at(const ompjit_type *base, size_t n,
     return number && !r->bad ? &base[number - 1] : NULL;
 }
 
+/* The names are malloc'd; type_free frees them. Members of an enumeration are
+ * its constants, and have no type. An array has a count of elements, and no
+ * members. */
 static void read_members(ompjit__reader *r, const ompjit_type *base, size_t n,
                          ompjit_type *type)
 {
@@ -54,6 +57,8 @@ static void read_members(ompjit__reader *r, const ompjit_type *base, size_t n,
         r->bad |= type->count != count;
 }
 
+/* Fills *type, which is zeroed and stays where it is: others point to it
+ * already. */
 static void read_type(ompjit__reader *r, const ompjit_type *base, size_t n,
                       ompjit_type *type)
 {
@@ -73,6 +78,8 @@ static void read_type(ompjit__reader *r, const ompjit_type *base, size_t n,
     r->bad |= needs && !type->target;
 }
 
+/* Frees the members, their names and the text; the type itself is an element of
+ * an array. */
 static void type_free(ompjit_type *type)
 {
     size_t n = type->members && type->kind != OMPJIT_TYPE_ARRAY ? type->count
@@ -85,6 +92,9 @@ static void type_free(ompjit_type *type)
 
 /* --------------------------------------------------------------- functions */
 
+/* Reads *out pieces, each as the bytes that it is in memory. nparams is
+ * UINT32_MAX for results, whose pieces name no parameter. malloc'd; the
+ * function's own, also where r is bad then. */
 static ompjit__piece *read_pieces(ompjit__reader *r, unsigned nparams,
                                   unsigned *out)
 {
@@ -107,6 +117,8 @@ static ompjit__piece *read_pieces(ompjit__reader *r, unsigned nparams,
     return pieces;
 }
 
+/* Its programs are checked here, once, so that each call can run them
+ * unchecked. */
 static void read_section(ompjit__reader *r, const ompjit_function *fn,
                          ompjit__section *s)
 {
@@ -123,7 +135,8 @@ static void read_section(ompjit__reader *r, const ompjit_function *fn,
               !ompjit__program_valid(&s->size, fn->npieces);
 }
 
-/* The words of a parameter's sections, each once. */
+/* The words of a parameter's sections, each once. "x[:n], x[0:m]"; malloc'd, ""
+ * where there are none, NULL: no memory. */
 static char *mapped_text(const ompjit_function *fn, unsigned param)
 {
     ompjit__buf text = {0};
@@ -143,6 +156,7 @@ static char *mapped_text(const ompjit_function *fn, unsigned param)
     return text.data;
 }
 
+/* Reads the sections, and sums up for each parameter what they say. */
 static void read_sections(ompjit__reader *r, ompjit_function *fn)
 {
     size_t n = ompjit__read_count(r);
@@ -164,6 +178,8 @@ static void read_sections(ompjit__reader *r, ompjit_function *fn)
     }
 }
 
+/* Reads a function and makes its plan. The plan may refuse it; it is listed all
+ * the same, with the reason. */
 static void read_function(ompjit__reader *r, const ompjit_type *base, size_t n,
                           ompjit_function *fn)
 {
@@ -191,6 +207,7 @@ static void read_function(ompjit__reader *r, const ompjit_type *base, size_t n,
         read_sections(r, fn);
 }
 
+/* Frees what the function holds; it is an element of an array itself. */
 static void function_free(ompjit_function *fn)
 {
     for (unsigned i = 0; i < fn->nsections; i++) {
@@ -241,6 +258,7 @@ static bool make_room(const ompjit__buf *text, ompjit__functions *out)
     return out->types && out->functions;
 }
 
+/* Is the last function one that is there already, by its symbol? */
 static bool has_function(const ompjit__functions *functions, const char *symbol)
 {
     for (unsigned i = 0; i + 1 < functions->n; i++)
@@ -270,6 +288,8 @@ static void read_source(ompjit__reader *r, ompjit_module *mod,
     }
 }
 
+/* Reads the texts of all sources. A reader knows nothing but `bad`: memory that
+ * runs out while it reads is an INTERNAL error, too. */
 static ompjit_status read_all(ompjit_module *mod, const ompjit__buf *text,
                               ompjit__functions **out, ompjit_error *err)
 {
@@ -293,6 +313,7 @@ static ompjit_status read_all(ompjit_module *mod, const ompjit__buf *text,
                         mod->unit.name);
 }
 
+/* A unit without a host half has no functions: an empty text. */
 static ompjit_status make(ompjit_module *mod, ompjit__functions **out,
                           ompjit_error *err)
 {
@@ -310,6 +331,8 @@ static ompjit_status make(ompjit_module *mod, ompjit__functions **out,
     return status;
 }
 
+/* The module's lock is held while the compiler wing reads the code, so threads
+ * that ask at once wait for the first. */
 ompjit_status ompjit__functions_of(ompjit_module *mod,
                                    const ompjit__functions **out,
                                    ompjit_error *err)
