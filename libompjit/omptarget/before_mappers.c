@@ -7,9 +7,13 @@
 #include "context/ompt.h"
 #include "omptarget/entry_points.h"
 
+/* The forms with mappers take NULL for the names and mappers that these lack.
+ */
 #define ARRAYS n, bases, begins, sizes, types, NULL, NULL
 #define DEPENDS ndeps, deps, nnoalias, noalias
 
+/* A hint that the kernel's arguments carry since LLVM 15; without effect here.
+ */
 void ompjit__s_push_tripcount_old(ompjit_context *ctx, int64_t device,
                                   uint64_t tripcount)
 {

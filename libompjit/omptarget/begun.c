@@ -40,6 +40,8 @@ static int64_t without_copies(int64_t type)
                              OMPJIT__MAP_PRESENT);
 }
 
+/* `call` is the calling thread's, so there is no lock. Where memory runs out
+ * the construct is not listed: its data stays mapped if the call is left. */
 void ompjit__begun_add(ompjit__call_guard *call, ompjit_device *dev,
                        const ompjit__maps *maps)
 {
@@ -60,6 +62,8 @@ void ompjit__begun_add(ompjit__call_guard *call, ompjit_device *dev,
     call->begun = b;
 }
 
+/* Takes off the list the last begin with the same sections. An end that finds
+ * none ends what was mapped before the call, or a construct with mappers. */
 void ompjit__begun_remove(ompjit__call_guard *call, const ompjit__maps *maps)
 {
     struct ompjit__begun **at = &call->begun;
@@ -74,6 +78,8 @@ void ompjit__begun_remove(ompjit__call_guard *call, const ompjit__maps *maps)
     }
 }
 
+/* Undoes the last begin first. A failure is logged only: the call has its error
+ * already, or none to report this by. */
 void ompjit__begun_end(ompjit__call_guard *call, bool undo)
 {
     while (call->begun) {

@@ -9,6 +9,7 @@
 
 #include "omptarget/library.h"
 
+/* All flags that an entry of OpenMP's may have (abi/offload.h). */
 enum {
     FLAGS = OMPJIT__ENTRY_LINK | OMPJIT__ENTRY_CTOR | OMPJIT__ENTRY_DTOR |
             OMPJIT__ENTRY_INDIRECT | OMPJIT__ENTRY_REQUIRES |
@@ -48,6 +49,7 @@ ompjit__offload_entry ompjit__entry_at(const ompjit__entries *entries,
         .size = o.size, .data = (uint64_t)(int64_t)o.data};
 }
 
+/* clang gives variables a size, and flags to all that are not regions. */
 bool ompjit__entry_is_kernel(const ompjit__offload_entry *e)
 {
     return !e->size && !e->flags;
@@ -68,6 +70,9 @@ static const char *fault(const ompjit__offload_entry *e)
     return e->name && *e->name ? NULL : "has no name";
 }
 
+/* Entries of other languages (CUDA, HIP, SYCL) are not looked at further: they
+ * may lie in the same section. `begin` equal to `end` is a library without
+ * entries. */
 ompjit_status ompjit__entries_read(const void *begin, const void *end,
                                    ompjit__entries *out, ompjit_error *err)
 {

@@ -29,11 +29,13 @@ struct ompjit__function_map {
     ompjit__indirect_call rows[];
 };
 
+/* Is the entry a function, or a table of virtual ones, of this module's? */
 static bool belongs(const ompjit__global *g, const ompjit_module *mod)
 {
     return g->mod == mod && g->flags & OMPJIT__ENTRY_CALLED;
 }
 
+/* For qsort and bsearch: by the host's address. */
 static int by_host(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const ompjit__indirect_call *)a)->host;
@@ -41,6 +43,7 @@ static int by_host(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A function is one row, a table one for each word. */
 static size_t rows_of(const ompjit__global *g)
 {
     return g->flags & OMPJIT__ENTRY_INDIRECT_VTABLE ? g->size / sizeof(void *)
@@ -91,6 +94,8 @@ static bool is_called(const struct ompjit__tgt *tgt, const ompjit_device *dev,
     return g->mod && belongs(g, dev->caps.common_functions ? g->mod : mod);
 }
 
+/* Never NULL: a device without rows of the program's has an empty map. Under
+ * the lock. */
 static const struct ompjit__function_map *
 map_of(const struct ompjit__tgt *tgt, const ompjit_device *dev)
 {
@@ -155,6 +160,8 @@ static ompjit_status set_tables(struct ompjit__tgt *tgt, ompjit_device *dev,
     return st;
 }
 
+/* A module's entries are entered one by one; its table is made when the last
+ * one comes, so that it is made once. */
 ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
                                      ompjit_device *dev, size_t index,
                                      ompjit_error *err)
@@ -168,6 +175,8 @@ ompjit_status ompjit__indirect_enter(struct ompjit__tgt *tgt,
                : set_table(tgt, dev, tgt->globals[index].mod, index + 1, err);
 }
 
+/* Only where an address is the same in all images do tables have rows of other
+ * modules, which then have to go. */
 ompjit_status ompjit__indirect_leave(struct ompjit__tgt *tgt,
                                      ompjit_device *dev, ompjit_error *err)
 {
@@ -231,6 +240,9 @@ static ompjit_status renew_tables(struct ompjit__tgt *tgt, ompjit_device *dev,
     return st;
 }
 
+/* On success the rows replace those that the program gave for the device
+ * before. If a table cannot be made then, the map stays: later modules get its
+ * rows. */
 static ompjit_status set_map(ompjit_context *ctx, int32_t device, uint64_t n,
                              const ompjit__indirect_call *rows,
                              ompjit_error *err)
@@ -259,6 +271,7 @@ static ompjit_status set_map(ompjit_context *ctx, int32_t device, uint64_t n,
     return st;
 }
 
+/* 0 on success, as the entry point of LLVM returns it. */
 int32_t ompjit__s_set_function_ptr_map(ompjit_context *ctx, int32_t device,
                                        uint64_t n,
                                        const ompjit__indirect_call *rows)
@@ -270,6 +283,7 @@ int32_t ompjit__s_set_function_ptr_map(ompjit_context *ctx, int32_t device,
     return 1;
 }
 
+/* The context ends: no lock is needed. */
 void ompjit__function_maps_free(struct ompjit__tgt *tgt)
 {
     for (struct ompjit__function_map *m = tgt->maps, *next; m; m = next) {

@@ -19,6 +19,7 @@ static const char *kind_of(uint64_t type, int64_t size)
                                         : "use_address";
 }
 
+/* The form of the lines is libomptarget's, which tools read. */
 void ompjit__info_construct(ompjit_device *dev, const ompjit__ident *where,
                             const char *what, const ompjit__maps *maps)
 {
@@ -38,6 +39,7 @@ void ompjit__info_construct(ompjit_device *dev, const ompjit__ident *where,
     }
 }
 
+/* From here on the flags are the program's, not LIBOMPTARGET_INFO's. */
 void ompjit__s_set_info_flag(ompjit_context *ctx, uint32_t flags)
 {
     atomic_store_explicit(&ctx->info, flags, memory_order_relaxed);

@@ -10,6 +10,8 @@
 /* The object that clang asks for. */
 enum type { TYPE_TARGET = 1, TYPE_TARGETSYNC = 2 };
 
+/* An object is the program's until it destroys it, or the context's end does.
+ * Nothing protects one that two threads use at once. */
 struct ompjit__interop {
     ompjit__interop *next; /* of all that the context has, under tgt->lock */
     ompjit_device *dev;
@@ -31,6 +33,7 @@ enum property {
     DEVICE_CONTEXT, TARGETSYNC, PROPERTIES
 };
 
+/* Each property's name in OpenMP, and the type of its value. */
 static const struct {
     const char *name;
     enum rc type;
@@ -53,6 +56,7 @@ static const char *const vendor_names[] = {
     "unknown", "amd", "arm", "bsc", "fujitsu", "gnu", "hpe", "ibm", "intel",
     "llvm", "nec", "nvidia", "ti"};
 
+/* names[0], "none" or "unknown", for a number that is not in the table. */
 static const char *name_of(const char *const *names, size_t n, int i)
 {
     return i >= 0 && (size_t)i < n ? names[i] : names[0];
@@ -60,6 +64,7 @@ static const char *name_of(const char *const *names, size_t n, int i)
 
 /* ---------------------------------------------------------------- lifetime */
 
+/* Ends the object's queue, if it has one. */
 static void queue_end(const ompjit__interop *i)
 {
     if (i->queue)
@@ -103,6 +108,8 @@ static ompjit_status make(ompjit_device *dev, int32_t type,
     return OMPJIT_OK;
 }
 
+/* A failure leaves omp_interop_none, which the standard allows; it is logged.
+ */
 void ompjit__s_interop_init(ompjit_context *ctx, ompjit__ident *where,
                             int32_t thread, ompjit__interop **interop,
                             int32_t type, int32_t device, int32_t ndeps,
@@ -136,6 +143,8 @@ static void settle(ompjit_context *ctx, const ompjit__interop *i)
         ompjit__log(ctx, "interop: %s", err.text);
 }
 
+/* The dependences are waited for first; `device` and `thread` are not needed.
+ */
 void ompjit__s_interop_use(ompjit_context *ctx, ompjit__ident *where,
                            int32_t thread, ompjit__interop **interop,
                            int32_t device, int32_t ndeps, void *deps,
@@ -146,6 +155,8 @@ void ompjit__s_interop_use(ompjit_context *ctx, ompjit__ident *where,
         settle(ctx, *interop);
 }
 
+/* The list is searched before the object is freed; one that is in no list is
+ * freed all the same. */
 void ompjit__s_interop_destroy(ompjit_context *ctx, ompjit__ident *where,
                                int32_t thread, ompjit__interop **interop,
                                int32_t device, int32_t ndeps, void *deps,
@@ -196,6 +207,8 @@ int ompjit__s_get_num_interop_properties(const ompjit__interop *interop)
     return 0; /* of our own; the standard's are negative */
 }
 
+/* *rc is set where it is not NULL, and the result is 0 where that is no
+ * success. */
 intptr_t ompjit__s_get_interop_int(const ompjit__interop *interop,
                                    int property, int *rc)
 {
@@ -221,6 +234,8 @@ const char *ompjit__s_get_interop_str(const ompjit__interop *interop,
     }
 }
 
+/* TARGETSYNC is a queue's handle, which only an object of that type has. No
+ * platform is known for any device. */
 void *ompjit__s_get_interop_ptr(const ompjit__interop *interop, int property,
                                 int *rc)
 {
@@ -236,6 +251,7 @@ void *ompjit__s_get_interop_ptr(const ompjit__interop *interop, int property,
     }
 }
 
+/* NULL: there is no such property. */
 const char *ompjit__s_get_interop_name(const ompjit__interop *interop,
                                        int property)
 {

@@ -18,6 +18,8 @@
 #include "omptarget/entry_points.h"
 #include "omptarget/library.h"
 
+/* A library's way: WAITS until a construct needs it; MAKING in one thread,
+ * outside of the lock; then READY or FAILED for good. */
 enum state { WAITS, MAKING, READY, FAILED };
 
 struct ompjit__library {
@@ -39,6 +41,8 @@ static const char *name_of(const void *desc)
     return known ? info.dli_fname : "a program";
 }
 
+/* ABI error where the array of images cannot be read. The images' contents are
+ * looked at when the module is made. */
 static ompjit_status check_images(const ompjit__bin_desc *desc,
                                   ompjit_error *err)
 {
@@ -110,6 +114,8 @@ static void fail(ompjit_context *ctx, const void *desc, const ompjit_error *why)
     ompjit__tgt_fail(ctx->tgt, &err);
 }
 
+/* Called by constructors of the program, under the dynamic linker's lock:
+ * nothing is built here. */
 void ompjit__s_register_lib(ompjit_context *ctx, ompjit__bin_desc *desc)
 {
     ompjit_error err;
@@ -166,6 +172,7 @@ typedef struct by_symbol {
     unsigned kernel;
 } by_symbol;
 
+/* By symbol, for qsort and bsearch. */
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const by_symbol *)a)->symbol,
@@ -225,6 +232,8 @@ static ompjit_status add_kernels(ompjit_context *ctx,
     return st;
 }
 
+/* Adds kernels, then variables. On failure some may have been added; destroying
+ * the module removes them. */
 static ompjit_status add_entries(ompjit_context *ctx,
                                  const struct ompjit__library *l,
                                  ompjit_error *err)
@@ -288,6 +297,8 @@ static void give_up_devices(struct ompjit__tgt *tgt,
         ompjit__tell(tgt->ctx, text);
 }
 
+/* Not under the lock: makes the module and adds its entries; on failure there
+ * is neither. */
 static ompjit_status make(struct ompjit__tgt *tgt, struct ompjit__library *l,
                           ompjit_error *err)
 {
@@ -341,6 +352,7 @@ static void make_ready(struct ompjit__tgt *tgt, struct ompjit__library *l)
     pthread_cond_broadcast(&tgt->library_made);
 }
 
+/* Reads one counter, so that constructs need not take the lock. */
 static bool waits(struct ompjit__tgt *tgt)
 {
     return atomic_load_explicit(&tgt->waiting, memory_order_acquire) != 0;
@@ -369,6 +381,7 @@ void ompjit__libraries_ready(struct ompjit__tgt *tgt, const void *key)
     pthread_mutex_unlock(&tgt->libraries_lock);
 }
 
+/* Waits for others' libraries only as long as none is ready. */
 void ompjit__libraries_first(struct ompjit__tgt *tgt)
 {
     if (!waits(tgt))
@@ -379,6 +392,7 @@ void ompjit__libraries_first(struct ompjit__tgt *tgt)
     pthread_mutex_unlock(&tgt->libraries_lock);
 }
 
+/* `tell` is called under the lock. */
 void ompjit__libraries_tell(struct ompjit__tgt *tgt)
 {
     pthread_mutex_lock(&tgt->libraries_lock);
@@ -396,6 +410,7 @@ typedef struct neighbours {
     uintptr_t at[2]; /* 0: there is none */
 } neighbours;
 
+/* Keeps the entry where it is nearer to the key than the one before. */
 static void look_at(neighbours *n, uintptr_t key,
                     const ompjit__offload_entry *e)
 {
@@ -442,6 +457,7 @@ static const char *most_like(const ompjit_module *mod, const char *name)
     return best;
 }
 
+/* The error of an entry whose kernel the module does not have. */
 static ompjit_status not_in_code(const struct ompjit__library *l,
                                  const ompjit__offload_entry *e,
                                  ompjit_error *err)
@@ -457,6 +473,7 @@ static ompjit_status not_in_code(const struct ompjit__library *l,
                         like ? like : "");
 }
 
+/* The error of an address that no library has, with its neighbours. */
 static ompjit_status unknown(const void *key, const neighbours *near,
                              ompjit_error *err)
 {
@@ -493,6 +510,7 @@ ompjit_status ompjit__libraries_explain(struct ompjit__tgt *tgt,
     return st;
 }
 
+/* For the context's end, when no thread uses it. */
 void ompjit__libraries_free(struct ompjit__tgt *tgt)
 {
     while (tgt->libraries) {

@@ -48,6 +48,8 @@ static void *take(ompjit_context *ctx, const struct ompjit__omp_block *m)
                : ompjit__s_target_alloc(ctx, m->size, m->device);
 }
 
+/* Frees the memory, with the routine that belongs to its allocator; the block
+ * stays the caller's. */
 static void give(ompjit_context *ctx, const struct ompjit__omp_block *m)
 {
     if (m->allocator == TARGET_HOST)
@@ -113,6 +115,7 @@ void ompjit__omp_blocks_free(struct ompjit__omp_block *list)
     }
 }
 
+/* NULL: there is no memory, or no libomp. `align` 0 asks for nothing. */
 void *ompjit__s_aligned_alloc(ompjit_context *ctx, size_t align, size_t size,
                               uint64_t allocator)
 {
@@ -126,6 +129,7 @@ void *ompjit__s_aligned_alloc(ompjit_context *ctx, size_t align, size_t size,
                : NULL;
 }
 
+/* As aligned_alloc without an alignment. */
 void *ompjit__s_alloc(ompjit_context *ctx, size_t size, uint64_t allocator)
 {
     const struct ompjit__libomp *omp = libomp();
@@ -134,6 +138,7 @@ void *ompjit__s_alloc(ompjit_context *ctx, size_t size, uint64_t allocator)
     return omp && omp->omp_alloc ? omp->omp_alloc(size, allocator) : NULL;
 }
 
+/* Zeroed by the device's own memset, since the host may not reach it. */
 void *ompjit__s_aligned_calloc(ompjit_context *ctx, size_t align, size_t n,
                                size_t size, uint64_t allocator)
 {
@@ -150,6 +155,7 @@ void *ompjit__s_aligned_calloc(ompjit_context *ctx, size_t align, size_t n,
              : NULL;
 }
 
+/* As aligned_calloc without an alignment. */
 void *ompjit__s_calloc(ompjit_context *ctx, size_t n, size_t size,
                        uint64_t allocator)
 {
@@ -159,6 +165,7 @@ void *ompjit__s_calloc(ompjit_context *ctx, size_t n, size_t size,
     return omp && omp->omp_calloc ? omp->omp_calloc(n, size, allocator) : NULL;
 }
 
+/* Memory of ours is found by its address; `allocator` is for libomp's. */
 void ompjit__s_free(ompjit_context *ctx, void *ptr, uint64_t allocator)
 {
     const struct ompjit__libomp *omp = libomp();
@@ -184,11 +191,14 @@ void *ompjit__s_realloc(ompjit_context *ctx, void *ptr, size_t size,
         return !target && omp && omp->omp_realloc
                    ? omp->omp_realloc(ptr, size, allocator, free_allocator)
                    : NULL;
+    /* An allocator of libomp's gets target memory's content by a copy: `to` is
+     * host memory then. */
     void *to = NULL;
     if (size && target)
         to = (m = target_alloc(ctx, 0, size, allocator)) ? m->ptr : NULL;
     else if (size)
         to = ompjit__s_alloc(ctx, size, allocator);
+    /* The old block is as it was when there is no memory for a new one. */
     if (size && !to) {
         remember(ctx, from);
         return NULL;

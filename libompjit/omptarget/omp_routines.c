@@ -26,6 +26,8 @@ int ompjit__s_get_initial_device(ompjit_context *ctx)
     return ompjit__tgt_num_devices(ctx->tgt);
 }
 
+/* Host code is the initial device's: device code has its own version of this.
+ */
 int ompjit__s_is_initial_device(void)
 {
     return 1;
@@ -56,6 +58,7 @@ const char *ompjit__s_get_uid_from_device(ompjit_context *ctx, int device)
     return uid;
 }
 
+/* The host's number is the number of devices. INVALID_DEVICE for NULL, too. */
 int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid)
 {
     int n = ompjit__tgt_num_devices(ctx->tgt);
@@ -78,6 +81,7 @@ static void tell_op(ompjit__ompt_op op)
     ompjit__ompt_op_end(&op);
 }
 
+/* NULL and a line in the log where there is no memory. */
 static void *device_alloc(ompjit_context *ctx, ompjit_device *dev, size_t size)
 {
     void *ptr;
@@ -91,6 +95,7 @@ static void *device_alloc(ompjit_context *ctx, ompjit_device *dev, size_t size)
     return ptr;
 }
 
+/* Frees device memory; errors are logged. */
 static void device_free(ompjit_context *ctx, ompjit_device *dev, void *ptr)
 {
     ompjit_error err;
@@ -100,6 +105,8 @@ static void device_free(ompjit_context *ctx, ompjit_device *dev, void *ptr)
         ompjit__log(ctx, "omp_target_free: %s", err.text);
 }
 
+/* NULL for 0 bytes, and for a device that there is not. Memory of the host is
+ * malloc's. */
 void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device)
 {
     ompjit_device *dev;
@@ -122,6 +129,7 @@ void *ompjit__s_target_alloc(ompjit_context *ctx, size_t size, int device)
     return ptr;
 }
 
+/* `device` has to be the one that it was allocated on. NULL is allowed. */
 void ompjit__s_target_free(ompjit_context *ctx, void *ptr, int device)
 {
     ompjit_device *dev;
@@ -157,6 +165,8 @@ static bool finds_common(ompjit_context *ctx, int device, ompjit_device **dev)
     return !none;
 }
 
+/* Memory that the host can reach: `managed` memory moves to where it is used,
+ * the other is page-locked on the host. NULL as omp_target_alloc. */
 static void *alloc_common(ompjit_context *ctx, size_t size, int device,
                           bool managed)
 {
@@ -173,6 +183,7 @@ static void *alloc_common(ompjit_context *ctx, size_t size, int device,
     return ptr;
 }
 
+/* As it was allocated: the same device and `managed`. */
 static void free_common(ompjit_context *ctx, void *ptr, int device,
                         bool managed)
 {
@@ -187,6 +198,7 @@ static void free_common(ompjit_context *ctx, void *ptr, int device,
                     managed ? "shared" : "host", err.text);
 }
 
+/* LLVM's extensions: llvm_omp_target_alloc_host and the three that follow. */
 void *ompjit__s_target_alloc_host(ompjit_context *ctx, size_t size, int device)
 {
     return alloc_common(ctx, size, device, false);
@@ -225,6 +237,8 @@ static void *lookup(ompjit_context *ctx, ompjit_device *dev, const void *ptr)
     return ompjit__present_lookup(dev, ptr);
 }
 
+/* NULL: it is not mapped there, or there is no such device. On the host each
+ * address is its own counterpart. */
 void *ompjit__s_get_mapped_ptr(ompjit_context *ctx, const void *ptr,
                                int device)
 {
@@ -239,12 +253,15 @@ void *ompjit__s_get_mapped_ptr(ompjit_context *ctx, const void *ptr,
     return NULL;
 }
 
+/* 1 where any mapped range has the address. */
 int ompjit__s_target_is_present(ompjit_context *ctx, const void *ptr,
                                 int device)
 {
     return ompjit__s_get_mapped_ptr(ctx, ptr, device) != NULL;
 }
 
+/* Does a device that reads all of the host's memory reach it? `size` makes no
+ * difference. */
 int ompjit__s_target_is_accessible(ompjit_context *ctx, const void *ptr,
                                    size_t size, int device)
 {
@@ -268,6 +285,8 @@ static int association(ompjit_context *ctx, const char *routine,
     return st != OMPJIT_OK;
 }
 
+/* The counterpart begins `offset` bytes behind device_ptr, which the program
+ * has allocated. Only omp_target_disassociate_ptr ends the mapping. */
 int ompjit__s_target_associate_ptr(ompjit_context *ctx, const void *host,
                                    const void *device_ptr, size_t size,
                                    size_t offset, int device)
@@ -287,6 +306,7 @@ int ompjit__s_target_associate_ptr(ompjit_context *ctx, const void *host,
     return association(ctx, "omp_target_associate_ptr", st, &err);
 }
 
+/* The device's memory stays allocated. */
 int ompjit__s_target_disassociate_ptr(ompjit_context *ctx, const void *host,
                                       int device)
 {
@@ -310,6 +330,7 @@ typedef struct end {
     char *at;
 } end;
 
+/* False: there is no such device. */
 static bool find_end(ompjit_context *ctx, end *e, const void *at, int device)
 {
     e->dev = NULL;
@@ -337,6 +358,8 @@ static ompjit_status bounce(end dst, end src, size_t size, ompjit_error *err)
     return st;
 }
 
+/* Between a device and the host, on one device, or between two devices:
+ * directly where they are of one kind that can do that. */
 static ompjit_status copy_device(end dst, end src, size_t size,
                                  ompjit_error *err)
 {
@@ -352,6 +375,7 @@ static ompjit_status copy_device(end dst, end src, size_t size,
     return dev->ops->copy(dev, direction, dst.at, src.at, size, NULL, err);
 }
 
+/* As OMPT numbers it: -1 is the host. */
 static int number_of(const ompjit_device *dev)
 {
     return dev ? (int)dev->number : -1;
@@ -384,6 +408,7 @@ static int copied(ompjit_context *ctx, ompjit_status st,
     return st != OMPJIT_OK;
 }
 
+/* 0, or 1 and a line in the log. A copy of 0 bytes succeeds wherever it is. */
 int ompjit__s_target_memcpy(ompjit_context *ctx, OMPJIT__MEMCPY)
 {
     end to, from;
@@ -458,6 +483,7 @@ static bool is_within(size_t offset, size_t n, size_t dimension)
     return n <= dimension && offset <= dimension - n;
 }
 
+/* Do both rectangles lie within their arrays? */
 static bool rectangle_fits(const rectangle *r)
 {
     for (int i = 0; i < r->dims; i++)
@@ -467,6 +493,8 @@ static bool rectangle_fits(const rectangle *r)
     return true;
 }
 
+/* With two NULLs it asks how many dimensions there may be. Otherwise as
+ * omp_target_memcpy. */
 int ompjit__s_target_memcpy_rect(ompjit_context *ctx, OMPJIT__MEMCPY_RECT)
 {
     end to, from;
@@ -508,6 +536,8 @@ static ompjit_status fill(ompjit_device *dev, char *at, int value, size_t size,
     return st;
 }
 
+/* Always returns ptr, as the standard has it; what cannot be filled is logged.
+ */
 void *ompjit__s_target_memset(ompjit_context *ctx, void *ptr, int value,
                               size_t size, int device)
 {

@@ -17,6 +17,7 @@
 #include "device/engine/libomp.h"
 #include "omptarget/program.h"
 
+/* Devices are bits of a word: tools hear nothing of those beyond. */
 enum { MOST_DEVICES = 64 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -44,6 +45,8 @@ static bool has_tool(const struct link_map *object)
     return found;
 }
 
+/* Looks through all objects of the process, those that were opened with
+ * RTLD_LOCAL too. */
 static bool any_has_tool(void)
 {
     void *self = dlopen(NULL, RTLD_LAZY);
@@ -58,6 +61,7 @@ static bool any_has_tool(void)
     return found;
 }
 
+/* Does a tool watch this process? OMP_TOOL=disabled forbids it. */
 static bool is_asked_for(void)
 {
     const char *use = getenv("OMP_TOOL");
@@ -69,6 +73,7 @@ static bool is_asked_for(void)
 
 /* ------------------------------------------------------------------ connect */
 
+/* libomp calls it when a tool wants to hear of devices; 1: so it does. */
 static int initialize(ompjit__ompt_lookup *lookup, int initial_device,
                       ompjit__ompt_data *data)
 {
@@ -110,6 +115,8 @@ static void ask_libomp(void)
         atexit(end_devices);
 }
 
+/* Once in the process. Without a tool this tells the rest of the library that
+ * there will be none. */
 static void connect(void)
 {
     ask_libomp();
@@ -117,6 +124,7 @@ static void connect(void)
         ompjit__ompt_end();
 }
 
+/* Two threads that meet a device at once tell of it once: the bit decides. */
 void ompjit__ompt_meet(const ompjit_device *dev)
 {
     pthread_once(&once, connect);

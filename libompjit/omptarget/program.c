@@ -54,6 +54,8 @@ static slot *slot_of(ompjit__kernels *t, const void *key)
     }
 }
 
+/* Takes no lock: each launch calls it. A kernel that is being forgotten may
+ * still be found; the program does not launch what it unloads. */
 bool ompjit__tgt_find(struct ompjit__tgt *tgt, const void *key,
                       ompjit_module **mod, unsigned *kernel)
 {
@@ -89,6 +91,8 @@ static slot *place_for(ompjit__kernels *t, const void *key)
     return &t->slots[i];
 }
 
+/* Under the lock. The order matters to readers without it: they find the
+ * kernel's number and module behind a key that they can see. */
 static void put(ompjit__kernels *t, const void *key, ompjit_module *mod,
                 unsigned kernel)
 {
@@ -123,6 +127,8 @@ static ompjit__kernels *with_room(struct ompjit__tgt *tgt)
     return t;
 }
 
+/* An address that is there already gets the new kernel, as of a library that
+ * was loaded again in the same place. */
 ompjit_status ompjit__tgt_add_kernel(ompjit_context *ctx, const void *key,
                                      ompjit_module *mod, unsigned kernel,
                                      ompjit_error *err)
@@ -158,6 +164,7 @@ static bool add_global(struct ompjit__tgt *tgt, ompjit__global one)
     return true;
 }
 
+/* A `requires` entry has the program's flags in `size` and is no variable. */
 ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
                                      uint64_t size, uint32_t flags,
                                      ompjit_module *mod, const char *symbol,
@@ -182,6 +189,7 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
     return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
 }
 
+/* Does the program require unified shared memory? */
 static bool requires_unified(const struct ompjit__tgt *tgt)
 {
     return atomic_load_explicit(&tgt->ctx->requires, memory_order_relaxed) &
@@ -235,6 +243,8 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
     return st;
 }
 
+/* All libraries that wait become modules first; ompjit__tgt_ready_globals
+ * leaves that to the caller. */
 ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   ompjit_error *err)
 {
@@ -242,6 +252,9 @@ ompjit_status ompjit__tgt_globals(struct ompjit__tgt *tgt, ompjit_device *dev,
     return ompjit__tgt_ready_globals(tgt, dev, err);
 }
 
+/* Threads that come meanwhile wait at the lock; each variable is entered once.
+ * A failure stops at its variable, with which the next construct tries again.
+ */
 ompjit_status ompjit__tgt_ready_globals(struct ompjit__tgt *tgt,
                                         ompjit_device *dev, ompjit_error *err)
 {
@@ -283,6 +296,8 @@ static void leave_calls(ompjit_context *ctx)
             ompjit__log(ctx, "device %u: %s", d, err.text);
 }
 
+/* The kernels' slots keep their keys. Variables keep their places in the list,
+ * since each device counts how many of it have been entered. */
 void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
@@ -342,6 +357,8 @@ void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
         end_process(err);
 }
 
+/* With OMP_TARGET_OFFLOAD=mandatory and no hook the process ends by default, as
+ * OpenMP says. */
 void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
                           void *data, ompjit_after_failure after)
 {
@@ -356,6 +373,7 @@ void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
     pthread_mutex_unlock(&tgt->lock);
 }
 
+/* The error is told once. */
 ompjit_status ompjit__tgt_error(ompjit_context *ctx, ompjit_error *err)
 {
     struct ompjit__tgt *tgt = ctx->tgt;
@@ -377,6 +395,7 @@ static void find(void *handle, const char *name, void *function)
     memcpy(function, &address, sizeof address);
 }
 
+/* A libomp that cannot be loaded is not looked for again. */
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
 {
     const struct ompjit__libomp *omp;
@@ -393,6 +412,7 @@ const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
     return &tgt->omp;
 }
 
+/* Returns at once where libomp has no tasks to wait for, or is not there. */
 void ompjit__tgt_wait(struct ompjit__tgt *tgt, const ompjit__ident *where,
                       int32_t n, const void *list, int32_t n_noalias,
                       const void *noalias)
@@ -424,6 +444,8 @@ static bool meets_requirements(struct ompjit__tgt *tgt)
     return true;
 }
 
+/* Looks for devices where nobody has so far, and makes waiting libraries ready
+ * up to the first one with code. */
 int ompjit__tgt_num_devices(struct ompjit__tgt *tgt)
 {
     ompjit_context *ctx = tgt->ctx;
@@ -455,6 +477,8 @@ static enum ompjit__where place(struct ompjit__tgt *tgt, int64_t number,
     return OMPJIT__ON_DEVICE;
 }
 
+/* The default device is libomp's default-device-var (omp_set_default_device,
+ * OMP_DEFAULT_DEVICE); 0 without libomp. */
 enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,
                                                 int64_t number,
                                                 ompjit_device **dev)
@@ -467,6 +491,7 @@ enum ompjit__where ompjit__tgt_construct_device(struct ompjit__tgt *tgt,
     return place(tgt, number, count, dev);
 }
 
+/* As for constructs, but -1 is omp_initial_device. */
 enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
                                               int64_t number,
                                               ompjit_device **dev)
@@ -476,6 +501,8 @@ enum ompjit__where ompjit__tgt_routine_device(struct ompjit__tgt *tgt,
 
 /* ---------------------------------------------------------------- lifetime */
 
+/* OMP_TARGET_OFFLOAD in any case; a value that is none of the three is default.
+ */
 static enum ompjit__policy policy(void)
 {
     const char *value = getenv("OMP_TARGET_OFFLOAD");
@@ -486,6 +513,7 @@ static enum ompjit__policy policy(void)
     return OMPJIT__OFFLOAD_DEFAULT;
 }
 
+/* Reads the environment once; makes no module and touches no device. */
 struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
                                     const ompjit__module_maker *maker)
 {
@@ -505,6 +533,8 @@ struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
     return tgt;
 }
 
+/* Accepts NULL. No thread is within the context's programs any more. Libraries
+ * come first, as ending their modules uses the tables below. */
 void ompjit__tgt_free(struct ompjit__tgt *tgt)
 {
     if (!tgt)

@@ -35,6 +35,8 @@ typedef struct arguments {
     char *few_at[OMPJIT__FEW_ITEMS];
 } arguments;
 
+/* *a needs no initial values. Few entries need no allocation, since the arrays
+ * for them lie in *a itself. */
 static ompjit_status arguments_init(arguments *a, size_t n, ompjit_error *err)
 {
     a->values = a->few_values;
@@ -77,6 +79,8 @@ static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
 
 /* ---------------------------------------------------------------- privates */
 
+/* Does the entry stand for a copy of the construct's own, whose address is
+ * passed? */
 static bool is_private(uint64_t type)
 {
     return type & OMPJIT__MAP_PRIVATE && type & OMPJIT__MAP_TARGET_PARAM &&
@@ -107,6 +111,7 @@ static void lay_out(arguments *a, const ompjit__maps *m)
     }
 }
 
+/* Writes entry i's initial value to `to`, in host memory. */
 static void fill_one(const ompjit__construct *c, int32_t i, char *to)
 {
     const ompjit__maps *m = c->maps;
@@ -139,11 +144,13 @@ static ompjit_status find_storage(arguments *a, ompjit__construct *c,
 }
 
 /* Offsets become addresses. `staging` is freed here, so a copy that may still
- * read it is waited for. */
+ * read it is waited for. a->at[i] is an offset before, by lay_out, and an
+ * address on the device after. */
 static ompjit_status make_privates(arguments *a, ompjit__construct *c,
                                    ompjit_error *err)
 {
     const ompjit__maps *m = c->maps;
+    /* Bytes of the copies that have initial values, which are the last ones. */
     size_t filled = a->total - a->filled;
     if (!a->total)
         return OMPJIT_OK;
@@ -162,6 +169,8 @@ static ompjit_status make_privates(arguments *a, ompjit__construct *c,
     if (!st && filled)
         st = ompjit__transfer_put(c, a->storage + a->filled, staging, filled,
                                   err);
+    /* A small copy has been read when transfer_put returns, and one to the
+     * small block is in its image. */
     if (a->own && filled > OMPJIT__SMALL_COPY) {
         ompjit_status waited = ompjit__transfer_wait(c, st ? NULL : err);
         st = st ? st : waited;
@@ -298,8 +307,9 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
     return st;
 }
 
-/* After a kernel that failed the device's data is not copied back; after a
- * copy that failed everything is released all the same. */
+/* After a kernel that failed the device's data is not copied back; after a copy
+ * that failed everything is released all the same. The error of the copy is
+ * kept: the second end passes none. */
 static ompjit_status leave(ompjit__construct *c, ompjit_status st,
                            ompjit_error *err)
 {
@@ -421,7 +431,8 @@ static bool is_constant(const ompjit__construct *c, const arguments *a,
                                 is_current(c, i, a->values[param]));
 }
 
-/* The targets of the pointers in `wanted`; their number. */
+/* The targets of the pointers in `wanted`; their number. Only for parameters
+ * that `wanted` has; at most FEW_CONTENTS, the first ones. */
 static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
                               uint64_t wanted, uint64_t noalias,
                               ompjit__contents out[FEW_CONTENTS])
@@ -440,11 +451,14 @@ static uint32_t find_contents(const ompjit__construct *c, const arguments *a,
     return n;
 }
 
+/* Has the context been told to tune (OMPJIT_TUNE)? */
 static bool tunes(const ompjit_device *dev)
 {
     return dev->ctx && dev->ctx->tune;
 }
 
+/* Tools hear of each kernel's submission; teams[0] is 0 where the request
+ * leaves it open. */
 static void submit_begin(const ompjit__request *request)
 {
     if (ompjit__ompt())
@@ -500,6 +514,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     const ompjit__kernel_desc *k = mod ? &mod->unit.kernels[kernel] : NULL;
     st = table ? enter(c, &a, k, err) : make_arguments(&a, c, err);
     if (!st) {
+        /* The caller's request stays as it is: the facts hold for this launch
+         * alone. */
         ompjit__request asked = *request;
         ompjit__contents contents[FEW_CONTENTS];
         if (asked.policy == OMPJIT_SPECIALIZE_NOW ||
@@ -516,8 +532,12 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
                        : 0;
         }
         ompjit__call call = {mod, kernel, c->dev, &asked, a.values, 0};
+        /* Tuning runs the kernel several times: all data has to be there
+         * before, and is put back after each. */
         if (tunes(c->dev) && !(st = ompjit__transfer_wait(c, err)))
             ompjit__map_tune(c, &call, a.storage, a.total);
+        /* ompjit__run takes a kernel whose parameters are not known, and has
+         * the error of a wrong number of arguments. */
         bool queued = c->queue && !k->any_params && a.n == k->nparams;
         if (!st && queued && !(st = ompjit__device_ready(c->dev, err)))
             st = run_queued(c, &call, err);
@@ -533,6 +553,8 @@ static ompjit_status run_mapped(ompjit__construct *c, ompjit_module *mod,
     return st ? st : freed;
 }
 
+/* Without entries there is nothing to map, and no construct is made. The order
+ * of cleaning up is the reverse: data out, private copies, construct. */
 ompjit_status ompjit__map_run(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_module *mod, unsigned kernel,
                               const ompjit__request *request,

@@ -67,6 +67,7 @@ static ompjit__call_guard *set_busy(void)
     return call;
 }
 
+/* Accepts NULL. */
 static void set_idle(ompjit__call_guard *call)
 {
     if (call)
@@ -112,6 +113,8 @@ static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
 typedef ompjit_status data_fn(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err);
 
+/* Prints the device's table of mapped data, where LIBOMPTARGET_INFO asks for
+ * it. */
 static void tell_table(ompjit_device *dev, const ompjit__ident *where)
 {
     if (ompjit__informs(dev->ctx, OMPJIT__INFO_TABLE))
@@ -133,6 +136,8 @@ static const struct construct {
          "Updating data within the OpenMP data region with update_mapper"},
 };
 
+/* Variables first: data may refer to them. The table is printed after a
+ * failure, too. */
 static ompjit_status run_data(ompjit_device *dev, const ompjit__ident *where,
                               const ompjit__maps *maps,
                               const struct construct *construct,
@@ -179,6 +184,7 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
 #define MAPS \
     &(ompjit__maps){n, bases, begins, sizes, types, names, mappers}
 
+/* Data regions and `enter data`; the arrays are read before it returns. */
 void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
                           int64_t device, OMPJIT__ARRAYS)
 {
@@ -186,6 +192,7 @@ void ompjit__s_data_begin(ompjit_context *ctx, ompjit__ident *where,
     data(ctx, where, device, MAPS, OMPJIT__OMPT_ENTER_DATA);
 }
 
+/* Ends of data regions, and `exit data`. */
 void ompjit__s_data_end(ompjit_context *ctx, ompjit__ident *where,
                         int64_t device, OMPJIT__ARRAYS)
 {
@@ -193,6 +200,8 @@ void ompjit__s_data_end(ompjit_context *ctx, ompjit__ident *where,
     data(ctx, where, device, MAPS, OMPJIT__OMPT_EXIT_DATA);
 }
 
+/* `target update`. Descriptors of strided sections that the host half has had
+ * allocated (passes/hosthalf/repair.c) end with it. */
 void ompjit__s_data_update(ompjit_context *ctx, ompjit__ident *where,
                            int64_t device, OMPJIT__ARRAYS)
 {
@@ -243,6 +252,7 @@ void ompjit__s_data_begin_issue(ompjit_context *ctx, ompjit__ident *where,
     async->queue = NULL;
 }
 
+/* Nothing is left to wait for. */
 void ompjit__s_data_begin_wait(ompjit_context *ctx, int64_t device,
                                ompjit__async_info *async)
 {
@@ -250,6 +260,8 @@ void ompjit__s_data_begin_wait(ompjit_context *ctx, int64_t device,
 
 /* ----------------------------------------------------------------- mappers */
 
+/* `handle` is the list of components that a mapper of the program's fills
+ * (ompjit__components), for the construct that has called the mapper. */
 int64_t ompjit__s_mapper_num_components(ompjit_context *ctx, void *handle)
 {
     return (int64_t)((ompjit__components *)handle)->n;
@@ -305,6 +317,7 @@ struct region {
     int kind; /* enum ompjit__ompt_kind */
 };
 
+/* The program's variables are present before the kernel runs. */
 static ompjit_status run_kernel(ompjit_device *dev, const struct region *r,
                                 ompjit_module *mod, unsigned kernel,
                                 ompjit_error *err)
@@ -326,6 +339,8 @@ static ompjit_status run_kernel(ompjit_device *dev, const struct region *r,
     return st;
 }
 
+/* Finds device, module and kernel, in this order, and runs the kernel. The busy
+ * flag keeps an abort from leaving this library's own code. */
 static int32_t launch(ompjit_context *ctx, int64_t number,
                       const struct region *r)
 {
@@ -404,6 +419,8 @@ static int32_t target_kernel(ompjit_context *ctx, const ompjit__ident *where,
     if (args->version < OMPJIT__KERNEL_ARGS_V1 ||
         args->version > OMPJIT__KERNEL_ARGS_V3)
         return unknown_version(ctx, where, args->version);
+    /* From version 3 on, the kernel's first parameter is a launch environment.
+     */
     ompjit__request request = {.tripcount = args->tripcount,
                                .passes_environment =
                                    args->version >= OMPJIT__KERNEL_ARGS_V3,
@@ -426,6 +443,8 @@ static int32_t target_kernel(ompjit_context *ctx, const ompjit__ident *where,
     return result;
 }
 
+/* teams and threads are those of version 1; later versions have them in *args.
+ */
 int32_t ompjit__s_target_kernel(ompjit_context *ctx, ompjit__ident *where,
                                 int64_t device, int32_t teams, int32_t threads,
                                 void *key, ompjit__kernel_args *args)
@@ -508,6 +527,7 @@ void ompjit__s_init_all(ompjit_context *ctx)
 {
 }
 
+/* Flags of all libraries add up: a requirement holds for the whole program. */
 void ompjit__s_register_requires(ompjit_context *ctx, int64_t flags)
 {
     atomic_fetch_or(&ctx->requires, (uint64_t)flags);
@@ -535,6 +555,7 @@ int32_t ompjit__s_print_device_info(ompjit_context *ctx, int64_t device)
     return 1;
 }
 
+/* For ompjit__present_each: `arg` is the device; under the table's lock. */
 static void log_entry(void *arg, const ompjit__mapped *e)
 {
     ompjit_device *dev = arg;
@@ -548,6 +569,7 @@ static void log_entry(void *arg, const ompjit__mapped *e)
                     PRIu64, text, (void *)e->device, e->dynamic, e->hold);
 }
 
+/* Each device's table goes to the log, under that table's lock. */
 void ompjit__s_dump_mapping_tables(ompjit_context *ctx)
 {
     int n = ompjit__tgt_num_devices(ctx->tgt);

@@ -14,6 +14,8 @@ struct reach {
     const char *unknown; /* what cannot be saved, once something cannot */
 };
 
+/* A region that is there already, at least as large, is not added again. Memory
+ * that runs out is seen in regions.failed. */
 static void add(struct reach *r, void *device, size_t size)
 {
     ompjit_region region = {device, size};
@@ -79,6 +81,8 @@ static ompjit_status add_variables(struct reach *r, const ompjit__call *call,
     return status;
 }
 
+/* Under no lock: the kernel runs many times, with the regions saved and
+ * restored. */
 static ompjit_status tune(const ompjit__call *call, const struct reach *r,
                           ompjit_error *err)
 {
@@ -90,6 +94,9 @@ static ompjit_status tune(const ompjit__call *call, const struct reach *r,
     return ompjit__tune(call, &options, NULL, err);
 }
 
+/* Failures are logged, and the construct then runs untuned. c is NULL for a
+ * kernel without mapped data; `privates` are its `size` bytes of private
+ * copies. */
 void ompjit__map_tune(const ompjit__construct *c, const ompjit__call *call,
                       void *privates, size_t size)
 {
