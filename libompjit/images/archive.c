@@ -17,6 +17,7 @@ struct archive {
     ompjit__bytes whole, names;
 };
 
+/* Thin archives are recognised, too, so that their error can say what to do. */
 bool ompjit__archive_is(ompjit__bytes b)
 {
     return b.n >= SARMAG && (!memcmp(b.p, ARMAG, SARMAG) ||
@@ -68,6 +69,8 @@ static bool name_of(const struct archive *a, const struct ar_hdr *h,
     return true;
 }
 
+/* The archive's own members: GNU's symbols ("/" and "/SYM64/") and BSD's. GNU's
+ * names ("//") are dealt with before. */
 static bool is_own(const struct ar_hdr *h, ompjit__bytes name)
 {
     return !memcmp(h->ar_name, "/ ", 2) || !memcmp(h->ar_name, "/SYM64/ ", 8) ||
@@ -94,6 +97,7 @@ static ompjit_status member(ompjit__image_reader *r, struct archive *a,
                                  "an archive member has %llu bytes, %zu are "
                                  "left", (unsigned long long)size,
                                  a->whole.n - *at - sizeof h);
+    /* A member begins at an even offset; the last one may lack its padding. */
     *at += sizeof h + (size_t)size;
     *at += *at % 2 && *at < a->whole.n;
     if (!memcmp(h.ar_name, "// ", 3)) {
@@ -111,6 +115,8 @@ static ompjit_status member(ompjit__image_reader *r, struct archive *a,
     return ompjit__piece_found(r, &image);
 }
 
+/* Members that are of no use are passed over, as ompjit__piece_found decides.
+ */
 ompjit_status ompjit__archive_read(ompjit__image_reader *r,
                                    const ompjit__content *content)
 {

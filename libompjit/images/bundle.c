@@ -23,12 +23,15 @@ enum {
     HASH = 8
 };
 
+/* An entry as it is in the file, before the identifier's bytes. Numbers are
+ * little-endian, as on this machine. */
 struct entry {
     uint64_t offset, size, id_size;
 };
 
 /* ------------------------------------------------------------- identifiers */
 
+/* The beginnings of all architectures that clang writes into identifiers. */
 static bool is_arch(const unsigned char *p, size_t n)
 {
     static const char *const words[] = {"sm_", "gfx", "compute_", "generic"};
@@ -94,6 +97,8 @@ static ompjit_status entry(ompjit__image_reader *r,
     return e.size ? ompjit__piece_found(r, &image) : OMPJIT_OK;
 }
 
+/* Entries follow each other without alignment, since identifiers have any
+ * length. */
 ompjit_status ompjit__bundle_read(ompjit__image_reader *r,
                                   const ompjit__content *content)
 {
@@ -105,6 +110,7 @@ ompjit_status ompjit__bundle_read(ompjit__image_reader *r,
         return ompjit__image_bad(r, b.p + MAGIC, "the number of entries of an "
                                  "offload bundle of %zu bytes is cut or too "
                                  "large", b.n);
+    /* ENTRIES <= b.n here: the number of entries has been read. */
     size_t at = ENTRIES;
     for (uint64_t i = 0; !status && i < n; i++)
         status = entry(r, content, &at);
@@ -127,6 +133,8 @@ static uint64_t size_at(ompjit__bytes b, unsigned i, unsigned bytes)
     return v;
 }
 
+/* One compressed bundle, which ends *size bytes on. The hash, of 8 bytes, is
+ * not checked. */
 static ompjit_status compressed(ompjit__image_reader *r,
                                 const ompjit__content *content, size_t *size)
 {
@@ -149,6 +157,7 @@ static ompjit_status compressed(ompjit__image_reader *r,
         return ompjit__image_bad(r, b.p + 6, "compression %u of an offload "
                                  "bundle is neither zlib (0) nor zstd (1)",
                                  method);
+    /* Version 1 does not say where it ends, so it takes all there is. */
     uint64_t all = version == 1 ? b.n : size_at(b, 0, each);
     if (all < header || all > b.n)
         return ompjit__image_bad(r, b.p + 8, "the compressed offload bundle's "

@@ -10,6 +10,8 @@
 
 #include "images/decompress.h"
 
+/* The most that an image may decompress to, and bytes that any content may,
+ * however short it is. */
 enum { MOST = 1 << 30, SMALL = 1 << 10 };
 
 /* `most`: bytes that a byte becomes, at most. */
@@ -53,6 +55,7 @@ static ompjit_status load(ompjit__image_reader *r, const unsigned char *at,
 /* How a decompression ended. */
 enum end { GOOD, DAMAGED, NO_MEMORY };
 
+/* uncompress() of zlib, which wants to know the size before. */
 static ompjit_status zlib(ompjit__image_reader *r, ompjit__bytes in,
                           unsigned char *out, size_t size, enum end *end)
 {
@@ -88,6 +91,7 @@ static ompjit_status zstd(ompjit__image_reader *r, ompjit__bytes in,
     return OMPJIT_OK;
 }
 
+/* Decompresses to exactly `size` bytes, or fails: INVALID names the place. */
 static ompjit_status decompress(ompjit__image_reader *r, ompjit__bytes in,
                                 enum ompjit__compression method,
                                 unsigned char *out, size_t size)
@@ -124,6 +128,8 @@ static ompjit_status allocate(ompjit__image_reader *r, size_t size,
     return OMPJIT_OK;
 }
 
+/* The limits are looked at before memory is allocated. While the content is
+ * read, offsets in messages count from the decompressed bytes. */
 ompjit_status ompjit__compressed_found(ompjit__image_reader *r,
                                        const ompjit__content *content,
                                        enum ompjit__compression method,

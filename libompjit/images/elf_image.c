@@ -28,6 +28,7 @@ bool ompjit__elf_image_is(ompjit__bytes b)
 
 /* ------------------------------------------------------------------ cubins */
 
+/* `bad` is the sentence of core/elf_file.h about the byte at f->bad_at. */
 static ompjit_status bad_elf(ompjit__image_reader *r, const char *what,
                              const ompjit__elf_file *f, const char *bad)
 {
@@ -35,6 +36,8 @@ static ompjit_status bad_elf(ompjit__image_reader *r, const char *what,
     return ompjit__image_bad(r, f->file.p + at, "%s that is %s", what, bad);
 }
 
+/* Is the cubin for sm_90a rather than sm_90? The flag's bit depends on the
+ * ABI's version. */
 static bool says_a(const ompjit__elf_file *f)
 {
     bool old = f->head.e_ident[EI_ABIVERSION] == OMPJIT__CUBIN_ABI_12;
@@ -54,6 +57,7 @@ static bool says_a(const ompjit__elf_file *f)
     return false;
 }
 
+/* A cubin's own architecture counts, not the container's. */
 static ompjit_status cubin(ompjit__image_reader *r, ompjit__elf_file *f,
                            const ompjit__content *content)
 {
@@ -67,6 +71,7 @@ static ompjit_status cubin(ompjit__image_reader *r, ompjit__elf_file *f,
 
 /* -------------------------------------------------------------- host files */
 
+/* NULL: no device of the library's runs that machine's code. */
 static const char *host_triple(unsigned machine)
 {
     return machine == EM_X86_64    ? "x86_64-unknown-linux-gnu"
@@ -80,6 +85,7 @@ static const char bundled[] = "__CLANG_OFFLOAD_BUNDLE__";
  * one. */
 enum { ID_MOST = 128, NAME_MOST = 32 };
 
+/* Is it one of the sections that clang 15 made? */
 static bool is_bundled(const char *name)
 {
     return !strncmp(name, bundled, strlen(bundled));
@@ -118,6 +124,8 @@ static ompjit_status section(ompjit__image_reader *r, ompjit__elf_file *f,
     return ompjit__piece_found(r, &images);
 }
 
+/* Each section of images is a content. The container's triple, if there is one,
+ * is more exact than what e_machine says. */
 static ompjit_status host(ompjit__image_reader *r, ompjit__elf_file *f,
                           const ompjit__content *content)
 {
@@ -146,6 +154,8 @@ static ompjit_status host(ompjit__image_reader *r, ompjit__elf_file *f,
                               f->head.e_type);
 }
 
+/* Cubins have their own tables (core/cubin_file.c), so those of the file are
+ * read for hosts only. */
 ompjit_status ompjit__elf_image_read(ompjit__image_reader *r,
                                      const ompjit__content *content)
 {

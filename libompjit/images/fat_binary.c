@@ -14,8 +14,10 @@
 
 #include "images/decompress.h"
 
+/* The word 0xba55ed50 as its bytes. */
 static const unsigned char magic[4] = {0x50, 0xed, 0x55, 0xba};
 
+/* CUDA documents no layout; nvcc, fatbinary and clang write this one. */
 struct header {
     uint32_t magic;
     uint16_t version, header_size;
@@ -32,6 +34,7 @@ struct entry {
     uint64_t flags, reserved, decompressed;
 };
 
+/* The one version that is known, and bits of `flags`. */
 enum { FORMAT_VERSION = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
 enum { KIND_PTX = 1, KIND_CUBIN = 2, KIND_LTO = 8 };
 
@@ -73,6 +76,7 @@ static ompjit_status data(ompjit__image_reader *r, const struct entry *e,
                                     e->decompressed);
 }
 
+/* An entry from the beginning of *rest, which then begins behind it. */
 static ompjit_status entry(ompjit__image_reader *r, ompjit__bytes *rest,
                            const ompjit__content *content)
 {
@@ -98,6 +102,7 @@ static ompjit_status entry(ompjit__image_reader *r, ompjit__bytes *rest,
     return status;
 }
 
+/* One fat binary, which ends *size bytes on. */
 static ompjit_status fat_binary(ompjit__image_reader *r,
                                 const ompjit__content *content, size_t *size)
 {

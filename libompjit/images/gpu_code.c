@@ -12,6 +12,9 @@
 
 static const char environment[] = "_kernel_environment";
 static const char exec_mode[] = "_exec_mode";
+/* The work that a reader may do, in bytes: what any code gets, and what it gets
+ * for each byte of its own. Names and sections that overlap can ask for any
+ * amount. */
 enum { WORK_FREE = 1 << 16, WORK_EACH = 4 };
 
 /* -------------------------------------------------------------- what fails */
@@ -29,6 +32,7 @@ ompjit_status ompjit__gpu_bad(ompjit__gpu_reader *r, uint64_t at,
                         (unsigned long long)at, text);
 }
 
+/* INVALID once names and sections ask for more than the file can need. */
 ompjit_status ompjit__gpu_charge(ompjit__gpu_reader *r, uint64_t at,
                                  uint64_t work)
 {
@@ -59,6 +63,7 @@ static bool grow(void *list, unsigned n, size_t each)
     return new != NULL;
 }
 
+/* NUL-terminated, malloc'd; NULL: no memory. */
 static char *copy_name(ompjit__bytes name)
 {
     char *copy = malloc(name.n + 1);
@@ -69,6 +74,7 @@ static char *copy_name(ompjit__bytes name)
     return copy;
 }
 
+/* *out is valid until the next kernel is added. */
 ompjit_status ompjit__gpu_add_kernel(ompjit__gpu_reader *r, ompjit__bytes name,
                                      ompjit__gpu_kernel **out)
 {
@@ -97,6 +103,7 @@ ompjit_status ompjit__gpu_add_found(ompjit__gpu_reader *r, ompjit__bytes name,
 
 /* ------------------------------------------------------------ environments */
 
+/* Longer than the suffix alone? */
 static bool ends(ompjit__bytes name, const char *with)
 {
     size_t n = strlen(with);
@@ -119,6 +126,8 @@ struct wanted {
     const char *symbol, *suffix;
 };
 
+/* For bsearch: compares a symbol and a suffix with a whole name, without
+ * joining them. */
 static int wanted_first(const void *a, const void *b)
 {
     const struct wanted *w = a;
@@ -136,6 +145,8 @@ static const ompjit__gpu_found *find(const ompjit__gpu_found *sorted,
     return bsearch(&wanted, sorted, n, sizeof *sorted, wanted_first);
 }
 
+/* `whole` is the kernel's environment, `mode` clang 16's byte alone; either may
+ * be NULL. */
 static void set_environment(ompjit__gpu_kernel *k,
                             const ompjit__gpu_found *whole,
                             const ompjit__gpu_found *mode)
@@ -154,6 +165,8 @@ static void set_environment(ompjit__gpu_kernel *k,
         k->exec_mode = k->environment[at];
 }
 
+/* The variables stay in the order of the code, which users see; a sorted copy
+ * of the environments is searched. */
 static ompjit_status environments(ompjit__gpu_reader *r)
 {
     unsigned n = 0;
@@ -206,6 +219,8 @@ static void free_kernels(ompjit__gpu_kernel *kernels, unsigned n)
     free(kernels);
 }
 
+/* The kernels' memory moves to *out on success; else it is freed here, as are
+ * the symbols of variables that were not moved. */
 ompjit_status ompjit__gpu_code_read(const ompjit__piece *piece,
                                     ompjit__gpu_code *out, ompjit_error *err)
 {

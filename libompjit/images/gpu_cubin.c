@@ -18,23 +18,28 @@ enum {
     PARAM_SIZE_SHIFT = 18
 };
 
+/* The value of ATTR_PARAM, as ptxas writes it. In ATTR_PARAM `size` has other
+ * fields in its low 18 bits. */
 struct param {
     uint32_t index;
     uint16_t ordinal, offset;
     uint32_t size;
 };
 
+/* The cubin while it is read; `kernels` has an element for each section. */
 struct cubin {
     ompjit__gpu_reader *r;
     ompjit__elf_file elf;
     uint32_t *kernels; /* by their code's section: number and one, or 0 */
 };
 
+/* INVALID, with the sentence of core/elf_file.h and its offset. */
 static ompjit_status bad_elf(struct cubin *c, const char *bad)
 {
     return ompjit__gpu_bad(c->r, c->elf.bad_at, "it is %s", bad);
 }
 
+/* The offset of symbol i in the file, for messages. */
 static uint64_t symbol_at(const struct cubin *c, size_t i)
 {
     return (uint64_t)(c->elf.symbols.p - c->elf.file.p) +
@@ -43,6 +48,8 @@ static uint64_t symbol_at(const struct cubin *c, size_t i)
 
 /* ----------------------------------------------------------------- symbols */
 
+/* The name lies in the file. Charged, since any number of symbols may have the
+ * same long one. */
 static ompjit_status name_of(struct cubin *c, size_t i, const Elf64_Sym *s,
                              ompjit__bytes *out)
 {
@@ -51,6 +58,8 @@ static ompjit_status name_of(struct cubin *c, size_t i, const Elf64_Sym *s,
     return ompjit__gpu_charge(c->r, symbol_at(c, i), out->n);
 }
 
+/* Notes the kernel by the section of its code, by which its info section finds
+ * it. */
 static ompjit_status add_kernel(struct cubin *c, size_t i, const Elf64_Sym *s)
 {
     ompjit__bytes name;
@@ -86,6 +95,7 @@ static ompjit_status initial(struct cubin *c, size_t i, const Elf64_Sym *s,
     return OMPJIT_OK;
 }
 
+/* A symbol of data that lies in a section of this file. */
 static bool is_variable(const struct cubin *c, const Elf64_Sym *s)
 {
     unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -93,6 +103,7 @@ static bool is_variable(const struct cubin *c, const Elf64_Sym *s)
            s->st_shndx != SHN_UNDEF && s->st_shndx < c->elf.head.e_shnum;
 }
 
+/* Symbols without a name, such as those of sections, are none. */
 static ompjit_status add_variable(struct cubin *c, size_t i, const Elf64_Sym *s)
 {
     ompjit__bytes name;
@@ -108,6 +119,7 @@ static ompjit_status add_variable(struct cubin *c, size_t i, const Elf64_Sym *s)
                                             : OMPJIT_OK;
 }
 
+/* Symbols in the file's order: that is the order of kernels for users. */
 static ompjit_status read_symbols(struct cubin *c)
 {
     size_t n = c->elf.symbols.n / sizeof(Elf64_Sym);
@@ -147,6 +159,7 @@ static bool set_param(ompjit__gpu_kernel *kernel, const ompjit__cubin_info *i)
     return size > 0;
 }
 
+/* All attributes of a kernel; those that are not known are passed over. */
 static ompjit_status attributes(struct cubin *c, ompjit__gpu_kernel *kernel,
                                 ompjit__bytes info)
 {
@@ -173,6 +186,7 @@ static ompjit_status attributes(struct cubin *c, ompjit__gpu_kernel *kernel,
                  : OMPJIT_OK;
 }
 
+/* A kernel without an info section has no parameters. */
 static ompjit_status read_info(struct cubin *c)
 {
     Elf64_Shdr s;
@@ -196,6 +210,7 @@ static ompjit_status read_info(struct cubin *c)
     return status;
 }
 
+/* Symbols first: info sections refer to kernels. */
 ompjit_status ompjit__gpu_read_cubin(ompjit__gpu_reader *r)
 {
     struct cubin c = {.r = r, .elf.file = r->bytes};

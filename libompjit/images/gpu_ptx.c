@@ -30,6 +30,7 @@ struct declaration {
 
 /* ------------------------------------------------------------------ tokens */
 
+/* Drops n bytes, or all there are. */
 static void drop(ompjit__bytes *b, size_t n)
 {
     n = n < b->n ? n : b->n;
@@ -37,6 +38,7 @@ static void drop(ompjit__bytes *b, size_t n)
     b->n -= n;
 }
 
+/* May the character stand in a name or directive? Numbers are names here. */
 static bool is_name(unsigned char c)
 {
     return isalnum(c) || c == '_' || c == '$' || c == '.' || c == '%';
@@ -85,11 +87,13 @@ static bool is(const struct scan *s, const char *word)
            !memcmp(s->token.p, word, s->token.n);
 }
 
+/* The token's offset in the text, for messages. */
 static uint64_t at(const struct scan *s)
 {
     return (uint64_t)(s->token.p - s->r->bytes.p);
 }
 
+/* INVALID, at the token. */
 static ompjit_status bad(struct scan *s, const char *what)
 {
     return ompjit__gpu_bad(s->r, at(s), "%s", what);
@@ -229,6 +233,8 @@ static ompjit_status read_name(struct scan *s, struct declaration *d)
 
 /* ----------------------------------------------------------------- kernels */
 
+/* A parameter lies behind the last one, at the next multiple of its alignment,
+ * as the driver lays them out. */
 static ompjit_status add_param(struct scan *s, ompjit__gpu_kernel *k,
                                const struct declaration *d)
 {
@@ -292,7 +298,8 @@ static ompjit_status read_threads(struct scan *s, ompjit__gpu_kernel *k)
 }
 
 /* From .entry to behind the body. A declaration alone, which ends in a
- * semicolon, is taken back. */
+ * semicolon, is taken back. A declaration is followed by the definition in the
+ * same text or another, which alone has what is needed. */
 static ompjit_status read_kernel(struct scan *s)
 {
     ompjit__gpu_kernel *k;

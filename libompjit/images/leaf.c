@@ -18,6 +18,7 @@ static bool begins(ompjit__bytes b, const char *word)
     return b.n >= n && !memcmp(b.p, word, n);
 }
 
+/* Drops n bytes, of which there are as many. */
 static void drop(ompjit__bytes *b, size_t n)
 {
     b->p += n;
@@ -80,6 +81,7 @@ static bool is_bitcode(ompjit__bytes b)
     return begins(b, "BC\xC0\xDE") || begins(b, "\xDE\xC0\x17\x0B");
 }
 
+/* PTX begins with .version (PTX ISA, "PTX Module Directives"). */
 static bool is_ptx(ompjit__bytes b)
 {
     return begins(first_word(b, "//"), ".version");
@@ -98,6 +100,8 @@ static bool is_ir(ompjit__bytes b)
     return false;
 }
 
+/* Bitcode is known by its magic; texts are tried after that. Every other format
+ * has been asked before: a leaf is the last one. */
 bool ompjit__leaf_is(ompjit__bytes b)
 {
     return is_bitcode(b) || is_ptx(b) || is_ir(b);
@@ -151,6 +155,7 @@ static ompjit_status read_ir(ompjit__image_reader *r, ompjit__content *content)
                                       "");
 }
 
+/* Bitcode's triple is the compiler wing's to read. */
 ompjit_status ompjit__leaf_read(ompjit__image_reader *r,
                                 const ompjit__content *content)
 {

@@ -8,6 +8,8 @@
 
 #include "images/decompress.h"
 
+/* A match is at least 4 bytes, so 4 is not written; a length of 15 has more
+ * bytes. */
 enum { MATCH_LEAST = 4, LENGTH_MORE = 15 };
 
 /* A length of 15 goes on: bytes are added up to the first that is not 255. */
@@ -27,6 +29,8 @@ static bool length(ompjit__bytes *in, size_t *n)
     return true;
 }
 
+/* Copies n literals, or more where n is 15. False: there are fewer, or no room.
+ */
 static bool literals(ompjit__bytes *in, size_t n, unsigned char *out,
                      size_t size, size_t *at)
 {

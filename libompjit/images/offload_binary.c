@@ -25,6 +25,7 @@ struct header {
     uint64_t size, entries, count; /* count: version 1 has the entry's size */
 };
 
+/* An entry as it is in the file. */
 struct entry {
     uint16_t image_kind, producer;
     uint32_t flags;
@@ -74,6 +75,8 @@ static void value(const struct place *p, const struct string *s, char *to,
     ompjit__image_copy(to, room, from, strnlen(from, n));
 }
 
+/* Reads triple and arch into *out. A key may be anything, so keys that are not
+ * known are passed over. */
 static ompjit_status strings(ompjit__image_reader *r, const struct place *p,
                              ompjit__content *out)
 {
@@ -105,6 +108,7 @@ static ompjit_status strings(ompjit__image_reader *r, const struct place *p,
 
 /* --------------------------------------------------------------- entries */
 
+/* The entry's kind in messages; "" for one that is not known here. */
 static const char *image_kind(unsigned kind)
 {
     static const char *const names[] = {
@@ -134,6 +138,7 @@ static ompjit_status entry(ompjit__image_reader *r, struct place *p,
     return ompjit__piece_found(r, &image);
 }
 
+/* Reads the header, and checks that all of the binary is there. */
 static ompjit_status header(ompjit__image_reader *r, ompjit__bytes b,
                             struct header *h)
 {
@@ -151,6 +156,7 @@ static ompjit_status header(ompjit__image_reader *r, ompjit__bytes b,
     return OMPJIT_OK;
 }
 
+/* One offload binary, which ends *size bytes on. */
 static ompjit_status binary(ompjit__image_reader *r,
                             const ompjit__content *content, size_t *size)
 {

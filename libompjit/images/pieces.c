@@ -12,12 +12,15 @@
 
 #include "images/reader.h"
 
+/* Containers within each other: a deeper image is damaged or made to harm. */
 enum {
     DEPTH = 8,
     WORK_FREE = 1 << 16, /* a small image may need more than its size     */
     WORK_EACH = 64       /* of any content, beside its bytes              */
 };
 
+/* In the order in which they are asked; a format that says yes is the only one.
+ */
 static const struct {
     bool (*is)(ompjit__bytes b);
     ompjit_status (*read)(ompjit__image_reader *r,
@@ -30,6 +33,7 @@ static const struct {
 
 /* ---------------------------------------------------------------- messages */
 
+/* "byte 80", or "byte 8 of what byte 80 decompresses to". */
 static void place(const ompjit__image_reader *r, const unsigned char *at,
                   char *out, size_t room)
 {
@@ -55,6 +59,8 @@ ompjit_status ompjit__image_skip(ompjit__image_reader *r,
                                  const unsigned char *at, const char *format,
                                  ...)
 {
+    /* Only the first reason is kept: it is told where no piece is found at all.
+     */
     if (r->skipped[0])
         return OMPJIT_OK;
     place(r, at, r->skipped, sizeof r->skipped);
@@ -134,6 +140,8 @@ static ompjit_status unknown(ompjit__image_reader *r,
                               "with%s", of, first);
 }
 
+/* Each content is charged before a format looks at it, so that each look is
+ * bounded, too. */
 ompjit_status ompjit__piece_found(ompjit__image_reader *r,
                                   const ompjit__content *content)
 {
@@ -155,6 +163,7 @@ ompjit_status ompjit__piece_found(ompjit__image_reader *r,
     return unknown(r, content);
 }
 
+/* An empty content has none of them, which is no error. */
 ompjit_status ompjit__image_each(ompjit__image_reader *r,
                                  const ompjit__content *content,
                                  ompjit__bytes magic, const char *what,

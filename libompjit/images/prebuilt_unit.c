@@ -10,6 +10,7 @@
 #include "images/gpu_code.h"
 #include "images/prebuilt_unit.h"
 
+/* Code for NVIDIA's GPUs, of which the reader of kernels knows both forms. */
 static bool is_for_gpus(const ompjit__piece *p)
 {
     return p->kind == OMPJIT__PIECE_PTX || p->kind == OMPJIT__PIECE_CUBIN;
@@ -45,6 +46,8 @@ static uint8_t mode_of(int exec_mode)
     return exec_mode < 0 ? OMPJIT_MODE_BARE : (uint8_t)(exec_mode & 3);
 }
 
+/* The worst is assumed of machine code: that the kernel observes its threads,
+ * writes through all pointers, and through pointers that it has loaded. */
 static ompjit_status name_kernel(ompjit__kernel_desc *k, const char *symbol,
                                  ompjit_error *err)
 {
@@ -123,6 +126,8 @@ static bool reads_environment(const ompjit__gpu_code *code)
     return false;
 }
 
+/* The unit's kernels in the order of the code. On failure the unit has some;
+ * the caller frees it. */
 static ompjit_status describe_all(const ompjit__gpu_code *code,
                                   ompjit__unit *unit, ompjit_error *err)
 {
@@ -168,6 +173,7 @@ static ompjit_status take_names(const ompjit__kernel_names *names,
     return status;
 }
 
+/* Copies the pieces that are of use, and finds out the kernels. */
 static ompjit_status fill(const ompjit__pieces *pieces,
                           const ompjit__kernel_names *names,
                           ompjit__unit *unit, ompjit_error *err)
