@@ -11,6 +11,8 @@
 #include "base/structs.h"
 #include "launch/module.h"
 
+/* A pointer's `size` is that of what it points to, so it does not count here.
+ */
 uint32_t ompjit__value_size(const ompjit__param *p)
 {
     return p->kind != OMPJIT__PARAM_POINTER && p->size ? p->size : p->bytes;
@@ -42,6 +44,7 @@ static const struct {
     [OMPJIT_ARG_F64] = {"f64", 8, OMPJIT__PARAM_FLOAT},
 };
 
+/* Words of messages, by enum ompjit__param_kind. */
 static const char *const param_kinds[] = {
     [OMPJIT__PARAM_POINTER] = "pointer",
     [OMPJIT__PARAM_INTEGER] = "integer",
@@ -100,6 +103,8 @@ static ompjit_status argument_error(const ompjit__kernel_desc *k,
     return status;
 }
 
+/* The search is linear: kernels have few parameters, and most callers name
+ * none. */
 ompjit_status ompjit__find_param(const ompjit__kernel_desc *k,
                                  const ompjit_arg *arg, unsigned i,
                                  unsigned *at, ompjit_error *err)
@@ -113,6 +118,7 @@ ompjit_status ompjit__find_param(const ompjit__kernel_desc *k,
     return argument_error(k, err, "no parameter is called %s", arg->name);
 }
 
+/* ARGUMENT error where the value does not fit the parameter. */
 static ompjit_status check_type(const ompjit__kernel_desc *k,
                                 const ompjit__param *p, const ompjit_arg *arg,
                                 ompjit_error *err)
@@ -147,6 +153,7 @@ static uint64_t low_bytes(const ompjit_arg *arg)
     return value;
 }
 
+/* On failure *value is as it was. */
 ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned *at, uint64_t *value,
                                    ompjit_error *err)
@@ -190,7 +197,8 @@ static ompjit_status check_facts(const ompjit__kernel_desc *k,
     return OMPJIT_OK;
 }
 
-/* Folds what pointer `at` points to. */
+/* Folds what pointer `at` points to. The request refers to the caller's bytes,
+ * which must live until the launch is made. */
 static ompjit_status add_contents(const ompjit__kernel_desc *k, unsigned at,
                                   const ompjit_arg *arg, ompjit__request *r,
                                   ompjit__fact_arrays *arrays,
@@ -207,6 +215,8 @@ static ompjit_status add_contents(const ompjit__kernel_desc *k, unsigned at,
     return OMPJIT_OK;
 }
 
+/* A size is only noted where there are no contents, which have one of their
+ * own. Parameters behind the 64th are not folded. */
 ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
                                    unsigned at, ompjit__request *r,
                                    ompjit__fact_arrays *arrays,
@@ -232,6 +242,7 @@ ompjit_status ompjit__kernel_facts(ompjit_kernel *kernel, const ompjit_arg *arg,
     return OMPJIT_OK;
 }
 
+/* Every parameter has to be given, once, in any order where they are named. */
 ompjit_status ompjit__kernel_values(ompjit_kernel *kernel,
                                     const ompjit_arg *args, unsigned nargs,
                                     uint64_t *values, ompjit__request *r,

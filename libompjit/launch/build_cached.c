@@ -31,6 +31,7 @@ static void add_tool(ompjit__key *key, const char *name,
     ompjit__cuda_paths_free(paths);
 }
 
+/* ptxas and nvJitLink make other code of the same PTX, version by version. */
 static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
 {
     ompjit__buf_printf(&key->text, "assembler %d\n",
@@ -39,6 +40,7 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
     add_tool(key, "ptxas", OMPJIT__CUDA_PTXAS);
 }
 
+/* What is folded, and which kernel of the unit it is for. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
     if (spec->kernel)
@@ -78,6 +80,7 @@ static void add_ptx(ompjit__key *key, const ompjit__unit *unit,
                                : ompjit__ptx_version(row, spec->ptx));
 }
 
+/* False: out of memory, and the image is built without the cache. */
 static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
                      const char *arch, ompjit_format format,
                      const ompjit__spec *spec, ompjit__key *key)
@@ -105,6 +108,8 @@ static bool make_key(const ompjit_context *ctx, const ompjit__unit *unit,
 
 /* ----------------------------------------------------------------- build */
 
+/* Builds without the cache. The front end may use the processors then
+ * (ompjit__frontend_rest). */
 static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
                            const char *arch, ompjit_format format,
                            const ompjit__spec *spec, ompjit__image *out,
@@ -116,12 +121,14 @@ static ompjit_status build(ompjit_context *ctx, const ompjit__unit *unit,
     return status;
 }
 
+/* For the cache: reads the image; false: the payload is not one. */
 static bool take(void *data, const void *payload, size_t size)
 {
     ompjit__reader r = {payload, size, false};
     return ompjit__image_unpack(&r, data);
 }
 
+/* Images of prebuilt units are in the unit: nothing is built or looked up. */
 ompjit_status ompjit__build_cached(ompjit_context *ctx,
                                    const ompjit__unit *unit, const char *arch,
                                    ompjit_format format,
@@ -141,6 +148,8 @@ ompjit_status ompjit__build_cached(ompjit_context *ctx,
         return build(ctx, unit, arch, format, spec, out, err);
     }
     ompjit_status status = OMPJIT_OK;
+    /* A miss leaves this thread the claim, which ends in any case, and only
+     * after the entry was put: whoever waits finds it then. */
     if (!ompjit__cache_enter(ctx->cache, &key, take, out, &claim)) {
         status = build(ctx, unit, arch, format, spec, out, err);
         ompjit__buf payload = {0};

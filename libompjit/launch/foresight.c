@@ -48,6 +48,7 @@ static bool usual_key(ompjit_module *mod, ompjit_device *dev,
     return key->kernel == OMPJIT__ALL_KERNELS;
 }
 
+/* False: there is nothing to guess, or too little is known. */
 bool ompjit__first_image(ompjit_module *mod, ompjit__image_order *out)
 {
     ompjit_device *dev = usual_device(mod);

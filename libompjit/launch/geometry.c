@@ -25,6 +25,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return b && b < a ? b : a;
 }
 
+/* A bound of the unit's, where negative numbers are none. */
 static uint32_t positive(int32_t n)
 {
     return n > 0 ? (uint32_t)n : 0;
@@ -64,6 +65,8 @@ static uint32_t chosen_threads(const ompjit__kernel_desc *k, ompjit_device *dev)
     return most(threads, limits->fewest_threads);
 }
 
+/* The threads of a team on the host: those that the program can observe, and no
+ * more than it allows. */
 static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
                              const ompjit__request *r)
 {
@@ -142,6 +145,8 @@ void ompjit__settle_geometry(const ompjit__call *call,
     g->threads[0] += warp;
 }
 
+/* Fills all of *g, without the tuned geometry and before the kernel is
+ * compiled. */
 static void choose(const ompjit__kernel_desc *k, ompjit_device *dev,
                    const ompjit__request *r, ompjit__geometry *g)
 {
@@ -176,6 +181,7 @@ static uint32_t size_of(const ompjit__call *call)
     return digest;
 }
 
+/* A request that tries a geometry out (`tuned`) is left as it is. */
 void ompjit__geometry_of(const ompjit__call *call, ompjit__geometry *g)
 {
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];

@@ -20,6 +20,7 @@ static ompjit_status submit(const ompjit__call *call, ompjit__function *f,
 {
     const ompjit__kernel_desc *k = &call->mod->unit.kernels[call->index];
     unsigned nvalues = k->any_params ? call->nvalues : k->nparams, n = 0;
+    /* A variable-length array on the stack: kernels have few parameters. */
     void *args[nvalues + 1];
     if (k->launch_env)
         args[n++] = environment;
@@ -84,6 +85,8 @@ static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
     atomic_flag_clear_explicit(&kernel->last_lock, memory_order_release);
 }
 
+/* The environment goes back to the device, and holds end. `begin` is 0 where no
+ * profile is kept. */
 void ompjit__inflight_end(ompjit__inflight *inflight, bool well)
 {
     ompjit__environment_free(inflight->dev, &inflight->environment, well);
@@ -147,6 +150,8 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
             call, f, ompjit__variant_mode(inflight->variant, call->index), &g);
     if (!status && ompjit__informs(mod->ctx, OMPJIT__INFO_LAUNCH))
         tell_launch(call, k, inflight->variant, &g);
+    /* Read once, so that a push has its pop whatever another thread sets
+     * meanwhile. */
     bool ranged = mod->ctx->ranges;
     inflight->begin = mod->ctx->profile ? ompjit__now() : 0;
     inflight->kernel = k->name;
@@ -175,6 +180,7 @@ static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
                               ompjit_error *err)
 {
     ompjit__inflight inflight;
+    /* On failure nothing is in flight, and there is nothing to end. */
     ompjit_status status = ompjit__start(call, queue, NULL, &inflight, err);
     if (!status) {
         if (queue)
@@ -203,6 +209,7 @@ ompjit_status ompjit__run(ompjit_module *mod, unsigned index,
                           ompjit__queue *queue, ompjit_error *err)
 {
     const ompjit__kernel_desc *k = &mod->unit.kernels[index];
+    /* Room for the values with an environment in front. */
     uint64_t with[nvalues + 1];
     if (lacks_environment(mod, index, request, nvalues)) {
         with[0] = (uintptr_t)OMPJIT__NO_LAUNCH_ENVIRONMENT;

@@ -23,6 +23,8 @@ static size_t positive(int32_t n)
     return n > 0 ? (size_t)n : 0;
 }
 
+/* Allocates an environment, which is 0 but for its buffer's address, and `size`
+ * bytes of records behind it, which are not set. */
 static ompjit_status make(ompjit_device *dev, size_t size,
                           struct ompjit__environment_block *block,
                           ompjit_error *err)
@@ -43,6 +45,7 @@ static ompjit_status make(ompjit_device *dev, size_t size,
     return status;
 }
 
+/* *out is the caller's until free_block or `keep`. */
 static ompjit_status new_block(ompjit_device *dev, size_t size,
                                struct ompjit__environment_block **out,
                                ompjit_error *err)
@@ -61,6 +64,7 @@ static ompjit_status new_block(ompjit_device *dev, size_t size,
     return status;
 }
 
+/* For blocks that no launch uses. */
 static void free_block(ompjit_device *dev,
                        struct ompjit__environment_block *block)
 {
@@ -104,6 +108,7 @@ bool ompjit__environment_needed(const ompjit__kernel_desc *k)
     return k->launch_env && k->reduction_size > 0;
 }
 
+/* Enough for every team; the unit's own length is the least. */
 static size_t bytes_of_records(const ompjit__kernel_desc *k,
                                const ompjit__geometry *g)
 {

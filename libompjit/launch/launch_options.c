@@ -29,6 +29,7 @@ ompjit_status ompjit__launch_check(const char *who, const ompjit_kernel *kernel,
     return ompjit__kernel_on(who, kernel, dev, err);
 }
 
+/* The GEOMETRY error. */
 static ompjit_status geometry_error(const ompjit__kernel_desc *k,
                                     const char *cause, ompjit_error *err)
 {
@@ -62,6 +63,8 @@ static uint64_t volume(uint32_t x, uint32_t y, uint32_t z)
     return all <= UINT32_MAX ? all : UINT64_MAX;
 }
 
+/* GEOMETRY error where the launch asks for more than the kernel was compiled
+ * for, or than can be counted. */
 static ompjit_status check_geometry(const ompjit__kernel_desc *k,
                                     const ompjit_launch *l, ompjit_error *err)
 {
@@ -78,6 +81,8 @@ static ompjit_status check_geometry(const ompjit__kernel_desc *k,
     return check_dimensions(k, l, err);
 }
 
+/* The options may be of another version of the struct; ompjit__options fills
+ * what is missing with defaults (base/structs.h). NULL: all are. */
 ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
                                    const ompjit_launch *launch,
                                    ompjit__request *r, ompjit_error *err)
@@ -113,6 +118,7 @@ ompjit_status ompjit__kernel_folds(ompjit_kernel *kernel,
     return OMPJIT_OK;
 }
 
+/* A CUDA kernel has no default geometry, as its code computes with it. */
 ompjit_status ompjit__kernel_request(ompjit_kernel *kernel,
                                      const ompjit_launch *launch,
                                      ompjit__request *r, ompjit_error *err)

@@ -59,6 +59,7 @@ static bool make_key(const ompjit_module *mod, unsigned kernel,
     return ompjit__key_end(key);
 }
 
+/* Readers of `best` take no lock: its word is stored last, whole. */
 static void set_result(struct ompjit__tuning *t, unsigned class,
                        const ompjit_tuned *r)
 {
@@ -135,6 +136,7 @@ static void read_entry(const ompjit_module *mod, unsigned kernel,
 
 /* --------------------------------------------------------- in the kernel */
 
+/* Takes no lock: tunings are only added. */
 static struct ompjit__tuning *find(const ompjit_kernel *kernel,
                                    const ompjit_device *dev)
 {
@@ -163,6 +165,7 @@ static struct ompjit__tuning *tuning_of(ompjit_kernel *kernel,
     return t;
 }
 
+/* For the kernel's end, when nobody launches it. */
 void ompjit__tuning_free(ompjit_kernel *kernel)
 {
     struct ompjit__tuning *t = atomic_load(&kernel->tuning);
@@ -182,6 +185,7 @@ static bool is_free(const ompjit__call *call)
            !limits->threads && !desc(call)->teams;
 }
 
+/* Numbers of 0 stay the device's choice. */
 void ompjit__ask_geometry(ompjit__request *r, uint32_t teams, uint32_t threads)
 {
     if (teams)
@@ -192,6 +196,7 @@ void ompjit__ask_geometry(ompjit__request *r, uint32_t teams, uint32_t threads)
     r->threads_fixed |= threads != 0;
 }
 
+/* Two threads may both find nothing and both tune: the later result stays. */
 bool ompjit__tuned(const ompjit__call *call, ompjit_geometry *best)
 {
     struct ompjit__tuning *t =
@@ -250,6 +255,8 @@ struct saved {
     char *copy; /* of all of them, one after the other, on the host */
 };
 
+/* Copies the regions to the host, or back. They are apart from each other in
+ * s->copy, in their order. */
 static ompjit_status copy_all(const struct saved *s, bool back,
                               ompjit_error *err)
 {
@@ -267,6 +274,8 @@ static ompjit_status copy_all(const struct saved *s, bool back,
     return status;
 }
 
+/* Fails where the host has not so much memory; s->copy is the caller's to free.
+ */
 static ompjit_status save(struct saved *s, ompjit_error *err)
 {
     size_t total = 0;
@@ -317,6 +326,7 @@ static ompjit_status time_one(struct trial *t, const ompjit_geometry *g,
     return status;
 }
 
+/* Was the geometry not tried yet? */
 static bool is_new(const ompjit_geometry *tries, unsigned n, ompjit_geometry g)
 {
     for (unsigned i = 0; i < n; i++)
@@ -325,6 +335,8 @@ static bool is_new(const ompjit_geometry *tries, unsigned n, ompjit_geometry g)
     return true;
 }
 
+/* Appends it, where it is new and there is room; returns the number of tries.
+ */
 static unsigned add_try(ompjit_geometry *tries, unsigned n, uint64_t teams,
                         uint32_t threads)
 {
@@ -366,7 +378,8 @@ static unsigned warp_tries(const ompjit__call *call, ompjit_geometry *tries)
     return n;
 }
 
-/* Tries in the order given; `best` is of the default by now. */
+/* Tries in the order given; `best` is of the default by now. A geometry that
+ * cannot be run counts as failed, and is no error. */
 static ompjit_status try_all(struct trial *t, const ompjit_geometry *tries,
                              unsigned n)
 {
@@ -392,6 +405,8 @@ static ompjit_status try_all(struct trial *t, const ompjit_geometry *tries,
     return OMPJIT_OK;
 }
 
+/* The device's own choice is run first, and its failure is the error: nothing
+ * else would run either. */
 static ompjit_status run_trials(struct trial *t,
                                 const ompjit_tune_options *o,
                                 ompjit_error *err)
@@ -447,6 +462,7 @@ ompjit_status ompjit__tune(const ompjit__call *call,
 
 /* ---------------------------------------------------------------- the API */
 
+/* INVALID where a number has no array, or is too large to be kept. */
 static ompjit_status check_options(const ompjit_tune_options *o,
                                    ompjit_error *err)
 {
@@ -467,6 +483,7 @@ static ompjit_status check_options(const ompjit_tune_options *o,
     return OMPJIT_OK;
 }
 
+/* Holds nothing of the caller's when it returns. */
 ompjit_status ompjit_kernel_tune(ompjit_kernel *kernel, ompjit_device *dev,
                                  const ompjit_launch *launch,
                                  const ompjit_arg *args, unsigned nargs,

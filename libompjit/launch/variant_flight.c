@@ -13,6 +13,7 @@
 
 /* ---------------------------------------------------------------- flights */
 
+/* Under the lock; NULL: no such build is under way. */
 static ompjit__flight *flight_of(ompjit__variants *all,
                                  const ompjit__variant_key *key)
 {
@@ -22,6 +23,7 @@ static ompjit__flight *flight_of(ompjit__variants *all,
     return NULL;
 }
 
+/* Under the lock. */
 static void flight_unref(ompjit__flight *f)
 {
     if (--f->refs)
@@ -31,6 +33,8 @@ static void flight_unref(ompjit__flight *f)
     free(f);
 }
 
+/* Under the lock: lists a new flight with one reference, for the caller. NULL:
+ * no memory. */
 static ompjit__flight *flight_new(ompjit_module *mod,
                                   const ompjit__variant_key *key)
 {
@@ -49,6 +53,8 @@ static ompjit__flight *flight_new(ompjit_module *mod,
     return f;
 }
 
+/* Under the lock: takes the flight off the list and wakes those who wait for
+ * it. Their references keep it alive. */
 static void flight_land(ompjit__variants *all, ompjit__flight *f)
 {
     ompjit__flight **at = &all->flights;
@@ -94,6 +100,7 @@ static ompjit_status fly(ompjit__flight *f, ompjit__variant **out,
         f->err = err ? ompjit__memdup(err, sizeof *err) : NULL;
     }
     flight_land(all, f);
+    /* ompjit__variant_bury takes the lock itself. */
     if (evicted) {
         pthread_mutex_unlock(&all->lock);
         ompjit__variant_bury(mod, evicted);
@@ -149,6 +156,8 @@ static ompjit_status build_or_await(ompjit_module *mod,
     return status;
 }
 
+/* A variant may be evicted between its build and here, so the table is asked
+ * until it has it. */
 ompjit_status ompjit__variant_get(ompjit_module *mod,
                                   const ompjit__variant_key *key,
                                   uint32_t limit_ms, ompjit__variant **out,
@@ -175,6 +184,7 @@ ompjit_status ompjit__variant_get(ompjit_module *mod,
 
 /* ------------------------------------------------------------- background */
 
+/* The background thread's: builds unless a launch has claimed the flight. */
 static void run_flight(void *arg)
 {
     ompjit__flight *f = arg;
@@ -187,6 +197,8 @@ static void run_flight(void *arg)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* For flights that are cancelled, and for one that could not be queued: whoever
+ * waits gets TIMEOUT. */
 static void drop_flight(void *arg)
 {
     ompjit__flight *f = arg;
@@ -200,6 +212,8 @@ static void drop_flight(void *arg)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* OK also where the variant is there or under way. The flight's reference is
+ * the background thread's from ompjit__background_add on. */
 ompjit_status ompjit__variant_request(ompjit_module *mod,
                                       const ompjit__variant_key *key,
                                       ompjit_error *err)
@@ -227,12 +241,14 @@ ompjit_status ompjit__variant_request(ompjit_module *mod,
     return status;
 }
 
+/* A build that has begun goes on. */
 void ompjit__variant_cancel(ompjit_module *mod, uint32_t kernel)
 {
     ompjit__background_cancel(mod->ctx->background, &mod->kernels[kernel],
                               false);
 }
 
+/* Waits for builds that have begun. */
 void ompjit__variants_free(ompjit_module *mod)
 {
     ompjit__variants *all = &mod->variants;

@@ -159,6 +159,7 @@ struct entry {
     char why[256];                /* it is wrong; "": it is not */
 };
 
+/* The last reason stays; reading stops at the first. */
 static void wrong(struct entry *e, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
 
@@ -175,6 +176,7 @@ static void *fact_of(struct entry *e, const struct word *w)
     return (char *)&e->key.facts + w->offset;
 }
 
+/* A kernel by its symbol, or its short one. */
 static void find_kernel(const ompjit_module *mod, const char *word,
                         struct entry *e)
 {
@@ -205,6 +207,7 @@ static unsigned find_param(const ompjit__kernel_desc *k, const char *name)
                : k->nparams;
 }
 
+/* Is parameter i of the entry's kernel one whose value is not folded? */
 static bool is_pointer(const ompjit_module *mod, const struct entry *e,
                        unsigned i)
 {
@@ -225,6 +228,7 @@ static void whole_words(char *text, size_t size)
                                   w->word);
 }
 
+/* The entry's facts refer to its own arrays. */
 static void set_value(struct entry *e, const struct word *w, unsigned n,
                       uint64_t value)
 {
@@ -234,6 +238,7 @@ static void set_value(struct entry *e, const struct word *w, unsigned n,
     fact->mask |= UINT64_C(1) << n;
 }
 
+/* A scalar's value; `name` names the parameter. */
 static void set_scalar(const ompjit_module *mod, struct entry *e,
                        const struct word *w, const char *name, uint64_t value)
 {
@@ -255,6 +260,7 @@ static void set_scalar(const ompjit_module *mod, struct entry *e,
         set_value(e, w, i, value);
 }
 
+/* A number about a pointer, such as a size; 0 is none. */
 static void set_of_pointer(const ompjit_module *mod, struct entry *e,
                            const struct word *w, const char *name,
                            uint64_t value)
@@ -310,6 +316,8 @@ static const struct word *find_word(const char *name)
     return best;
 }
 
+/* `name` has been found a word of its own or the beginning of one:
+ * SCALAR_VALUES is the empty word, which every name begins with. */
 static void set_fact(const ompjit_module *mod, struct entry *e,
                      const char *name, uint64_t value)
 {
@@ -324,6 +332,7 @@ static void set_fact(const ompjit_module *mod, struct entry *e,
     }
 }
 
+/* Reads NAME=VALUE, which it cuts in two. */
 static void read_word(const ompjit_module *mod, struct entry *e, char *word)
 {
     char *text = strchr(word, '='), *end;
@@ -378,6 +387,8 @@ static bool read_line(const ompjit_module *mod, ompjit_device *dev, char *line,
 
 /* ------------------------------------------------------------------- warm */
 
+/* Requests the variants of a list; `text` is cut into lines. A line that is
+ * wrong is told to `bad`, and the others go on. */
 static ompjit_status warm(ompjit_module *mod, ompjit_device *dev, char *text,
                           ompjit_warm_fn *bad, void *data, unsigned *n,
                           ompjit_error *err)
@@ -402,6 +413,7 @@ static ompjit_status warm(ompjit_module *mod, ompjit_device *dev, char *text,
     return status;
 }
 
+/* Returns when the builds are queued, not when they are done. */
 ompjit_status ompjit_module_warm(ompjit_module *mod, ompjit_device *dev,
                                  const char *path, ompjit_warm_fn *bad,
                                  void *data, unsigned *requested,

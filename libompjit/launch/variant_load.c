@@ -22,6 +22,8 @@ struct ompjit__calls {
     uint64_t n;
 };
 
+/* Under the lock of the module's variants: its own table for the device, else
+ * the device's common one; NULL: there is none. */
 static const ompjit__calls *calls_of(ompjit__variants *all,
                                      const ompjit_device *dev)
 {
@@ -60,6 +62,7 @@ static ompjit_status fill_environment(ompjit_device *dev,
     return status;
 }
 
+/* The lock is held for the look-up alone: tables stay until the module ends. */
 static ompjit_status enter_environment(ompjit_module *mod, ompjit__variant *v,
                                        ompjit_error *err)
 {
@@ -78,6 +81,7 @@ static void free_calls(ompjit__calls *c)
     free(c);
 }
 
+/* A copy in the device's memory, which free_calls frees. */
 static ompjit_status new_calls(ompjit_device *dev,
                                const ompjit__indirect_call *calls, size_t n,
                                ompjit__calls **out, ompjit_error *err)
@@ -119,6 +123,8 @@ void ompjit__device_calls_free(ompjit_device *dev)
     free_all(atomic_load(&dev->calls));
 }
 
+/* Tables that were replaced stay until the device goes: kernels that run may
+ * read them. */
 ompjit_status ompjit__device_calls(ompjit_device *dev,
                                    const ompjit__indirect_call *calls,
                                    size_t n, ompjit_error *err)
@@ -132,6 +138,8 @@ ompjit_status ompjit__device_calls(ompjit_device *dev,
     return OMPJIT_OK;
 }
 
+/* The new table comes first, and images that are loaded are told of it under
+ * the lock. */
 ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
                                      const ompjit__indirect_call *calls,
                                      size_t n, ompjit_error *err)
@@ -154,6 +162,7 @@ ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
 
 /* ---------------------------------------------------------------- images */
 
+/* One team of one thread runs the constructors, and is waited for. */
 static ompjit_status run_constructors(ompjit_device *dev,
                                       ompjit__loaded *loaded, ompjit_error *err)
 {
@@ -166,6 +175,7 @@ static ompjit_status run_constructors(ompjit_device *dev,
                   : dev->ops->launch(dev, function, &one, NULL, 0, NULL, err);
 }
 
+/* On failure nothing is loaded. */
 static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
                           ompjit__variant *v, ompjit__loaded *base,
                           ompjit_error *err)
@@ -218,6 +228,8 @@ static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
     return status;
 }
 
+/* Without the lock. On success the variant is the caller's, to publish; else
+ * its memory is spare again. */
 ompjit_status ompjit__variant_make(ompjit_module *mod,
                                    const ompjit__variant_key *key,
                                    ompjit__variant *base, ompjit__variant **out,

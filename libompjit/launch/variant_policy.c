@@ -36,6 +36,9 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k)
     return mask;
 }
 
+/* Machine code is as it is. A module whose variables may hold addresses of
+ * functions has one image for each GPU: an address is good in its image only.
+ */
 bool ompjit__can_specialize(const ompjit_module *mod, const ompjit_device *dev)
 {
     return !mod->unit.nprebuilt &&
@@ -99,6 +102,7 @@ static uint64_t pointers_of(const ompjit__call *call)
     return all & ~call->mod->kernels[call->index].eligible;
 }
 
+/* Pointers whose values are multiples of OMPJIT__ALIGNMENT. */
 static uint64_t aligned_pointers(const ompjit__call *call)
 {
     uint64_t aligned = 0;
@@ -230,6 +234,8 @@ static ompjit__variant *try_special(const ompjit__call *call,
 
 /* ----------------------------------------------------------------- choose */
 
+/* NOW goes on with the generic variant where its compile takes too long; AUTO
+ * never waits for a specialized one. */
 ompjit_status ompjit__choose_variant(const ompjit__call *call,
                                      const ompjit__geometry *g,
                                      ompjit__variant **out, ompjit_error *err)
@@ -251,6 +257,7 @@ ompjit_status ompjit__choose_variant(const ompjit__call *call,
     return ompjit__variant_get(call->mod, &key, 0, out, err);
 }
 
+/* Relaxed: a launch that does not see it yet builds another variant. */
 void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
                         const ompjit__buf *modes)
 {

@@ -18,6 +18,7 @@ enum { READY = 1, DEAD = 2, FREED = 4, USER = 8 };
 
 /* ------------------------------------------------------------------- keys */
 
+/* The hash of the facts, with device and kernel as the seed. */
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key)
 {
     return ompjit__facts_hash(&key->facts,
@@ -59,12 +60,15 @@ void ompjit__variants_init(ompjit__variants *all)
     pthread_condattr_destroy(&attributes);
 }
 
+/* The head of the chain that the hash is in. */
 static _Atomic(ompjit__variant *) *bucket_of(ompjit__variants *all,
                uint64_t hash)
 {
     return &all->buckets[hash % OMPJIT__BUCKETS];
 }
 
+/* Stored only where it changes: launches of one variant on many threads would
+ * otherwise all write the same cache line. */
 static void touch(ompjit__variants *all, ompjit__variant *v)
 {
     uint32_t tick = atomic_load_explicit(&all->tick, memory_order_relaxed);
@@ -81,6 +85,8 @@ ompjit__variant *ompjit__variant_find(ompjit_module *mod,
     for (; v; v = atomic_load_explicit(&v->next, memory_order_acquire)) {
         if (atomic_load_explicit(&v->hash, memory_order_relaxed) != key->hash)
             continue;
+        /* The hold comes before the key is read, so that the key is constant
+         * meanwhile. */
         uint32_t state = atomic_fetch_add_explicit(&v->state, USER,
                                                    memory_order_acquire);
         if (state & READY && ompjit__variant_same_key(&v->key, key)) {
@@ -92,6 +98,7 @@ ompjit__variant *ompjit__variant_find(ompjit_module *mod,
     return NULL;
 }
 
+/* For a variant that no launch can use; its memory stays. */
 void ompjit__variant_unload(ompjit__variant *v)
 {
     v->key.dev->ops->unload(v->key.dev, v->loaded);
@@ -115,11 +122,14 @@ void ompjit__variant_bury(ompjit_module *mod, ompjit__variant *v)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* The caller holds it already, so no order is needed. */
 void ompjit__variant_hold(ompjit__variant *v)
 {
     atomic_fetch_add_explicit(&v->state, USER, memory_order_relaxed);
 }
 
+/* Releases what the launch has read: whoever buries the variant comes after
+ * that. */
 void ompjit__variant_release(ompjit_module *mod, ompjit__variant *v)
 {
     uint32_t before = atomic_fetch_sub_explicit(&v->state, USER,
@@ -141,6 +151,7 @@ ompjit__variant *ompjit__variant_base(ompjit__variants *all,
     return NULL;
 }
 
+/* The first variant is pinned, so its image stays loaded without a hold. */
 ompjit__loaded *ompjit__variants_first(ompjit_module *mod,
                                        const ompjit_device *dev)
 {
@@ -150,6 +161,7 @@ ompjit__loaded *ompjit__variants_first(ompjit_module *mod,
     return v ? v->loaded : NULL;
 }
 
+/* Reused memory keeps its state word, which late readers may still change. */
 ompjit__variant *ompjit__variant_take_spare(ompjit__variants *all)
 {
     pthread_mutex_lock(&all->lock);
@@ -160,6 +172,8 @@ ompjit__variant *ompjit__variant_take_spare(ompjit__variants *all)
     return v ? v : calloc(1, sizeof *v);
 }
 
+/* For a build that failed, which was never published. Its key and functions go.
+ */
 void ompjit__variant_give_spare(ompjit__variants *all, ompjit__variant *v)
 {
     free(v->functions);
@@ -171,6 +185,7 @@ void ompjit__variant_give_spare(ompjit__variants *all, ompjit__variant *v)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* The bucket's head is stored last: readers see a whole variant. */
 void ompjit__variant_publish(ompjit__variants *all, ompjit__variant *v,
                              bool hold)
 {
@@ -188,6 +203,8 @@ void ompjit__variant_publish(ompjit__variants *all, ompjit__variant *v,
     atomic_store_explicit(bucket, v, memory_order_release);
 }
 
+/* Under the lock. The variant's own `next` stays: a reader that is there walks
+ * on. */
 static void unlink_variant(ompjit__variants *all, ompjit__variant *v)
 {
     _Atomic(ompjit__variant *) *at = bucket_of(all, v->key.hash);
@@ -200,6 +217,7 @@ static void unlink_variant(ompjit__variants *all, ompjit__variant *v)
     *list = v->next_all;
 }
 
+/* Generic variants are not counted and never go. */
 ompjit__variant *ompjit__variant_evict(ompjit_module *mod,
                                        const ompjit__variant *v)
 {
@@ -228,6 +246,7 @@ ompjit__variant *ompjit__variant_evict(ompjit_module *mod,
 
 /* -------------------------------------------------------- what is in one */
 
+/* Counts are read one by one, and may be of different moments. */
 void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats)
 {
     ompjit__variants *all = &mod->variants;
@@ -243,6 +262,7 @@ void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats)
     stats->evictions = atomic_load(&all->evictions);
 }
 
+/* `f` must not take the lock. */
 void ompjit__variants_walk(ompjit_module *mod, uint32_t kernel,
                            int (*f)(void *data, const ompjit__variant_key *key),
                            void *data)
@@ -266,11 +286,14 @@ const ompjit__variant_key *ompjit__variant_key_of(const ompjit__variant *v)
     return &v->key;
 }
 
+/* BARE where the image says nothing of the kernel. */
 int ompjit__variant_mode(const ompjit__variant *v, uint32_t kernel)
 {
     return kernel < v->modes.size ? v->modes.data[kernel] : OMPJIT_MODE_BARE;
 }
 
+/* Looked up in the image at the first launch; two threads that are first find
+ * the same. */
 ompjit_status ompjit__variant_function(ompjit_module *mod, ompjit__variant *v,
                                        uint32_t kernel, ompjit__function **out,
                                        ompjit_error *err)
