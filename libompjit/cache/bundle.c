@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "cache/cache.h"
 
+/* The last character is the format's version. */
 static const char magic[8] = "ompjitX1";
 
 ompjit_status ompjit_cache_stats_get(ompjit_context *ctx,
@@ -31,12 +32,15 @@ ompjit_status ompjit_cache_stats_get(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+/* Valid as long as the context; NULL: there is no cache on disk. */
 const char *ompjit_cache_path(ompjit_context *ctx)
 {
     const ompjit__store *store = ctx ? ompjit__cache_store(ctx->cache) : NULL;
     return store ? store->path : NULL;
 }
 
+/* The store of the context's cache. INVALID, or UNAVAILABLE where there is none
+ * on disk. */
 static ompjit_status get_store(ompjit_context *ctx, ompjit__store **out,
                                ompjit_error *err)
 {
@@ -53,6 +57,7 @@ static ompjit_status get_store(ompjit_context *ctx, ompjit__store **out,
 
 /* ------------------------------------------------------------------ walk */
 
+/* For qsort: by the time of the last use. */
 static int latest_first(const void *a, const void *b)
 {
     int64_t x = ((const ompjit__item *)a)->used;
@@ -76,6 +81,9 @@ static bool read_entry(const ompjit__store *store, const ompjit__item *item,
     return good && !text->failed;
 }
 
+/* Calls `fn` for an entry whose digest begins with `key`, in hexadecimal; its
+ * text is valid during the call. Damaged entries are shown, too. Other than 0
+ * ends the walk. */
 static int call(const ompjit__store *store, const ompjit__item *item,
                 const char *key, ompjit_cache_entry_fn *fn, void *data)
 {
@@ -96,6 +104,8 @@ static int call(const ompjit__store *store, const ompjit__item *item,
     return stop;
 }
 
+/* The list is made first: entries that come or go meanwhile are not seen, or
+ * seen as damaged. */
 ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
                                 ompjit_cache_entry_fn *fn, void *data,
                                 ompjit_error *err)
@@ -121,6 +131,7 @@ ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
 
 /* ------------------------------------------------------------ maintenance */
 
+/* *removed counts entries. */
 ompjit_status ompjit_cache_prune(ompjit_context *ctx, uint64_t size,
                                  uint64_t *removed, ompjit_error *err)
 {
@@ -134,6 +145,7 @@ ompjit_status ompjit_cache_prune(ompjit_context *ctx, uint64_t size,
     return OMPJIT_OK;
 }
 
+/* Entries that are damaged are removed. Reading them is no use of them. */
 ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
                                   uint64_t *damaged, ompjit_error *err)
 {
@@ -162,6 +174,7 @@ ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
 
 /* ---------------------------------------------------------------- export */
 
+/* malloc'd; NULL: no memory. */
 static uint8_t (*digests_on_disk(const ompjit__store *store,
                                  size_t *n))[OMPJIT__DIGEST]
 {
@@ -173,6 +186,8 @@ static uint8_t (*digests_on_disk(const ompjit__store *store,
     return list;
 }
 
+/* The entries that the context has used, or with `all` those on disk. An entry
+ * that has gone meanwhile is left out. The caller frees *bytes. */
 ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
                                   size_t *size, ompjit_error *err)
 {
@@ -228,6 +243,8 @@ static ompjit_status read_bundle(ompjit__reader r, ompjit__cache *cache,
     return OMPJIT_OK;
 }
 
+/* Nothing is taken of a bundle that is damaged anywhere. Without a cache its
+ * entries are checked, and dropped. */
 ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,
                                   size_t size, uint64_t *count,
                                   ompjit_error *err)

@@ -13,8 +13,11 @@
 
 #include "cache/cache.h"
 
+/* Bytes on disk, if nobody says how many, and in a context's memory. */
 #define DEFAULT_LIMIT ((uint64_t)1 << 30)
 #define MEMORY_LIMIT ((uint64_t)64 << 20)
+/* Milliseconds for which an entry is left to another process, and lists of
+ * nodes. */
 enum { CLAIM_MS = 20000, BUCKETS = 256 };
 
 /* An entry that this context has used. */
@@ -35,10 +38,14 @@ struct ompjit__cache {
     uint64_t kept; /* bytes in nodes */
     _Atomic uint64_t hits[3], misses, stored, rejected, waited, read, written;
 };
+/* The places of an entry, in the order in which they are asked; index of
+ * `hits`. */
 enum { MEMORY, CALLBACK, DISK };
 
 /* -------------------------------------------------------------- settings */
 
+/* Options come before OMPJIT_CACHE, whose empty value is as if it were not set.
+ */
 static ompjit_status read_mode(const ompjit_context_options *o,
                                ompjit_cache_mode *mode, ompjit_error *err)
 {
@@ -65,6 +72,7 @@ static ompjit_status read_mode(const ompjit_context_options *o,
                         text);
 }
 
+/* Bytes. A size of 0 is an error rather than a cache that keeps nothing. */
 static ompjit_status read_limit(const ompjit_context_options *o,
                                 uint64_t *limit, ompjit_error *err)
 {
@@ -79,6 +87,8 @@ static ompjit_status read_limit(const ompjit_context_options *o,
     return status;
 }
 
+/* A store without a path, where no folder is known, leaves memory and
+ * callbacks. */
 ompjit_status ompjit__cache_new(ompjit_context *ctx,
                                 const ompjit_context_options *o,
                                 ompjit__cache **out, ompjit_error *err)
@@ -109,6 +119,7 @@ ompjit_status ompjit__cache_new(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+/* No thread uses it any more. What only memory had is lost. */
 void ompjit__cache_free(ompjit__cache *cache)
 {
     if (!cache)
@@ -124,6 +135,7 @@ void ompjit__cache_free(ompjit__cache *cache)
     free(cache);
 }
 
+/* NULL: there is no store on disk. Accepts NULL. */
 ompjit__store *ompjit__cache_store(ompjit__cache *cache)
 {
     return cache && cache->store.path ? &cache->store : NULL;
@@ -179,6 +191,8 @@ static void remember(ompjit__cache *cache,
         ompjit__buf_free(bytes);
 }
 
+/* A copy of an entry that only memory has; false: it has none of that digest.
+ */
 static bool recall(ompjit__cache *cache,
                    const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
 {
@@ -191,6 +205,7 @@ static bool recall(ompjit__cache *cache,
     return out->size && !out->failed;
 }
 
+/* malloc'd; *n is 0 where a lock that a fork has left cannot be had. */
 uint8_t (*ompjit__cache_used(ompjit__cache *cache, size_t *n))[OMPJIT__DIGEST]
 {
     ompjit__buf list = {0};
@@ -206,6 +221,8 @@ uint8_t (*ompjit__cache_used(ompjit__cache *cache, size_t *n))[OMPJIT__DIGEST]
 
 /* ---------------------------------------------------------------- lookup */
 
+/* The application's callback calls it with the entry, which is copied; with a
+ * second call the last one counts. */
 static void give(void *to, const void *bytes, size_t size)
 {
     ompjit__buf *b = to;
@@ -241,6 +258,8 @@ static bool accept(const ompjit__buf *bytes, const ompjit__key *key,
            take(data, view.payload, view.payload_size);
 }
 
+/* Asks all places until one has the entry and `take` takes it. *rejected counts
+ * entries that were there and of no use. */
 static bool look(ompjit__cache *cache, const ompjit__key *key,
                  ompjit__cache_take *take, void *data, unsigned *rejected)
 {
@@ -274,6 +293,7 @@ static bool timed_look(ompjit__cache *cache, const ompjit__key *key,
     return hit;
 }
 
+/* Counts a hit or a miss; nobody is waited for. */
 bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
                        ompjit__cache_take *take, void *data)
 {
@@ -305,6 +325,8 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
     return hit;
 }
 
+/* An entry's bytes by its digest alone, for rooms that show or export it. The
+ * caller frees `out` where the result is true. */
 bool ompjit__cache_entry(ompjit__cache *cache,
                          const uint8_t digest[OMPJIT__DIGEST],
                          ompjit__buf *out)
@@ -328,6 +350,8 @@ static void join(const struct iovec *parts, int n, ompjit__buf *out)
         ompjit__buf_add(out, parts[i].iov_base, parts[i].iov_len);
 }
 
+/* Writes to disk, to the callback, and into memory where the disk has not taken
+ * it. */
 static void keep(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
                  const struct iovec *parts, int n)
 {
@@ -349,6 +373,7 @@ static void keep(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
     }
 }
 
+/* A payload that ran out of memory is not kept. */
 void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
                        const ompjit__buf *payload)
 {
@@ -364,6 +389,7 @@ void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
     ompjit__stage_done(cache->ctx, OMPJIT_STAGE_CACHE, start);
 }
 
+/* `bytes` has been checked (ompjit__entry_check). */
 void ompjit__cache_keep(ompjit__cache *cache, const void *bytes, size_t size,
                         const ompjit__entry_view *view)
 {

@@ -9,9 +9,10 @@
  *   store.c    entries as files (folder.c: where, prune.c: how many)
  *   claim.c    one process at a time makes an entry
  *   cache.c    a context's cache: memory, callbacks, store
- *   pack.c     numbers and strings as bytes
- *   image.c    images and their keys; unit.c: units; deps.c: included files
  *   bundle.c   many entries as bytes, for other processes
+ *
+ * Which lines a key has and what a payload is say those who make the entry:
+ * launch/build_cached.c (images), hosthalf/ (host halves), frontend/ (units).
  */
 #ifndef OMPJIT__CACHE_H
 #define OMPJIT__CACHE_H

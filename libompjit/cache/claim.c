@@ -14,6 +14,8 @@
 
 #include "cache/cache.h"
 
+/* Any process may make the file; it stays empty. -1: files cannot be had there.
+ */
 static int open_locks(const ompjit__store *store)
 {
     int root = ompjit__folder_open(store->path, true);
@@ -42,12 +44,15 @@ static int try_lock(int fd, const uint8_t digest[OMPJIT__DIGEST], short type)
     return result ? errno : 0;
 }
 
+/* Milliseconds, of which there are less than 1000. */
 static void rest(unsigned ms)
 {
     struct timespec t = {.tv_nsec = (long)ms * 1000000};
     nanosleep(&t, NULL);
 }
 
+/* There is no way to be woken by another process, so it looks again after 1, 2,
+ * 4 up to 16 ms. */
 void ompjit__claim_begin(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST],
                           unsigned limit_ms, ompjit__claim *out)

@@ -12,6 +12,7 @@
 
 #include "cache/cache.h"
 
+/* It is written as it lies in memory, at the file's begin. */
 struct header {
     uint64_t magic;
     uint32_t format, header_size;
@@ -38,6 +39,7 @@ static void digest_header(const struct header *h, uint8_t out[OMPJIT__DIGEST])
     ompjit__digest(h, offsetof(struct header, self), out);
 }
 
+/* The header alone: the caller writes text and payload behind it. */
 void ompjit__entry_header(const ompjit__key *key, const void *payload,
                           size_t size, uint8_t out[OMPJIT__ENTRY_HEADER])
 {
@@ -52,6 +54,8 @@ void ompjit__entry_header(const ompjit__key *key, const void *payload,
     memcpy(out, &h, sizeof h);
 }
 
+/* The sizes are checked before anything is digested, the header before the
+ * body. */
 bool ompjit__entry_check(const void *bytes, size_t size,
                         ompjit__entry_view *out)
 {

@@ -15,6 +15,7 @@
 #include "base/hold.h"
 #include "cache/cache.h"
 
+/* The folder itself must not be a link: O_NOFOLLOW. */
 enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 char *ompjit__folder_default(void)
@@ -46,6 +47,8 @@ static bool make_path(const char *path)
     return good;
 }
 
+/* The descriptor, or -1 and it is closed: others own the folder or may write
+ * there. */
 static int ours_alone(int fd)
 {
     struct stat s;
@@ -74,6 +77,7 @@ static void tag(int root)
     close(fd);
 }
 
+/* The tag is written by whoever makes the folder. */
 int ompjit__folder_open(const char *path, bool make)
 {
     int fd = open(path, FLAGS);
@@ -87,6 +91,7 @@ int ompjit__folder_open(const char *path, bool make)
     return fd;
 }
 
+/* Two processes may make it at once: EEXIST is as good. */
 int ompjit__folder_shard(int root, unsigned shard, bool make)
 {
     char name[3];

@@ -19,6 +19,7 @@ void ompjit__key_begin(ompjit__key *key, const char *kind)
                        ompjit_version(), OMPJIT__SOURCES, OMPJIT_CONFIG_LLVM);
 }
 
+/* "name HEX", a digest of something that is too long for the text. */
 void ompjit__key_digest(ompjit__key *key, const char *name,
                         const uint8_t digest[OMPJIT__DIGEST])
 {
@@ -27,6 +28,8 @@ void ompjit__key_digest(ompjit__key *key, const char *name,
     ompjit__buf_printf(&key->text, "%s %s\n", name, text);
 }
 
+/* A file counts by its size and the time of its last change, which are cheaper
+ * than its content. */
 void ompjit__key_file(ompjit__key *key, const char *name, const char *path)
 {
     struct stat s;
@@ -53,6 +56,7 @@ bool ompjit__key_end(ompjit__key *key)
     return true;
 }
 
+/* For a key that was begun, also where its end failed. */
 void ompjit__key_free(ompjit__key *key)
 {
     ompjit__buf_free(&key->text);

@@ -18,6 +18,7 @@
 
 /* ------------------------------------------------------------------ list */
 
+/* A lower-case hexadecimal digit; -1: it is none. */
 static int digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -49,6 +50,8 @@ static bool is_litter(const char *name, const struct stat *s)
     return !strncmp(name, "tmp-", 4) && (age > HOUR || age < -HOUR);
 }
 
+/* Removes what processes that were killed have left behind, since it sees it.
+ */
 void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items)
 {
     int fd = ompjit__folder_shard(root, shard, false);
@@ -74,6 +77,7 @@ void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items)
     closedir(dir);
 }
 
+/* A new list each time: other processes change the folders. */
 ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n)
 {
     ompjit__buf items = {0};
@@ -88,6 +92,7 @@ ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n)
 
 /* ----------------------------------------------------------------- prune */
 
+/* For qsort: those used longest ago first. */
 static int by_use(const void *a, const void *b)
 {
     int64_t x = ((const ompjit__item *)a)->used;
@@ -106,6 +111,8 @@ static void judge_times(ompjit__item *items, size_t n)
             items[i].used = 0;
 }
 
+/* Returns how many were removed. Another process may prune at the same time: an
+ * entry that is gone already is not counted, but its bytes are. */
 size_t ompjit__store_prune(ompjit__store *store, uint64_t target)
 {
     size_t n, removed = 0;
@@ -125,6 +132,7 @@ size_t ompjit__store_prune(ompjit__store *store, uint64_t target)
     return removed;
 }
 
+/* Bytes in all folders, if they are like this one. */
 static uint64_t estimate(const ompjit__store *store, unsigned shard)
 {
     ompjit__buf items = {0};

@@ -26,6 +26,8 @@ static void name_of(const uint8_t digest[OMPJIT__DIGEST], char out[63])
     memcpy(out, text + 2, 63);
 }
 
+/* The descriptor of the entry's folder, which the caller closes; -1: there is
+ * none. */
 static int shard_of(const ompjit__store *store,
                     const uint8_t digest[OMPJIT__DIGEST], bool make)
 {
@@ -49,6 +51,8 @@ static void touch(int fd, const struct stat *s)
         futimens(fd, NULL);
 }
 
+/* Reads exactly `size` bytes, and puts a NUL behind them. False: fewer are
+ * there, or no memory. */
 static bool read_all(int fd, size_t size, ompjit__buf *out)
 {
     char *data = malloc(size + 1);
@@ -70,6 +74,8 @@ static bool read_all(int fd, size_t size, ompjit__buf *out)
     return true;
 }
 
+/* A file that others own or may write is not read, nor one that is too small or
+ * too large for an entry. `use`: notes the time. */
 static bool read_file(int fd, bool use, ompjit__buf *out)
 {
     enum { MAX_SIZE = 1 << 30 };
@@ -83,6 +89,7 @@ static bool read_file(int fd, bool use, ompjit__buf *out)
     return true;
 }
 
+/* The descriptors of folders are opened anew for each entry (folder.c). */
 static bool read_entry(const ompjit__store *store,
                        const uint8_t digest[OMPJIT__DIGEST], bool use,
                        ompjit__buf *out)
@@ -133,6 +140,7 @@ static int make_temporary(int shard, char name[64])
     return -1;
 }
 
+/* False: the disk is full, or another error; the file is then in part. */
 static bool write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;
@@ -156,6 +164,8 @@ static bool may_write(uint64_t size)
            (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
 }
 
+/* Writes the parts under a name of its own, and renames that. On failure
+ * nothing is left behind. */
 static bool publish(int shard, const char *name, const struct iovec *parts,
                     int n)
 {
@@ -173,6 +183,8 @@ static bool publish(int shard, const char *name, const struct iovec *parts,
     return good;
 }
 
+/* A full cache still takes the entry, and prunes after that. One larger than
+ * the limit is not written at all. */
 bool ompjit__store_write(ompjit__store *store,
                          const uint8_t digest[OMPJIT__DIGEST],
                          const struct iovec *parts, int n)
@@ -196,6 +208,7 @@ bool ompjit__store_write(ompjit__store *store,
     return good;
 }
 
+/* False: there is no such file, or it cannot be removed. */
 bool ompjit__store_remove(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST])
 {

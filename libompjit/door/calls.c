@@ -35,6 +35,8 @@ static void pack_folder(ompjit__buf *out)
     free(folder);
 }
 
+/* Packs the head of every request; serve/session.c reads it in the same order.
+ */
 static void ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
                       enum ompjit__op op)
 {
@@ -54,6 +56,7 @@ static void ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
     pack_folder(out);
 }
 
+/* For each ask_begin, whatever became of the request. */
 static void ask_end(ompjit__ask *ask)
 {
     ompjit__buf_free(&ask->request);
@@ -198,6 +201,7 @@ static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
     }
 }
 
+/* A service: nothing is told if it cannot be had. */
 void ompjit__door_prepare(ompjit__compiler *compiler)
 {
     ompjit__ask ask = {.compiler = compiler,
@@ -216,6 +220,7 @@ void ompjit__door_prepare(ompjit__compiler *compiler)
 
 /* ------------------------------------------------------- early host halves */
 
+/* A host half that a compiler has read. `host` and `name` are the caller's. */
 struct ompjit__door_early {
     ompjit__compiler *compiler;
     const ompjit__buf *host;
@@ -224,6 +229,7 @@ struct ompjit__door_early {
     ompjit__worker *worker; /* NULL: it is lost, or was refused */
 };
 
+/* In the order of OP_EARLY_READ. */
 static void pack_early(const ompjit__door_early *early, ompjit__buf *out)
 {
     ompjit__pack_bytes(out, early->host->data, early->host->size);
@@ -247,6 +253,7 @@ static bool ask_holder(ompjit__door_early *early, ompjit__ask *ask)
     return !outcome && !take_results(ask, &err);
 }
 
+/* The compiler stays this half's, and counts as busy, until early_free. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
                                             const char *name, unsigned how)
@@ -271,6 +278,7 @@ ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
     return NULL;
 }
 
+/* Appends nothing where the compiler is lost. */
 void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info)
 {
     ompjit__ask ask;
@@ -280,6 +288,7 @@ void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info)
     ask_end(&ask);
 }
 
+/* True also where the compiler is lost: the unit's own reading decides then. */
 bool ompjit__door_early_agrees(ompjit__door_early *early,
                                const ompjit__buf *device)
 {
@@ -303,6 +312,7 @@ bool ompjit__door_early_numbers(ompjit__door_early *early, ompjit__buf *info)
     return few;
 }
 
+/* Tells the compiler to forget the half, and gives it back. */
 void ompjit__door_early_free(ompjit__door_early *early)
 {
     ompjit__ask ask;
@@ -328,6 +338,8 @@ static ompjit_status end_with_unit(ompjit__ask *ask, ompjit_status status,
     return status;
 }
 
+/* The host half is sent in any case: the compiler that has read it may be lost.
+ */
 static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
                             const ompjit__buf *device, const ompjit__buf *host,
                             const char *name, unsigned opt_level,
@@ -409,6 +421,8 @@ ompjit_status ompjit__door_unit_read_cuda(ompjit__compiler *compiler,
 
 /* ------------------------------------------------------------------ builds */
 
+/* Requests about a unit name it by its identity; a worker that does not know it
+ * asks for it (OMPJIT__FRAME_NEED_UNIT). */
 static void begin_with_unit(ompjit__ask *ask, ompjit__compiler *compiler,
                             enum ompjit__op op, const ompjit__unit *unit)
 {
@@ -458,6 +472,7 @@ ompjit_status ompjit__door_build(ompjit__compiler *compiler,
     return status;
 }
 
+/* `part` 0 is the core, or the whole half. */
 static void begin_half(ompjit__ask *ask, ompjit__compiler *compiler,
                        const ompjit__unit *unit, bool divide, size_t part)
 {
@@ -483,6 +498,7 @@ ompjit_status ompjit__door_half(ompjit__compiler *compiler,
     return status;
 }
 
+/* A part has no request that follows it. */
 ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,
                                      const ompjit__unit *unit, size_t part,
                                      ompjit__buf *object, ompjit_error *err)
@@ -513,6 +529,7 @@ ompjit_status ompjit__door_cuda_check(ompjit__compiler *compiler,
     return status;
 }
 
+/* The unit's reason for NVRTC is clang's refusal, which `cuda->why` keeps. */
 ompjit_status ompjit__door_cuda_kernels(ompjit__compiler *compiler,
                                         struct ompjit__cuda *cuda,
                                         const char *clang, ompjit__unit *out,
@@ -556,6 +573,7 @@ ompjit_status ompjit__door_cuda_header(ompjit__compiler *compiler,
     return ask_for_text(&ask, text, err);
 }
 
+/* Errors are dropped: the text is only an addition to a message. */
 void ompjit__door_object_line(ompjit__compiler *compiler, const void *object,
                               size_t size, const char *symbol, uint64_t offset,
                               ompjit__buf *text)
@@ -568,6 +586,7 @@ void ompjit__door_object_line(ompjit__compiler *compiler, const void *object,
     ask_for_text(&ask, text, NULL);
 }
 
+/* `name` is "" on failure. */
 ompjit_status ompjit__door_host_cpu(ompjit__compiler *compiler, char *name,
                                     size_t size, ompjit_error *err)
 {

@@ -44,11 +44,14 @@ static ompjit__outcome await(const ompjit__worker *w, const ompjit__ask *ask,
     }
 }
 
+/* May the call be tried again when the socket is ready? */
 static bool would_block(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
+/* ASKED: all of it is sent. A worker that stops reading is given up with its
+ * stage's time. */
 static ompjit__outcome send_all(const ompjit__worker *w, const ompjit__ask *ask,
                                 const void *data, size_t size)
 {
@@ -68,6 +71,7 @@ static ompjit__outcome send_all(const ompjit__worker *w, const ompjit__ask *ask,
     return outcome;
 }
 
+/* The same for bytes that come; an end before them is LOST. */
 static ompjit__outcome receive_all(const ompjit__worker *w,
                                    const ompjit__ask *ask, void *data,
                                    size_t size)
@@ -103,6 +107,7 @@ static void tell_stage(const ompjit__ask *ask, const void *bytes, size_t size)
                              end);
 }
 
+/* Cuts the text to the room of ask->cause. */
 static void tell_cause(ompjit__ask *ask, const void *bytes, size_t size)
 {
     if (size >= sizeof ask->cause)
@@ -111,6 +116,7 @@ static void tell_cause(ompjit__ask *ask, const void *bytes, size_t size)
     ask->cause[size] = 0;
 }
 
+/* In the thread that has asked, without a lock. */
 void ompjit__ask_tell(void *data, enum ompjit__frame kind, const void *bytes,
                       size_t size)
 {
@@ -190,6 +196,8 @@ ompjit__outcome ompjit__worker_exchange(ompjit__worker *w, ompjit__ask *ask,
     return outcome;
 }
 
+/* The worker is an idle one of the caller's. A request that is too long to be a
+ * service is not sent. */
 bool ompjit__worker_post(ompjit__worker *w, const ompjit__buf *request)
 {
     char head_and_request[256];

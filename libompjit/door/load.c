@@ -43,6 +43,7 @@ char *ompjit__own_folder(void)
     return path;
 }
 
+/* NULL: it is not there, or does not load; the cause is appended. */
 static void *load_from(const char *folder, ompjit__buf *causes)
 {
     char *path = ompjit__format("%s%s", folder, LIBRARY);
@@ -72,6 +73,7 @@ static void *load_any(ompjit__buf *causes)
     return handle ? handle : load_from("", causes);
 }
 
+/* A library of another build is refused: requests have no versions. */
 static ompjit_status find_table(const ompjit__door **out, ompjit_error *err)
 {
     if (&ompjit_compiler_door) {
@@ -108,6 +110,7 @@ static void attach(const ompjit__door *door)
         offered = NULL;
 }
 
+/* Only the first offer counts. */
 void ompjit__door_offer(const ompjit__services *services)
 {
     static bool done;

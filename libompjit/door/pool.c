@@ -27,6 +27,8 @@ static struct {
 
 /* -------------------------------------------------------------------- fork */
 
+/* fork() takes the pool's lock, so that the child finds a pool that is whole.
+ */
 static void before_fork(void)
 {
     pthread_mutex_lock(&pool.lock);
@@ -97,6 +99,7 @@ static void end(ompjit__worker *w)
     free(w);
 }
 
+/* Workers that the kernel has killed, or that have ended themselves. */
 static void drop_ended(void)
 {
     ompjit__worker **at = &pool.all;
@@ -111,11 +114,13 @@ static void drop_ended(void)
     }
 }
 
+/* Was its last request about this unit? */
 static bool knows(const ompjit__worker *w, const uint8_t *unit)
 {
     return unit && !memcmp(w->unit, unit, sizeof w->unit);
 }
 
+/* Any idle one of the kind; one that knows the unit is best. */
 static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
 {
     ompjit__worker *found = NULL;
@@ -137,6 +142,7 @@ static unsigned processors(void)
     return n < 2 ? 2 : n;
 }
 
+/* A new one at work, which has no process or session yet. NULL: no memory. */
 static ompjit__worker *add(const ompjit__compiler *user)
 {
     ompjit__worker *w = calloc(1, sizeof *w);
@@ -183,12 +189,14 @@ static ompjit__worker *obtain(const ompjit__ask *ask, bool in_process,
 
 /* ------------------------------------------------------------ take, give */
 
+/* The ABORTED error. */
 static ompjit_status cancelled(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_API,
                         "the compile was cancelled");
 }
 
+/* Loads the compiler wing into this process, if it is not there. */
 static ompjit_status begin_session(ompjit__worker *w, ompjit_error *err)
 {
     const ompjit__door *door;
@@ -277,12 +285,14 @@ ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
     return take(ask, unit, true, out, err);
 }
 
+/* NULL: the caller goes on without. */
 ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask)
 {
     ompjit__worker *w;
     return take(ask, NULL, false, &w, NULL) ? NULL : w;
 }
 
+/* Any thread, also one that has it since before a fork. */
 void ompjit__worker_give(ompjit__worker *w)
 {
     pthread_mutex_lock(&pool.lock);
@@ -300,6 +310,7 @@ void ompjit__worker_give(ompjit__worker *w)
 
 /* --------------------------------------------------------------- contexts */
 
+/* Handlers of fork cannot be removed, so they are installed once. */
 void ompjit__door_hold(void)
 {
     pthread_mutex_lock(&pool.lock);
@@ -310,6 +321,7 @@ void ompjit__door_hold(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
+/* Each hold has one release. */
 void ompjit__door_release(void)
 {
     ompjit__worker *all = NULL;
@@ -326,6 +338,8 @@ void ompjit__door_release(void)
     }
 }
 
+/* Workers notice by their closed socket; sessions of this process go on to
+ * their end, since nothing can stop them. */
 void ompjit__door_cancel(ompjit__compiler *compiler)
 {
     atomic_fetch_add(&compiler->cancels, 1);

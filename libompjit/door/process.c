@@ -50,6 +50,7 @@ char *ompjit__compiler_program(void)
 
 /* ------------------------------------------------------------ descriptors */
 
+/* Leaves -1. */
 static void close_fd(int *fd)
 {
     if (*fd >= 0)
@@ -86,6 +87,8 @@ static bool make_channels(int ours[2], int theirs[2])
 
 /* ------------------------------------------------------------------- start */
 
+/* Standard input, output and error are /dev/null: a worker has no business
+ * there. */
 static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
 {
     int rc = 0;
@@ -142,6 +145,8 @@ static int await_start(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }
 
+/* Blocks for the milliseconds that ompjitc takes to start. On failure both
+ * descriptors are -1. */
 bool ompjit__worker_start(ompjit__worker *w, ompjit__buf *cause)
 {
     int ours[2] = {-1, -1}, theirs[2] = {-1, -1};
@@ -165,6 +170,7 @@ bool ompjit__worker_start(ompjit__worker *w, ompjit__buf *cause)
     return !rc;
 }
 
+/* Accepts a worker without descriptors. */
 void ompjit__worker_hang_up(ompjit__worker *w)
 {
     close_fd(&w->socket);
