@@ -97,6 +97,7 @@ static void lock_all(void)
     pthread_mutex_lock(&all.lock);
 }
 
+/* For pthread_atfork in the parent, and the other end of lock_all. */
 static void unlock_all(void)
 {
     pthread_mutex_unlock(&all.lock);
@@ -111,6 +112,8 @@ static struct timespec time_limit(unsigned seconds)
     return limit;
 }
 
+/* Under the lock: does a job run that a fork waits for? One that forks itself
+ * does not wait for its own end. */
 static bool runs_brief(void)
 {
     for (ompjit__background *b = all.first; b; b = b->next)
@@ -131,6 +134,7 @@ static void before_fork(void)
         ;
 }
 
+/* Once in the process: handlers of fork cannot be removed. */
 static void watch_forks(void)
 {
     all.process = getpid();
@@ -139,6 +143,8 @@ static void watch_forks(void)
 
 /* ------------------------------------------------------------------- exit */
 
+/* Under the lock. A thread that has ended is no more to be waited for, but
+ * joined. */
 static bool has_thread(const ompjit__background *b)
 {
     return b->state == THERE && !is_own(b);
@@ -179,6 +185,7 @@ static void end_all(void)
     unlock_all();
 }
 
+/* For __cxa_thread_atexit_impl, which has an argument. */
 static void end_main(void *unused)
 {
     (void)unused;
@@ -202,6 +209,7 @@ static void watch_main_thread(void)
 
 /* ----------------------------------------------------------------- thread */
 
+/* No thread is started here: the first job does that. NULL: no memory. */
 ompjit__background *ompjit__background_new(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -236,6 +244,8 @@ static void perform(ompjit__background *b, struct job *job)
     pthread_cond_broadcast(&all.idle);
 }
 
+/* The thread. Jobs that wait when the context ends are dropped by
+ * ompjit__background_free, not here. */
 static void *work(void *arg)
 {
     ompjit__background *b = arg;
@@ -280,6 +290,8 @@ static ompjit_status no_thread(int error, ompjit_error *err)
                         strerror(error));
 }
 
+/* On failure neither `run` nor `drop` is called: `arg` is still the caller's.
+ */
 ompjit_status ompjit__background_add(ompjit__background *b, const void *owner,
                                      bool brief, void (*run)(void *arg),
                                      void (*drop)(void *arg), void *arg,
@@ -305,7 +317,8 @@ ompjit_status ompjit__background_add(ompjit__background *b, const void *owner,
     return no_thread(error, err);
 }
 
-/* Takes the owner's jobs (NULL: all) out of the queue. */
+/* Takes the owner's jobs (NULL: all) out of the queue. Under the lock. The jobs
+ * come in no particular order. */
 static struct job *take(ompjit__background *b, const void *owner)
 {
     struct job *taken = NULL, **at = &b->first;
@@ -323,6 +336,7 @@ static struct job *take(ompjit__background *b, const void *owner)
     return taken;
 }
 
+/* Not under the lock: `drop` may take the locks of what the job was for. */
 static void drop_all(struct job *taken)
 {
     while (taken) {
@@ -345,6 +359,8 @@ void ompjit__background_cancel(ompjit__background *b, const void *owner,
     drop_all(taken);
 }
 
+/* Waits for the job that runs, however long that takes, unless a job calls
+ * this. */
 void ompjit__background_free(ompjit__background *b)
 {
     if (!b)

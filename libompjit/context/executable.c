@@ -13,6 +13,7 @@
 #include "context/executable.h"
 #include "core/elf_file.h"
 
+/* An address, and whether it lies in the executable's segments. */
 struct place {
     uintptr_t at;
     uintptr_t bias; /* addresses in memory less those in the file */
@@ -40,6 +41,8 @@ bool ompjit__in_executable(const void *at)
     return place.inside;
 }
 
+/* Is the symbol one that other files could refer to, with a place in this one?
+ */
 static bool is_defined(const Elf64_Sym *s)
 {
     unsigned bind = ELF64_ST_BIND(s->st_info), type = ELF64_ST_TYPE(s->st_info);
@@ -48,6 +51,7 @@ static bool is_defined(const Elf64_Sym *s)
            s->st_shndx != SHN_UNDEF && s->st_shndx < SHN_LORESERVE;
 }
 
+/* NULL: the table has no such symbol, or the file does not read. */
 static void *find(ompjit__bytes file, const char *name)
 {
     ompjit__elf_file f = {.file = file};
@@ -65,6 +69,7 @@ static void *find(ompjit__bytes file, const char *name)
     return NULL;
 }
 
+/* The file is mapped for each call, which few programs need. */
 void *ompjit__executable_symbol(const char *name)
 {
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

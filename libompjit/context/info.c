@@ -8,6 +8,7 @@
 
 #include "context/info.h"
 
+/* The bits of LIBOMPTARGET_INFO; 0 where it is not set or no number. */
 uint32_t ompjit__info_flags(void)
 {
     const char *text = getenv("LIBOMPTARGET_INFO");
@@ -40,6 +41,7 @@ void ompjit__info_line(ompjit_context *ctx, unsigned device,
     va_end(ap);
 }
 
+/* The same as the plugins of libomptarget begin their lines. */
 void ompjit__info_of_plugin(ompjit_context *ctx, unsigned device,
                             const char *format, ...)
 {
@@ -49,6 +51,8 @@ void ompjit__info_of_plugin(ompjit_context *ctx, unsigned device,
     va_end(ap);
 }
 
+/* ";NAME;FILE;LINE;COLUMN;;" of a variable; of `code`, ";FILE;FUNCTION;...".
+ * Other texts are unknown, at line 0. */
 void ompjit__info_place_read(const char *text, bool code,
                              ompjit__info_place *out)
 {

@@ -9,6 +9,8 @@
 #include "context/profile.h"
 #include "core/report.h"
 
+/* Does nothing where nobody listens. Any thread; the application's function is
+ * called without a lock. */
 void ompjit__log(ompjit_context *ctx, const char *format, ...)
 {
     va_list ap;
@@ -17,6 +19,7 @@ void ompjit__log(ompjit_context *ctx, const char *format, ...)
     va_end(ap);
 }
 
+/* `ctx` may be NULL: then there is no log. */
 ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
                                   ompjit_status status, ompjit_stage stage,
                                   const char *format, ...)
@@ -31,16 +34,19 @@ ompjit_status ompjit__fail_logged(ompjit_context *ctx, ompjit_error *err,
     return status;
 }
 
+/* The function of OMPJIT_LOG and of ompjit__tell. */
 void ompjit__log_stderr(void *data, const char *message)
 {
     fprintf(stderr, "ompjit: %s\n", message);
 }
 
+/* For the few messages that are told without being asked for. */
 void ompjit__tell(ompjit_context *ctx, const char *message)
 {
     (ctx->log ? ctx->log : ompjit__log_stderr)(ctx->log_data, message);
 }
 
+/* Times are nanoseconds of ompjit__now. Any thread. */
 void ompjit__stage_was(ompjit_context *ctx, ompjit_stage stage, uint64_t start,
                        uint64_t end)
 {

@@ -58,10 +58,13 @@ static int core_table(int module, any_fn ****out, unsigned *n)
     return 1;
 }
 
+/* The version is the profiler's; nothing depends on it. */
 static void set_version(uint32_t version)
 {
 }
 
+/* The profiler asks for tables by their numbers; NULL: there is none of that
+ * one. */
 static const void *export_table(uint32_t id)
 {
     static const callbacks all = {sizeof all, core_table};
@@ -99,6 +102,7 @@ bool ompjit__nvtx_there(void)
     return push && pop;
 }
 
+/* Only where ompjit__nvtx_there has said that there is a profiler. */
 void ompjit__nvtx_push(const char *name)
 {
     push(name);

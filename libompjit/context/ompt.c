@@ -17,10 +17,13 @@ static struct tool {
 } tool;
 
 atomic_int ompjit__ompt_is;
+/* The number that tools know the host by, and the next id of a construct or
+ * operation. */
 static atomic_int host_number;
 static _Atomic uint64_t ids = 1;
 
-/* The construct that this thread is in. */
+/* The construct that this thread is in. Set from construct_begin to
+ * construct_end; the code also before that. */
 static _Thread_local struct current {
     void *code;
     ompjit__ompt_data target;
@@ -51,6 +54,8 @@ void ompjit__ompt_end(void)
     atomic_store(&ompjit__ompt_is, OMPJIT__OMPT_NONE);
 }
 
+/* Ids are the library's where the tool has functions of the older kind; those
+ * of the newer kind choose their own. */
 static uint64_t new_id(void)
 {
     return atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed);
@@ -61,6 +66,7 @@ void ompjit__ompt_host(int number)
     atomic_store_explicit(&host_number, number, memory_order_relaxed);
 }
 
+/* The number of a device as tools have it; -1 is the host. */
 static int number_of(int device)
 {
     return device >= 0 ? device
@@ -70,6 +76,7 @@ static int number_of(int device)
 
 /* ------------------------------------------------------------------- caller */
 
+/* See ompt.h: libompjit-omptarget.so sets it before it calls. */
 void **ompjit__ompt_caller(void)
 {
     return &current.code;
@@ -90,6 +97,7 @@ static ompjit__ompt_fn *no_function(const char *name)
     return NULL;
 }
 
+/* `type` is the kind of the device ("cuda", "host"), with no documentation. */
 void ompjit__ompt_device_begin(int device, const char *type)
 {
     if (tool.device_initialize)
@@ -102,6 +110,7 @@ void ompjit__ompt_device_end(int device)
         tool.device_finalize(device);
 }
 
+/* The image has no file and no offset there (-1): it was in memory. */
 void ompjit__ompt_device_loaded(int device, const void *image, size_t size)
 {
     if (tool.device_load)
@@ -111,6 +120,7 @@ void ompjit__ompt_device_loaded(int device, const void *image, size_t size)
 
 /* --------------------------------------------------------------- constructs */
 
+/* `kind` and `endpoint` are ompt_target_t and ompt_scope_endpoint_t. */
 static void tell_construct(int kind, int endpoint, int device)
 {
     ompjit__ompt_data *task = tool.task_data ? tool.task_data() : NULL;
@@ -132,6 +142,7 @@ void ompjit__ompt_construct_begin(int kind, int device)
     tell_construct(kind, OMPJIT__OMPT_BEGIN, device);
 }
 
+/* Also forgets where the program has called from. */
 void ompjit__ompt_construct_end(int kind, int device)
 {
     tell_construct(kind, OMPJIT__OMPT_END, device);
@@ -140,6 +151,7 @@ void ompjit__ompt_construct_end(int kind, int device)
 
 /* --------------------------------------------------------------- operations */
 
+/* An operation by the newer function, which the tool has. */
 static void tell_op(int endpoint, const ompjit__ompt_op *op)
 {
     tool.data_op_emi(endpoint, current.target_task, &current.target,
@@ -166,6 +178,7 @@ void ompjit__ompt_op_end(const ompjit__ompt_op *op)
                      op->bytes, current.code);
 }
 
+/* The older function is called once, before the kernel. */
 void ompjit__ompt_submit_begin(unsigned teams)
 {
     current.operation = 0;

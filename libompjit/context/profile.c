@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* 32 MiB of spans. */
 enum { MOST_SPANS = 1 << 20 }; /* what comes after them is in the table only */
 
 /* The sums over all spans of a kind and name. */
@@ -44,6 +45,7 @@ static const char *const kinds[OMPJIT__SPAN_KINDS] = {
  * threads below 2^22 (PID_MAX_LIMIT), so none has such a number. */
 enum { FIRST_TRACK = 1 << 30, MOST_QUEUES = 1 << 16 };
 
+/* The trace's clock starts now. NULL: no memory. */
 struct ompjit__profile *ompjit__profile_new(void)
 {
     struct ompjit__profile *p = calloc(1, sizeof *p);
@@ -54,6 +56,7 @@ struct ompjit__profile *ompjit__profile_new(void)
     return p;
 }
 
+/* Accepts NULL. No thread adds spans any more. */
 void ompjit__profile_free(struct ompjit__profile *p)
 {
     if (!p)
@@ -68,6 +71,8 @@ void ompjit__profile_free(struct ompjit__profile *p)
 
 /* ----------------------------------------------------------------- spans */
 
+/* Ranges are seen by NVTX's profiler only; each enter has its leave in the same
+ * thread. */
 void ompjit__span_enter(ompjit_context *ctx, const char *name)
 {
     if (ctx->ranges)
@@ -80,6 +85,7 @@ void ompjit__span_leave(ompjit_context *ctx)
         ompjit__nvtx_pop();
 }
 
+/* The OS thread's number, which other tools show, too. */
 static uint32_t thread_number(void)
 {
     static _Thread_local uint32_t number;
@@ -123,6 +129,8 @@ static bool has_room(struct ompjit__profile *p)
     return true;
 }
 
+/* Takes the lock. Without memory for the span its row is counted all the same.
+ */
 static void add(struct ompjit__profile *p, enum ompjit__span_kind kind,
                 const char *name, span s)
 {
@@ -144,6 +152,7 @@ static void add(struct ompjit__profile *p, enum ompjit__span_kind kind,
     pthread_mutex_unlock(&p->lock);
 }
 
+/* `bytes` is 0 where the span has moved none. */
 void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t end,
                       uint64_t bytes)
@@ -153,12 +162,14 @@ void ompjit__span_was(ompjit_context *ctx, enum ompjit__span_kind kind,
             (span){0, thread_number(), begin, end, bytes});
 }
 
+/* The span ends now. */
 void ompjit__span_add(ompjit_context *ctx, enum ompjit__span_kind kind,
                       const char *name, uint64_t begin, uint64_t bytes)
 {
     ompjit__span_was(ctx, kind, name, begin, ompjit__now(), bytes);
 }
 
+/* A span that the device has measured, on the track of its queue. */
 void ompjit__span_of_device(ompjit_context *ctx,
                             const ompjit__device_span *s)
 {
@@ -171,6 +182,7 @@ void ompjit__span_of_device(ompjit_context *ctx,
 
 /* ------------------------------------------------------------------ output */
 
+/* For qsort: by kind, the largest sum of a kind first. */
 static int by_total(const void *a, const void *b)
 {
     const row *x = a, *y = b;
@@ -212,6 +224,7 @@ static void print_table(struct ompjit__profile *p, ompjit__buf *text)
     free(rows);
 }
 
+/* A string of JSON. Bytes above 127 are UTF-8, and stay as they are. */
 static void print_string(const char *s, ompjit__buf *text)
 {
     ompjit__buf_printf(text, "\"");
@@ -251,6 +264,7 @@ static void print_event(const struct ompjit__profile *p, size_t i, char phase,
     ompjit__buf_printf(text, "}");
 }
 
+/* Has the track its name already? */
 static bool is_named(const ompjit__buf *named, uint32_t track)
 {
     for (size_t at = 0; at < named->size; at += sizeof track)
@@ -301,6 +315,8 @@ static void print_trace(const struct ompjit__profile *p, ompjit__buf *text)
     ompjit__buf_printf(text, "\n]}\n");
 }
 
+/* Appends the text. False: no memory. The lock is held meanwhile, so spans that
+ * end wait. */
 bool ompjit__profile_text(ompjit_context *ctx, ompjit_profile_format format,
                           ompjit__buf *out)
 {

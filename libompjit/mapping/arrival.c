@@ -11,6 +11,8 @@
 
 #include "mapping/transfer.h"
 
+/* The construct counts, and each entry. An entry that another construct has
+ * filled before has this one's arrival from now on: it comes after that one. */
 ompjit_status ompjit__arrival_mark(ompjit__construct *c, ompjit__mapped *entry,
                                    ompjit_error *err)
 {
@@ -29,6 +31,8 @@ ompjit_status ompjit__arrival_mark(ompjit__construct *c, ompjit__mapped *entry,
     return OMPJIT_OK;
 }
 
+/* Between hold and release the arrival has no event; others wait on the table.
+ */
 void ompjit__arrival_hold(ompjit__construct *c)
 {
     if (!c->arrival)
@@ -37,6 +41,7 @@ void ompjit__arrival_hold(ompjit__construct *c)
     c->table->unsent++;
 }
 
+/* Does nothing where nothing is held, so that each way out may call it. */
 void ompjit__arrival_release(ompjit__construct *c)
 {
     if (!c->arrival || !c->arrival->unsent)
@@ -46,6 +51,7 @@ void ompjit__arrival_release(ompjit__construct *c)
     ompjit__present_tell_change(c->table);
 }
 
+/* Only after all copies are in the queue: the event is behind them. */
 ompjit_status ompjit__arrival_record(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->arrival)
@@ -54,12 +60,14 @@ ompjit_status ompjit__arrival_record(ompjit__construct *c, ompjit_error *err)
                                        &c->arrival->event, err);
 }
 
+/* The event need not be asked then. */
 void ompjit__arrival_done(ompjit__construct *c)
 {
     if (c->arrival)
         atomic_store(&c->arrival->done, true);
 }
 
+/* The entries may keep the arrival longer. */
 void ompjit__arrival_close(ompjit__construct *c)
 {
     if (!c->arrival)
@@ -84,6 +92,8 @@ static bool has_come(ompjit__arrival *arrival)
     return done;
 }
 
+/* An entry whose copies are done loses its arrival, so that the next construct
+ * asks nobody. The queue, not the thread, waits. */
 ompjit_status ompjit__arrival_come_after(ompjit__construct *c,
                                          ompjit__mapped *entry,
                                          ompjit_error *err)
@@ -105,6 +115,7 @@ ompjit_status ompjit__arrival_come_after(ompjit__construct *c,
 
 /* --------------------------------------------------- wait until it is sent */
 
+/* Are the copies that fill that storage still put off? */
 static bool is_unsent(ompjit__present *table, const void *host, uint64_t size)
 {
     ompjit__mapped *entry;
@@ -130,6 +141,7 @@ static bool needs_unsent(const ompjit__construct *c, const ompjit__item *it)
             is_unsent(c->table, it->base, OMPJIT__POINTER_SIZE));
 }
 
+/* Each wait gives the lock back, and all may have changed: it begins anew. */
 void ompjit__arrival_wait_sent(ompjit__construct *c)
 {
     for (size_t i = 0; c->table->unsent && i < c->n;) {

@@ -20,6 +20,7 @@ static void relink(ompjit__mapped *entry, const ompjit__attached *was,
     *link = now;
 }
 
+/* Has this construct made the attachment? */
 static bool logged(const ompjit__construct *c, const ompjit__attached *a)
 {
     const ompjit__attached *l = c->log;
@@ -130,6 +131,8 @@ static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
                   ompjit__present_device(pointee, it->begin), err);
 }
 
+/* A failure leaves the log of what has been attached, for ompjit__attach_undo.
+ */
 ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -162,6 +165,7 @@ static ompjit__attached *attached_of(const ompjit__construct *c,
     return ompjit__present_attached(pointer, at);
 }
 
+/* Each kernel counts once for each item that goes by the pointer. */
 void ompjit__attach_use(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -172,6 +176,7 @@ void ompjit__attach_use(ompjit__construct *c)
     }
 }
 
+/* The last user wakes those who want to redirect the pointer. */
 void ompjit__attach_unuse(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -205,6 +210,7 @@ static bool redirects(const ompjit__construct *c, const ompjit__item *it)
     return memcmp(a->value, &value, sizeof value) != 0;
 }
 
+/* Begins anew after each wait, since the lock was given back. */
 bool ompjit__attach_wait(ompjit__construct *c)
 {
     bool waited = false;

@@ -10,6 +10,8 @@
  */
 #include "mapping/construct.h"
 
+/* `kernel` is NULL for a construct without one, or whose kernel nobody
+ * describes. */
 void ompjit__construct_borrow(ompjit__construct *c,
                               const ompjit__kernel_desc *kernel)
 {
@@ -17,12 +19,15 @@ void ompjit__construct_borrow(ompjit__construct *c,
     c->kernel = kernel;
 }
 
+/* Is the item a part of a structure or of a pointer's mapping, whose parts have
+ * to lie together on the device? */
 static bool is_composed(const ompjit__item *it)
 {
     return it->component || it->combined ||
            it->type & (OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF);
 }
 
+/* Does the address lie in the item's section? */
 static bool lies_in(const void *address, const ompjit__item *it)
 {
     const char *at = address;
@@ -60,6 +65,8 @@ static int param_of(const ompjit__construct *c, const ompjit__item *it)
     return param;
 }
 
+/* May the kernel write to the item? By its parameter, or, for what has none, by
+ * whether it writes through pointers that it loads. */
 static bool may_write(const ompjit__construct *c, const ompjit__item *it)
 {
     int param = param_of(c, it);
@@ -79,6 +86,8 @@ static bool is_attached(const ompjit__construct *c, const ompjit__item *attach)
                                 &entry) != OMPJIT__ABSENT;
 }
 
+/* Does the kernel write neither by the item's own pointer nor by that of
+ * another item that meets its storage? */
 static bool is_only_read(const ompjit__construct *c, const ompjit__item *it)
 {
     if (!c->kernel || may_write(c, it))
@@ -111,6 +120,7 @@ static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
     return it->type & unseen;
 }
 
+/* Only an exact, small section that no part of another item depends on. */
 bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it)
 {
     const uint64_t plain = OMPJIT__MAP_TO | OMPJIT__MAP_TARGET_PARAM |
@@ -121,6 +131,7 @@ bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it)
            !holds_attached(c, it) && is_only_read(c, it);
 }
 
+/* In memory that both share all stays; else only in `auto` memory. */
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)
 {
     if (ompjit__shares_memory(c->dev))

@@ -13,6 +13,7 @@ ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err)
     return c->dev->ops->queues->create(c->dev, &c->queue, err);
 }
 
+/* Without a queue it returns when the copy is done. */
 ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
                                         enum ompjit__copy direction, void *dst,
                                         const void *src, size_t size,
@@ -26,6 +27,7 @@ ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
     return st;
 }
 
+/* Memory of a queue may be used by what is put there after this. */
 ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err)
 {
@@ -38,6 +40,7 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                     : ops->alloc(c->dev, size, ptr, err);
 }
 
+/* Memory of a queue is freed behind what is there. */
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err)
 {

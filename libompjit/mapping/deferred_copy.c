@@ -7,6 +7,8 @@
  */
 #include "mapping/transfer.h"
 
+/* A copy that is put off. Both addresses stay valid until the construct ends.
+ */
 typedef struct deferred {
     enum ompjit__copy direction;
     void *dst;
@@ -23,6 +25,8 @@ static bool attaches(const ompjit__construct *c)
     return false;
 }
 
+/* An entry with attached pointers is copied at once: the pointers go behind it.
+ */
 bool ompjit__deferred_takes(const ompjit__construct *c,
                             const ompjit__mapped *entry, size_t size)
 {
@@ -45,6 +49,7 @@ ompjit_status ompjit__deferred_add(ompjit__construct *c,
                               : OMPJIT_OK;
 }
 
+/* After a failure the rest is dropped. */
 ompjit_status ompjit__deferred_send(ompjit__construct *c, ompjit_error *err)
 {
     const deferred *all = (const deferred *)(void *)c->deferred.data;

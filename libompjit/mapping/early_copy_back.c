@@ -32,6 +32,7 @@ static bool find_part(const ompjit__construct *c, const char **begin,
     return *begin;
 }
 
+/* Does nothing where the staging has no room: end copies then. */
 static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
 {
     const ompjit__device_ops *ops = c->dev->ops;
@@ -50,6 +51,7 @@ static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* The bytes are there: the queue was waited for before end took the lock. */
 bool ompjit__early_has(const ompjit__construct *c, const ompjit__mapped *entry,
                        char *host, size_t size)
 {
@@ -71,6 +73,8 @@ void ompjit__early_forget(ompjit__construct *c)
 
 /* ---------------------------------------------------------- other sections */
 
+/* A section to be copied. It is a copy of the item's addresses, since the entry
+ * may go while the lock is not held. */
 typedef struct section {
     char *host;
     const char *device;
@@ -108,6 +112,7 @@ static void find_sections(ompjit__construct *c, ompjit__buf *out)
     }
 }
 
+/* Straight into the application's memory, which the construct waits for. */
 static ompjit_status copy_section(const ompjit__construct *c, const section *s,
                                   ompjit_error *err)
 {
@@ -146,6 +151,7 @@ static ompjit_status copy_sections(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* Does the early copy still count? Nobody else may have looked the entry up. */
 bool ompjit__early_has_item(const ompjit__construct *c, const ompjit__item *it)
 {
     return it->early && (it->type & OMPJIT__MAP_ALWAYS ||
@@ -187,6 +193,7 @@ static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
     return ompjit__arrival_come_after(c, e, err);
 }
 
+/* Takes the lock, which it gives back where it has to wait. */
 static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
                                ompjit_error *err)
 {
@@ -202,6 +209,7 @@ static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
     return st;
 }
 
+/* Does nothing for short sections, which end copies together. */
 ompjit_status ompjit__early_copy_ending(ompjit__construct *c, ompjit_error *err)
 {
     size_t i = 0;

@@ -12,6 +12,7 @@
 #define LINE(c, ...) \
     ompjit__info_line((c)->dev->ctx, (c)->dev->number, __VA_ARGS__)
 
+/* Has the user asked for one of these kinds of lines? */
 static bool asked(const ompjit__construct *c, uint32_t flags)
 {
     return ompjit__informs(c->dev->ctx, flags);
@@ -22,6 +23,7 @@ static uint64_t address(const void *pointer)
     return (uintptr_t)pointer;
 }
 
+/* A count as text, returned by value for use in an argument list. */
 typedef struct count_text {
     char text[24];
 } count_text;
@@ -34,6 +36,7 @@ static count_text count_of(uint64_t n)
     return t;
 }
 
+/* Nothing where host and device have the same address: nothing is copied. */
 static void tell_copy(const ompjit__construct *c, bool to_device,
                       const ompjit__mapped *entry, char *host, uint64_t size)
 {
@@ -51,6 +54,7 @@ static void tell_copy(const ompjit__construct *c, bool to_device,
          to_device ? address(device) : address(host), size, place.name);
 }
 
+/* The line is libomptarget's, which tools read. */
 static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
 {
     ompjit__info_place place;
@@ -93,6 +97,7 @@ static bool is_first(const ompjit__construct *c, size_t i)
     return true;
 }
 
+/* Under the lock, when begin has succeeded. */
 void ompjit__info_entered(const ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -123,6 +128,7 @@ static void tell_removal(const ompjit__construct *c, const ompjit__mapped *e)
          place.name);
 }
 
+/* Under the lock, before entries that have to go are removed. */
 void ompjit__info_left(const ompjit__construct *c, bool copies)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -169,6 +175,7 @@ static void tell_row(void *data, const ompjit__mapped *e)
                       place.line, place.column);
 }
 
+/* Takes the lock. */
 void ompjit__info_table(ompjit_device *dev, const char *where)
 {
     ompjit__info_place at;

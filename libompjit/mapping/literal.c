@@ -56,6 +56,8 @@ static ompjit__literal *choose(ompjit__literals *all, const void *value,
     return oldest;
 }
 
+/* Leaves *out NULL where the item is none, or no slot is free: it is mapped
+ * like all else then. */
 ompjit_status ompjit__literal_add(ompjit__construct *c, const ompjit__item *it,
                                   ompjit__mapped **out, ompjit_error *err)
 {
@@ -100,6 +102,7 @@ const char *ompjit__literal_source(const ompjit__construct *c,
            ((uintptr_t)host - entry->begin);
 }
 
+/* From now on a construct with the same value need not copy it. */
 void ompjit__literals_settle(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {

@@ -61,6 +61,8 @@ static uint64_t padding(const ompjit__item *it)
     return (uintptr_t)it->begin % alignment;
 }
 
+/* For ompjit check: reports name the memory as the program does, and memory
+ * that is mapped `to` alone is watched for lost writes. */
 static void name_for_check(ompjit_device *dev, const ompjit__mapped *entry,
                            uint64_t size, int64_t type)
 {
@@ -126,6 +128,7 @@ static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
     return st;
 }
 
+/* Counts that are FOREVER do not change. */
 static void count_up(ompjit__mapped *entry, const ompjit__item *it)
 {
     uint64_t *n = ompjit__item_counter(entry, it);
@@ -169,6 +172,8 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
     return OMPJIT_OK;
 }
 
+/* Enters an item: first the pointer, where it is one with its object, and then
+ * what it points to. */
 static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
                            ompjit_error *err)
 {
@@ -198,6 +203,8 @@ static void find_devices(ompjit__construct *c)
     }
 }
 
+/* The small block has its place when all entries are known, and only then are
+ * addresses on the device. */
 static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -215,6 +222,7 @@ static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
 
 /* ------------------------------------------------------------ begin: undo */
 
+/* A failure to free is not told: begin has an error already. */
 static void discard(ompjit__construct *c, ompjit__mapped *entry)
 {
     void *memory = ompjit__present_remove(c->table, entry);
@@ -222,6 +230,7 @@ static void discard(ompjit__construct *c, ompjit__mapped *entry)
         ompjit__construct_free_memory(c, memory, NULL);
 }
 
+/* Entries that this construct has made go with their last count. */
 static void undo_count(ompjit__construct *c, const ompjit__item *it,
                        ompjit__mapped *entry)
 {
@@ -249,6 +258,7 @@ static void undo(ompjit__construct *c)
 
 /* ------------------------------------------------------------------ begin */
 
+/* Under the lock; copies may be put off. */
 static ompjit_status copy_all_to(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -263,6 +273,8 @@ static ompjit_status copy_all_to(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* Waiting gives the lock back, so what was waited for first is looked at again.
+ */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 {
     do
@@ -317,6 +329,7 @@ static ompjit_status settle(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* Nothing is mapped after a failure. */
 ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
                                 ompjit_error *err)
 {
@@ -338,6 +351,7 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
 
 /* -------------------------------------------------------- end: take counts */
 
+/* Returns how many counts were taken; `all` takes them all (`delete`). */
 static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
                            bool all)
 {
@@ -467,6 +481,7 @@ static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
 
 /* -------------------------------------------------------------------- end */
 
+/* Entries have been counted down: what is at 0 now goes to the host. */
 static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -481,6 +496,8 @@ static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
+/* Order matters: counts decide what is copied, copies are waited for, and only
+ * then memory is freed. The lock is held throughout, but for waiting. */
 ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
                                     bool copy, ompjit_error *err)
 {
@@ -513,6 +530,8 @@ void ompjit__construct_free(ompjit__construct *c)
     ompjit__items_free(c);
 }
 
+/* Long sections are copied and waited for without the lock, and then the rest
+ * under it. */
 ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err)
 {

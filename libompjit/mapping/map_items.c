@@ -10,6 +10,8 @@
 
 #include "mapping/construct.h"
 
+/* Called by the program's mappers, which cannot be told of a failure: `failed`
+ * is looked at when they have returned. */
 void ompjit__components_add(ompjit__components *c, ompjit__component one)
 {
     if (c->n == c->capacity) {
@@ -26,6 +28,8 @@ void ompjit__components_add(ompjit__components *c, ompjit__component one)
     c->list[c->n++] = one;
 }
 
+/* Room for `more` items. The items move, so nobody keeps pointers to them
+ * before all are read. */
 static ompjit_status reserve(ompjit__construct *c, size_t more,
                              ompjit_error *err)
 {
@@ -43,9 +47,11 @@ static ompjit_status reserve(ompjit__construct *c, size_t more,
     return OMPJIT_OK;
 }
 
+/* The form of the mapper functions that clang makes. */
 typedef void mapper_fn(void *handle, void *base, void *begin, int64_t size,
                        int64_t type, void *name);
 
+/* Calls entry i's mapper; its components become items in their order. */
 static ompjit_status add_mapped(ompjit__construct *c, int32_t i,
                                 ompjit_error *err)
 {
@@ -71,6 +77,7 @@ static ompjit_status add_mapped(ompjit__construct *c, int32_t i,
     return st;
 }
 
+/* MAPPING error for a negative size, which a section a[n:m-n] may come to. */
 static ompjit_status check_sizes(const ompjit__construct *c, ompjit_error *err)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -132,6 +139,7 @@ size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
     return end > begin ? end - begin : 0;
 }
 
+/* The item in messages. */
 static void item_text(char text[OMPJIT__RANGE_TEXT], const ompjit__item *it)
 {
     ompjit__range_text(text, it->begin, (uint64_t)it->size, it->name);

@@ -4,12 +4,14 @@
  */
 #include "mapping/ompt.h"
 
+/* Both ends at once: nobody can see what is between them. */
 static void tell(const ompjit__ompt_op *op)
 {
     ompjit__ompt_op_begin(op);
     ompjit__ompt_op_end(op);
 }
 
+/* Only of memory that this construct has allocated. */
 static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
 {
     const void *host = (const void *)e->begin;
@@ -28,6 +30,7 @@ static bool is_first(const ompjit__construct *c, size_t n,
     return true;
 }
 
+/* Under the lock, when all new entries have their places. */
 void ompjit__ompt_entered(const ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -39,6 +42,7 @@ void ompjit__ompt_entered(const ompjit__construct *c)
     }
 }
 
+/* Nothing is told of storage that was the host's own. */
 void ompjit__ompt_removes(const ompjit__construct *c, const ompjit__mapped *e)
 {
     if (e->device != (const void *)e->begin)
@@ -46,6 +50,7 @@ void ompjit__ompt_removes(const ompjit__construct *c, const ompjit__mapped *e)
                                 (int)c->dev->number, -1, e->end - e->begin});
 }
 
+/* The numbers and addresses of a copy, for its begin and end. */
 ompjit__ompt_op ompjit__ompt_copy(const ompjit__construct *c, bool to_device,
                                   const void *host, const void *device,
                                   size_t size)

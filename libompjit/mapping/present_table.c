@@ -11,6 +11,7 @@
 
 #include "mapping/present_table.h"
 
+/* NULL: no memory, or no lock. */
 ompjit__present *ompjit__present_new(void)
 {
     ompjit__present *table = calloc(1, sizeof *table);
@@ -60,6 +61,7 @@ static void *mapped_free(ompjit__mapped *entry)
     return memory;
 }
 
+/* For the table's end. */
 static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
 {
     if (!entry)
@@ -71,6 +73,8 @@ static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
         ompjit__device_drop(dev, memory);
 }
 
+/* Frees the device memory of all entries that own some; the device is still
+ * open. */
 void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
 {
     if (!table)
@@ -128,6 +132,7 @@ static ompjit__mapped *merge(ompjit__mapped *left, ompjit__mapped *right)
     return right;
 }
 
+/* Splits by address; the tree's order of priorities stays. */
 static void split(ompjit__mapped *tree, uintptr_t begin, ompjit__mapped **below,
                   ompjit__mapped **above)
 {
@@ -142,6 +147,8 @@ static void split(ompjit__mapped *tree, uintptr_t begin, ompjit__mapped **below,
     }
 }
 
+/* The place is where a treap has the priority; what was there becomes subtrees.
+ */
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
                                     uint64_t size, char *device,
                                     const char *name)
@@ -167,6 +174,7 @@ ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
     return entry;
 }
 
+/* The entry is in the table. */
 void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
 {
     ompjit__mapped **at = &table->root;
@@ -177,6 +185,7 @@ void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
     return mapped_free(entry);
 }
 
+/* In the order of addresses. */
 static void each(const ompjit__mapped *tree,
                  void (*f)(void *data, const ompjit__mapped *entry), void *data)
 {
@@ -196,6 +205,7 @@ void ompjit__present_each(ompjit__present *table,
 
 /* ---------------------------------------------------------------- look-up */
 
+/* One walk finds the neighbours on both sides. */
 enum ompjit__found ompjit__present_find(ompjit__present *table,
                                         const void *host, uint64_t size,
                                         ompjit__mapped **entry)
@@ -230,6 +240,7 @@ enum ompjit__found ompjit__present_find(ompjit__present *table,
     return OMPJIT__ABSENT;
 }
 
+/* Also for addresses outside of the entry, such as a base pointer. */
 char *ompjit__present_device(const ompjit__mapped *entry, const void *host)
 {
     return (char *)((uintptr_t)entry->device +
@@ -247,6 +258,8 @@ char *ompjit__translate(ompjit__present *table, char *base, char *begin,
                     ((uintptr_t)base - (uintptr_t)begin));
 }
 
+/* Two counts, since ompx_hold is LLVM's extension: `delete` does not take
+ * holds. */
 uint64_t ompjit__mapped_count(const ompjit__mapped *entry)
 {
     if (entry->dynamic == OMPJIT__FOREVER || entry->hold == OMPJIT__FOREVER)
@@ -254,6 +267,7 @@ uint64_t ompjit__mapped_count(const ompjit__mapped *entry)
     return entry->dynamic + entry->hold;
 }
 
+/* Attached pointers of an entry are few: a list. */
 ompjit__attached *ompjit__present_attached(const ompjit__mapped *entry,
                                            const void *host)
 {
@@ -280,6 +294,7 @@ void ompjit__mapped_hold(ompjit__mapped *entry)
         entry->hold++;
 }
 
+/* The memory is freed without the lock. */
 void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry)
 {
     ompjit_error err;
@@ -294,6 +309,7 @@ void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry)
         ompjit__log(dev->ctx, "the end of a mapping: %s", err.text);
 }
 
+/* Whoever asks may use it: copies that are made ahead do not count any more. */
 void *ompjit__present_lookup(ompjit_device *dev, const void *host)
 {
     ompjit__mapped *entry;
@@ -338,6 +354,7 @@ void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
 
 /* ------------------------------------------------------------ association */
 
+/* OK where it is the same association; else the MAPPING error. */
 static ompjit_status already(ompjit_device *dev, const ompjit__mapped *entry,
                              const void *host, const void *device,
                              uint64_t size, ompjit_error *err)
@@ -376,6 +393,7 @@ ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
     return st;
 }
 
+/* The device's memory is the caller's, before and after. */
 ompjit_status ompjit__present_disassociate(ompjit_device *dev,
                                            const void *host,
                                            ompjit_error *err)

@@ -16,10 +16,13 @@
 
 #include "mapping/transfer.h"
 
+/* Bytes: the least alignment in the block, and the most that is kept of the
+ * host's. */
 enum { ALIGNMENT = 64, MOST_ALIGNMENT = 128 };
 
 /* ------------------------------------------------------------- the block */
 
+/* The block is the construct's until small_block_end, and its entries'. */
 static ompjit_status make_block(ompjit__construct *c, ompjit_error *err)
 {
     if (c->small.block)
@@ -106,6 +109,8 @@ static size_t place(const ompjit__construct *c, ompjit__mapped *entry,
     return at + (entry->end - entry->begin);
 }
 
+/* Copied entries come before the others, so that one copy fills them and the
+ * private copies before them. */
 ompjit_status ompjit__small_block_place(ompjit__construct *c, ompjit_error *err)
 {
     ompjit__small_block *g = &c->small;
@@ -131,6 +136,7 @@ ompjit_status ompjit__small_block_place(ompjit__construct *c, ompjit_error *err)
     return g->image ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
 }
 
+/* Entries that stay mapped keep the block's memory. */
 ompjit_status ompjit__small_block_end(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->small.block)
@@ -145,6 +151,7 @@ ompjit_status ompjit__small_block_end(ompjit__construct *c, ompjit_error *err)
 
 /* ----------------------------------------------------------- to the device */
 
+/* `dst` is compared as a number: it may be in no allocation of ours. */
 bool ompjit__small_block_fill(ompjit__construct *c, void *dst, const void *src,
                          size_t size)
 {
@@ -174,6 +181,7 @@ static ompjit_status stage(ompjit__construct *c, size_t size, void **room,
     return st;
 }
 
+/* The image is gone whatever becomes of the copy. */
 ompjit_status ompjit__small_block_send(ompjit__construct *c, ompjit_error *err)
 {
     ompjit__small_block *g = &c->small;

@@ -22,6 +22,7 @@ bool ompjit__pieces_take(const ompjit__construct *c, size_t size)
     return size <= OMPJIT__SMALL_COPY && ompjit__has_queues(c->dev);
 }
 
+/* The copy is made when the construct waits; `host` must stay until then. */
 ompjit_status ompjit__pieces_add(ompjit__construct *c,
                                    const ompjit__mapped *entry, char *host,
                                    size_t size, ompjit_error *err)
@@ -85,6 +86,7 @@ static ompjit_status ask(ompjit__construct *c, piece *p, size_t n,
     return OMPJIT_OK;
 }
 
+/* The staging may hold fewer than all: the rest follows after a wait. */
 ompjit_status ompjit__pieces_fetch(ompjit__construct *c, ompjit_error *err)
 {
     piece *p = (piece *)(void *)c->pieces.data;

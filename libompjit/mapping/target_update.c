@@ -32,6 +32,7 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     return st;
 }
 
+/* Walks the outer dimensions; `piece` is moved to each and put back. */
 static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
                                     const ompjit__dimension *d, unsigned n,
                                     ompjit_error *err)
@@ -48,6 +49,7 @@ static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
     return st;
 }
 
+/* A section with gaps: its pieces are updated one by one. */
 static ompjit_status update_section(ompjit__construct *c,
                                     const ompjit__item *it, ompjit_error *err)
 {
@@ -61,6 +63,7 @@ static ompjit_status update_section(ompjit__construct *c,
     return st ? st : update_strided(c, &piece, s.dimensions, s.n, err);
 }
 
+/* No counts change, so there is nothing to undo after a failure. */
 ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
                                  ompjit_error *err)
 {

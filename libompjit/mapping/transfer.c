@@ -22,6 +22,7 @@ ompjit_status ompjit__transfer_put(ompjit__construct *c, void *dst,
     return ompjit__construct_enqueue(c, OMPJIT__COPY_TO, dst, src, size, err);
 }
 
+/* Attached pointers are written again behind the copy, which has the host's. */
 static ompjit_status send(ompjit__construct *c, ompjit__mapped *entry,
                           char *host, char *device, size_t size,
                           ompjit_error *err)
@@ -112,6 +113,7 @@ static ompjit_status read_only(const ompjit__item *it, const char *host,
                         "%s is mapped `from`, but is read-only", text);
 }
 
+/* Under the lock. */
 static ompjit_status fetch(ompjit__construct *c, ompjit__mapped *entry,
                            char *host, char *device, size_t size,
                            ompjit_error *err)
@@ -148,6 +150,8 @@ ompjit_status ompjit__transfer_from(ompjit__construct *c,
 
 /* ----------------------------------------------------------- send and wait */
 
+/* Under the lock, which is given back meanwhile; the arrival is held for that
+ * time, so that others wait. */
 static ompjit_status send_deferred(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->deferred.size)
@@ -179,6 +183,8 @@ ompjit_status ompjit__transfer_send(ompjit__construct *c, ompjit_status st,
     return st;
 }
 
+/* May be called with the lock or without it; it neither takes it nor gives it
+ * back. */
 ompjit_status ompjit__transfer_wait(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->copying)
@@ -212,6 +218,7 @@ void ompjit__transfer_abandon(ompjit__construct *c)
     ompjit__transfer_wait(c, NULL);
 }
 
+/* A construct without a queue has made all copies at once. */
 void ompjit__transfer_close(ompjit__construct *c)
 {
     ompjit__small_block_end(c, NULL);
