@@ -25,6 +25,7 @@ ompjit_status ompjit_module_function_count(ompjit_module *mod, unsigned *count,
     return status;
 }
 
+/* The pointer is valid as long as the module. */
 ompjit_status ompjit_module_function_at(ompjit_module *mod, unsigned i,
                                         ompjit_function **fn, ompjit_error *err)
 {
@@ -106,6 +107,8 @@ static ompjit_status none_or_several(const ompjit_module *mod,
     return status;
 }
 
+/* A function whose name is another's, too, is found by its symbol, or with its
+ * parameters. */
 ompjit_status ompjit_module_function_find(ompjit_module *mod, const char *name,
                                           ompjit_function **fn,
                                           ompjit_error *err)
@@ -128,6 +131,7 @@ ompjit_status ompjit_module_function_find(ompjit_module *mod, const char *name,
 
 /* ----------------------------------------------------------------- what it is */
 
+/* The texts and the type are the module's. */
 ompjit_status ompjit_function_info_get(ompjit_function *fn,
                                        ompjit_function_info *info,
                                        ompjit_error *err)
@@ -153,6 +157,7 @@ ompjit_status ompjit_function_info_get(ompjit_function *fn,
     return OMPJIT_OK;
 }
 
+/* Parameters are numbered from 0. */
 ompjit_status ompjit_function_param(ompjit_function *fn, unsigned i,
                                     ompjit_function_param_info *info,
                                     ompjit_error *err)

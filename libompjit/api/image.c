@@ -27,6 +27,7 @@
 #else
 #define TRIPLE "x86_64-unknown-linux-gnu"
 #endif
+/* The smallest IR of either half: a unit is always read from both. */
 static const char empty_host[] = "target triple = \"" TRIPLE "\"\n";
 static const char empty_device[] = "target triple = \"nvptx64-nvidia-cuda\"\n";
 
@@ -94,6 +95,8 @@ static ompjit_status read_parts(ompjit_context *ctx,
                                         entries->size, o, &units[n], err);
 }
 
+/* Joins the parts, and the entries as one more. The parts' units are freed here
+ * in any case. */
 static ompjit_status link_parts(ompjit_context *ctx,
                                 const ompjit__piece *const *parts, unsigned n,
                                 const ompjit__buf *entries,
@@ -209,6 +212,7 @@ static void tell_lines(ompjit_context *ctx, const char *name, ompjit__buf *text)
     ompjit__buf_free(&line);
 }
 
+/* The piece's form in explanations. */
 static const char *kind_of(const ompjit__piece *p)
 {
     static const char *const kinds[] = {
@@ -250,6 +254,7 @@ static void explain_ir(ompjit_context *ctx, const ompjit__pieces *all,
     ompjit__buf_free(&text);
 }
 
+/* For each device, which of the pieces it runs. */
 static void explain_machine_code(ompjit_context *ctx, const ompjit__unit *unit)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
@@ -311,6 +316,8 @@ static ompjit_status unit_of_machine_code(const ompjit__pieces *all,
     return status;
 }
 
+/* IR comes before machine code, since it can be specialized. The devices are
+ * looked for here, since the choice depends on them. */
 static ompjit_status unit_of_pieces(ompjit_context *ctx,
                                     const ompjit__pieces *all,
                                     const ompjit__entries *entries,
@@ -336,6 +343,7 @@ static ompjit_status unit_of_pieces(ompjit_context *ctx,
     return status;
 }
 
+/* Everything that was read or decompressed is freed: a unit has copies. */
 static ompjit_status module_of(ompjit_context *ctx,
                                const ompjit__library_code *code,
                                const ompjit_module_options *o,
@@ -360,6 +368,8 @@ static ompjit_status module_of(ompjit_context *ctx,
 
 /* ------------------------------------------------------------- interface */
 
+/* From the first registered code on, the process's context tells at the exit
+ * what it has to (ompjit__process_tells). */
 static ompjit_status make(ompjit_context *ctx, const ompjit__library_code *code,
                           ompjit_module **out, ompjit_error *err)
 {
@@ -369,6 +379,7 @@ static ompjit_status make(ompjit_context *ctx, const ompjit__library_code *code,
     return status;
 }
 
+/* For a process that exits with its modules (ompjit__libraries_tell). */
 static void tell(ompjit_module *mod)
 {
     if (mod->ctx->explain)
@@ -378,6 +389,7 @@ static void tell(ompjit_module *mod)
 const ompjit__module_maker ompjit__module_maker_all = {
     .make = make, .destroy = ompjit_module_destroy, .tell = tell};
 
+/* The bytes are only read during the call. */
 ompjit_status ompjit_module_from_image(ompjit_context *ctx, const void *image,
                                        size_t size,
                                        const ompjit_module_options *options,

@@ -29,6 +29,7 @@
 
 static const char options_name[] = "ompjit_module_options";
 
+/* INVALID where an array is missing, or an option of the optimizer is wrong. */
 static ompjit_status check_arrays(const ompjit_module_options *o,
                                   ompjit_error *err)
 {
@@ -60,6 +61,7 @@ ompjit__module_options(const ompjit_module_options *options,
     return o;
 }
 
+/* The unit becomes the module's; on failure it is freed. */
 ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
                                  const ompjit_module_options *o,
                                  ompjit_module **out, ompjit_error *err)
@@ -197,6 +199,7 @@ static ompjit_status check_program(const struct program *p, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* By the name's ending. */
 static bool is_fortran(const struct program *p, unsigned i)
 {
     return ompjit__fortran_name(p->names[i], NULL) != OMPJIT__FORTRAN_NONE;
@@ -215,6 +218,8 @@ struct compiling {
     ompjit_error err;     /* its                                        */
 };
 
+/* Keeps the error of the first source, whichever failed first, and starts no
+ * more. */
 static void note_failure(struct compiling *c, unsigned i,
                          const ompjit_error *err)
 {
@@ -347,6 +352,7 @@ static ompjit_status compile_modules(ompjit_context *ctx,
     return status;
 }
 
+/* A program without Fortran needs no folder for .mod files. */
 static ompjit_status compile_program(ompjit_context *ctx,
                                      const struct program *p,
                                      const ompjit_module_options *o,
@@ -421,6 +427,7 @@ ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
     return ompjit__module_new(ctx, &unit, options, mod, err);
 }
 
+/* A module without device code, whose functions run on the host. */
 ompjit_status ompjit__module_from_host(ompjit_context *ctx,
                                        const ompjit__buf *host,
                                        const ompjit_module_options *options,
@@ -439,6 +446,8 @@ ompjit_status ompjit__module_from_host(ompjit_context *ctx,
     return ompjit__module_new(ctx, &unit, options, mod, err);
 }
 
+/* Compiles the host half at once; its constructors are the caller's to run
+ * (ompjit__hostjit_construct). */
 ompjit_status ompjit__module_link(ompjit_module *mod,
                                   const ompjit__linkage *linkage,
                                   ompjit_error *err)
@@ -475,6 +484,7 @@ void ompjit_module_destroy(ompjit_module *mod)
 
 /* ------------------------------------------------------------- functions */
 
+/* The function is valid as long as the module. */
 ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                                      void (**fn)(void), ompjit_error *err)
 {

@@ -20,6 +20,7 @@ typedef struct bridge {
     ompjit__request request;
 } bridge;
 
+/* The descriptor that libomptarget gets, with all that it points to. */
 struct ompjit_offload {
     ompjit_module *mod;
     bridge *bridges; /* one for each of the module's kernels */
@@ -53,6 +54,7 @@ static void launch(void *data, const uint64_t *in_registers,
 
 /* ----------------------------------------------------------------- entries */
 
+/* `old`: in the layout of clang 19 and before. */
 static void set_entry(ompjit_offload *o, unsigned i, bool old)
 {
     bridge *b = &o->bridges[i];
@@ -66,6 +68,7 @@ static void set_entry(ompjit_offload *o, unsigned i, bool old)
             .address = b, .name = symbol};
 }
 
+/* The same options for each kernel. */
 static ompjit_status fill(ompjit_offload *o, ompjit_device *dev,
                           const ompjit_launch *launch_options,
                           ompjit_error *err)
@@ -86,6 +89,7 @@ static ompjit_status fill(ompjit_offload *o, ompjit_device *dev,
     return OMPJIT_OK;
 }
 
+/* The image has a function for each kernel, by the kernel's symbol. */
 static ompjit_status write_image(ompjit_offload *o, ompjit_error *err)
 {
     unsigned n = o->mod->unit.nkernels;
@@ -103,6 +107,8 @@ static ompjit_status write_image(ompjit_offload *o, ompjit_error *err)
 
 /* ------------------------------------------------------------------ public */
 
+/* UNAVAILABLE where the device cannot read libomptarget's memory, which is the
+ * host's. */
 static ompjit_status check(ompjit_module *mod, ompjit_device *dev,
                            ompjit_error *err)
 {
@@ -125,6 +131,8 @@ static ompjit_status check(ompjit_module *mod, ompjit_device *dev,
     return status;
 }
 
+/* `llvm` is the major version of the libomptarget that will read the entries;
+ * 0: a new one. Nothing is registered here. */
 ompjit_status ompjit_offload_create(ompjit_module *mod, ompjit_device *dev,
                                     const ompjit_launch *launch_options,
                                     unsigned llvm, ompjit_offload **offload,
@@ -166,11 +174,13 @@ ompjit_status ompjit_offload_create(ompjit_module *mod, ompjit_device *dev,
     return OMPJIT_OK;
 }
 
+/* NULL for NULL. Valid as long as the offload. */
 void *ompjit_offload_descriptor(ompjit_offload *offload)
 {
     return offload ? &offload->descriptor : NULL;
 }
 
+/* The host pointer by which a launch names the kernel. */
 ompjit_status ompjit_offload_key(ompjit_offload *offload,
                                  const ompjit_kernel *kernel, void **key,
                                  ompjit_error *err)
@@ -184,6 +194,7 @@ ompjit_status ompjit_offload_key(ompjit_offload *offload,
     return OMPJIT_OK;
 }
 
+/* Accepts NULL. libomptarget has forgotten the entries by then. */
 void ompjit_offload_destroy(ompjit_offload *offload)
 {
     if (!offload)

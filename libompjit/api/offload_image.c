@@ -49,6 +49,7 @@ static const uint8_t code[CODE_SIZE] = {
 };
 #endif
 
+/* One kernel's code, with the two addresses filled in. */
 static void add_code(ompjit__buf *out, void *data, ompjit__words_fn *fn)
 {
     char bytes[CODE_SIZE];
@@ -72,11 +73,13 @@ typedef struct layout {
     uint64_t symbols, hash, names, code, dynamic, names_size;
 } layout;
 
+/* The next multiple of 16. */
 static uint64_t aligned(uint64_t at)
 {
     return (at + 15) & ~UINT64_C(15);
 }
 
+/* The parts follow each other in the order of the struct. */
 static layout lay_out(const ompjit__stub *stubs, uint32_t n)
 {
     layout l = {.symbols = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr),
@@ -90,6 +93,8 @@ static layout lay_out(const ompjit__stub *stubs, uint32_t n)
     return l;
 }
 
+/* A program header for the text, one for the dynamic section's page, and those
+ * that the dynamic linker wants. There are no section headers. */
 static void add_headers(const layout *l, ompjit__buf *out)
 {
     uint64_t size = ENTRIES * sizeof(Elf64_Dyn), at = l->dynamic + PAGE;
@@ -114,6 +119,7 @@ static void add_headers(const layout *l, ompjit__buf *out)
     ompjit__buf_add(out, segments, sizeof segments);
 }
 
+/* Symbol 0 is none, as in any table. */
 static void add_symbols(const layout *l, const ompjit__stub *stubs, uint32_t n,
                         ompjit__buf *out)
 {
@@ -158,6 +164,8 @@ static void add_hash(const ompjit__stub *stubs, uint32_t n, ompjit__buf *out)
     }
 }
 
+/* The least that the dynamic linker needs: no relocations, no needed libraries.
+ */
 static void add_dynamic(const layout *l, ompjit__buf *out)
 {
     const Elf64_Dyn dynamic[ENTRIES] = {

@@ -15,6 +15,7 @@ unsigned ompjit_opt_count(void)
     return OMPJIT__OPT_COUNT;
 }
 
+/* The texts are the library's, and constant. */
 ompjit_status ompjit_opt_at(unsigned i, ompjit_opt_info *info,
                             ompjit_error *err)
 {
@@ -35,6 +36,7 @@ ompjit_status ompjit_opt_at(unsigned i, ompjit_opt_info *info,
     return OMPJIT_OK;
 }
 
+/* Reads in order: a later option wins. `where` begins messages. */
 ompjit_status ompjit__opts_read(const char *where, const char *const *list,
                                 unsigned n, ompjit__opts *opts,
                                 ompjit_error *err)

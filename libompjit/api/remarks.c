@@ -37,6 +37,8 @@ static ompjit_status image_of(ompjit_module *mod, const char *arch,
     return status;
 }
 
+/* `fn` is called in this thread, without a lock; its remark is valid during the
+ * call. Other than 0 ends the list, which is no error. */
 ompjit_status ompjit_module_remarks(ompjit_module *mod, const char *arch,
                                     ompjit_remark_fn *fn, void *data,
                                     ompjit_error *err)
@@ -85,6 +87,7 @@ static void yaml_argument(ompjit__buf *out, const char *key, const char *before,
     free(whole);
 }
 
+/* A remark as a document of LLVM's format; absent texts are left out. */
 static int yaml(void *data, const ompjit_remark *r)
 {
     static const char *const kinds[] = {"Passed", "Missed", "Analysis"};
@@ -111,6 +114,7 @@ static int yaml(void *data, const ompjit_remark *r)
 
 /* -------------------------------------------------------------------- JSON */
 
+/* A member of an object, with the comma before it. */
 static void json_string(ompjit__buf *out, const char *key, const char *s)
 {
     ompjit__buf_printf(out, ", \"%s\": \"", key);
@@ -124,6 +128,7 @@ static void json_string(ompjit__buf *out, const char *key, const char *s)
     ompjit__buf_add(out, "\"", 1);
 }
 
+/* Every remark has all members; "" and 0 stand for what is not known. */
 static int json(void *data, const ompjit_remark *r)
 {
     static const char *const kinds[] = {"passed", "missed", "analysis"};
@@ -146,6 +151,7 @@ static int json(void *data, const ompjit_remark *r)
     return 0;
 }
 
+/* *text is the caller's, and ends in a NUL that *size does not count. */
 ompjit_status ompjit_module_remarks_text(ompjit_module *mod, const char *arch,
                                          ompjit_remark_format format,
                                          char **text, size_t *size,
