@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "door/door.h"
 
+/* For messages, by enum ompjit__copy. */
 const char *const ompjit__copy_names[] = {"to the device", "from the device",
                                           "on the device"};
 
@@ -31,6 +32,8 @@ static bool make_parts(ompjit_device *dev)
     return true;
 }
 
+/* The device is the last one of the context's list, which moves. `state` is its
+ * kind's, NULL for one that is opened later. On failure there is no device. */
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
                                  unsigned ordinal, void *state,
@@ -63,6 +66,8 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
+/* Parts first: they may use the device, which `close` ends. Nobody uses a
+ * device any more. Devices can be looked for anew after that. */
 void ompjit__devices_free(ompjit_context *ctx)
 {
     for (unsigned i = 0; i < ctx->ndevices; i++) {
@@ -123,6 +128,8 @@ static ompjit_status no_such_devices(const ompjit_context *ctx,
     return status;
 }
 
+/* By the option, or of the first kind that has any. Under the context's lock.
+ */
 static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
 {
     const ompjit__device_registry *all = ctx->device_registry;
@@ -141,6 +148,7 @@ static ompjit_status find(ompjit_context *ctx, ompjit_error *err)
     return no_such_devices(ctx, err);
 }
 
+/* A search that has failed is made again by the next call. */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
 {
     ompjit_status status = OMPJIT_OK;
@@ -220,6 +228,8 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* One load where the device is ready; else the first thread opens it, and
+ * others wait. A failure is told to each, and each tries again. */
 ompjit_status ompjit__device_ready(ompjit_device *dev, ompjit_error *err)
 {
     if (atomic_load_explicit(&dev->ready, memory_order_acquire))
@@ -245,6 +255,7 @@ static bool requires_unified(const ompjit_device *dev)
                            OMPJIT__REQUIRES_UNIFIED_SHARED_MEMORY;
 }
 
+/* Is it one memory, or does the program require that it is used as one? */
 bool ompjit__shares_memory(const ompjit_device *dev)
 {
     return dev->shares_memory ||
@@ -274,6 +285,7 @@ ompjit__device_environment ompjit__environment_of(const ompjit_device *dev)
 
 /* ------------------------------------------------------- public functions */
 
+/* INVALID, with the names of function and argument. */
 static ompjit_status null(const char *function, const char *argument,
                           ompjit_error *err)
 {
@@ -286,6 +298,7 @@ static ompjit_status null(const char *function, const char *argument,
             return null(__func__, #argument, err); \
     } while (0)
 
+/* Looks for the devices; opens none. */
 ompjit_status ompjit_context_device_count(ompjit_context *ctx, unsigned *count,
                                           ompjit_error *err)
 {
@@ -297,6 +310,7 @@ ompjit_status ompjit_context_device_count(ompjit_context *ctx, unsigned *count,
     return status;
 }
 
+/* The device is the context's, and ends with it. */
 ompjit_status ompjit_context_device(ompjit_context *ctx, unsigned number,
                                     ompjit_device **dev, ompjit_error *err)
 {
@@ -322,6 +336,7 @@ static void name_cpu(ompjit_device *dev, ompjit_device_info *info)
         snprintf(info->arch, sizeof info->arch, "host");
 }
 
+/* Opens the device: some of the facts only its driver has. */
 ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_device_info *info,
                                      ompjit_error *err)
@@ -342,6 +357,7 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
     return OMPJIT_OK;
 }
 
+/* The memory is the caller's, until ompjit_device_free. */
 ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
                                   ompjit_error *err)
 {
@@ -351,6 +367,7 @@ ompjit_status ompjit_device_alloc(ompjit_device *dev, size_t size, void **ptr,
     return status ? status : ompjit__allocate(dev, size, ptr, err);
 }
 
+/* For memory whose user has no error to return: a failure is logged. */
 void ompjit__device_drop(ompjit_device *dev, void *memory)
 {
     ompjit_error err;
@@ -358,6 +375,7 @@ void ompjit__device_drop(ompjit_device *dev, void *memory)
         ompjit__log(dev->ctx, "%s", err.text);
 }
 
+/* NULL is allowed. */
 ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
                                  ompjit_error *err)
 {
@@ -365,6 +383,7 @@ ompjit_status ompjit_device_free(ompjit_device *dev, void *ptr,
     return ptr ? ompjit__deallocate(dev, ptr, err) : OMPJIT_OK;
 }
 
+/* Waits for the copy. 0 bytes are copied from anywhere. */
 ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,
                                    const void *host_src, size_t size,
                                    ompjit_error *err)
@@ -378,6 +397,7 @@ ompjit_status ompjit_device_upload(ompjit_device *dev, void *device_dst,
                           NULL, err);
 }
 
+/* As ompjit_device_upload. */
 ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
                                      const void *device_src, size_t size,
                                      ompjit_error *err)
@@ -391,6 +411,7 @@ ompjit_status ompjit_device_download(ompjit_device *dev, void *host_dst,
                           NULL, err);
 }
 
+/* For the profile: clocks of devices that have run anything. */
 void ompjit__devices_settle_times(ompjit_context *ctx)
 {
     unsigned n = atomic_load(&ctx->devices_known) ? ctx->ndevices : 0;

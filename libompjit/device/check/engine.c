@@ -54,6 +54,7 @@ struct ompjit__check_team {
 
 /* --------------------------------------------------------------- launch */
 
+/* False: no memory. check_end frees what it makes. */
 bool ompjit__check_begin(ompjit__check_launch *launch, ompjit__check *check,
                          const char *kernel, uint32_t nteams)
 {
@@ -81,6 +82,7 @@ static void forget_locals(struct ompjit__check_team *team, uintptr_t begin,
     }
 }
 
+/* Reads that are noted so far are reported: they were no races. */
 static void team_free(struct ompjit__check_team *team)
 {
     if (!team)
@@ -100,6 +102,7 @@ void ompjit__check_end(ompjit__check_launch *launch)
     pthread_mutex_destroy(&launch->lock);
 }
 
+/* For the team of the calling thread. NULL: no memory. */
 static struct ompjit__check_team *team_new(ompjit__check_launch *launch,
                                            const ompjit_host_thread *self)
 {
@@ -155,6 +158,7 @@ static void check_leave(void)
 
 /* --------------------------------------------------------------- access */
 
+/* Do all bytes of the access lie in [begin, end]? */
 static bool inside(const char *p, uint64_t size, const char *begin,
                    const char *end)
 {
@@ -200,6 +204,7 @@ static struct found *find_memory(struct thread *t, const char *p,
     return f;
 }
 
+/* Shared memory of the team, of either kind. */
 static bool in_team_memory(const ompjit_host_thread *self, const char *p,
                            uint64_t size)
 {
@@ -208,6 +213,7 @@ static bool in_team_memory(const ompjit_host_thread *self, const char *p,
                   self->dynamic + self->dynamic_size);
 }
 
+/* The access in a form that reports keep. */
 static ompjit__touch touch_of(const ompjit_host_thread *self,
                               const struct thread *t, const char *p,
                               uint64_t size, const ompjit__site *site)
@@ -297,6 +303,7 @@ static void touch_local(const ompjit__touch *t, struct ompjit__check_team *team)
     pthread_mutex_unlock(&team->lock);
 }
 
+/* Reports a read of bytes that nothing has written. */
 static void no_value(const ompjit_host_thread *self, struct thread *t, char *p,
                      uint64_t size, const ompjit__site *site)
 {
@@ -344,6 +351,7 @@ static void *check_range(char *p, const ompjit__site *site, uint64_t size)
     return p;
 }
 
+/* The access of one load or store, whose size its site knows. */
 static void *check_access(char *p, const ompjit__site *site)
 {
     return check_range(p, site, site->size);
@@ -360,6 +368,7 @@ static struct zero {
     return (struct zero){0};
 }
 
+/* Is it the address of a function in any image that is loaded? */
 static bool is_of_device(ompjit__check *check, const void *callee)
 {
     bool found = false;
@@ -388,6 +397,7 @@ static void *check_call(void *callee, const ompjit__site *site)
 
 /* ---------------------------------------------------------------- order */
 
+/* Orders what this thread has done before what the next to acquire does. */
 static void release(enum ompjit__sync kind, uint64_t id)
 {
     const ompjit_host_thread *self = ompjit_host_self();
@@ -399,6 +409,8 @@ static void release(enum ompjit__sync kind, uint64_t id)
     pthread_mutex_unlock(&team->lock);
 }
 
+/* Orders what the thread does from here on after releases of the same object.
+ */
 static void acquire(enum ompjit__sync kind, uint64_t id)
 {
     const ompjit_host_thread *self = ompjit_host_self();
@@ -431,6 +443,7 @@ static void check_barrier(uint32_t id, uint32_t n)
     acquire(OMPJIT__SYNC_BARRIER, number);
 }
 
+/* A shuffle orders the lanes of the warp that take part. */
 static uint64_t check_shuffle(uint32_t mask, uint64_t value, uint32_t source)
 {
     uint32_t warp = ompjit_host_self()->tid / OMPJIT_HOST_WARP;
@@ -455,6 +468,7 @@ static void make_fresh(struct ompjit__check_team *team, void *p, uint64_t size)
         ompjit__shadow_fresh(team->shadow, (uintptr_t)p, size);
 }
 
+/* The memory begins anew: earlier accesses to it race with nothing. */
 static void check_fresh(void *p, uint64_t size)
 {
     struct thread *t = ompjit_host_self()->check;
@@ -492,6 +506,7 @@ static void check_given_local(void *p)
     pthread_mutex_unlock(&team->lock);
 }
 
+/* The context's memory; in a kernel only. */
 static ompjit__memory_map *memory(void)
 {
     struct thread *t = ompjit_host_self()->check;
@@ -547,6 +562,7 @@ static void *check_realloc(void *p, size_t size)
     return to;
 }
 
+/* operator delete with a size, which says nothing new. */
 static void check_delete(void *p, size_t size)
 {
     check_free(p);
@@ -583,6 +599,7 @@ static const ompjit__absolute own[] = {
     {"_ZdaPvm", (void *)check_delete},
 };
 
+/* Is the engine's function of that name replaced? */
 static bool is_ours(const char *name)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(own); i++)
@@ -603,6 +620,7 @@ ompjit_status ompjit__check_define(ompjit__jit *jit,
     return status;
 }
 
+/* The list is in the image (passes/host/instrument.c), and goes with it. */
 static ompjit_status find_variables(ompjit__jit *jit,
                                     const ompjit__check_variable **v,
                                     size_t *n, ompjit_error *err)
@@ -641,6 +659,7 @@ static void remove_callees(ompjit__check *check, ompjit__callees_of callees)
     pthread_mutex_unlock(&check->lock);
 }
 
+/* On failure nothing of the image is left here. */
 ompjit_status ompjit__check_load(ompjit__check *check, ompjit__jit *jit,
                                  ompjit_error *err)
 {
@@ -661,6 +680,7 @@ ompjit_status ompjit__check_load(ompjit__check *check, ompjit__jit *jit,
     return OMPJIT_OK;
 }
 
+/* The image is still loaded: its lists are read once more. */
 void ompjit__check_unload(ompjit__check *check, ompjit__jit *jit)
 {
     const ompjit__check_variable *v;

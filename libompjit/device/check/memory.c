@@ -20,11 +20,13 @@ enum {
     KEPT_BYTES = 64 << 20
 };
 
+/* False: no lock can be had. */
 bool ompjit__memory_open(ompjit__memory_map *map)
 {
     return !pthread_rwlock_init(&map->lock, NULL);
 }
 
+/* Frees a range that is in no list. */
 static void range_free(ompjit__range *r)
 {
     free(r->block);
@@ -34,6 +36,7 @@ static void range_free(ompjit__range *r)
     free(r);
 }
 
+/* With all blocks, also those that kernels have not freed. */
 void ompjit__memory_close(ompjit__memory_map *map)
 {
     for (size_t i = 0; i < map->n; i++)
@@ -97,6 +100,8 @@ static void take_out(ompjit__memory_map *map, const ompjit__range *r)
 
 /* ------------------------------------------------------------- blocks */
 
+/* Blocks of kernels' malloc have no record of which bytes were written. NULL:
+ * no memory. */
 void *ompjit__memory_new(ompjit__memory_map *map, size_t size,
                          enum ompjit__memory kind)
 {
@@ -129,6 +134,7 @@ void *ompjit__memory_new(ompjit__memory_map *map, size_t size,
     return NULL;
 }
 
+/* Bytes that the block takes, with both red zones. */
 static size_t bytes(const ompjit__range *r)
 {
     return r->end - r->begin + 2 * r->red;
@@ -157,6 +163,7 @@ static void keep(ompjit__memory_map *map, ompjit__range *r)
     }
 }
 
+/* False: no block of ours begins there, or it was freed before. */
 bool ompjit__memory_end(ompjit__memory_map *map, void *begin)
 {
     pthread_rwlock_wrlock(&map->lock);
@@ -170,6 +177,7 @@ bool ompjit__memory_end(ompjit__memory_map *map, void *begin)
     return ours;
 }
 
+/* The text is copied. A block keeps one name, the last. */
 void ompjit__memory_name(ompjit__memory_map *map, void *begin,
                          const void *host, uint64_t size, const char *text)
 {
@@ -203,6 +211,8 @@ static ompjit__range *around(const ompjit__memory_map *map, const void *p)
     return r && !r->freed && (uintptr_t)p < r->end ? r : NULL;
 }
 
+/* False: the block is no more, is not mapped only `to`, or has a lost write:
+ * then `lost` is still the caller's. */
 bool ompjit__memory_lose(ompjit__memory_map *map, const void *p,
                          ompjit__lost *lost)
 {
@@ -215,6 +225,7 @@ bool ompjit__memory_lose(ompjit__memory_map *map, const void *p,
     return taken;
 }
 
+/* The block's contents go to the host: its write is not lost. */
 void ompjit__memory_copied(ompjit__memory_map *map, const void *p)
 {
     pthread_rwlock_wrlock(&map->lock);
@@ -226,6 +237,7 @@ void ompjit__memory_copied(ompjit__memory_map *map, const void *p)
     pthread_rwlock_unlock(&map->lock);
 }
 
+/* The caller frees it; NULL: there is none. */
 ompjit__lost *ompjit__memory_take_lost(ompjit__memory_map *map,
                                        const void *begin)
 {
@@ -253,6 +265,7 @@ static void remove_all(ompjit__memory_map *map, const ompjit__check_variable *v,
     }
 }
 
+/* All or none: false, where memory runs out. */
 bool ompjit__memory_add(ompjit__memory_map *map,
                         const ompjit__check_variable *v, size_t n)
 {
@@ -278,6 +291,7 @@ bool ompjit__memory_add(ompjit__memory_map *map,
     return good;
 }
 
+/* Their image goes: the ranges are freed, not kept. */
 void ompjit__memory_remove(ompjit__memory_map *map,
                            const ompjit__check_variable *v, size_t n)
 {
@@ -289,6 +303,7 @@ void ompjit__memory_remove(ompjit__memory_map *map,
 
 /* ------------------------------------------------------------- look-up */
 
+/* *out is a copy without a name, so that nothing has to be freed. */
 bool ompjit__memory_holds(ompjit__memory_map *map, const void *p,
                           uint64_t size, ompjit__range *out)
 {
@@ -312,6 +327,7 @@ static void set_written(const ompjit__range *r, uintptr_t at, uint64_t size)
         __atomic_store_n(&r->written[i], 1, __ATOMIC_RELAXED);
 }
 
+/* `size` 0 is all of the block that p is in. */
 void ompjit__memory_written(ompjit__memory_map *map, const void *p,
                             uint64_t size)
 {
@@ -344,6 +360,8 @@ static bool copy(const ompjit__range *r, ompjit__range *out)
     return true;
 }
 
+/* The range that p is in or beside; if there are two, the nearer one. out->name
+ * is the caller's to free. */
 bool ompjit__memory_find(ompjit__memory_map *map, const void *p,
                          ompjit__range *out)
 {
@@ -364,6 +382,8 @@ bool ompjit__memory_find(ompjit__memory_map *map, const void *p,
     return found;
 }
 
+/* By the address of the host's original; what is mapped now wins over what was.
+ */
 bool ompjit__memory_find_host(ompjit__memory_map *map, const void *host,
                               ompjit__range *out)
 {

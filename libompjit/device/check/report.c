@@ -10,8 +10,11 @@
 #include "device/check/check.h"
 #include "core/core.h"
 
+/* Addresses that count as null pointers: a field of a struct at NULL is in
+ * there. */
 enum { NULL_PAGE = 4096 };
 
+/* `report` NULL: reports go to the log. NULL: no memory. */
 ompjit__check *ompjit__check_new(ompjit_context *ctx, ompjit_check_fn *report,
                                  void *data)
 {
@@ -27,6 +30,7 @@ ompjit__check *ompjit__check_new(ompjit_context *ctx, ompjit_check_fn *report,
     return check;
 }
 
+/* Accepts NULL. No kernel runs any more. */
 void ompjit__check_free(ompjit__check *check)
 {
     if (!check)
@@ -55,6 +59,7 @@ void ompjit__check_unify(ompjit_context *ctx)
 
 /* ---------------------------------------------------------------- words */
 
+/* The access in a headline. */
 static const char *verb(const ompjit__site *site)
 {
     return site->flags & OMPJIT__SITE_CALL    ? "call"
@@ -75,11 +80,13 @@ static void put_place(ompjit__buf *b, const ompjit__site *site)
         ompjit__buf_printf(b, "at %s:%" PRIu32, site->file, site->line);
 }
 
+/* "1 byte", "8 bytes". */
 static void put_bytes(ompjit__buf *b, uint64_t n)
 {
     ompjit__buf_printf(b, "%" PRIu64 " byte%s", n, n == 1 ? "" : "s");
 }
 
+/* The memory that a report is about, as the program knows it. */
 static void put_range(ompjit__buf *b, const ompjit__range *r)
 {
     uint64_t size = r->end - r->begin;
@@ -140,6 +147,7 @@ static ompjit_check_kind put_unmapped(ompjit__check *check, ompjit__buf *b,
     return OMPJIT_CHECK_UNMAPPED;
 }
 
+/* "offset 8 of " and the range. */
 static void put_offset(ompjit__buf *b, const ompjit__range *r, uintptr_t at)
 {
     ompjit__buf_printf(b, "offset %" PRId64 " of ", (int64_t)(at - r->begin));
@@ -189,6 +197,7 @@ static ompjit_check_kind put_cause(ompjit__check *check, ompjit__buf *b,
 
 /* -------------------------------------------------------------- telling */
 
+/* The kinds' words, which begin a report. */
 static const char *const headlines[] = {
     [OMPJIT_CHECK_BOUNDS] = "out-of-bounds",
     [OMPJIT_CHECK_UNMAPPED] = "unmapped",
@@ -243,6 +252,7 @@ static bool seen(ompjit__check *check, const ompjit_check_report *r)
     return false;
 }
 
+/* The kernel, the team and, but for a race, whose accesses say it, the thread. */
 static void put_kernel(ompjit__buf *b, const ompjit_check_report *r)
 {
     ompjit__buf_printf(b, "\n    kernel %s", r->kernel);
@@ -273,6 +283,7 @@ static void tell(ompjit__check *check, const ompjit__touch *t,
     free(name);
 }
 
+/* The texts are the image's, and valid while it is loaded. */
 static ompjit_check_access access_of(const ompjit__site *site, uint32_t thread,
                                      uint64_t size)
 {
@@ -288,6 +299,7 @@ static ompjit_check_access access_of(const ompjit__site *site, uint32_t thread,
     };
 }
 
+/* An access that is wrong; the kernel goes on after it. */
 void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
 {
     ompjit__buf b = {0}, cause = {0};
@@ -306,6 +318,7 @@ void ompjit__report_memory(ompjit__check *check, const ompjit__touch *t)
     ompjit__buf_free(&cause);
 }
 
+/* The name of the host's function at that address, where it is known. */
 static void put_function(ompjit__buf *b, const void *at)
 {
     char *name = ompjit__jit_name(at);
@@ -317,6 +330,7 @@ static void put_function(ompjit__buf *b, const void *at)
     free(name);
 }
 
+/* A call through a pointer that leads to no function of the device. */
 void ompjit__report_call(ompjit__check *check, const ompjit__touch *t)
 {
     ompjit__buf b = {0};
@@ -337,6 +351,7 @@ void ompjit__report_call(ompjit__check *check, const ompjit__touch *t)
     ompjit__buf_free(&b);
 }
 
+/* When a block goes that was mapped only `to`: of its first write. */
 void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__range *range)
 {
@@ -359,6 +374,7 @@ void ompjit__report_lost(ompjit__check *check, const ompjit__touch *t,
     ompjit__buf_free(&b);
 }
 
+/* One of the two accesses of a race. */
 static void put_thread(ompjit__buf *b, const ompjit__site *site, bool write,
                        uint32_t thread)
 {
@@ -369,6 +385,7 @@ static void put_thread(ompjit__buf *b, const ompjit__site *site, bool write,
     ompjit__buf_printf(b, " by thread %" PRIu32, thread);
 }
 
+/* `other` is the earlier access, which is still in the team's record. */
 void ompjit__report_race(ompjit__check *check, const ompjit__touch *t,
                          const ompjit__conflict *other)
 {

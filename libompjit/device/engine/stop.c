@@ -35,6 +35,7 @@ static int thread_number(void)
 
 /* ---------------------------------------------------------------- watches */
 
+/* For the end of an OS thread: its watch is anybody's then. */
 static void free_own(void *w)
 {
     ompjit__own_watch = NULL;
@@ -58,6 +59,7 @@ static void after_fork(void)
     }
 }
 
+/* Handlers of fork cannot be removed, so both are made once. */
 static void make_key(void)
 {
     all.has_key = !pthread_key_create(&all.key, free_own);
@@ -100,6 +102,7 @@ watch *ompjit__watch_new(void)
     return w;
 }
 
+/* `w` NULL: the OS thread takes part in no launch any more. */
 void ompjit__watch_serve(watch *w)
 {
     watch *own = ompjit__own_watch ? ompjit__own_watch
@@ -113,6 +116,8 @@ void ompjit__watch_serve(watch *w)
 
 /* ----------------------------------------------------- closing and opening */
 
+/* In signal handlers, too: with all signals blocked nobody on this thread asks
+ * for it again. Few threads do at a time, so it spins. */
 static void lock(sigset_t *before)
 {
     sigset_t every;
@@ -128,11 +133,14 @@ static void unlock(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/* Pages of the image's code; kernels of other images go on. */
 static bool protect(const ompjit__host_code *code, int how)
 {
     return !mprotect((void *)code->begin, code->end - code->begin, how);
 }
 
+/* From here on every instruction of the image faults. Several launches may
+ * close the same code; it is open again when all have ended. */
 static void close_code(watch *w)
 {
     ompjit__host_code *code = w->launch->code;
@@ -147,6 +155,7 @@ static void close_code(watch *w)
     unlock(&before);
 }
 
+/* When the launch has ended: nobody of it is in the code. */
 static void open_code(watch *w)
 {
     ompjit__host_code *code = w->launch->code;
@@ -159,6 +168,7 @@ static void open_code(watch *w)
     unlock(&before);
 }
 
+/* For the end of a launch. The OS thread's own watch is kept for its next. */
 void ompjit__watch_clear(watch *w)
 {
     ompjit__stop_left(); /* a launch may end by itself after all */
@@ -173,6 +183,7 @@ void ompjit__watch_clear(watch *w)
 /* The value of the signal that asks; its address tells it from others. */
 static char request;
 
+/* A thread that has ended meanwhile is asked in vain. */
 static void ask(watch *w, int number)
 {
     siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
@@ -187,6 +198,7 @@ static void ask(watch *w, int number)
         atomic_store(&w->asked, false);
 }
 
+/* Has a thread been asked that has not had its signal yet? */
 static bool any_asked(void)
 {
     for (watch *w = atomic_load(&all.first); w; w = w->next)
@@ -195,6 +207,8 @@ static bool any_asked(void)
     return false;
 }
 
+/* Before handlers go: a signal that comes later would end the process. It waits
+ * about half a second at most. */
 void ompjit__stop_settle(void)
 {
     enum { NAPS = 10000 };
@@ -225,6 +239,8 @@ static void interrupt_helpers(const watch *w)
             ask(x, number);
 }
 
+/* True also where the launch has ended, or is to stop already. False: no
+ * handler is installed. */
 bool ompjit__stop_one(watch *w, uint64_t serial, enum ompjit__stop why)
 {
     int number = ompjit__fault_signal();
@@ -234,6 +250,7 @@ bool ompjit__stop_one(watch *w, uint64_t serial, enum ompjit__stop why)
     return true;
 }
 
+/* `kernel` NULL: all of the device's. */
 bool ompjit__stop_all(const void *device, const void *kernel,
                       enum ompjit__stop why)
 {
@@ -260,6 +277,7 @@ bool ompjit__stop_own(enum ompjit__stop why)
     return ompjit__fault_signal() != 0;
 }
 
+/* After a failure in one thread of a launch that runs on several. */
 void ompjit__stop_others(watch *w)
 {
     if (!w || !w->launch->shared ||
@@ -278,6 +296,7 @@ static _Thread_local struct {
     bool runs;
 } nudge __attribute__((tls_model("initial-exec")));
 
+/* Only system calls, as in all that handlers call. */
 static void start_nudging(void)
 {
     const struct itimerspec often = {{.tv_nsec = 5000000},
@@ -300,6 +319,8 @@ void ompjit__stop_left(void)
     nudge.runs = false;
 }
 
+/* True: it was the signal that asks. A thread may have several watches, of
+ * launches within each other. */
 bool ompjit__stop_taken(const siginfo_t *info)
 {
     bool asked = info->si_code == SI_QUEUE && info->si_pid == getpid();
@@ -333,6 +354,8 @@ static bool outer_stops(const watch *inner)
     return false;
 }
 
+/* Is the fault one of closed code? LEAVE: the launch is to stop. AGAIN: the
+ * code has been opened since. */
 enum ompjit__closed ompjit__closed_at(watch *w, uintptr_t pc,
                                       uintptr_t address)
 {

@@ -43,6 +43,7 @@ struct ompjit__host_pool {
 
 /* ----------------------------------------------------------------- pool */
 
+/* NULL: no memory. */
 ompjit__host_pool *ompjit__host_pool_new(void)
 {
     ompjit__host_pool *pool = calloc(1, sizeof *pool);
@@ -85,6 +86,7 @@ static team *team_new(void)
     return t;
 }
 
+/* Also of a stack that has none. */
 static void stack_free(ompjit__stack *stack)
 {
     ompjit__stack_close(stack);
@@ -92,6 +94,7 @@ static void stack_free(ompjit__stack *stack)
         munmap(stack->base, stack->size);
 }
 
+/* Nobody runs in it. Carriers are all in its list by then. */
 static void team_free(team *t)
 {
     for (struct carrier *c = t->carriers, *next; c; c = next) {
@@ -109,6 +112,7 @@ static void team_free(team *t)
     free(t);
 }
 
+/* All teams are idle: the device is closed. */
 void ompjit__host_pool_free(ompjit__host_pool *pool)
 {
     if (!pool)
@@ -122,6 +126,7 @@ void ompjit__host_pool_free(ompjit__host_pool *pool)
     free(pool);
 }
 
+/* A team of any size: what it lacks is made by `prepare`. NULL: no memory. */
 static team *team_take(ompjit__host_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -134,6 +139,7 @@ static team *team_take(ompjit__host_pool *pool)
     return t;
 }
 
+/* Keeps the team's memory and stacks for the next. */
 static void team_return(ompjit__host_pool *pool, team *t)
 {
     pthread_mutex_lock(&pool->lock);
@@ -157,6 +163,7 @@ static bool stack_new(ompjit__stack *stack)
     return true;
 }
 
+/* Contents are not kept: each team's shared memory begins without a value. */
 static bool fit_shared(team *t, size_t size)
 {
     if (size <= t->shared_size)
@@ -170,6 +177,7 @@ static bool fit_shared(team *t, size_t size)
     return true;
 }
 
+/* Fibers are started anew for each team, so none is copied. */
 static bool fit_fibers(team *t, uint32_t n)
 {
     if (n <= t->nfibers)
@@ -192,11 +200,14 @@ static bool fit_members(team *t, uint32_t n)
 
 /* ------------------------------------------------------------------ start */
 
+/* Threads, or teams, of all three dimensions. */
 static uint32_t volume(const uint32_t n[3])
 {
     return n[0] * n[1] * n[2];
 }
 
+/* Bytes of the image's own shared memory, in front of the launch's dynamic one.
+ */
 static size_t static_size(const ompjit__host_launch *launch)
 {
     return (launch->shared_size + 15u) / 16 * 16;
@@ -217,6 +228,7 @@ static ompjit_host_thread self_of(const ompjit__host_launch *launch)
     };
 }
 
+/* The fiber's stack is its carrier's, which is chosen when it starts. */
 void ompjit__host_fiber_init(struct member *m, struct fiber *f)
 {
     team *t = m->team;
@@ -234,6 +246,7 @@ static size_t shared_size(const ompjit__host_launch *launch)
     return static_size(launch) + launch->geometry->dynamic_shared;
 }
 
+/* The status says when memory ran out: before the kernel began, or in it. */
 static ompjit_status no_room(const ompjit__host_launch *launch,
                              ompjit_status status, ompjit_error *err)
 {
@@ -317,6 +330,7 @@ static struct carrier *carrier_new(uint32_t color)
     return c;
 }
 
+/* One of this member's, else of the team's, else a new one. NULL: no memory. */
 struct carrier *ompjit__host_carrier_take(struct member *m)
 {
     team *t = m->team;
@@ -335,6 +349,7 @@ struct carrier *ompjit__host_carrier_take(struct member *m)
     return c ? c : carrier_new(color);
 }
 
+/* Under the team's lock. */
 static void give_carrier(team *t, struct carrier *c)
 {
     c->next = t->carriers;
@@ -358,6 +373,9 @@ static void give_carriers(struct member *m)
 
 /* ------------------------------------------------------------------ join */
 
+/* `members` is the same in all calls for one team; those beyond its threads
+ * have nothing to do. Returns when the member's threads have ended or the team
+ * stops. */
 void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
 {
     if (members > t->threads)
@@ -384,6 +402,7 @@ void ompjit__host_team_join(team *t, uint32_t member, uint32_t members)
 
 /* -------------------------------------------------------------------- end */
 
+/* A launch that was stopped, or a kernel that failed. */
 static ompjit_status trap_status(const team *t)
 {
     if (!t->trap.stop)
@@ -392,6 +411,7 @@ static ompjit_status trap_status(const team *t)
                                                 : OMPJIT_ERR_ABORTED;
 }
 
+/* The place in the source is looked up where the image has lines. */
 static ompjit_status trap_error(const team *t, uint32_t number,
                                 ompjit_error *err)
 {
@@ -413,6 +433,7 @@ static ompjit_status trap_error(const team *t, uint32_t number,
     return status;
 }
 
+/* Others have nothing in their fiber yet. */
 static bool was_started(const team *t, uint32_t thread)
 {
     for (uint32_t i = 0; i < t->nmembers; i++)
@@ -438,6 +459,7 @@ static void list_threads(const team *t, enum state state, uint32_t barrier,
         ompjit__buf_printf(out, ", ... (%u in all)", n);
 }
 
+/* All threads that wait are listed by what they wait for. */
 static ompjit_status deadlock_error(const team *t, ompjit_error *err)
 {
     ompjit__buf text = {0};
@@ -464,6 +486,7 @@ static ompjit_status deadlock_error(const team *t, ompjit_error *err)
     return status;
 }
 
+/* The first thing that went wrong, in this order. */
 static ompjit_status outcome(const team *t, ompjit_error *err)
 {
     if (t->trapped)
@@ -475,6 +498,8 @@ static ompjit_status outcome(const team *t, ompjit_error *err)
 
 /* ------------------------------------------------- several OS threads */
 
+/* `most` is how many OS threads will join at most. On failure there is no team.
+ */
 ompjit_status ompjit__host_team_begin(ompjit__host_pool *pool,
                                       const ompjit__host_launch *launch,
                                       uint32_t number, uint32_t most,
@@ -493,6 +518,7 @@ ompjit_status ompjit__host_team_begin(ompjit__host_pool *pool,
     return OMPJIT_OK;
 }
 
+/* All members have left. The team goes back to the pool in any case. */
 ompjit_status ompjit__host_team_end(ompjit__host_pool *pool, team *t,
                                     ompjit_error *err)
 {
@@ -512,6 +538,7 @@ static _Thread_local struct {
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
+/* For the end of an OS thread. */
 static void free_own(void *t)
 {
     own.team = NULL;
@@ -523,6 +550,8 @@ static void make_own_key(void)
     pthread_key_create(&own_key, free_own);
 }
 
+/* The OS thread's own one, where it has none yet; else one for this launch.
+ * NULL: no memory. */
 static team *single_new(void)
 {
     team *t = team_new();
@@ -544,6 +573,7 @@ static team *single_new(void)
     return t;
 }
 
+/* The own team is kept for the thread's next launch. */
 static void single_give(team *t)
 {
     if (t == own.team)
@@ -564,6 +594,7 @@ static ompjit_status single_fit(team **t, const ompjit__host_single *single,
     return no_room(single->launch, OMPJIT_ERR_NO_MEMORY, err);
 }
 
+/* A trap of a single team, which is ready for the next launch then. */
 static ompjit_status single_trapped(team *t, ompjit_error *err)
 {
     ompjit__fault_left();
@@ -632,6 +663,8 @@ ompjit_status ompjit__host_single_run(const ompjit__host_single *single,
     return status;
 }
 
+/* Teams from `first` to before `last`, one after the other, on this OS thread.
+ * The first failure ends them. */
 ompjit_status ompjit__host_run_teams(ompjit__host_pool *pool,
                                      const ompjit__host_launch *launch,
                                      uint32_t first, uint32_t last,

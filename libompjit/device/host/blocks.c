@@ -15,8 +15,10 @@
 
 #include "device/host/blocks.h"
 
+/* Bytes from which a block is pooled, and the age at which it is given back. */
 enum { LARGE = 64 << 10, OLD = 256 /* frees */ };
 
+/* The pool has at most an eighth of the machine's memory. */
 void ompjit__host_blocks_init(ompjit__host_blocks *b)
 {
     enum { PART = 8 }; /* of the machine's memory */
@@ -26,6 +28,7 @@ void ompjit__host_blocks_init(ompjit__host_blocks *b)
     b->most = pages > 0 && page > 0 ? (size_t)pages / PART * (size_t)page : 0;
 }
 
+/* Moves those behind it, which keeps their order by age. */
 static void take_out(ompjit__host_blocks *b, unsigned i)
 {
     b->pooled -= b->pool[i].size;
@@ -34,6 +37,7 @@ static void take_out(ompjit__host_blocks *b, unsigned i)
         b->pool[i] = b->pool[i + 1];
 }
 
+/* To the C library. */
 static void give_back(ompjit__host_blocks *b, unsigned i)
 {
     void *block = b->pool[i].block;
@@ -108,6 +112,8 @@ static void *from_pool(ompjit__host_blocks *b, size_t align, size_t size)
     return block;
 }
 
+/* Under the lock. The oldest blocks are given back first; if there is still no
+ * memory, the latest ones too. */
 static void *allocate(ompjit__host_blocks *b, size_t align, size_t size)
 {
     while (b->n && b->live + b->pooled + size > b->peak)
@@ -124,6 +130,7 @@ static void *allocate(ompjit__host_blocks *b, size_t align, size_t size)
     return p;
 }
 
+/* NULL: no memory. Small blocks are the C library's alone. */
 void *ompjit__host_blocks_new(ompjit__host_blocks *b, size_t align, size_t size)
 {
     if (size < LARGE)
@@ -138,6 +145,8 @@ void *ompjit__host_blocks_new(ompjit__host_blocks *b, size_t align, size_t size)
     return p;
 }
 
+/* Under the lock: blocks that are too many, too old or too large all together.
+ */
 static void trim(ompjit__host_blocks *b)
 {
     while (b->n && (b->pooled > b->most || b->n == OMPJIT__POOLED_BLOCKS ||
@@ -145,6 +154,7 @@ static void trim(ompjit__host_blocks *b)
         give_back(b, 0);
 }
 
+/* Accepts NULL. A block larger than the whole pool is not kept. */
 void ompjit__host_blocks_free(ompjit__host_blocks *b, void *block)
 {
     size_t size = block ? malloc_usable_size(block) : 0;

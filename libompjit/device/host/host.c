@@ -14,6 +14,7 @@
 #include "device/engine/libomp.h"
 #include "device/host/host.h"
 
+/* All work is done when its call returns, so a queue has no state. */
 struct ompjit__queue {
     char unused;
 };
@@ -30,6 +31,7 @@ static ompjit_status host_queue_create(ompjit_device *dev, ompjit__queue **out,
     return OMPJIT_OK;
 }
 
+/* Work has ended already. */
 static ompjit_status host_queue_wait(ompjit_device *dev, ompjit__queue *queue,
                                      ompjit_error *err)
 {
@@ -51,6 +53,8 @@ static void host_target(ompjit_device *dev, char arch[32],
     *format = OMPJIT_FORMAT_OBJECT;
 }
 
+/* As Linux tells it on x86-64; AArch64's has no such line, and gets "host CPU".
+ */
 static void cpu_name(char *name, size_t size)
 {
     snprintf(name, size, "host CPU");
@@ -84,6 +88,7 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     return OMPJIT_OK;
 }
 
+/* Threads of a league; libomp is not loaded for the question. */
 static uint32_t host_multiprocessors(ompjit_device *dev)
 {
     return ompjit__libomp_threads();
@@ -98,6 +103,8 @@ static uint32_t host_processors(ompjit_device *dev)
                : dev->limits.multiprocessors;
 }
 
+/* Under dev->open_lock. libomp is only used here where the process has it
+ * already. */
 static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
 {
     ompjit__host *host = calloc(1, sizeof *host);
@@ -115,6 +122,7 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* Nobody uses the device. Handlers are dropped where this device holds them. */
 static void host_close(ompjit_device *dev)
 {
     ompjit__host *host = dev->state;
@@ -160,6 +168,7 @@ static const ompjit__device_ops host_ops = {
     .queues = &queues,
 };
 
+/* There is one, always; its options are the context's memory settings. */
 ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err)
 {
