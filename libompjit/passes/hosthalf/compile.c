@@ -34,6 +34,7 @@ struct ompjit__half_source {
     ompjit__buf messages; /* of its own context                  */
     LLVMContextRef context;
     LLVMTargetMachineRef tm;
+    ompjit__generator *generator; /* of tm, for all parts */
     LLVMModuleRef m;
     ompjit__parts *parts; /* NULL: not divided */
     ompjit__host_half facts;
@@ -176,6 +177,7 @@ void ompjit__half_close(ompjit__half_source *s)
     if (!s || s->in_use)
         return;
     ompjit__parts_free(s->parts);
+    ompjit__generator_free(s->generator);
     if (s->tm)
         LLVMDisposeTargetMachine(s->tm);
     if (s->m)
@@ -199,17 +201,20 @@ const ompjit__host_half *ompjit__half_facts(const ompjit__half_source *s)
 static ompjit_status generate_module(struct work *w, LLVMModuleRef m,
                                      ompjit_error *err)
 {
-    LLVMTargetMachineRef tm = w->source->tm;
+    ompjit__half_source *s = w->source;
+    LLVMTargetMachineRef tm = s->tm;
     uint64_t start = ompjit__now();
     char passes[] = "default<O3>";
-    passes[sizeof "default<O" - 1] = (char)('0' + w->source->opt_level);
-    ompjit__llvm_options_begin(&w->source->opts);
+    passes[sizeof "default<O" - 1] = (char)('0' + s->opt_level);
+    ompjit__llvm_options_begin(&s->opts);
     ompjit_status status =
         ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
     ompjit__llvm_options_end();
     stage_done(w, OMPJIT_STAGE_OPTIMIZE, &start);
+    if (!status && !s->generator)
+        s->generator = ompjit__generator_new(tm, LLVMObjectFile);
     if (!status)
-        status = ompjit__emit_object(m, tm, NULL, OMPJIT__PASSES_ALL,
+        status = ompjit__emit_object(m, tm, s->generator, OMPJIT__PASSES_ALL,
                                      w->object, err);
     stage_done(w, OMPJIT_STAGE_CODEGEN, &start);
     return status;
