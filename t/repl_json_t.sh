@@ -104,4 +104,15 @@ is "$heard" "end" "shutdown is the end"
 wait $!
 is $? 0 "  with status 0"
 exec 5>&- 6<&-
+
+# A parallel region that does not end.
+{
+    printf '%s\n' '{"op":"execute","id":1,"code":"#pragma omp parallel\nfor (volatile int i = 0; ; i++);"}'
+    sleep 1
+    echo '{"op":"interrupt"}'
+    sleep 4
+} | { timeout 30 "$ompjit" repl --json --device host; echo "ended $?"; } >ended
+like "$(cat ended)" '"id":1,"status":"aborted","text":"interrupted in a para' \
+    "an endless parallel region is interrupted"
+is "$(tail -n 1 ended)" "ended 130" "  which ends the session"
 done_testing

@@ -308,6 +308,13 @@ breaks "a fault in a target region" 'int *p = 0;
   *p = 1;
 }' '^inputs.c:2: error: .*unmapped memory.*\(inputs.c:4\)' --device host
 breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++
+breaks "an endless loop with a limit" 'int x;
+for (volatile int i = 0; ; i++);' \
+    '^inputs.c:2: error: it ran longer than 1 s \(--run-limit\)' --run-limit 1
+breaks "  in a parallel region" 'int x;
+#pragma omp parallel
+for (volatile int i = 0; ; i++);' \
+    'a parallel region of the host does not end' --run-limit 1
 printf 'int x = "\377\376";\n\001\n\n@@@\nx' >bytes.c
 fails_with 'bytes.c:' "bytes that are no UTF-8" repl bytes.c
 

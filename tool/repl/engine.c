@@ -8,6 +8,7 @@
 
 #include "omptarget/offload.h"
 #include "tool/repl/engine.h"
+#include "tool/repl/interrupt.h"
 #include "tool/repl/show.h"
 
 /* ------------------------------------------------------------------- engine */
@@ -247,6 +248,23 @@ static void run(void *arg)
     }
 }
 
+/* The limit of a kernel, which is the same, is told first. */
+static ompjit_status run_limited(struct unit *u, ompjit_error *err)
+{
+    enum { LATER_MS = 300 };
+    engine *e = u->e;
+    interrupt_after(e->limit_s ? e->limit_s * 1000 + LATER_MS : 0);
+    const bool good = guard_run(e, run, u, err);
+    interrupt_not_after();
+    if (good)
+        return OMPJIT_OK;
+    return err->status == OMPJIT_ERR_ABORTED && atomic_load(&e->over_limit)
+               ? ompjit__fail(err, OMPJIT_ERR_TIMEOUT, OMPJIT_STAGE_LAUNCH,
+                              "it ran longer than %u s (--run-limit)",
+                              e->limit_s)
+               : err->status;
+}
+
 /* Definitions wait until they are used. Those of target regions are looked at
  * now, since what is wrong with them is wrong with this input. */
 static ompjit_status run_unit(struct unit *u, ompjit_error *err)
@@ -259,8 +277,8 @@ static ompjit_status run_unit(struct unit *u, ompjit_error *err)
     if (!status && atomic_load(&u->e->interrupted))
         status = ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_LAUNCH,
                               "interrupted");
-    if (!status && !guard_run(u->e, run, u, err))
-        status = err->status;
+    if (!status)
+        status = run_limited(u, err);
     u->e->running = NULL;
     return status;
 }
@@ -412,6 +430,7 @@ void engine_execute(engine *e, const char *name, unsigned line,
     struct unit *u = calloc(1, sizeof *u);
     *out = (struct outcome){.kind = OUTCOME_GOOD};
     atomic_store(&e->interrupted, false);
+    atomic_store(&e->over_limit, false);
     if (u && input_set(&u->in, e->next, name, line, text, size)) {
         u->e = e;
         execute(u, out);

@@ -42,6 +42,8 @@ struct engine {
     ompjit_device **devices; /* of the context                           */
     unsigned ndevices;
     atomic_bool interrupted; /* since the input was begun; signal handlers */
+    atomic_bool over_limit;  /* so, since it has run too long              */
+    unsigned limit_s;        /* for an input's run; 0: any time            */
     ompjit__module_code code; /* of all units */
     struct unit *running;     /* NULL: none   */
     ompjit_error late;   /* why a module could not be made when it was used */
@@ -115,6 +117,9 @@ void guard_add(engine *e, const ompjit_module *mod);
 bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err);
 /* In that code: from here on, or no more, what runs is not the session's. */
 void guard_busy(bool busy);
+/* In that code, in signal handlers, too: it is in a parallel region of the host,
+ * which cannot be left. */
+bool guard_is_parallel(void);
 /* In that code: a function was called that is declared only. */
 void guard_missing(void *data, const char *name);
 

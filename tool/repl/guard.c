@@ -8,6 +8,7 @@
 
 #include "device/engine/fault.h"
 #include "device/engine/guard.h"
+#include "device/engine/thread.h"
 #include "function/function.h"
 #include "omptarget/offload.h"
 #include "tool/repl/engine.h"
@@ -72,6 +73,12 @@ void guard_busy(bool busy)
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
     if (g)
         g->busy = busy;
+}
+
+bool guard_is_parallel(void)
+{
+    return ompjit__guarded_call(NULL) && !ompjit__host_current &&
+           !ompjit__call_can_leave();
 }
 
 /* In a parallel region it cannot be left: then the function does nothing, and

@@ -3,12 +3,18 @@
  * SIGINT in the thread that executes inputs aborts a kernel and the session's
  * host code. A compile is ended by a thread of its own, since that may not be
  * done in a signal handler.
+ *
+ * A parallel region of the host cannot be left. Where the code is in one, and has
+ * not come out of it 2 s after an interrupt, the thread gives the session up.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "ompjit_function.h"
 #include "tool/repl/interrupt.h"
@@ -18,17 +24,30 @@ static struct {
     pthread_t main, helper;
     sem_t asked;
     engine *_Atomic e;
-    atomic_bool ends;
+    atomic_uint executes; /* counts inputs: when they begin and end          */
+    atomic_bool begun, ends;
+    int timer;            /* of the limit                                    */
+    bool limited;         /* it runs                                         */
+    atomic_bool asks;     /* the next signal is the helper's question: is the
+                             code in a parallel region?                      */
+    atomic_bool parallel; /* it is                                           */
+    void (*give_up)(void *data);
+    void *data;
     struct sigaction before;
 } state;
 
-static void on_interrupt(int number)
+static void on_interrupt(int number, siginfo_t *info, void *unused)
 {
+    (void)unused;
     int before = errno;
     engine *e = atomic_load(&state.e);
     if (!pthread_equal(pthread_self(), state.main)) {
         pthread_kill(state.main, number);
+    } else if (atomic_exchange(&state.asks, false)) {
+        atomic_store(&state.parallel, guard_is_parallel());
     } else if (e) {
+        if (info->si_code == SI_TIMER)
+            atomic_store(&e->over_limit, true);
         atomic_store(&e->interrupted, true);
         ompjit_function_abort();
         for (unsigned i = 0; i < e->ndevices; i++)
@@ -39,6 +58,26 @@ static void on_interrupt(int number)
     errno = before;
 }
 
+/* Until the input is over. The interrupt itself comes before the question, since
+ * its signal has been handled. */
+static void watch(void)
+{
+    enum { SLICES = 20 };
+    static const struct timespec slice = {.tv_nsec = 100000000};
+    const unsigned input = atomic_load(&state.executes);
+    atomic_store(&state.parallel, false);
+    for (unsigned i = 0; atomic_load(&state.executes) == input &&
+                         !atomic_load(&state.ends); i++) {
+        nanosleep(&slice, NULL);
+        if (atomic_load(&state.parallel))
+            state.give_up(state.data);
+        if (i < SLICES)
+            continue;
+        atomic_store(&state.asks, true);
+        pthread_kill(state.main, SIGINT);
+    }
+}
+
 static void *help(void *unused)
 {
     for (;;) {
@@ -47,8 +86,10 @@ static void *help(void *unused)
         engine *e = atomic_load(&state.e);
         if (atomic_load(&state.ends))
             return NULL;
-        if (e && atomic_load(&e->interrupted))
-            ompjit_context_cancel(e->ctx, NULL);
+        if (!e || !atomic_load(&e->interrupted))
+            continue;
+        ompjit_context_cancel(e->ctx, NULL);
+        watch();
     }
 }
 
@@ -62,21 +103,26 @@ static bool start_helper(void)
     return good;
 }
 
-bool interrupt_begin(void)
+bool interrupt_begin(void (*give_up)(void *data), void *data)
 {
-    struct sigaction ours = {.sa_handler = on_interrupt};
+    struct sigaction ours = {.sa_sigaction = on_interrupt,
+                             .sa_flags = SA_SIGINFO};
     state.main = pthread_self();
+    state.give_up = give_up;
+    state.data = data;
     atomic_store(&state.e, NULL);
     atomic_store(&state.ends, false);
     if (sem_init(&state.asked, 0, 0) || !start_helper())
         return false;
     sigemptyset(&ours.sa_mask);
     sigaction(SIGINT, &ours, &state.before);
+    atomic_store(&state.begun, true);
     return true;
 }
 
 void interrupt_end(void)
 {
+    atomic_store(&state.begun, false);
     sigaction(SIGINT, &state.before, NULL);
     atomic_store(&state.ends, true);
     atomic_store(&state.e, NULL);
@@ -88,6 +134,28 @@ void interrupt_end(void)
 void interrupt_engine(engine *e)
 {
     atomic_store(&state.e, e);
+    atomic_fetch_add(&state.executes, 1);
+}
+
+void interrupt_after(unsigned milliseconds)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+                             .sigev_signo = SIGINT};
+    struct itimerspec when = {
+        .it_value = {milliseconds / 1000, milliseconds % 1000 * 1000000}};
+    event._sigev_un._tid = (int)syscall(SYS_gettid);
+    if (!milliseconds || !atomic_load(&state.begun) ||
+        syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &state.timer))
+        return;
+    state.limited = true;
+    syscall(SYS_timer_settime, state.timer, 0, &when, NULL);
+}
+
+void interrupt_not_after(void)
+{
+    if (state.limited)
+        syscall(SYS_timer_delete, state.timer);
+    state.limited = false;
 }
 
 void interrupt_now(void)

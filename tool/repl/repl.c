@@ -47,7 +47,10 @@ static int make_engine(struct repl *r)
     options.nflags = r->o->flags.n;
     options.openmp_version = r->o->openmp_version;
     options.opt_level = (ompjit_opt_level)r->o->opt_level;
-    return engine_new(r->ctx, &options, &r->e, &err) ? failed(&err) : EXIT_OK;
+    if (engine_new(r->ctx, &options, &r->e, &err))
+        return failed(&err);
+    r->e->limit_s = r->o->run_limit;
+    return EXIT_OK;
 }
 
 static int check_options(struct options *o)
@@ -358,7 +361,16 @@ static int run_file(struct repl *r)
     return status;
 }
 
-static int run_inputs(struct repl *r)
+/* interrupt_begin */
+static void give_up(void *unused)
+{
+    (void)unused;
+    fflush(stdout);
+    complain("a parallel region of the host does not end, and cannot be left");
+    _exit(EXIT_FAILED);
+}
+
+static int run_batch(struct repl *r)
 {
     const struct options *o = r->o;
     int status = EXIT_OK;
@@ -366,12 +378,34 @@ static int run_inputs(struct repl *r)
         const char *code = o->code.items[i];
         status = batch_text(r, "-e", code, strlen(code));
     }
-    if (status || (o->code.n && !o->file && !o->json))
+    if (status || o->json || (o->code.n && !o->file))
         return status;
-    r->served = o->json;
-    if (o->json)
-        return serve_json(r, STDIN_FILENO, STDOUT_FILENO);
     return !o->file || !strcmp(o->file, "-") ? batch_pipe(r) : run_file(r);
+}
+
+/* Interrupts are what keeps the limit of an input. */
+static int run_limited_batch(struct repl *r)
+{
+    if (!r->o->run_limit)
+        return run_batch(r);
+    if (!interrupt_begin(give_up, NULL)) {
+        complain("out of memory");
+        return EXIT_FAILED;
+    }
+    r->served = true;
+    interrupt_engine(r->e);
+    int status = run_batch(r);
+    interrupt_end();
+    return status;
+}
+
+static int run_inputs(struct repl *r)
+{
+    int status = run_limited_batch(r);
+    r->served = r->o->json;
+    return status || !r->o->json
+               ? status
+               : serve_json(r, STDIN_FILENO, STDOUT_FILENO);
 }
 
 /* The process behind a prompt. */

@@ -484,6 +484,26 @@ static void serve(struct server *s)
     }
 }
 
+/* interrupt_begin. A prompt tells more, and begins a new session. */
+static void give_up(void *data)
+{
+    enum { INTERRUPTED = 130 };
+    static const char text[] =
+        "interrupted in a parallel region of the host, which cannot be left: "
+        "the session ends\n";
+    struct server *s = data;
+    if (s->captures) {
+        ompjit__buf line = {0};
+        begin(s, &line);
+        json_add_member(&line, "status", "aborted");
+        json_add_member(&line, "text", text);
+        end(s, &line);
+    } else {
+        fputs(text, stderr);
+    }
+    _exit(INTERRUPTED);
+}
+
 /* The descriptors of the protocol above those that the session has. */
 static bool open_channels(struct server *s, int in, int out)
 {
@@ -511,7 +531,7 @@ int serve_json(struct repl *r, int in, int out)
     pthread_mutex_init(&s.lock, NULL);
     pthread_mutex_init(&s.writing, NULL);
     pthread_cond_init(&s.some, NULL);
-    if (!open_channels(&s, in, out) || !interrupt_begin() ||
+    if (!open_channels(&s, in, out) || !interrupt_begin(give_up, &s) ||
         pthread_create(&reader, NULL, read_requests, &s) ||
         (s.captures && pthread_create(&capturer, NULL, capture, &s))) {
         complain("cannot begin to serve: %s", strerror(errno));

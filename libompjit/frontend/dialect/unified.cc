@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Variables that device code reads through a pointer, which an entry of the host
-// half fills, as for `declare target link`.
+// Variables that device code reads through a pointer, which an entry of the
+// host half fills, as for `declare target link`.
 //
-// In a program that requires unified shared memory, clang refers to variables in
-// functions that device code calls as if the device had them, and gives it none.
-// They are the host's: the device half gets a pointer to each.
+// In a program that requires unified shared memory, clang refers to variables
+// in functions that device code calls as if the device had them, and gives it
+// none. They are the host's: the device half gets a pointer to each.
 //
 // In a session (frontend/repl/device_variable.cc) the device half has pointers
 // to variables of earlier inputs, and the host half nothing of them.

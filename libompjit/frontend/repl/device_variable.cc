@@ -3,8 +3,9 @@
  * Variables of `declare target` in later inputs. The device has a variable in
  * the module of the input that defines it, where no other module sees it. So
  * device code of a later input reads a pointer to it, as clang does for
- * `declare target link`; the dialect adds the pointer's entry to the host half,
- * where the host's variable is found by its symbol (frontend/dialect/unified.cc).
+ * `declare target link`; the dialect adds the pointer's entry to the host half
+ * (frontend/dialect/unified.cc), where the host's variable is found by its
+ * symbol.
  *
  * clang's semantic checks still see `declare target`, which decides what a
  * region captures. The code generator sees another attribute:
@@ -13,9 +14,9 @@
  *   device half    link, for as long as the process lives, which is a child
  *
  * A static variable becomes external, since clang gives it no entry otherwise,
- * and the device's would be one of its own. A variable that an input puts on the
- * device, and an earlier one has defined, is defined for the device by that
- * input.
+ * and the device's would be one of its own. A variable that an earlier input has
+ * defined, and a later one puts on the device, is defined for the device by the
+ * later one.
  */
 #include <clang/AST/Attr.h>
 #include <clang/AST/GlobalDecl.h>
@@ -144,8 +145,9 @@ Detached::Detached(Session &session)
                 detached.emplace_back(each, attribute);
                 if (session.device)
                     each->addAttr(DeclareTarget::CreateImplicit(
-                        context, DeclareTarget::MT_Link, attribute->getDevType(),
-                        nullptr, false, attribute->getLevel()));
+                        context, DeclareTarget::MT_Link,
+                        attribute->getDevType(), nullptr, false,
+                        attribute->getLevel()));
             }
         }
 }
