@@ -252,7 +252,7 @@ static bool seen(ompjit__check *check, const ompjit_check_report *r)
     return false;
 }
 
-/* The kernel, the team and, but for a race, whose accesses say it, the thread. */
+/* The kernel, the team and the thread; a race has a thread for each access. */
 static void put_kernel(ompjit__buf *b, const ompjit_check_report *r)
 {
     ompjit__buf_printf(b, "\n    kernel %s", r->kernel);

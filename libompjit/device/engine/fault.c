@@ -46,6 +46,8 @@ struct message {
 static const struct message *const *last_message;
 static const struct message *_Atomic told; /* of an abort before this one */
 
+/* NULL: glibc has not said anything, or not since the last abort that was
+ * taken. */
 static const char *abort_message(void)
 {
     const struct message *m = last_message ? *last_message : NULL;
@@ -67,6 +69,8 @@ static bool aborts_in_heap(const char *message)
     return false;
 }
 
+/* Also notes the message, so that a later abort without one is not taken for
+ * it. */
 static void describe_abort(char *text, size_t size)
 {
     const char *message = abort_message();
@@ -86,6 +90,7 @@ static struct {
     uintptr_t begin, end;
 } heap[4];
 
+/* At the first hold: dlsym is not for signal handlers. */
 static void find_heap(void)
 {
     static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
@@ -124,6 +129,8 @@ struct fault {
 static _Thread_local struct fault fault
     __attribute__((tls_model("initial-exec")));
 
+/* The thread's last fault, in words. Outside of the handler: snprintf may be
+ * used. */
 static void describe(char *text, size_t size)
 {
     const void *address = (const void *)fault.address;
@@ -153,6 +160,7 @@ static void describe(char *text, size_t size)
         snprintf(text, size, "access to unmapped memory at %p", address);
 }
 
+/* The reason for which a launch was stopped. */
 static void describe_stop(const ompjit__host_launch *launch, char *text,
                           size_t size)
 {
@@ -164,6 +172,8 @@ static void describe_stop(const ompjit__host_launch *launch, char *text,
                                  : "another thread of the launch has failed");
 }
 
+/* The handler has the thread go on here, on the stack of the kernel. It does
+ * not return. */
 static void fault_escape(void)
 {
     struct fiber *f = ompjit__host_current;
@@ -193,6 +203,7 @@ int ompjit__fiber_personality(int version, int actions, uint64_t origin,
     return actions & SEARCHES ? NOBODY : CONTINUE;
 }
 
+/* The same for a guarded call. */
 static void guard_escape(void)
 {
     ompjit__fiber_clean();
@@ -259,6 +270,7 @@ struct bounds {
     uintptr_t low, high;
 };
 
+/* The stack of the calling OS thread, below `high`. */
 static struct bounds bounds_below(uintptr_t high)
 {
     enum { MOST = 1 << 30 };
@@ -266,6 +278,7 @@ static struct bounds bounds_below(uintptr_t high)
     return (struct bounds){low ? low : high > MOST ? high - MOST : 0, high};
 }
 
+/* The stack of the device thread: its carrier's, or that of its OS thread. */
 static struct bounds bounds_of(const struct fiber *f)
 {
     if (!f->carrier)
@@ -458,6 +471,8 @@ void ompjit__fault_ask(bool (*taken)(const siginfo_t *info, uintptr_t pc))
     atomic_store(&ask, taken);
 }
 
+/* The order matters: a signal that asks a thread to stop may be of the same
+ * number as a fault. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int before = errno;
@@ -488,6 +503,7 @@ int ompjit__fault_signal(void)
     return found;
 }
 
+/* Handlers of somebody who has been there before us are kept in `previous`. */
 void ompjit__fault_hold(void)
 {
     struct sigaction ours = {.sa_sigaction = on_fault,
@@ -509,6 +525,7 @@ void ompjit__fault_hold(void)
     pthread_mutex_unlock(&state.lock);
 }
 
+/* The last drop waits for signals that are on their way. */
 void ompjit__fault_drop(void)
 {
     pthread_mutex_lock(&state.lock);
@@ -532,6 +549,8 @@ static _Thread_local bool prepared
 static pthread_key_t stack_key;
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 
+/* For the end of a thread. A stack that the application has put in place of
+ * ours stays. */
 static void free_stack(void *stack)
 {
     stack_t now;
@@ -557,6 +576,8 @@ static void unblock(void)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* Where there is no memory the thread has no signal stack: an overflow of its
+ * own ends the process then. */
 void ompjit__fault_thread(void)
 {
     stack_t now;

@@ -150,6 +150,7 @@ void *ompjit__fiber_prepare(void *stack, size_t size, void (*f)(void *),
     return frame;
 }
 
+/* PAUSE, as in any loop that spins. */
 void ompjit__fiber_relax(void)
 {
     __builtin_ia32_pause();
@@ -174,6 +175,8 @@ void ompjit__context_place(const void *context, ompjit__place *out)
                            .sp = (uintptr_t)r[REG_RSP]};
 }
 
+/* At a function's first instruction the return address is on top of the stack.
+ */
 uintptr_t ompjit__context_caller(const void *context)
 {
     const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -198,6 +201,8 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
     r[REG_RIP] = (greg_t)(uintptr_t)f;
 }
 
+/* The trap flag: after the handler has returned, one instruction is executed.
+ */
 bool ompjit__context_step(void *context, bool on)
 {
     enum { TRAP = 1 << 8 };

@@ -45,6 +45,8 @@ static const ompjit__symbol symbols[] = {
     ROW("omp_get_default_device", omp_get_default_device, false),
 };
 
+/* Written once, by load_once. `status` and `error`: why libomp cannot be had.
+ */
 static struct {
     pthread_once_t once;
     _Atomic bool good; /* the table is filled */
@@ -53,6 +55,7 @@ static struct {
     ompjit_error error;
 } loaded = {.once = PTHREAD_ONCE_INIT};
 
+/* Intel's runtime is the same library under another name. */
 static const char *path_of_present(void)
 {
     const char *path = ompjit__library_here("libomp.so");
@@ -74,6 +77,7 @@ static void *present(void)
     return path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
 }
 
+/* False: a required function is missing, whose name is appended. */
 static bool fill(void *handle, const char *path, ompjit__buf *causes)
 {
     for (size_t i = 0; i < OMPJIT__COUNT(symbols); i++) {
@@ -143,6 +147,7 @@ static void remove_empty_file(void)
         unlink(path);
 }
 
+/* A failure stays for the life of the process. */
 static void load_once(void)
 {
     ompjit__buf causes = {0};
@@ -182,6 +187,7 @@ bool ompjit__libomp_here(void)
            path_of_present();
 }
 
+/* OMP_NUM_THREADS as libomp would read it, where it is not there. */
 uint32_t ompjit__libomp_threads(void)
 {
     const struct ompjit__libomp *omp;

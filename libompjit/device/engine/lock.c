@@ -19,6 +19,7 @@ enum {
 static _Atomic uint32_t marks, threads;
 static _Atomic uint32_t *_Atomic lost; /* NULL: no launch has failed so */
 
+/* Has a launch failed that held the lock with that mark? */
 static bool is_lost(uint32_t mark)
 {
     const _Atomic uint32_t *words = atomic_load(&lost);
@@ -35,6 +36,8 @@ static uint32_t new_mark(void)
     return mark;
 }
 
+/* One mark for each launch, made when it takes its first lock. Threads that do
+ * so at once agree on one. */
 uint32_t ompjit__lock_mark(ompjit__host_watch *w)
 {
     uint64_t serial = ompjit__serial_of(w);
@@ -47,6 +50,8 @@ uint32_t ompjit__lock_mark(ompjit__host_watch *w)
     return known % MARKS;
 }
 
+/* After a launch that failed: whoever finds its mark in a lock need not wait.
+ */
 void ompjit__lock_lose(ompjit__host_watch *w)
 {
     uint64_t known = atomic_load(&w->lock_mark);
@@ -66,6 +71,7 @@ void ompjit__lock_lose(ompjit__host_watch *w)
 
 /* ------------------------------------------------- what device code calls */
 
+/* Marks and numbers are not 0: a lock that is free is. */
 uint64_t ompjit_host_lock_holder(void)
 {
     struct fiber *f = ompjit__host_current;

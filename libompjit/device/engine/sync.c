@@ -26,6 +26,9 @@ _Thread_local struct fiber *ompjit__host_current
 
 /* --------------------------------------------------------------- waiting */
 
+/* Something has happened that a member may wait for. Without sleepers it takes
+ * no lock: a member that is about to sleep looks at `events` again under the
+ * lock. */
 void ompjit__host_signal(team *t)
 {
     atomic_fetch_add(&t->events, 1);
@@ -54,6 +57,8 @@ static bool all_asleep(const team *t)
     return t->sleepers == t->active;
 }
 
+/* Until an event after `seen`, or the team stops. The last to fall asleep finds
+ * a deadlock. */
 static void fall_asleep(struct member *m, uint32_t seen)
 {
     team *t = m->team;
@@ -94,6 +99,8 @@ static void wait_for_event(struct member *m, uint32_t seen)
 
 /* -------------------------------------------------------------- barriers */
 
+/* The number of phases that have ended; `state` has it in its high half, and in
+ * the low half how many threads have come. */
 static uint32_t phase_of(const struct barrier *b)
 {
     return (uint32_t)(atomic_load_explicit(&b->state, memory_order_acquire) >>
@@ -145,6 +152,7 @@ static void publish_barrier(struct member *m, uint32_t id)
 
 /* ----------------------------------------------------------------- warps */
 
+/* Only where several members have lanes of the warp. */
 static void warp_lock(struct warp *w)
 {
     if (w->shared)
@@ -200,6 +208,8 @@ static void collect_warps(struct member *m)
 
 /* ------------------------------------------------------------ scheduling */
 
+/* Does both at each of the member's barriers that is in use, and collects from
+ * its warps. */
 static void publish_and_collect(struct member *m)
 {
     for (uint32_t ids = m->used; ids; ids &= ids - 1) {
@@ -337,6 +347,7 @@ static void run_fibers(void **arg)
         switch_to(m, &m->sp, next, false);
 }
 
+/* On the OS thread's stack; returns also when the team stops. */
 void ompjit__host_member_run(struct member *m)
 {
     ompjit__stack_current(&m->stack);
@@ -376,6 +387,7 @@ static void count_end(struct fiber *f)
         ompjit__host_signal(t);
 }
 
+/* The first trap of a team is its error; all others only leave. */
 void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
 {
     team *t = f->member->team;
@@ -394,11 +406,13 @@ void ompjit__host_trapped(struct fiber *f, const ompjit__host_trap *trap)
 
 /* ------------------------------------------- what device code calls */
 
+/* The calling device thread's own structure. Kernels ask once and keep it. */
 ompjit_host_thread *ompjit_host_self(void)
 {
     return &current->self;
 }
 
+/* `n` 0: all threads of the team; else so many, as `bar.sync id, n` has it. */
 void ompjit_host_barrier(uint32_t id, uint32_t n)
 {
     struct fiber *f = current;
@@ -425,6 +439,8 @@ void ompjit_host_barrier(uint32_t id, uint32_t n)
     leave(f);
 }
 
+/* Every lane of the mask gives `value` and gets that of lane `source`; its own
+ * where that is not there. */
 uint64_t ompjit_host_shuffle(uint32_t mask, uint64_t value, uint32_t source)
 {
     struct fiber *f = current;
@@ -458,6 +474,7 @@ void ompjit_host_warp_sync(uint32_t mask)
     ompjit_host_shuffle(mask, 0, WARP);
 }
 
+/* Lanes of the warp that have not ended. */
 uint32_t ompjit_host_active_mask(void)
 {
     const struct fiber *f = current;
@@ -466,6 +483,8 @@ uint32_t ompjit_host_active_mask(void)
     return f->member->team->warps[f->self.tid / WARP].exists;
 }
 
+/* In a loop that waits for another device thread: others of this OS thread run.
+ */
 void ompjit_host_yield(void)
 {
     struct fiber *f = current;
@@ -481,6 +500,7 @@ void ompjit_host_yield(void)
     leave(f);
 }
 
+/* Does not return. The message is copied. */
 void ompjit_host_trap(const char *message)
 {
     /* The call is the last that its line does. */
@@ -501,11 +521,13 @@ void ompjit_host_assert_failed(const char *expression, const char *file,
     ompjit__host_trapped(current, &trap);
 }
 
+/* Seconds, from a moment that is the same for all. */
 double ompjit_host_wtime(void)
 {
     return (double)ompjit__now() * 1e-9;
 }
 
+/* Nanoseconds: the tick that ompjit__environment_of tells. */
 uint64_t ompjit_host_clock(void)
 {
     return ompjit__now();

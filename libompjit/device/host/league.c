@@ -7,6 +7,8 @@
 #include "device/engine/libomp.h"
 #include "device/host/league.h"
 
+/* NULL: libomp cannot be loaded, which is told once; launches then take one
+ * core. */
 const struct ompjit__libomp *ompjit__host_libomp(ompjit_device *dev)
 {
     ompjit__host *host = dev->state;
@@ -37,6 +39,7 @@ static void note_failure(ompjit__league *run, ompjit_status status,
     pthread_mutex_unlock(&run->lock);
 }
 
+/* A launch for which memory ran out before any team began has not begun. */
 static void run_range(ompjit__league *run, uint32_t first, uint32_t last)
 {
     ompjit_error err;
@@ -65,6 +68,7 @@ static void take_part(ompjit__league *run)
             ompjit__host_team_join(run->shared[team], 0, 1);
 }
 
+/* Sums up the threads' times and keeps the longest. */
 static void note_work(ompjit__league *run, uint64_t ns)
 {
     atomic_fetch_add_explicit(&run->work, ns, memory_order_relaxed);
@@ -88,6 +92,8 @@ static void run_share(int32_t *gtid, int32_t *btid, ompjit__league *run)
         note_work(run, ompjit__now() - start);
 }
 
+/* Returns when all threads have run their share. The number is pushed only
+ * where it is less than libomp would take. */
 static void fork_threads(ompjit__league *run, uint32_t n)
 {
     const struct ompjit__libomp *omp = run->host->libomp;
@@ -155,6 +161,7 @@ static ompjit__width_choice ways(ompjit__league *run, uint32_t threads,
     return c;
 }
 
+/* In the way that was chosen; `crew` OS threads, or this one alone. */
 static void run_as(ompjit__league *run, const ompjit__width_choice *c)
 {
     if (c->width == OMPJIT__WIDTH_TEAMS)
@@ -176,6 +183,8 @@ static uint32_t most_of(ompjit__league *run, uint32_t threads)
     return omp ? (uint32_t)omp->omp_get_max_threads() : 1;
 }
 
+/* Way and time are noted, so that later launches of about the same size choose
+ * better (device/engine/width.h). */
 void ompjit__league_run(ompjit__league *run, uint32_t threads)
 {
     uint32_t most = most_of(run, threads);

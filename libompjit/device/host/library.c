@@ -20,6 +20,7 @@
 
 /* ------------------------------------------------------------------ images */
 
+/* False: the memory for the file ran out. */
 static bool write_all(int fd, const char *bytes, size_t size)
 {
     while (size) {
@@ -65,11 +66,13 @@ ompjit_status ompjit__library_load(ompjit_device *dev,
                         image->bytes.size, cause ? cause : "no memory");
 }
 
+/* The library's destructors run. */
 void ompjit__library_unload(ompjit__loaded *loaded)
 {
     dlclose(loaded->library);
 }
 
+/* Only symbols that the library exports have a size. */
 ompjit_status ompjit__library_symbol(ompjit__loaded *loaded, const char *name,
                                      void **address, size_t *size,
                                      ompjit_error *err)
@@ -86,6 +89,7 @@ ompjit_status ompjit__library_symbol(ompjit__loaded *loaded, const char *name,
     return OMPJIT_OK;
 }
 
+/* The kernel is a plain function, whose parameters nobody knows. */
 ompjit_status ompjit__library_function(ompjit_device *dev,
                                        ompjit__loaded *loaded,
                                        const char *symbol,
@@ -116,6 +120,7 @@ ompjit_status ompjit__library_function(ompjit_device *dev,
 
 enum { MOST = 64 }; /* parameters */
 
+/* The argument of `call`, by way of the guard's one pointer. */
 struct native_call {
     void *at;
     uint64_t values[MOST];

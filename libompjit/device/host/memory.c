@@ -36,6 +36,8 @@ ompjit_status ompjit__host_alloc(ompjit_device *dev, size_t size, void **ptr,
     return OMPJIT_OK;
 }
 
+/* Never fails. The checker keeps freed blocks for a while, and reports writes
+ * that nothing has copied back. */
 ompjit_status ompjit__host_free(ompjit_device *dev, void *ptr,
                                 ompjit_error *err)
 {
@@ -51,6 +53,8 @@ ompjit_status ompjit__host_free(ompjit_device *dev, void *ptr,
     return OMPJIT_OK;
 }
 
+/* dst and src may be the same, in memory that both share. The checker is told
+ * of the bytes that have a value now. */
 ompjit_status ompjit__host_copy(ompjit_device *dev, enum ompjit__copy direction,
                                 void *dst, const void *src, size_t size,
                                 ompjit__queue *queue, ompjit_error *err)
