@@ -39,6 +39,16 @@ field() {
 row() { printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$rows"; }
 clang_c() { "$CLANG" -O3 -fopenmp -c "$1" -o "$work/peer.o"; }
 
+note "a cold run, against clang: compile, link, run"
+clang_run() {
+    "$CLANG" -O3 -fopenmp "$1" -o "$work/peer" && "$work/peer"
+}
+for n in 1 3 9; do
+    make_program regions $n $n
+    row "cold run, target regions" $n \
+        "$(least "$ompjit" run "$work/regions.c")" \
+        "$(least clang_run "$work/regions.c")" s
+done
 note "target regions, against clang -c"
 for called in all one; do
     for n in 1 10 50 200; do
@@ -75,6 +85,17 @@ done
 for n in 1 2 4 8; do
     row "a launch, threads" $n \
         "$(field 1 "$ompjit" run "$srcdir/bench/growth/threads.c" $n)" - us
+done
+# The whole process, with all that is compiled: the peer specializes nothing.
+note "specialization of values that come back, against none"
+for kernel in stencil polynomial sparse; do
+    for n in 10 100 1000; do
+        row "auto, whole run, $kernel" $n \
+            "$(least "$ompjit" run --specialize auto \
+                "$srcdir/bench/special.c" $kernel $n)" \
+            "$(least "$ompjit" run --specialize off \
+                "$srcdir/bench/special.c" $kernel $n)" s
+    done
 done
 note "copies, against two memcpys"
 for n in 10 100 1000; do
