@@ -86,6 +86,7 @@ static std::vector<CallBase *> calls_to_inline(Function &f)
     return found;
 }
 
+/* What recursion and deep calls add is bounded. */
 static void inline_calls(Function &f)
 {
     enum { ROUNDS = 4, LARGEST = 20000 };
@@ -124,6 +125,7 @@ static AllocaInst *variable_at(Value *p, uint64_t *offset)
     return dyn_cast<AllocaInst>(base);
 }
 
+/* The variable that starts where the pointer points; nullptr: none. */
 static AllocaInst *variable_of(Value *p)
 {
     uint64_t offset;
@@ -225,6 +227,7 @@ static Arrays arrays_of(CallBase *call, const Call &row)
     return {at(4), at(8), at(16), at(24), at(32), at(40), at(48)};
 }
 
+/* An entry with a mapper may map anything: its section is not known. */
 static Entry entry_of(const Arrays &arrays, unsigned i)
 {
     enum { POINTER = 8 };
@@ -259,6 +262,7 @@ static void forget_address(const Arrays &arrays, unsigned i, uint64_t type)
     }
 }
 
+/* Variables that are only loaded and stored become SSA values. */
 static void promote(Function &f)
 {
     DominatorTree tree(f);

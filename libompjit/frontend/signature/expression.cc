@@ -14,6 +14,7 @@ using namespace llvm;
 
 namespace signature {
 
+/* Operands within each other; deeper values are given up. */
 enum { DEEPEST = 24 };
 
 /* --------------------------------------------------------------- programs */
@@ -33,6 +34,7 @@ std::string Expressions::constant(uint64_t k)
     return operation(OMPJIT__EXPR_CONSTANT, 64) + word(k);
 }
 
+/* nullopt: the program is longer than programs may be. */
 static Program limited(std::string text)
 {
     return text.size() <= OMPJIT__EXPRESSION_BYTES ? Program(std::move(text))
@@ -69,6 +71,7 @@ static unsigned width_of(const Value *v)
 
 /* ----------------------------------------------------------------- values */
 
+/* nullopt for an argument that is not one whole piece. */
 Program Expressions::piece(Argument *a, ompjit__expression_op op) const
 {
     auto found = pieces.find(a->getArgNo());
@@ -126,6 +129,7 @@ Program Expressions::binary(BinaryOperator *b, unsigned depth) const
                 value(b->getOperand(1), depth));
 }
 
+/* Floats are compared as doubles, which have all their values. */
 Program Expressions::floating(Value *v) const
 {
     if (auto *extended = dyn_cast<FPExtInst>(v))
@@ -175,6 +179,7 @@ Program Expressions::compare(CmpInst *c, unsigned depth) const
     }
 }
 
+/* A zero extension needs no operation: words are extended with zeros. */
 Program Expressions::cast(CastInst *c, unsigned depth) const
 {
     Value *from = c->getOperand(0);
@@ -244,6 +249,8 @@ Program Expressions::phi(PHINode *p, unsigned depth) const
                : std::nullopt;
 }
 
+/* nullopt: no integer of up to 64 bits, or it comes from memory, a call or
+ * anything else that programs do not have. */
 Program Expressions::value(Value *v, unsigned depth) const
 {
     unsigned width = width_of(v);
@@ -277,6 +284,7 @@ Program Expressions::value(Value *v, unsigned depth) const
 
 /* -------------------------------------------------------------- addresses */
 
+/* Indices are extended by their sign, as getelementptr does. */
 Address Expressions::address(Value *v, unsigned depth) const
 {
     if (auto *a = dyn_cast<Argument>(v))

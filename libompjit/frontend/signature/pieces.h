@@ -28,7 +28,7 @@ struct Passing {
     std::string refused; /* "": it can be called */
 };
 
-/* nparams: the source's, where debug information names them; otherwise each IR
+/* named: debug information names the parameters; otherwise each IR
  * argument is a parameter. sizes: bytes of the source's parameters, 0 where
  * they are not known. */
 Passing find_passing(llvm::Function &f, bool named,

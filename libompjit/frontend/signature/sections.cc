@@ -13,6 +13,7 @@ using namespace llvm;
 
 namespace signature {
 
+/* OMPJIT_MAPPED_... of a map type; ALLOC: neither direction. */
 static uint32_t maps_of(uint64_t type)
 {
     uint32_t maps = 0;
@@ -58,6 +59,7 @@ static bool same(const Section &a, const Section &b)
            a.offset == b.offset && a.size == b.size;
 }
 
+/* Each section once, and at most so many of a function. */
 static void add(std::vector<Section> &all, Section section)
 {
     enum { MOST = 256 };

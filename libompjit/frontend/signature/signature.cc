@@ -136,6 +136,7 @@ static void read_source(const Function &f, bool fortran, Types &types,
     s.type = types.function(types.of(result), params, variadic);
 }
 
+/* Without debug information: names as far as the IR has them. */
 static void read_ir(Function &f, Types &types, Signature &s)
 {
     const DataLayout &layout = f.getParent()->getDataLayout();
@@ -161,6 +162,8 @@ static void read_ir(Function &f, Types &types, Signature &s)
     s.type = types.function(result, params, f.isVarArg());
 }
 
+/* Line tables alone have no types: only name and place are the source's then.
+ */
 static Signature read(Function &f, bool fortran, Types &types)
 {
     Signature s;
@@ -181,6 +184,8 @@ static Signature read(Function &f, bool fortran, Types &types)
 
 /* ------------------------------------------------------------------- pack */
 
+/* Each piece as the bytes that it is in memory; function/signature.c copies
+ * them back. */
 static void pack_pieces(const std::vector<ompjit__piece> &pieces,
                         ompjit__buf *out)
 {
@@ -189,6 +194,7 @@ static void pack_pieces(const std::vector<ompjit__piece> &pieces,
                     pieces.size() * sizeof(ompjit__piece));
 }
 
+/* A place for the result is no parameter, and has no sections. */
 static void pack_sections(const std::vector<Section> &sections,
                           const Passing &passing, ompjit__buf *out)
 {
@@ -210,6 +216,7 @@ static void pack_sections(const std::vector<Section> &sections,
     }
 }
 
+/* In the order of core/signature.h. */
 static void pack_function(Function &f, const Signature &s, Types &types,
                           ompjit__buf *out)
 {
@@ -230,6 +237,7 @@ static void pack_function(Function &f, const Signature &s, Types &types,
     pack_sections(find_sections(f, passing.whole), passing, out);
 }
 
+/* C, unless a compile unit is of C++ or Fortran: the first such one decides. */
 static Language language_of(const Module &m)
 {
     for (const DICompileUnit *unit : m.debug_compile_units()) {

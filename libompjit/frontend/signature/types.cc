@@ -32,6 +32,8 @@ static const DIType *base_of(const DIType *type)
     return cast<DIDerivedType>(type)->getBaseType();
 }
 
+/* The mark of a pointer or reference in a declaration; nullptr: the type is
+ * neither. */
 static const char *pointer_mark(const DIType *type)
 {
     switch (type ? type->getTag() : 0) {
@@ -42,6 +44,7 @@ static const char *pointer_mark(const DIType *type)
     }
 }
 
+/* Vectors are arrays in DWARF, but not in C. */
 static bool is_array(const DIType *type)
 {
     return type && type->getTag() == dwarf::DW_TAG_array_type &&
@@ -64,6 +67,7 @@ static std::string take_qualifiers(const DIType **type)
     return text;
 }
 
+/* Joins two texts by a blank, unless one is empty. */
 static std::string spaced(const std::string &a, const std::string &b)
 {
     return a.empty() || b.empty() ? a + b : a + " " + b;
@@ -183,6 +187,8 @@ unsigned Types::add(Type type)
     return (unsigned)all.size();
 }
 
+/* Encodings that C and Fortran do not have leave the kind UNKNOWN, with its
+ * size. */
 void Types::make_basic(const DIBasicType *basic, Type &out)
 {
     out.bytes = basic->getSizeInBits() / 8;
@@ -212,6 +218,9 @@ static uint32_t flag_of(unsigned tag)
     }
 }
 
+/* A typedef or a qualified type names its base by `same`; `settle` copies the
+ * rest when all types are known. Other derived types have a size and a text
+ * alone. */
 void Types::make_derived(const DIDerivedType *derived, Type &out)
 {
     if (pointer_mark(derived)) {
@@ -227,6 +236,8 @@ void Types::make_derived(const DIDerivedType *derived, Type &out)
     }
 }
 
+/* A bit-field's offset is that of its storage unit, from which its first bit
+ * counts. */
 Member Types::member(const DIDerivedType *m)
 {
     Member out;
@@ -268,6 +279,7 @@ void Types::make_array(const DICompositeType *array, Type &out)
     out.bytes = out.count * all[element - 1].bytes;
 }
 
+/* Base classes are members; static members and functions are not. */
 void Types::make_composite(const DICompositeType *composite, Type &out)
 {
     unsigned tag = composite->getTag();
@@ -300,6 +312,7 @@ void Types::make_composite(const DICompositeType *composite, Type &out)
     out.count = out.members.size();
 }
 
+/* A missing type in the list is C's "...". */
 void Types::make_function(const DISubroutineType *function, Type &out)
 {
     DITypeRefArray types = function->getTypeArray();
@@ -332,6 +345,8 @@ Type Types::make(const DIType *type)
     return out;
 }
 
+/* `all` may move while the type's parts are made, so the result is stored by
+ * number. */
 unsigned Types::of(const DIType *type)
 {
     if (!type)
@@ -346,6 +361,7 @@ unsigned Types::of(const DIType *type)
     return number;
 }
 
+/* Found by kind, size and text, or added. */
 unsigned Types::simple(ompjit_type_kind kind, uint64_t bytes, const char *text)
 {
     for (size_t i = 0; i < all.size(); i++)
@@ -372,6 +388,8 @@ static const char *integer_text(unsigned bits, bool is_unsigned)
     }
 }
 
+/* IR has no names of types and no targets of pointers; integers are signed
+ * unless they are extended with zeros. */
 unsigned Types::of(llvm::Type *type, bool is_unsigned, const DataLayout &layout)
 {
     if (type->isVoidTy())
@@ -447,6 +465,7 @@ static void pack_text(ompjit__buf *out, const std::string &text)
     ompjit__pack_bytes(out, text.data(), text.size());
 }
 
+/* In the order of core/signature.h. */
 void Types::pack(ompjit__buf *out)
 {
     for (Type &type : all)
