@@ -544,8 +544,8 @@ typedef enum ompjit_fold {
 
 struct ompjit_launch {
     size_t size;              /* OMPJIT_LAUNCH_INIT                        */
-    uint32_t teams;           /* 0: the device's choice (not for CUDA). A GPU
-                                 runs 2097151 of an OpenMP region where more
+    uint32_t teams;           /* 0: the device's choice (not for CUDA). An
+                                 OpenMP region has 2097151 of them where more
                                  are asked for, here or by num_teams: loops
                                  are divided by those                      */
     uint32_t threads;         /* in a team; 0: likewise                    */

@@ -82,6 +82,16 @@ static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
     return least(least(threads, r->threads[0]), dev->limits.most_threads);
 }
 
+/* Loops of OpenMP are divided by the teams that run: fewer do as well. */
+static uint32_t bounded_teams(const ompjit__kernel_desc *k,
+                              const ompjit__request *r, uint64_t teams)
+{
+    if (k->mode != OMPJIT_MODE_BARE && teams > MOST_TEAMS)
+        teams = MOST_TEAMS;
+    return r->teams_fixed ? (uint32_t)teams
+                          : least((uint32_t)teams, positive(k->max_teams));
+}
+
 /* Teams of a CPU: as many as there are cores, so that each is a share of the
  * iterations. */
 static void choose_for_cores(const ompjit__kernel_desc *k, ompjit_device *dev,
@@ -94,7 +104,7 @@ static void choose_for_cores(const ompjit__kernel_desc *k, ompjit_device *dev,
         teams = r->teams[0] ? r->teams[0] : k->teams;
     else if (r->tripcount && r->tripcount < teams)
         teams = (uint32_t)r->tripcount;
-    g->teams[0] = r->teams_fixed ? teams : least(teams, positive(k->max_teams));
+    g->teams[0] = bounded_teams(k, r, teams);
 }
 
 /* Teams of a GPU: a thread for each iteration, but in generic mode a team. */
@@ -120,12 +130,8 @@ static void choose_for_warps(const ompjit__kernel_desc *k,
         teams = (uint64_t)limits->multiprocessors * CUDA_TEAMS_PER_SM;
     if (!r->teams[0] && teams > MAX_TEAMS)
         teams = MAX_TEAMS;
-    if (k->mode != OMPJIT_MODE_BARE && teams > MOST_TEAMS)
-        teams = MOST_TEAMS;
     g->threads[0] = threads;
-    g->teams[0] = r->teams_fixed ? (uint32_t)teams
-                                 : least((uint32_t)teams,
-                                         positive(k->max_teams));
+    g->teams[0] = bounded_teams(k, r, teams);
 }
 
 /* In generic mode the main thread of a GPU's team has a warp of its own behind

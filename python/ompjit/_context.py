@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from . import _abi as abi
 from ._callback import Report, check_callback, log_callback
-from ._errors import ArgumentError
+from ._errors import ArgumentError, unsigned
 from ._handle import Handle, Owned
 from ._lib import call, inside, library
 
@@ -26,9 +26,15 @@ def milliseconds(name: str, seconds: float | None) -> int:
     """A time limit for the C API: 0 for None, and at least 1."""
     if seconds is None:
         return 0
-    if not 0 < seconds < 4e6:
-        raise ArgumentError(f"{name} is {seconds!r} s; it must be above 0")
-    return max(1, round(seconds * 1000))
+    try:
+        given = float(seconds)
+    except (TypeError, ValueError):
+        given = 0.0
+    if not 0 < given < 4e6:
+        raise ArgumentError(
+            f"{name} is {seconds!r}; it is in seconds, above 0 and below 4e6"
+        )
+    return max(1, round(given * 1000))
 
 
 def choice(name: str, value: str | None, enum: type[abi.Enum]) -> int:
@@ -138,8 +144,8 @@ class Context(Owned):
         o.host_memory = choice(
             "host_memory", host_memory, abi.ompjit_host_memory
         )
-        o.device_heap = device_heap or 0
-        o.device_stack = device_stack or 0
+        o.device_heap = unsigned("device_heap", device_heap or 0, 64)
+        o.device_stack = unsigned("device_stack", device_stack or 0, 64)
         o.time_limit_ms = milliseconds("time_limit", time_limit)
         o.keep_signals = keep_signals
         o.compiler.clang = encoded(clang)
@@ -152,19 +158,23 @@ class Context(Owned):
         o.compiler.process = choice(
             "compiler", compiler, abi.ompjit_compiler_process
         )
-        o.compiler.memory_limit = compile_memory_limit or 0
+        o.compiler.memory_limit = unsigned(
+            "compile_memory_limit", compile_memory_limit or 0, 64
+        )
         o.specialize.mode = choice(
             "specialize", specialize, abi.ompjit_specialize
         )
-        o.specialize.launches_before_variant = launches_before_variant or 0
-        o.specialize.max_variants = max_variants or 0
+        o.specialize.launches_before_variant = unsigned(
+            "launches_before_variant", launches_before_variant or 0
+        )
+        o.specialize.max_variants = unsigned("max_variants", max_variants or 0)
         o.specialize.tune = tune
         o.specialize.record = encoded(record)
         if isinstance(cache, bool):
             cache = "disk" if cache else "off"
         o.cache.mode = choice("cache", cache, abi.ompjit_cache_mode)
         o.cache.dir = encoded(cache_dir)
-        o.cache.limit = cache_limit or 0
+        o.cache.limit = unsigned("cache_limit", cache_limit or 0, 64)
         o.debug.check = check
         o.debug.profile = profile
         o.debug.explain = explain

@@ -250,6 +250,18 @@ def integers(name: str, value: Any) -> tuple[int, ...]:
         ) from None
 
 
+def unsigned(name: str, value: Any, bits: int = 32) -> int:
+    """A number from 0 on that has so many bits at most; ArgumentError where it
+    is none. ctypes would take it modulo 2**bits."""
+    given = integers(name, value)
+    if len(given) != 1 or not 0 <= given[0] < 1 << bits:
+        raise ArgumentError(
+            f"{name} is {_shown(value)}; it is a whole number from 0 to "
+            f"2**{bits} - 1"
+        )
+    return given[0]
+
+
 def string(name: str, value: Any) -> str:
     """A text; ArgumentError where it is none."""
     if isinstance(value, str):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Iterable, Sequence, Union
 
 from . import _abi as abi
 from ._context import choice, milliseconds
-from ._errors import ArgumentError, expect, integers
+from ._errors import ArgumentError, expect, integers, unsigned
 
 if TYPE_CHECKING:
     from ._queue import Queue
@@ -60,8 +60,8 @@ def launch_options(
     launch.threads, launch.threads_y, launch.threads_z = _dimensions(
         "threads", threads
     )
-    launch.tripcount = tripcount
-    launch.dynamic_shared = dynamic_shared
+    launch.tripcount = unsigned("tripcount", tripcount, 64)
+    launch.dynamic_shared = unsigned("dynamic_shared", dynamic_shared)
     launch.time_limit_ms = milliseconds("time_limit", time_limit)
     launch.cooperative = cooperative
     if queue is not None:
@@ -71,7 +71,7 @@ def launch_options(
     special = launch.specialize
     special.mode = choice("specialize", specialize, abi.ompjit_specialize)
     special.fold = folds(fold)
-    special.resident_teams = resident_teams
+    special.resident_teams = unsigned("resident_teams", resident_teams)
     special.time_limit_ms = milliseconds(
         "specialize_time_limit", specialize_time_limit
     )

@@ -72,6 +72,8 @@ class Contexts(unittest.TestCase):
             ({"time_limit": -1}, "above 0"),
             ({"compiler": "gcc"}, "'worker'"),
             ({"devices": "tpu"}, "tpu"),
+            ({"device_heap": -1}, "from 0 to 2**64 - 1"),
+            ({"max_variants": 1 << 32}, "from 0 to 2**32 - 1"),
         ):
             with self.assertRaises(ompjit.OmpjitError) as caught:
                 ompjit.Context(**options).devices
