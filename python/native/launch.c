@@ -66,15 +66,11 @@ typedef struct table {
     const launch *launches[LAUNCHES];
 } table;
 
+launcher ompjit__python_launcher;
+
 static struct {
-    ompjit_status (*launch)(ompjit_kernel *, ompjit_device *,
-                            const ompjit_launch *, const ompjit_arg *, unsigned,
-                            ompjit_error *);
-    object *array;    /* the type ompjit.ndarray                             */
     object *out;      /* "out"                                               */
-    object *names[6]; /* "shape" "strides" "dtype" "device" "address" ...    */
-    const int *inside; /* how many `with` of a queue, device or context are;
-                          with any, Python makes all calls                   */
+    object *names[7]; /* "shape" "strides" "dtype" "device" "address" ...    */
 } state;
 
 /* An argument of a call. */
@@ -91,8 +87,7 @@ typedef struct given {
 
 /* ---------------------------------------------------------------- arguments */
 
-/* The type of a buffer's elements; 0: not a usual one. */
-static uint32_t type_of(const char *format)
+uint32_t ompjit__python_element(const char *format)
 {
     if (!format)
         return 'u';
@@ -120,7 +115,7 @@ static bool see_buffer(object *from, given *to, taken *held)
         return false;
     held->n++;
     to->kind = KIND_BUFFER;
-    to->type = type_of(b->format);
+    to->type = ompjit__python_element(b->format);
     to->bytes = (uint32_t)b->itemsize;
     to->ndim = (uint32_t)b->ndim;
     to->readonly = b->readonly;
@@ -186,6 +181,35 @@ static bool see_array(object *from, given *to)
     return steps == to->ndim;
 }
 
+/* Whether elements lie behind each other, in C's order or (from 0 on) in
+ * Fortran's. */
+static bool is_packed(const given *g, ssize_t step, bool c_order)
+{
+    for (uint32_t i = 0; i < g->ndim; i++) {
+        uint32_t d = c_order ? g->ndim - 1 - i : i;
+        if (g->lengths[d] == 0)
+            return true;
+        if (g->lengths[d] != 1 && g->steps[d] != step)
+            return false;
+        step *= g->lengths[d];
+    }
+    return true;
+}
+
+bool ompjit__python_pointer(object *array, const ompjit_device *device,
+                            void **to)
+{
+    given g;
+    if (!see_array(array, &g) || g.readonly || g.device != device)
+        return false;
+    object *size = PyObject_GetAttr(g.dtype, state.names[6]);
+    ssize_t step = size ? (ssize_t)PyLong_AsUnsignedLongLong(size) : 0;
+    if (size)
+        Py_DecRef(size);
+    *to = g.address;
+    return step > 0 && (is_packed(&g, step, true) || is_packed(&g, step, false));
+}
+
 static bool see(object *from, given *to, taken *held)
 {
     object *type = PyObject_Type(from);
@@ -197,7 +221,7 @@ static bool see(object *from, given *to, taken *held)
                                       : KIND_NONE;
     if (to->kind != KIND_NONE)
         return true;
-    return type == state.array ? see_array(from, to)
+    return type == ompjit__python_launcher.array ? see_array(from, to)
                                : see_buffer(from, to, held);
 }
 
@@ -343,8 +367,8 @@ static object *run(const launch *how, ompjit_arg *args, object *result,
     if (how->total)
         args[how->total_slot].value.p = &total;
     stretch s = ompjit__python_leave(how->kernel);
-    ompjit_status status = state.launch(how->kernel, how->device, how->options,
-                                        args, how->nargs, &err);
+    ompjit_status status = ompjit__python_launcher.launch(
+        how->kernel, how->device, how->options, args, how->nargs, &err);
     ompjit__python_return(&s);
     ompjit__python_release(held);
     if (status) {
@@ -405,7 +429,8 @@ static object *call(object *self, object *const *args, size_t nargsf,
     taken held;
     object *result;
     held.n = 0;
-    if (t->count && !__atomic_load_n(state.inside, __ATOMIC_RELAXED)) {
+    const int *inside = ompjit__python_launcher.inside;
+    if (t->count && !__atomic_load_n(inside, __ATOMIC_RELAXED)) {
         if (see_all(t, args, ompjit__python_count(nargsf), names, all, &held) &&
             attempt(t, all, &held, &result))
             return result;
@@ -418,20 +443,21 @@ static object *call(object *self, object *const *args, size_t nargsf,
 /* ---------------------------------------------------------------- interface */
 
 /* Once, with the GIL. names: "shape", "strides", "dtype", "device", "address",
- * "readonly", "out", interned. */
+ * "readonly", "itemsize", "out", interned. */
 void ompjit_python_launches(void *function, const int *inside, object *array,
                             object *names);
 void ompjit_python_launches(void *function, const int *inside, object *array,
                             object *names)
 {
-    state.inside = inside;
-    memcpy(&state.launch, &function, sizeof state.launch);
+    launcher *l = &ompjit__python_launcher;
+    l->inside = inside;
+    memcpy(&l->launch, &function, sizeof l->launch);
     Py_IncRef(array);
     Py_IncRef(names);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         state.names[i] = PyTuple_GetItem(names, i);
-    state.out = PyTuple_GetItem(names, 6);
-    state.array = array;
+    state.out = PyTuple_GetItem(names, 7);
+    l->array = array;
 }
 
 /* Gives an expression its table, which must live as long. */

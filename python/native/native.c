@@ -13,6 +13,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -76,6 +77,62 @@ static _Thread_local volatile sig_atomic_t calling
 static _Thread_local ompjit_kernel *volatile launching
     __attribute__((tls_model("initial-exec")));
 
+/* A launch that still compiles its kernel cannot be ended. So a thread ends the
+ * one that Ctrl-C was for again and again, until it has returned. */
+static struct {
+    sem_t wake;
+    pthread_mutex_t lock; /* held while `kernel` is used */
+    ompjit_kernel *kernel;
+    bool started;
+} ender = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool end_launch(void)
+{
+    pthread_mutex_lock(&ender.lock);
+    ompjit_kernel *kernel = __atomic_load_n(&ender.kernel, __ATOMIC_ACQUIRE);
+    if (kernel)
+        state.abort_kernel(kernel, NULL);
+    pthread_mutex_unlock(&ender.lock);
+    return kernel;
+}
+
+static void *end_launches(void *unused)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    for (;; unused = NULL) {
+        while (sem_wait(&ender.wake))
+            ;
+        while (end_launch())
+            nanosleep(&pause, NULL);
+    }
+    return unused;
+}
+
+/* In the main thread. Without the thread Ctrl-C ends what runs already. */
+static void start_ender(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    if (ender.started)
+        return;
+    sem_init(&ender.wake, 0, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!pthread_create(&thread, NULL, end_launches, NULL))
+        ender.started = !pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Before a kernel may be destroyed. */
+static void stop_ender(void)
+{
+    if (!__atomic_load_n(&ender.kernel, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&ender.lock);
+    __atomic_store_n(&ender.kernel, NULL, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&ender.lock);
+}
+
 /* Python is told first: the call may end before this returns. */
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
@@ -84,10 +141,14 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
     else if (state.before.sa_handler != SIG_DFL &&
              state.before.sa_handler != SIG_IGN)
         state.before.sa_handler(number);
-    if (calling && launching)
+    if (calling && launching && ender.started) {
+        __atomic_store_n(&ender.kernel, launching, __ATOMIC_RELEASE);
+        sem_post(&ender.wake);
+    } else if (calling && launching) {
         state.abort_kernel(launching, NULL);
-    else if (calling)
+    } else if (calling) {
         state.abort();
+    }
 }
 
 static uint64_t now_ms(void)
@@ -126,8 +187,10 @@ static bool watch_interrupts(void)
         Py_DecRef(answer);
     else
         PyErr_Clear();
-    if (watched)
+    if (watched) {
+        start_ender();
         install();
+    }
     return watched;
 }
 
@@ -317,7 +380,10 @@ stretch ompjit__python_leave(ompjit_kernel *kernel)
 
 void ompjit__python_return(const stretch *s)
 {
+    bool watched = calling;
     calling = 0;
+    if (watched && launching)
+        stop_ender();
     launching = s->outer_kernel;
     calling = s->outer;
     PyEval_RestoreThread(s->thread);
@@ -359,8 +425,12 @@ static object *call(object *self, object *const *args, size_t nargsf,
 
 /* --------------------------------------------------------------- interface */
 
+/* The child has one thread, its main one. */
 static void after_fork(void)
 {
+    pthread_mutex_init(&ender.lock, NULL);
+    ender.kernel = NULL;
+    ender.started = false;
     state.main = pthread_self();
     state.knows_main = true;
 }

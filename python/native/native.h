@@ -27,7 +27,13 @@ typedef struct buffer { /* Py_buffer */
     ssize_t *shape, *strides, *suboffsets;
     void *internal;
 } buffer;
-enum { WRITABLE = 1, FORMAT = 4, STRIDES = 0x18, C_CONTIGUOUS = 0x38 };
+enum {
+    WRITABLE = 1,
+    FORMAT = 4,
+    STRIDES = 0x18,
+    C_CONTIGUOUS = 0x38,
+    ANY_CONTIGUOUS = 0x98
+};
 
 typedef object *vectorcall(object *self, object *const *args, size_t nargs,
                            object *names);
@@ -124,5 +130,26 @@ typedef struct taken {
 } taken;
 
 void ompjit__python_release(taken *held);
+
+/* -------------------------------------------------------------------- arrays */
+
+/* What launch.c is given once, with the GIL. */
+typedef struct launcher {
+    ompjit_status (*launch)(ompjit_kernel *, ompjit_device *,
+                            const ompjit_launch *, const ompjit_arg *, unsigned,
+                            ompjit_error *);
+    object *array;     /* the type ompjit.ndarray                             */
+    const int *inside; /* how many `with` of a queue, device or context are;
+                          with any, Python makes all calls                    */
+} launcher;
+extern launcher ompjit__python_launcher;
+
+/* The type of a buffer's elements, 'b' 'i' 'u' 'f' 'c'; 0: not a usual one. */
+uint32_t ompjit__python_element(const char *format);
+
+/* The address of an ompjit.ndarray for a kernel, which takes a pointer. False:
+ * it is read-only, on another device, or has gaps between elements. */
+bool ompjit__python_pointer(object *array, const ompjit_device *device,
+                            void **to);
 
 #endif

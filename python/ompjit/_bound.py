@@ -9,6 +9,7 @@ from . import _abi as abi
 from ._errors import ArgumentError, expect, from_error
 from ._handle import Handle, Owned
 from ._launch import Geometry, launch_options
+from ._launcher import runner
 from ._lib import _local, call, library
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class Bound(Owned):
         self.kernel = kernel
         self.device = where
         self._keep = dict(enumerate(keep))
-        self._run = library().bound_run
+        self._run = runner(kernel.address, address.value or 0)
         self._start = library().bound_start
 
     def __call__(self) -> None:
         """Runs it and waits for it."""
-        if self._run(self._handle.address, _local.pointer):
+        if self._run(_local.pointer):
             raise from_error(_local.error)
 
     run = __call__

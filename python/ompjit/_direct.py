@@ -13,11 +13,10 @@ from ctypes import addressof, c_int64, c_uint32, c_void_p, sizeof
 from functools import partial
 from typing import Any, NamedTuple, Sequence
 
-from . import _abi as abi, _host, _native
+from . import _abi as abi, _host, _launcher
 from ._array import ndarray
 from ._device import Device
 from ._dtype import DType
-from ._lib import _inside, library
 from ._plan import Made, Passed, Pointer
 from ._program import Program
 
@@ -272,16 +271,10 @@ def _total(made: _Launch, total: Total, program: Program) -> bool:
 
 def _load() -> Any:
     """The function that binds a table; None where C makes no calls."""
-    native = _native.Library
+    native = _launcher.native
     size = sizeof(_Launch) + sizeof(_Table)
     if native is None or native.ompjit_python_launch_size() != size:
         return None
-    names = ("shape", "strides", "dtype", "device", "address", "readonly", "out")
-    start = native.ompjit_python_launches
-    start.restype = None
-    start.argtypes = (c_void_p, c_void_p, ctypes.py_object, ctypes.py_object)
-    launch = ctypes.cast(library().kernel_launch, c_void_p)
-    start(launch, addressof(_inside), ndarray, tuple(map(sys.intern, names)))
     bind = native.ompjit_python_bind_table
     bind.restype = None
     bind.argtypes = (ctypes.py_object, c_void_p)

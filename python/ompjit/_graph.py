@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import byref, c_void_p
 
 from ._errors import ArgumentError, expect
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, Shown
 from ._lib import call, library
 from ._queue import Queue, _current
 
@@ -47,7 +47,7 @@ class Graph(Owned):
             return
         call("graph_end", self.queue.address, byref(address))
         parents = [
-            one._handle for one in self.kept if isinstance(one, Owned)
+            one._handle for one in self.kept if isinstance(one, Shown)
         ]
         self._handle = Handle(
             address.value,

@@ -82,10 +82,11 @@ class Handle:
         self.drop()
 
 
-class Owned:
-    """A Python object that shows an object of the C library."""
+class Shown:
+    """A Python object that shows an object of the C library. It has no room of
+    its own, so that it goes with other base classes."""
 
-    __slots__ = ("_handle", "__weakref__")
+    __slots__ = ()
     _handle: Handle
 
     @property
@@ -97,3 +98,9 @@ class Owned:
         handle = getattr(self, "_handle", None)
         if handle is not None:
             handle.drop()
+
+
+class Owned(Shown):
+    """One with the room for it."""
+
+    __slots__ = ("_handle", "__weakref__")

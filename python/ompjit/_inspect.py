@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Iterable, Sequence
 from . import _abi as abi
 from ._callback import guarded
 from ._context import text_of
-from ._errors import ArgumentError, utf8
-from ._handle import Owned
+from ._errors import ArgumentError, unsigned, utf8
+from ._handle import Shown
 from ._launch import Geometry, launch_options
 from ._lib import call, library
 
@@ -30,7 +30,7 @@ def _row(struct: Any, skip: Iterable[str] = ()) -> dict[str, int]:
     }
 
 
-class Inspected(Owned):
+class Inspected(Shown):
     """What a kernel tells of itself. Kernel is one."""
 
     __slots__ = ()
@@ -242,8 +242,8 @@ class Inspected(Owned):
             "occupancy_get",
             utf8("arch", arch),
             byref(use),
-            threads,
-            dynamic_shared,
+            unsigned("threads", threads),
+            unsigned("dynamic_shared", dynamic_shared),
             byref(found),
         )
         known = abi.values(abi.ompjit_limit)
@@ -283,11 +283,16 @@ class Inspected(Owned):
                 raise ArgumentError("an array to save is not C-contiguous")
             region.device, region.size = a.address, a.nbytes
         options.saved, options.nsaved = regions, len(saved)
-        given = [abi.ompjit_geometry(*one) for one in tries or ()]
+        given = [
+            abi.ompjit_geometry(
+                unsigned("teams", teams), unsigned("threads", threads)
+            )
+            for teams, threads in tries or ()
+        ]
         geometries = (abi.ompjit_geometry * max(len(given), 1))(*given)
         if given:
             options.tries, options.ntries = geometries, len(given)
-        options.repeats = repeats
+        options.repeats = unsigned("repeats", repeats)
         tuned = abi.ompjit_tuned()
         call(
             "kernel_tune",
@@ -311,7 +316,7 @@ class Inspected(Owned):
             "kernel_tuned",
             self.address,
             where.address,
-            tripcount,
+            unsigned("tripcount", tripcount, 64),
             byref(found),
         )
         return _row(found)

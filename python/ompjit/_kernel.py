@@ -5,10 +5,11 @@ from __future__ import annotations
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
 
-from . import _abi as abi
+from . import _abi as abi, _native
 from ._device import Device, device as current_device
 from ._errors import ArgumentError, NotFound, expect, utf8
-from ._handle import Handle
+from ._form import bind, form
+from ._handle import Handle, Shown
 from ._inspect import Inspected
 from ._launch import Geometry, launch_options
 from ._lib import call, library
@@ -35,7 +36,7 @@ class Param(NamedTuple):
         return f"{self.name or '?'}: {kind}"
 
 
-class Kernel(Inspected):
+class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
     """One target region of a module, to be launched with arguments of one's
     own.
 
@@ -54,7 +55,18 @@ class Kernel(Inspected):
         context: of its module.
     """
 
-    __slots__ = ("context", "_code", "_info", "params", "_names", "_indices", "_kinds")
+    __slots__ = (
+        "context",
+        "params",
+        "_code",
+        "_form",
+        "_handle",
+        "_indices",
+        "_info",
+        "_kinds",
+        "_names",
+        "__weakref__",
+    )
 
     def __init__(self, address: int, module: Any) -> None:
         self._handle = Handle(address, _nothing, module._handle)
@@ -77,6 +89,8 @@ class Kernel(Inspected):
         self.params = tuple(params[i] for i in self._indices)
         self._names = {p.name: i for i, p in enumerate(self.params) if p.name}
         self._kinds = [scalar_kind(p.bytes, p.is_float) for p in self.params]
+        self._form: Any = None  # () where C cannot make the calls
+        bind(self, None)
 
     @property
     def name(self) -> str:
@@ -261,8 +275,19 @@ class Kernel(Inspected):
         )
         if queue is not None:
             queue.keep(keep, self)
+        elif self._form is None:
+            self._usual_calls_by_c()
 
-    __call__ = launch
+    # C makes most calls, and leaves the others to this.
+    if TYPE_CHECKING or _native.Callable is None:
+        __call__ = launch
+    _call = launch
+
+    def _usual_calls_by_c(self) -> None:
+        made = form(self, Device(self.context, 0))
+        self._form = made or ()
+        if made is not None:
+            bind(self, made[0])
 
     def _device(self, given: Device | None) -> Device:
         if given is not None:

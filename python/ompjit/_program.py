@@ -11,6 +11,7 @@ from ._code import Code
 from ._context import Context
 from ._errors import from_error
 from ._handle import Handle
+from ._launcher import raw_launch
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Program(Code):
             module.value, library().module_destroy, context._handle
         )
         self._kernel = c_void_p(library().module_kernel_at(module, 0))
-        self._launch = library().raw("kernel_launch")
+        self._launch = raw_launch()
         self.source = source
         self.params = params
         places = self._places()

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What several tests use."""
+import contextlib
+import os
+import signal
+import threading
+import time
 import unittest
 from ctypes import byref, c_void_p
 
@@ -43,3 +48,18 @@ void saxpy(int n, float a, const float *x, float *y) {
     for (int i = 0; i < n; i++) y[i] += a * x[i];
 }
 """
+
+
+@contextlib.contextmanager
+def interrupted(test):
+    """Ctrl-C while the block runs, in which it must raise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    time.sleep(0.11)  # the native library looks at the handler ten times a second
+    try:
+        timer.start()
+        with test.assertRaises(KeyboardInterrupt):
+            yield
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)

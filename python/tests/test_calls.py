@@ -385,6 +385,11 @@ class Failures(unittest.TestCase):
             "m = ompjit.compile('int add(int a, const int *b) "
             "{ return a + *b; }')\n"
             "for _ in range(2): assert m.add(1, array.array('i', [2])) == 3\n"
+            "m = ompjit.compile('void f(int *x) {\\n#pragma omp target "
+            "is_device_ptr(x)\\nx[0] += 1; }')\n"
+            "x, k = ompjit.zeros(1, 'i4'), m.kernels['f']\n"
+            "k(x), k(x), k.bind(x)()\n"
+            "assert x.tolist() == [3]\n"
         )
         path = ompjit._lib.library().path
         with tempfile.TemporaryDirectory() as folder:

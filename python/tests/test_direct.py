@@ -2,14 +2,12 @@
 """Calls of expressions that C makes: that it makes them, that they do what
 Python's do, and that it leaves the others to Python. On the host device."""
 import inspect
-import os
-import signal
 import threading
 import unittest
 
 import ompjit
 from ompjit import _native
-from support import needs_numpy, numpy as np
+from support import interrupted, needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
 
@@ -179,20 +177,14 @@ class Direct(unittest.TestCase):
             "{\n    for (volatile long i = 0; y >= 1; i = i + 1) ;\n"
             "    return y;\n}\n",
         )
-        y = ompjit.zeros(1)
+        y = ompjit.ones(1)
+        with interrupted(self):  # by Python
+            spin(y)
+        y.set(0)
         spin(y)
-        y.set(1.0)
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            timer = threading.Timer(
-                0.2, os.kill, (os.getpid(), signal.SIGINT)
-            )
-            timer.start()
-            with self.assertRaises(KeyboardInterrupt):
-                spin(y)
-            timer.join()
-        finally:
-            signal.signal(signal.SIGINT, before)
+        y.set(1)
+        with interrupted(self):
+            spin(y)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ import array
 import gc
 import threading
 import unittest
+from unittest import mock
 
 import ompjit
-from support import SAXPY, Module, needs_numpy, numpy as np
+from ompjit import _native
+from support import SAXPY, Module, interrupted, needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
 
@@ -128,13 +130,25 @@ class Kernels(unittest.TestCase):
             {"specialize": "never"},
             {"fold": "nothing"},
             {"time_limit": 0},
+            {"time_limit": "x"},
+            {"time_limit": 1e30},
+            {"tripcount": -1},
+            {"tripcount": 1 << 64},
+            {"dynamic_shared": 1 << 32},
+            {"dynamic_shared": "x"},
+            {"resident_teams": -1},
+            {"threads": (1, 1 << 32)},
         ):
             with self.assertRaises(ompjit.ArgumentError, msg=options):
                 k(x, **options)
+            with self.assertRaises(ompjit.ArgumentError, msg=options):
+                k.bind(x, **options)
         with self.assertRaises(ompjit.OmpjitError):
             k(x, threads=1 << 20)
         with self.assertRaises(ompjit.OmpjitError):
             k(x, teams=(2, 2))
+        for teams in (1 << 31, (1 << 32) - 1):
+            k(x, teams=teams, time_limit=60)  # an OpenMP region has 2097151
 
     def test_geometry(self):
         module = Module(
@@ -179,6 +193,58 @@ class Kernels(unittest.TestCase):
         finally:
             stop.set()
             thread.join()
+
+    @unittest.skipUnless(HOST, "launches on a GPU are not aborted")
+    @unittest.skipUnless(_native.Callable, "C makes no calls in this Python")
+    def test_interrupt(self):
+        """Ctrl-C ends the first launch, the next ones, and bound ones."""
+        forever = self.module.kernels["forever"]
+        x = ompjit.zeros(1, "i4")
+        with interrupted(self):
+            forever(x, threads=1)
+        x.set(1)
+        forever(x)
+        x.set(0)
+        with interrupted(self), self.no_calls_of_python():
+            forever(x)
+        bound = forever.bind(x)
+        with interrupted(self):
+            bound()
+        x.set(1)
+        bound()
+
+    def no_calls_of_python(self):
+        refused = AssertionError("Python makes the call")
+        return mock.patch.object(ompjit.Kernel, "_call", side_effect=refused)
+
+    @unittest.skipUnless(_native.Callable, "C makes no calls in this Python")
+    def test_calls_by_c(self):
+        """The first call is Python's; the next ones are what it would do."""
+        k = self.module.kernels["kinds"]
+        x = ompjit.zeros(5)
+        fortran = ompjit.zeros((1, 5), order="F")
+        k(0, 0, 0, 0.0, False, x)
+        with self.no_calls_of_python():
+            k(-128, 65535, -(1 << 63), 1, True, x)
+            self.assertEqual(x.tolist(), [-128, 65535, -(2.0**63), 1, 1])
+            k(255, -1, 2, 0.5, 0, fortran)
+            self.assertEqual(fortran.tolist(), [[-1, 65535, 2, 0.5, 0]])
+            if HOST:
+                y = array.array("d", [1] * 5)
+                k(1, 2, 3, 4.0, True, y)
+                self.assertEqual(list(y), [1, 2, 3, 4, 1])
+        gaps, constant = ompjit.zeros(10)[::2], ompjit.zeros(5)
+        constant.readonly = True
+        for wrong in (gaps, constant, memoryview(b"12345678"), [1.0]):
+            with self.assertRaises(ompjit.ArgumentError):
+                k(1, 2, 3, 4.0, True, wrong)
+        for wrong in (-129, 256, 1 << 64):
+            with self.assertRaises(ompjit.ArgumentError):
+                k(wrong, 2, 3, 4.0, True, x)
+        k(1.0, 2, 3, 4.0, True, x.address)
+        with ompjit.device().queue(), self.assertRaises(AssertionError):
+            with self.no_calls_of_python():
+                k(1, 2, 3, 4.0, True, x)
 
     @unittest.skipUnless(HOST, "a GPU is lost after a fault")
     def test_fault(self):

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The fast way of kernel(n, a, x, y): numbers are set, arrays are looked at, and
+ * the kernel is launched without the GIL. A form, which Python makes and keeps
+ * (python/ompjit/_form.py), says what each parameter is. Calls with options or
+ * names, and arguments that are not usual or not right, go to the kernel's
+ * method _call.
+ *
+ * Further, launches whose arguments Python has set: in them, too, Ctrl-C ends
+ * the kernel.
+ */
+#include <string.h>
+
+#include "native.h"
+
+enum { MOST_PARAMS = 32 };
+
+/* The types of parameters. _form.py has the same numbers. */
+enum type { TYPE_POINTER, TYPE_INTEGER, TYPE_FLOAT, TYPE_DOUBLE };
+
+typedef struct form {
+    ompjit_kernel *kernel;
+    ompjit_device *device;
+    const ompjit_launch *options;
+    uint32_t nparams;
+    uint32_t buffers; /* 1: arrays in host memory are the device's */
+    struct {
+        uint32_t type, bytes;
+        uint32_t slot; /* the C API's number of the parameter */
+        uint32_t unused;
+    } params[MOST_PARAMS];
+    ompjit_arg args[MOST_PARAMS]; /* with their types */
+} form;
+
+/* -------------------------------------------------------------- arguments */
+
+static bool set_integer(uint32_t bytes, object *from, ompjit_arg *to)
+{
+    int overflow;
+    unsigned bits = 8 * bytes;
+    to->value.i64 = PyLong_AsLongLongAndOverflow(from, &overflow);
+    return !overflow &&
+           (bits == 64 || (to->value.i64 >= -(INT64_C(1) << (bits - 1)) &&
+                           to->value.i64 < INT64_C(1) << bits));
+}
+
+static bool set_float(bool is_double, object *from, ompjit_arg *to)
+{
+    double d = PyFloat_AsDouble(from);
+    if (d == -1 && PyErr_Occurred())
+        return false;
+    if (is_double)
+        to->value.f64 = d;
+    else
+        to->value.f32 = (float)d;
+    return true;
+}
+
+/* Of any elements that are numbers, in C's order or Fortran's. */
+static bool set_buffer(object *from, ompjit_arg *to, taken *held)
+{
+    if (held->n == PYTHON_ARRAYS)
+        return false;
+    buffer *b = &held->buffers[held->n];
+    if (PyObject_GetBuffer(from, b, ANY_CONTIGUOUS | FORMAT | WRITABLE))
+        return false;
+    held->n++;
+    to->value.p = b->buf;
+    return ompjit__python_element(b->format) != 0;
+}
+
+static bool set(const form *f, uint32_t i, object *from, ompjit_arg *args,
+                taken *held)
+{
+    ompjit_arg *to = &args[f->params[i].slot];
+    object *type = PyObject_Type(from);
+    Py_DecRef(type); /* the object has it */
+    switch (f->params[i].type) {
+    case TYPE_INTEGER:
+        return (type == &PyLong_Type || type == &PyBool_Type) &&
+               set_integer(f->params[i].bytes, from, to);
+    case TYPE_FLOAT:
+    case TYPE_DOUBLE:
+        return (type == &PyFloat_Type || type == &PyLong_Type) &&
+               set_float(f->params[i].type == TYPE_DOUBLE, from, to);
+    default:
+        if (type == ompjit__python_launcher.array)
+            return ompjit__python_pointer(from, f->device, &to->value.p);
+        return f->buffers && set_buffer(from, to, held);
+    }
+}
+
+/* ------------------------------------------------------------------- calls */
+
+static object *run(const form *f, const ompjit_arg *args, taken *held)
+{
+    ompjit_error err;
+    stretch s = ompjit__python_leave(f->kernel);
+    ompjit_status status = ompjit__python_launcher.launch(
+        f->kernel, f->device, f->options, args, f->nparams, &err);
+    ompjit__python_return(&s);
+    ompjit__python_release(held);
+    if (status)
+        return ompjit__python_fail(status, &err);
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+static bool is_usual(const form *f, size_t nargs, object *names)
+{
+    const int *inside = ompjit__python_launcher.inside;
+    return !names && nargs == f->nparams &&
+           !__atomic_load_n(inside, __ATOMIC_RELAXED);
+}
+
+static object *call(object *self, object *const *args, size_t nargsf,
+                    object *names)
+{
+    const form *f = __atomic_load_n(&ompjit__python_part(self)->how,
+                                    __ATOMIC_ACQUIRE);
+    ompjit_arg made[MOST_PARAMS];
+    taken held;
+    uint32_t i = 0;
+    held.n = 0;
+    if (!f || !is_usual(f, ompjit__python_count(nargsf), names))
+        return ompjit__python_call(self, args, nargsf, names);
+    memcpy(made, f->args, f->nparams * sizeof *made);
+    while (i < f->nparams && set(f, i, args[i], made, &held))
+        i++;
+    if (i == f->nparams)
+        return run(f, made, &held);
+    PyErr_Clear();
+    ompjit__python_release(&held);
+    return ompjit__python_call(self, args, nargsf, names);
+}
+
+/* --------------------------------------------------------------- interface */
+
+/* Gives a kernel its form, which must live as long; NULL: it has none yet. */
+void ompjit_python_bind_form(object *self, const form *how);
+void ompjit_python_bind_form(object *self, const form *how)
+{
+    callable *part = ompjit__python_part(self);
+    part->call = call;
+    __atomic_store_n(&part->how, how, __ATOMIC_RELEASE);
+}
+
+/* For _form.py to compare. */
+size_t ompjit_python_form_size(void);
+size_t ompjit_python_form_size(void)
+{
+    return sizeof(form);
+}
+
+/* With the GIL again: raises that Ctrl-C has ended the launch. */
+static int finish(const stretch *s, ompjit_status status)
+{
+    ompjit__python_return(s);
+    if (status == OMPJIT_ERR_ABORTED)
+        PyErr_CheckSignals();
+    return status;
+}
+
+/* A launch whose arguments Python has set; it has the GIL. */
+int ompjit_python_launch(ompjit_kernel *kernel, ompjit_device *device,
+                         const ompjit_launch *options, const ompjit_arg *args,
+                         unsigned nargs, ompjit_error *err);
+int ompjit_python_launch(ompjit_kernel *kernel, ompjit_device *device,
+                         const ompjit_launch *options, const ompjit_arg *args,
+                         unsigned nargs, ompjit_error *err)
+{
+    stretch s = ompjit__python_leave(kernel);
+    return finish(&s, ompjit__python_launcher.launch(kernel, device, options,
+                                                     args, nargs, err));
+}
+
+/* Likewise by ompjit_bound_run, a bound launch of `kernel`. */
+typedef ompjit_status run_bound(ompjit_bound *, ompjit_error *);
+int ompjit_python_run(run_bound *function, ompjit_kernel *kernel,
+                      ompjit_bound *bound, ompjit_error *err);
+int ompjit_python_run(run_bound *function, ompjit_kernel *kernel,
+                      ompjit_bound *bound, ompjit_error *err)
+{
+    stretch s = ompjit__python_leave(kernel);
+    return finish(&s, function(bound, err));
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of kernels that C makes (python/native/kernel.c).
+
+A kernel gets its form when Python has launched it for the first time. Without
+the native library Python makes all calls.
+"""
+from __future__ import annotations
+
+import ctypes
+from ctypes import addressof, c_uint32, c_void_p, sizeof
+from typing import TYPE_CHECKING, Any
+
+from . import _abi as abi, _launcher
+from ._launch import launch_options
+
+if TYPE_CHECKING:
+    from ._device import Device
+    from ._kernel import Kernel
+
+_MOST = 32
+_POINTER, _INTEGER, _FLOAT, _DOUBLE = range(4)
+
+
+class _Param(ctypes.Structure):
+    _fields_ = [
+        ("type", c_uint32),
+        ("bytes", c_uint32),
+        ("slot", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class Form(ctypes.Structure):
+    """What C needs to know of a kernel to launch it."""
+
+    _fields_ = [
+        ("kernel", c_void_p),
+        ("device", c_void_p),
+        ("options", c_void_p),
+        ("nparams", c_uint32),
+        ("buffers", c_uint32),
+        ("params", _Param * _MOST),
+        ("args", abi.ompjit_arg * _MOST),
+    ]
+
+
+def _type(kernel: Kernel, place: int) -> int | None:
+    """The type of a parameter; None: only Python can convert to it."""
+    p = kernel.params[place]
+    if p.is_pointer:
+        return _POINTER
+    if p.is_float:
+        return {4: _FLOAT, 8: _DOUBLE}.get(p.bytes)
+    return _INTEGER if kernel._kinds[place] else None
+
+
+def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
+    """The form of a kernel for calls without options, and what it points to;
+    None: Python makes all calls."""
+    options = kernel.context.options
+    # What their functions raise is raised by the call.
+    calls_back = "log" in options or "on_report" in options
+    if _bind is None or calls_back or len(kernel.params) > _MOST:
+        return None
+    made = Form(kernel.address, device.address, nparams=len(kernel.params))
+    launch = launch_options()
+    made.options = addressof(launch)
+    made.buffers = device.is_host and "host_memory" not in options
+    for place, to in enumerate(made.params[: made.nparams]):
+        kind = _type(kernel, place)
+        if kind is None:
+            return None
+        to.type, to.bytes = kind, kernel.params[place].bytes
+        to.slot = kernel._indices[place]
+        arg = made.args[to.slot]
+        scalar = kernel._kinds[place]
+        arg.type = abi.ompjit_arg_type.POINTER
+        if kind != _POINTER and scalar is not None:
+            arg.type = scalar[0]
+    return made, launch
+
+
+def bind(kernel: Kernel, made: Form | None) -> None:
+    """Gives a kernel its form, which must live as long; None: it has none."""
+    if _bind is not None:
+        _bind(kernel, None if made is None else addressof(made))
+
+
+def _load() -> Any:
+    """The function that binds; None where C makes no calls."""
+    native = _launcher.native
+    if native is None:
+        return None
+    native.ompjit_python_form_size.restype = ctypes.c_size_t
+    if native.ompjit_python_form_size() != sizeof(Form):
+        return None
+    found = native.ompjit_python_bind_form
+    found.restype = None
+    found.argtypes = (ctypes.py_object, c_void_p)
+    return found
+
+
+_bind = _load()

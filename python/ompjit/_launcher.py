@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launches by the native library (python/native): those that C makes alone, and
+those whose arguments Python has set. In all of them Ctrl-C ends the kernel.
+
+Without the native library these are the C library's own, which a signal only
+reaches when they return.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import addressof, c_void_p
+from functools import partial
+from typing import Any
+
+from . import _native
+from ._array import ndarray
+from ._lib import CHECKED, _error, _inside, library
+
+_NAMES = (
+    "shape",
+    "strides",
+    "dtype",
+    "device",
+    "address",
+    "readonly",
+    "itemsize",
+    "out",
+)
+
+
+def _load() -> Any:
+    """The native library, ready to launch; None where there is none."""
+    found = _native.Library
+    if found is None:
+        return None
+    start = found.ompjit_python_launches
+    start.restype = None
+    start.argtypes = (c_void_p, c_void_p, ctypes.py_object, ctypes.py_object)
+    function = ctypes.cast(library().raw("kernel_launch"), c_void_p)
+    names = tuple(map(sys.intern, _NAMES))
+    start(function, addressof(_inside), ndarray, names)
+    launch = found.ompjit_python_launch
+    launch.argtypes = (*CHECKED["kernel_launch"], _error)
+    setattr(library(), "kernel_launch", launch)
+    return found
+
+
+native = _load()
+
+
+def raw_launch() -> Any:
+    """ompjit_kernel_launch without a check of its arguments: all are ctypes
+    objects, or numbers of 32 bits."""
+    if native is None:
+        return library().raw("kernel_launch")
+    return native["ompjit_python_launch"]
+
+
+def runner(kernel: int, bound: int) -> Any:
+    """run(error) of a bound launch of a kernel."""
+    if native is None:
+        return partial(library().bound_run, bound)
+    run = native["ompjit_python_run"]
+    function = ctypes.cast(library().bound_run, c_void_p)
+    return partial(run, function, c_void_p(kernel), c_void_p(bound))
