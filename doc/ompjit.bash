@@ -33,6 +33,7 @@ _ompjit_values() { # OPTION VALUE
     --device) echo host cuda ;;
     --host-memory) echo shared separate auto ;;
     --specialize) echo off auto now ;;
+    --color) echo auto always never ;;
     --assembler) echo nvjitlink ptxas driver ;;
     --cuda-compiler) echo nvrtc clang ;;
     --emit) echo ll bc opt-ll host-ll ptx cubin obj ;;

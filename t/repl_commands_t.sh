@@ -121,6 +121,24 @@ is "$(session '1
 is "$(session ':shell echo here')" "here" "a shell"
 refuses "a shell whose command fails" ':shell exit 3' 'sh ended with|-c ended with status 3'
 
+# -------------------------------------------------------------------- colours
+esc=$(printf '\033')
+"$ompjit" repl --device host --color=always -e 'double d = -2.5; // half' -e d \
+    -e ':list' -e 'int x = y;' >stdout 2>stderr
+like "$(cat stdout)" "^$esc\[2m\(double\)$esc\[0m $esc\[33m-2.5$esc\[0m\$" \
+    "--color=always: a value has colours"
+like "$(cat stdout)" "^\[1\] $esc\[36mdouble$esc\[0m d = .*90m// half" "  and code"
+like "$(cat stderr)" "^$esc\[1m-e:1:9: .*31merror: " "  and an error"
+is "$(sed "s/$esc\[[0-9;]*m//g" stderr)" \
+    "$("$ompjit" repl -e 'int x = y;' 2>&1)" "  which has the same text"
+is "$("$ompjit" repl --device host --color=always -e '*(volatile int *)0 = 1;' \
+    2>&1 | sed -n "/$esc\[1;31merror: /s/.*/red/p")" red \
+    "  and an error of what runs"
+is "$("$ompjit" repl -e 'int x = y;' 2>&1 | grep -c "$esc")" 0 \
+    "no colours without a terminal"
+fails_with "^ompjit: --color red: auto, always and never" "a colour that is none" \
+    "$ompjit" repl --color red -e 1
+
 # --------------------------------------------------------------------- plots
 points='double x[3] = {0, 1, 2}, one[1] = {7};
 float y[3] = {0, 5, 10};

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tool/repl/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"
@@ -111,13 +113,14 @@ static void consume(struct source *s, size_t n)
     }
 }
 
-void print_outcome(const struct outcome *out)
+void print_outcome(const struct repl *r, const struct outcome *out)
 {
     if (out->value)
-        printf("(%s) %s\n", out->type, out->value);
+        colour_value(stdout, repl_colours(r, STDOUT_FILENO), out->type,
+                     out->value);
     fflush(stdout);
     if (out->text)
-        fputs(out->text, stderr);
+        colour_messages(stderr, repl_colours(r, STDERR_FILENO), out->text);
 }
 
 /* One input, which may turn out to have more lines. False: an error. */
@@ -131,7 +134,7 @@ static bool execute_one(struct repl *r, struct source *s, size_t n)
             more = next_input(s, n);
         bool again = more > n;
         if (!again)
-            print_outcome(&out);
+            print_outcome(r, &out);
         bool good = out.kind == OUTCOME_GOOD;
         s->quits = out.quits;
         outcome_free(&out);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tool/repl/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/numbers.h"
 #include "tool/repl/plot.h"
@@ -323,26 +324,33 @@ static void command_plot(struct call *c)
 
 /* ------------------------------------------------------------------ inputs */
 
-static void show_input(const struct input *in)
+static void show_input(const struct call *c, const struct input *in)
 {
+    struct colour state = {0};
+    ompjit__buf code = {0};
     size_t n = in->size;
     while (n && isspace((unsigned char)in->text[n - 1]))
         n--;
-    printf("[%u] %.*s\n", in->number, (int)n, in->text);
+    if (repl_colours(c->r, STDOUT_FILENO))
+        colour_code(&state, in->text, n, &code);
+    else
+        ompjit__buf_add(&code, in->text, n);
+    printf("[%u] %.*s\n", in->number, (int)code.size, code.data);
+    ompjit__buf_free(&code);
 }
 
 static void command_list(struct call *c)
 {
     const engine *e = repl_engine(c->r);
     for (size_t i = 0; i < e->nunits; i++)
-        show_input(&e->units[i]->in);
+        show_input(c, &e->units[i]->in);
 }
 
 static void command_source(struct call *c)
 {
     const struct input *in = engine_source(repl_engine(c->r), c->words);
     if (in)
-        show_input(in);
+        show_input(c, in);
     else
         refuse(c, "no input declares %s", *c->words ? c->words : "nothing");
 }

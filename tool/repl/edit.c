@@ -5,12 +5,14 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -19,13 +21,13 @@
 
 /* <histedit.h> */
 enum {
-    EL_PROMPT = 0,
     EL_EDITOR = 2,
     EL_SIGNAL = 3,
     EL_BIND = 4,
     EL_ADDFN = 9,
     EL_HIST = 10,
-    EL_GETCFN = 13
+    EL_GETCFN = 13,
+    EL_PROMPT_ESC = 21
 };
 enum { H_SETSIZE = 1, H_ENTER = 10, H_LOAD = 17, H_SAVE = 18, H_SETUNIQUE = 20 };
 enum { CC_REFRESH = 4, CC_ERROR = 6, CC_REDISPLAY = 8 };
@@ -57,8 +59,10 @@ struct edit {
     history_list *past;
     char *file;
     const char *prompt;
+    char shown[64]; /* the same with its colours */
     bool interrupted;
     edit_complete *complete;
+    edit_paint *paint; /* NULL: no colours */
     void *data;
 #define MEMBER(type, name, arguments) type(*name) arguments;
     FUNCTIONS(MEMBER)
@@ -138,10 +142,78 @@ static unsigned char on_tab(editline *el, int key)
 
 /* ------------------------------------------------------------------ libedit */
 
+/* Encloses what takes no place on the screen. */
+enum { NOT_SHOWN = 1 };
+#define PROMPT_BEGINS "\033[1;32m"
+#define PROMPT_ENDS "\033[0m"
+
 static const char *give_prompt(editline *el)
 {
     const edit *e = edit_of(el);
-    return e ? e->prompt : "";
+    return e ? e->shown : "";
+}
+
+/* libedit writes what is not shown before the next letter: the last one, a blank,
+ * has to be behind all of it. */
+static void set_prompt(edit *e, const char *prompt)
+{
+    e->prompt = prompt;
+    if (e->paint)
+        snprintf(e->shown, sizeof e->shown,
+                 "\1" PROMPT_BEGINS "\1%.*s\1" PROMPT_ENDS "\1 ",
+                 (int)strlen(prompt) - 1, prompt);
+    else
+        snprintf(e->shown, sizeof e->shown, "%s", prompt);
+}
+
+/* Columns of the screen that a text takes; -1: that is not known. */
+static int columns_of(const char *text, size_t size)
+{
+    mbstate_t state = {0};
+    int columns = 0;
+    while (size) {
+        wchar_t c;
+        size_t n = mbrtowc(&c, text, size, &state);
+        int width = n && n <= size ? wcwidth(c) : -1;
+        if (width < 0)
+            return -1;
+        columns += width;
+        text += n;
+        size -= n;
+    }
+    return columns;
+}
+
+static int screen_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col
+               ? 80
+               : size.ws_col;
+}
+
+/* Writes the line that libedit shows once more, in colours: equal letters at
+ * equal places, so that what libedit knows of the screen stays true. A line that
+ * goes on in the next row of the screen stays as it is. */
+static void paint_line(edit *e)
+{
+    const line_info *line = e->el_line(e->el);
+    const size_t size = (size_t)(line->last - line->buffer);
+    const size_t before = (size_t)(line->cursor - line->buffer);
+    const int prompt = (int)strlen(e->prompt);
+    const int all = columns_of(line->buffer, size);
+    const int cursor = columns_of(line->buffer, before);
+    ompjit__buf text = {0};
+    if (all <= 0 || cursor < 0 || prompt + all >= screen_columns())
+        return;
+    e->paint(e->data, line->buffer, size, &text);
+    if (!text.failed) {
+        printf("\r\033[%dC", prompt);
+        fwrite(text.data, 1, text.size, stdout);
+        printf("\r\033[%dC", prompt + cursor);
+        fflush(stdout);
+    }
+    ompjit__buf_free(&text);
 }
 
 /* A letter. SIGINT is blocked but while this waits, so that none is missed. */
@@ -151,6 +223,8 @@ static int get_letter(editline *el, wchar_t *out)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     sigset_t open;
     edit *e = edit_of(el);
+    if (e->paint)
+        paint_line(e);
     sigprocmask(SIG_SETMASK, NULL, &open);
     sigdelset(&open, SIGINT);
     for (;;) {
@@ -190,12 +264,13 @@ static bool begin(edit *e)
     history_event event;
     if (!load_library(e))
         return false;
+    setlocale(LC_CTYPE, ""); /* by which libedit reads letters */
     e->el = e->el_init("ompjit", stdin, stdout, stderr);
     e->past = e->history_init();
     if (!e->el || !e->past)
         return false;
     atomic_store(&only, e);
-    e->el_set(e->el, EL_PROMPT, give_prompt);
+    e->el_set(e->el, EL_PROMPT_ESC, give_prompt, NOT_SHOWN);
     e->el_set(e->el, EL_EDITOR, "emacs");
     e->el_set(e->el, EL_SIGNAL, 0);
     e->el_set(e->el, EL_GETCFN, get_letter);
@@ -227,12 +302,14 @@ static void end(edit *e)
     atomic_store(&only, NULL);
 }
 
-edit *edit_new(const char *history, edit_complete *complete, void *data)
+edit *edit_new(const char *history, edit_complete *complete, edit_paint *paint,
+               void *data)
 {
     edit *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
     e->complete = complete;
+    e->paint = paint;
     e->data = data;
     e->file = history ? ompjit__strdup(history) : NULL;
     if (!begin(e))
@@ -251,10 +328,10 @@ void edit_free(edit *e)
 
 /* -------------------------------------------------------------------- lines */
 
-static enum edit_end plain_line(const char *prompt, char **line)
+static enum edit_end plain_line(const edit *e, const char *prompt, char **line)
 {
     size_t room = 0;
-    fputs(prompt, stdout);
+    printf(e->paint ? PROMPT_BEGINS "%s" PROMPT_ENDS : "%s", prompt);
     fflush(stdout);
     *line = NULL;
     ssize_t n = getline(line, &room, stdin);
@@ -275,8 +352,8 @@ enum edit_end edit_line(edit *e, const char *prompt, char **line)
     int n = 0;
     history_event event;
     if (!e->el)
-        return plain_line(prompt, line);
-    e->prompt = prompt;
+        return plain_line(e, prompt, line);
+    set_prompt(e, prompt);
     sigset_t interrupt, before;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);

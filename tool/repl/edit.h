@@ -6,8 +6,7 @@
 #ifndef OMPJIT_REPL_EDIT_H
 #define OMPJIT_REPL_EDIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 typedef struct edit edit;
 
@@ -21,15 +20,20 @@ struct edit_names {
 typedef void edit_complete(void *data, const char *line, size_t size,
                            struct edit_names *out);
 
-/* A history in that file (NULL: none), which need not be there. NULL: no memory.
- */
-edit *edit_new(const char *history, edit_complete *complete, void *data);
+/* Appends the line in colours, and nothing else. */
+typedef void edit_paint(void *data, const char *line, size_t size,
+                        ompjit__buf *out);
+
+/* A history in that file (NULL: none), which need not be there. `paint` NULL: no
+ * colours. NULL: no memory. */
+edit *edit_new(const char *history, edit_complete *complete, edit_paint *paint,
+               void *data);
 /* Writes the history. Accepts NULL. */
 void edit_free(edit *e);
 
 enum edit_end { EDIT_LINE, EDIT_INTERRUPTED, EDIT_EOF };
 /* One line without its line break, which is the caller's to free. It joins the
- * history, unless it is empty. */
+ * history, unless it is empty. The prompt ends in a blank. */
 enum edit_end edit_line(edit *e, const char *prompt, char **line);
 
 #endif

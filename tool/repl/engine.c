@@ -97,8 +97,10 @@ void outcome_free(struct outcome *out)
 
 void outcome_tell(struct outcome *out, const char *text)
 {
-    size_t n = strlen(text);
-    bool whole = n && text[n - 1] == '\n';
+    static const char plain[] = "\033[0m"; /* behind clang's last line */
+    const size_t n = strlen(text), size = sizeof plain - 1;
+    const bool ends = n > size && !strcmp(text + n - size, plain);
+    const bool whole = n && text[n - 1 - (ends ? size : 0)] == '\n';
     char *all = ompjit__format("%s%s%s", out->text ? out->text : "", text,
                                whole || !n ? "" : "\n");
     if (!all)

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tool/repl/colour.h"
 #include "tool/repl/edit.h"
 #include "tool/repl/json.h"
 #include "tool/repl/repl.h"
@@ -48,6 +50,7 @@ static bool start(struct prompt *p)
     p->child = fork();
     if (!p->child) {
         signal(SIGINT, SIG_IGN); /* until the session takes it */
+        setlocale(LC_CTYPE, "C"); /* of a program that sets none */
         close(to[1]);
         close(from[0]);
         exit(p->session(p->o, to[0], from[1]));
@@ -125,13 +128,11 @@ static void show(const struct prompt *p, const json *answer)
     const char *type = json_text(answer, "type", NULL);
     const char *value = json_text(answer, "value", "");
     const char *text = json_text(answer, "text", NULL);
-    if (type && p->colours)
-        printf("\033[2m(%s)\033[0m %s\n", type, value);
-    else if (type)
-        printf("(%s) %s\n", type, value);
+    if (type)
+        colour_value(stdout, p->colours, type, value);
     fflush(stdout);
     if (text)
-        fputs(text, stderr);
+        colour_messages(stderr, p->colours, text);
 }
 
 /* EXIT_OK: there is a new session. */
@@ -255,6 +256,17 @@ static void complete(void *data, const char *line, size_t size,
     ompjit__buf_free(&text);
 }
 
+/* edit_paint: a line in the state that those before it leave. */
+static void paint(void *data, const char *line, size_t size, ompjit__buf *out)
+{
+    const struct prompt *p = data;
+    struct colour state = {0};
+    ompjit__buf before = {0};
+    colour_code(&state, p->text.data, p->text.size, &before);
+    colour_code(&state, line, size, out);
+    ompjit__buf_free(&before);
+}
+
 /* ------------------------------------------------------------------- prompt */
 
 static void run(struct prompt *p)
@@ -286,10 +298,9 @@ static char *history_file(void)
 
 int prompt(struct options *o, int (*session)(struct options *, int, int))
 {
-    const char *terminal = getenv("TERM");
     struct prompt p = {.session = session, .o = o};
     int status = EXIT_FAILED;
-    p.colours = terminal && strcmp(terminal, "dumb") && !getenv("NO_COLOR");
+    p.colours = colour_wanted(o, STDOUT_FILENO);
     signal(SIGPIPE, SIG_IGN);
     json *ready = start(&p) ? hear(&p) : NULL;
     if (ready) {
@@ -297,7 +308,7 @@ int prompt(struct options *o, int (*session)(struct options *, int, int))
         printf("ompjit %s, %s with OpenMP; :help lists commands\n",
                json_text(ready, "version", ""),
                strcmp(json_text(ready, "language", ""), "c") ? "C++" : "C");
-        p.e = edit_new(file, complete, &p);
+        p.e = edit_new(file, complete, p.colours ? paint : NULL, &p);
         take_interrupts(true);
         if (p.e)
             run(&p);

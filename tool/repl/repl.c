@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/repl/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/interrupt.h"
 #include "tool/repl/repl.h"
@@ -50,6 +51,7 @@ static int make_engine(struct repl *r)
     if (engine_new(r->ctx, &options, &r->e, &err))
         return failed(&err);
     r->e->limit_s = r->o->run_limit;
+    r->e->colours = repl_colours(r, STDERR_FILENO);
     return EXIT_OK;
 }
 
@@ -57,6 +59,11 @@ static int check_options(struct options *o)
 {
     if (o->lang && strcmp(o->lang, "c") && strcmp(o->lang, "c++")) {
         complain("--lang %s: c and c++ are possible", o->lang);
+        return EXIT_USAGE;
+    }
+    if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") &&
+        strcmp(o->color, "never")) {
+        complain("--color %s: auto, always and never are possible", o->color);
         return EXIT_USAGE;
     }
     if (list_add(&o->flags, "-fincremental-extensions") &&
@@ -144,7 +151,7 @@ static bool execute_again(struct repl *r, const engine *before, size_t n)
         engine_execute(r->e, in->name, in->line, in->text, in->size, &out);
         good = out.kind == OUTCOME_GOOD;
         if (!good)
-            print_outcome(&out);
+            print_outcome(r, &out);
         outcome_free(&out);
     }
     r->e->next = before->next;
@@ -294,6 +301,11 @@ unsigned repl_next(const struct repl *r)
 engine *repl_engine(const struct repl *r)
 {
     return r->e;
+}
+
+bool repl_colours(const struct repl *r, int fd)
+{
+    return colour_wanted(r->o, fd);
 }
 
 const char *repl_language(const struct repl *r)

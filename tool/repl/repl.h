@@ -8,6 +8,7 @@
  *   serve.c     requests in JSON
  *   prompt.c    a terminal: a process of its own, which asks in JSON
  *   commands.c  inputs that begin with a colon
+ *   colour.c    colours of what a terminal shows
  */
 #ifndef OMPJIT_REPL_REPL_H
 #define OMPJIT_REPL_REPL_H
@@ -25,6 +26,8 @@ void repl_execute(struct repl *r, const char *name, unsigned line,
 /* The number that the next input has. */
 unsigned repl_next(const struct repl *r);
 engine *repl_engine(const struct repl *r);
+/* Does what goes to the descriptor get colours? */
+bool repl_colours(const struct repl *r, int fd);
 /* "c" or "c++" */
 const char *repl_language(const struct repl *r);
 /* Can the text be executed, must it go on, or is it wrong? */
@@ -51,7 +54,7 @@ int batch_text(struct repl *r, const char *name, const char *text, size_t size);
 /* Executes what comes through standard input. */
 int batch_pipe(struct repl *r);
 /* The value on standard output, the messages on standard error. */
-void print_outcome(const struct outcome *out);
+void print_outcome(const struct repl *r, const struct outcome *out);
 
 /* ----------------------------------------------------------------- serve.c */
 

@@ -164,6 +164,7 @@ void Report::print(DiagnosticsEngine::Level level, clang::SourceLocation at,
     if (!option.empty() && level != DiagnosticsEngine::Note)
         message += (" [-W" + option + "]").str();
     llvm::raw_string_ostream stream(text);
+    stream.enable_colors(compiler.getDiagnosticOpts().ShowColors);
     clang::FullSourceLoc place;
     if (at.isValid() && info.hasSourceManager())
         place = clang::FullSourceLoc(at, info.getSourceManager());
