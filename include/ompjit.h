@@ -520,7 +520,8 @@ struct ompjit_module_options {
     const char *const *opts;  /* options of the optimizer of OpenMP device
                                  code, each "NAME=VALUE" or, for 1, "NAME"
                                  (ompjit_opt.h lists them); NULL: all
-                                 have their defaults. A later one wins. They
+                                 have their defaults. A later one wins, but
+                                 for names of functions, which add up. They
                                  change code, not results                 */
     unsigned nopts;
     int signatures;           /* 1: names and types of functions are the

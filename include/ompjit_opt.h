@@ -20,7 +20,9 @@ typedef struct ompjit_opt_info {
     size_t size;             /* OMPJIT_OPT_INFO_INIT                       */
     const char *name;        /* "openmp-opt-disable-spmdization"           */
     const char *help;        /* what it does, in one line                  */
-    uint32_t most;           /* its values are 0 to this; 1: it is a switch */
+    uint32_t most;           /* its values are 0 to this; 1: it is a switch;
+                                0: it takes the name of a function, and may be
+                                given several times                        */
     uint32_t ordinary;       /* the default                                */
 } ompjit_opt_info;
 #define OMPJIT_OPT_INFO_INIT OMPJIT_SIZED(ompjit_opt_info)

@@ -23,6 +23,17 @@ static const char source[] =
     "#pragma omp parallel for\n"
     "    for (int i = 0; i < n; i++) x[i] += a[i % 8] + total;\n"
     "  }\n"
+    "}\n"
+    "#pragma omp begin declare target\n"
+    "__attribute__((noinline)) void opaque(void) { __asm__ volatile(\"\"); }\n"
+    "#pragma omp end declare target\n"
+    "void g(int n, int *x) {\n"
+    "#pragma omp target teams num_teams(1) map(x[:n])\n"
+    "  {\n"
+    "    opaque();\n"
+    "#pragma omp parallel for\n"
+    "    for (int i = 0; i < n; i++) x[i]++;\n"
+    "  }\n"
     "}\n";
 
 static const char *const sets[][2] = {
@@ -30,6 +41,7 @@ static const char *const sets[][2] = {
     {"openmp-opt-disable-spmdization", NULL},
     {"openmp-opt-disable-deglobalization", NULL},
     {"openmp-opt-disable-spmdization", "openmp-opt-shared-limit=0"},
+    {"ompjit-spmd-amenable=opaque", "ompjit-spmd-amenable=nothing"},
 };
 enum { SETS = sizeof sets / sizeof *sets, ROUNDS = 3 };
 
@@ -128,8 +140,11 @@ static void contexts(void)
     o.compiler.opts = NULL;
     ok(ompjit_context_create(&o, &other, &err) == OMPJIT_ERR_INVALID,
        "and are an array: %s", err.text);
-    opts[1] = NULL;
+    opts[1] = "ompjit-spmd-amenable=a\nb";
     o.compiler.opts = opts;
+    ok(ompjit_context_create(&o, &other, &err) == OMPJIT_ERR_INVALID,
+       "one name each: %s", err.text);
+    opts[1] = NULL;
     ok(ompjit_context_create(&o, &other, &err) == OMPJIT_ERR_INVALID,
        "without holes: %s", err.text);
 }

@@ -37,6 +37,7 @@ openmp-opt-verbose-remarks 1
 openmp-opt-max-iterations 0 1 3
 openmp-opt-shared-limit 0 64
 ompjit-share-limit 0 64
+ompjit-spmd-amenable nothing
 END
 }
 options | while read -r name values; do
@@ -93,6 +94,11 @@ fails_with 'is a number from 0 to 4294967295, not 4294967296' \
     --opt=openmp-opt-shared-limit=4294967296 "$program"
 fails_with 'is a number from 0 to 4294967295, not \(nothing\)' "no number" \
     "$ompjit" inspect --opt=openmp-opt-shared-limit "$program"
+
+for one in ompjit-spmd-amenable ompjit-spmd-amenable=; do
+    fails_with 'amenable is the name of a function, not \(nothing\)' "$one" \
+        "$ompjit" inspect --opt=$one "$program"
+done
 
 "$ompjit" compile -v --no-cache --opt=openmp-opt-print-module-before \
     -o "$tmp/a.ptx" "$program" 2>"$tmp/log"

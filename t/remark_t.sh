@@ -59,6 +59,15 @@ is "$(mode -DADVICE opaque.c)" "SPMD, generic in the source" \
     "  with the advice taken it is SPMD"
 all=$(remarks opaque.c -DADVICE)
 says "  which a remark says" '^OMP120 1[34] : Transformed generic-mode kernel'
+named=--opt=ompjit-spmd-amenable
+is "$(mode $named=none $named=opaque opaque.c)" "SPMD, generic in the source" \
+    "  with the option of this library, too"
+all=$(remarks opaque.c $named=none $named=opaque)
+says "  which a remark says" '^OMPJIT116 0 : All threads .* names it'
+says "  and that there is no other" \
+    '^OMPJIT117 0 : .* has no effect \| device code has no function none \|'
+says_not "  and nothing is missed" OMPJIT112
+is "$(mode opaque.c)" generic "  the cache keeps them apart"
 
 program pointer.cpp <<'END'
 #pragma omp begin declare target
@@ -83,6 +92,35 @@ all=$(remarks pointer.cpp)
 says "a call by an address" 'OMPJIT112 7 .*by its address may start parallel'
 is "$(mode -DADVICE pointer.cpp)" "SPMD, generic in the source" \
     "  C++'s attribute is taken"
+for name in call _Z4callv 'call()'; do
+    is "$(mode "$named=$name" pointer.cpp)" "SPMD, generic in the source" \
+        "  and the option $name"
+done
+
+program region.c <<'END'
+#pragma omp begin declare target
+int *volatile sum;
+__attribute__((noinline)) void region(void)
+{
+    __asm__ volatile("" ::: "memory");
+#pragma omp parallel num_threads(4)
+#pragma omp atomic
+    (*sum)++;
+}
+#pragma omp end declare target
+void f(int *x)
+{
+#pragma omp target map(x[:1])
+    {
+        sum = x;
+        region();
+    }
+}
+END
+all=$(remarks region.c $named=region)
+says "a function with a parallel region does not become one for all threads" \
+    '^OMPJIT117 0 : .* no effect \| the function starts parallel regions'
+says "  and the kernel stays generic" '^OMPJIT112 5 '
 
 program setting.c <<'END'
 #include <omp.h>

@@ -88,7 +88,10 @@ static int help_opt(void)
     puts("--opt=NAME=VALUE sets an option of the optimizer of OpenMP device "
          "code, and\n--opt=NAME a switch. These and their defaults are known:\n");
     for (unsigned i = 0; !ompjit_opt_at(i, &info, NULL); i++)
-        printf("  %s=%u\n      %s\n", info.name, info.ordinary, info.help);
+        if (info.most)
+            printf("  %s=%u\n      %s\n", info.name, info.ordinary, info.help);
+        else
+            printf("  %s=FUNCTION\n      %s\n", info.name, info.help);
     return EXIT_OK;
 }
 

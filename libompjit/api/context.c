@@ -398,6 +398,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     free(ctx->devices_option);
     free(ctx->record);
     free(ctx->clang);
+    ompjit__opts_free(&ctx->opts);
     free(ctx);
 }
 

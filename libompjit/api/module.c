@@ -38,16 +38,21 @@ static ompjit_status check_arrays(const ompjit_module_options *o,
         return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
                             "%s: %u flags, but no array", options_name,
                             o->nflags);
-    return ompjit__opts_read(options_name, o->opts, o->nopts, &opts, err);
+    ompjit_status status =
+        ompjit__opts_read(options_name, o->opts, o->nopts, &opts, err);
+    ompjit__opts_free(&opts);
+    return status;
 }
 
 /* They are a part of what its images depend on. */
 static bool give_opts(const ompjit_context *ctx, ompjit__unit *unit,
                       const ompjit_module_options *o)
 {
-    unit->opts = ctx->opts;
-    ompjit__opts_read(options_name, o->opts, o->nopts, &unit->opts, NULL);
-    return !unit->opts.given || ompjit__unit_seal(unit);
+    ompjit__opts_free(&unit->opts);
+    return ompjit__opts_copy(&unit->opts, &ctx->opts) &&
+           !ompjit__opts_read(options_name, o->opts, o->nopts, &unit->opts,
+                              NULL) &&
+           (!unit->opts.given || ompjit__unit_seal(unit));
 }
 
 const ompjit_module_options *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Reads, prints and packs the options of opt.def.
+ * Reads, copies and packs the options of opt.def.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,6 +59,36 @@ static bool read_number(const char *value, uint32_t most, uint32_t *out)
     return !errno && !*end && n <= most;
 }
 
+/* Is the name a line of the list? */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (; list && *list; list += strcspn(list, "\n") + 1)
+        if (!strncmp(list, name, n) && list[n] == '\n')
+            return true;
+    return false;
+}
+
+static ompjit_status add_function(ompjit__opts *opts, size_t i,
+                                  const char *name, ompjit_error *err)
+{
+    if (!name || !*name || strchr(name, '\n'))
+        return ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                            "the optimizer's option %s is the name of a "
+                            "function, not %s", rows[i].name,
+                            name && *name ? "of several" : "(nothing)");
+    if (is_listed(opts->functions, name))
+        return OMPJIT_OK;
+    char *list = ompjit__format(
+        "%s%s\n", opts->functions ? opts->functions : "", name);
+    if (!list)
+        return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    free(opts->functions);
+    opts->functions = list;
+    opts->given |= UINT32_C(1) << i;
+    return OMPJIT_OK;
+}
+
 /* The row whose name the text begins with; OMPJIT__OPT_COUNT: none. */
 static size_t find(const char *text)
 {
@@ -79,6 +109,8 @@ ompjit_status ompjit__opt_set(ompjit__opts *opts, const char *text,
     if (i == OMPJIT__COUNT(rows))
         return unknown(text, err);
     const ompjit__opt_row *row = &rows[i];
+    if (row->kind == OMPJIT__OPT_FUNCTIONS)
+        return add_function(opts, i, value, err);
     bool good = row->kind == OMPJIT__OPT_SWITCH
                     ? read_switch(value, &number)
                     : read_number(value, row->most, &number);
@@ -97,15 +129,23 @@ ompjit_status ompjit__opt_set(ompjit__opts *opts, const char *text,
     return OMPJIT_OK;
 }
 
-/* ------------------------------------------------------------------- bytes */
-
-void ompjit__opts_text(const ompjit__opts *opts, ompjit__buf *text)
+bool ompjit__opts_copy(ompjit__opts *to, const ompjit__opts *from)
 {
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
-        if (opts->given >> i & 1)
-            ompjit__buf_printf(text, "%s=%u\n", rows[i].name,
-                               opts->values[i]);
+    *to = *from;
+    to->functions = ompjit__strdup(from->functions);
+    if (to->functions || !from->functions)
+        return true;
+    *to = (ompjit__opts){0};
+    return false;
 }
+
+void ompjit__opts_free(ompjit__opts *opts)
+{
+    free(opts->functions);
+    *opts = (ompjit__opts){0};
+}
+
+/* ------------------------------------------------------------------- bytes */
 
 void ompjit__opts_pack(const ompjit__opts *opts, ompjit__buf *out)
 {
@@ -113,6 +153,8 @@ void ompjit__opts_pack(const ompjit__opts *opts, ompjit__buf *out)
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
         if (opts->given >> i & 1)
             ompjit__pack_number(out, opts->values[i]);
+    if (opts->functions)
+        ompjit__pack_string(out, opts->functions);
 }
 
 void ompjit__opts_unpack(ompjit__reader *r, ompjit__opts *out)
@@ -122,4 +164,6 @@ void ompjit__opts_unpack(ompjit__reader *r, ompjit__opts *out)
     for (size_t i = 0; i < OMPJIT__COUNT(rows) && !r->bad; i++)
         if (out->given >> i & 1)
             out->values[i] = (uint32_t)ompjit__read_number(r);
+    if (out->given >> OMPJIT__OPT_SPMD_AMENABLE & 1)
+        out->functions = ompjit__read_string(r);
 }

@@ -15,7 +15,11 @@ enum ompjit__opt_id {
     OMPJIT__OPT_COUNT
 };
 
-enum ompjit__opt_kind { OMPJIT__OPT_SWITCH, OMPJIT__OPT_NUMBER };
+enum ompjit__opt_kind {
+    OMPJIT__OPT_SWITCH,
+    OMPJIT__OPT_NUMBER,
+    OMPJIT__OPT_FUNCTIONS
+};
 
 typedef struct ompjit__opt_row {
     const char *name, *help;
@@ -25,19 +29,25 @@ typedef struct ompjit__opt_row {
 
 /* Zero-initialised: all have their defaults. */
 typedef struct ompjit__opts {
-    uint32_t given; /* bit i: row i has values[i] */
+    uint32_t given; /* bit i: row i has values[i], or the functions */
     uint32_t values[OMPJIT__OPT_COUNT];
+    char *functions; /* of the row of that kind, without repetition, each with
+                        a newline behind it; malloc'd. NULL: none           */
 } ompjit__opts;
 
 const ompjit__opt_row *ompjit__opt_at(enum ompjit__opt_id id);
 uint32_t ompjit__opt(const ompjit__opts *opts, enum ompjit__opt_id id);
 /* Reads "NAME=VALUE" or "NAME". INVALID error that lists all names, or the
- * values there are. A default value is as if nothing had been said. */
+ * values there are; NO_MEMORY. A default value is as if nothing had been
+ * said. */
 ompjit_status ompjit__opt_set(ompjit__opts *opts, const char *text,
                               ompjit_error *err);
 
-/* A line for each value that is not the default: nothing where all are. */
-void ompjit__opts_text(const ompjit__opts *opts, ompjit__buf *text);
+/* A copy with functions of its own; false: out of memory, and *to is zero. */
+bool ompjit__opts_copy(ompjit__opts *to, const ompjit__opts *from);
+/* Frees the functions, and leaves zeros. */
+void ompjit__opts_free(ompjit__opts *opts);
+
 void ompjit__opts_pack(const ompjit__opts *opts, ompjit__buf *out);
 void ompjit__opts_unpack(ompjit__reader *r, ompjit__opts *out);
 

@@ -30,6 +30,7 @@ void ompjit__unit_free(ompjit__unit *unit)
     free(unit->kernels);
     free(unit->globals);
     free(unit->name);
+    ompjit__opts_free(&unit->opts);
     ompjit__buf_free(&unit->device_bc);
     ompjit__buf_free(&unit->host_bc);
     ompjit__buf_free(&unit->signatures);

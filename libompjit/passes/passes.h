@@ -146,6 +146,14 @@ void ompjit__unmark_synchronization(LLVMModuleRef m);
  * memory. passes/generic_reason.c */
 bool ompjit__explain_generic(LLVMValueRef kernel, ompjit__buf *remarks);
 
+/* Gives the functions that the option ompjit-spmd-amenable names the assumption
+ * that openmp-opt reads, with remarks; of a name that no function has only where
+ * the module is `whole`. Requires opts->functions. Before the runtime is linked.
+ * passes/spmd_functions.c */
+ompjit_status ompjit__spmd_functions(LLVMModuleRef m, const ompjit__opts *opts,
+                                     bool whole, ompjit__buf *remarks,
+                                     ompjit_error *err);
+
 /* Before a run of openmp-opt: generic kernels stay so, those alone where
  * which[i] is set, or (NULL) all. After a first run all do: it has by then made
  * the code that asks for the mode, and constants of the answers, which it does

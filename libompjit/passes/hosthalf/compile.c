@@ -154,6 +154,7 @@ ompjit_status ompjit__half_open(ompjit__compiler *compiler,
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     s->opt_level = unit->opt_level > 3 ? 3 : unit->opt_level;
     s->opts = unit->opts;
+    s->opts.functions = NULL; /* the unit's, and of device code alone */
     s->early = early ? ompjit__early_hold(early) : NULL;
     struct work w = {.compiler = compiler, .unit = unit, .divide = divide,
                      .source = s};
