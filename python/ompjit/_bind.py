@@ -14,7 +14,8 @@ _KNOWN = frozenset(CONSTANTS) | {"i", "I"}
 
 
 class Expression(_native.Callable or object):  # type: ignore[misc]
-    """What expressions of all kinds have in common.
+    """What expressions of all kinds have in common. They are pickled as their
+    texts.
 
     Attributes:
         text: the statements.

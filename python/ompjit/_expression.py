@@ -87,6 +87,9 @@ class Elementwise(Expression):
         self._plans: dict[Any, Plan] = {}
         self._bodies: dict[Any, Body] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return elementwise, (self.text, self.preamble)
+
     # ------------------------------------------------------------------ calls
 
     def _call(

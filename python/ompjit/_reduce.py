@@ -251,6 +251,9 @@ class Reduction(Elementwise):
     def __repr__(self) -> str:
         return f"ompjit.reduction({self.text!r}, {self.op!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduction, (self.text, self.op, self.preamble)
+
     def _call(
         self,
         *args: Any,

@@ -55,6 +55,9 @@ class Scan(Reduction):
     def __repr__(self) -> str:
         return f"ompjit.scan({self.text!r}, {self.op!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return scan, (self.text, self.op, self.preamble)
+
     def _call(
         self,
         *args: Any,

@@ -77,6 +77,9 @@ class Stencil(Elementwise):
                 raise ArgumentError(f"{self!r}: {name} is written with offsets")
         self._reach = self._find()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return stencil, (self.text, self.boundary, self.preamble)
+
     def _find(self) -> _Shape:
         found: dict[str, set[tuple[int, ...]]] = {}
 

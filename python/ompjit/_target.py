@@ -46,6 +46,7 @@ def _declared(kind: Any, name: str) -> str:
 
 class Target:
     """A function of C that looks like one of Python; @ompjit.target makes it.
+    It is pickled as its C and its options, but the context.
 
     Attributes:
         source: the C.
@@ -78,10 +79,20 @@ class Target:
             f"{preamble}{result} {function.__name__}"
             f"({', '.join(params) or 'void'})\n{{\n{body}\n}}\n"
         )
-        self._name: str = function.__name__
+        self._start(function.__name__, options)
+
+    def _start(self, name: str, options: dict[str, Any]) -> None:
+        self._name = name
         self._options = options
         self._module: Module | None = None
         self._function: Function | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = "source", *functools.WRAPPER_ASSIGNMENTS
+        shown = {n: getattr(self, n) for n in names if hasattr(self, n)}
+        shown.pop("__annotations__", None)  # of any types
+        options = {n: v for n, v in self._options.items() if n != "context"}
+        return _again, (self._name, options, shown)
 
     @property
     def module(self) -> Module:
@@ -103,6 +114,14 @@ class Target:
 
     def __repr__(self) -> str:
         return f"<ompjit.target {self._name}>"
+
+
+def _again(name: str, options: dict[str, Any], shown: dict[str, Any]) -> Target:
+    """A function that was pickled."""
+    made = Target.__new__(Target)
+    made.__dict__.update(shown)
+    made._start(name, options)
+    return made
 
 
 def target(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -124,6 +124,20 @@ class Targets(unittest.TestCase):
         self.assertEqual(len(scale.module.kernels), 1)
         scale.compile()
 
+    def test_pickled(self):
+        """By source and options, functions within functions, too."""
+        with ompjit.Context("host") as context:
+
+            @ompjit.target(flags=["-DTHREE=3"], context=context)
+            def three(x: int) -> int:
+                """return THREE * x;"""
+
+        for function in (three, pickle.loads(pickle.dumps(three))):
+            again = pickle.loads(pickle.dumps(function))
+            self.assertEqual(again(2), 6)
+            self.assertEqual(again.source, three.source)
+            self.assertEqual(again.__doc__, three.__doc__)
+
     def test_wrong(self):
         def no_text(x: int):
             pass

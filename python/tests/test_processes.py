@@ -3,6 +3,7 @@
 multiprocessing and pytest-xdist, in ranks of MPI; columns of pandas."""
 import importlib.util
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,33 @@ class Processes(unittest.TestCase):
         )
         out = self.run_python(text, sys.executable)
         self.assertEqual(out.count("[True, True, True, True]"), 3, out)
+
+    def test_pickled_expressions(self):
+        """In this process it is the same object; in others it works."""
+        add = ompjit.elementwise("f(x) + 1", "static double f(double x) { return x; }")
+        made = [
+            add,
+            ompjit.reduction("2*x", "max"),
+            ompjit.scan("x", "*"),
+            ompjit.stencil("v = u[0] + u[1]", boundary="wrap"),
+        ]
+        data = pickle.dumps(made)
+        for one, again in zip(made, pickle.loads(data)):
+            self.assertIs(one, again)
+        with open(os.path.join(self.folder, "data"), "wb") as file:
+            file.write(data)
+        text = (
+            "import multiprocessing, ompjit, pickle\n"
+            "def work(one):\n"
+            "    return str(one(ompjit.array([3.0, 2])))\n"
+            "if __name__ == '__main__':\n"
+            "    made = pickle.load(open('data', 'rb'))\n"
+            "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+            "        found = pool.map(work, made)\n"
+            "    assert found == list(map(work, made)), found\n"
+            "    print(found[1])\n"
+        )
+        self.assertEqual(self.run_python(text, sys.executable), "6.0\n")
 
     def test_fork(self):
         """A child goes on with the parent's kernels, large arrays, too."""
