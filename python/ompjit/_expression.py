@@ -174,6 +174,29 @@ class Elementwise(Expression):
         for explain(), resources(), ptx(), sass(), ..."""
         return tuple(p.kernel for p in self._of_types(types, device)[0])
 
+    def resources(
+        self, *types: Any, arch: str = "sm_90", device: Device | None = None
+    ) -> list[dict[str, int]]:
+        """What each of its kernels for arguments of such types takes on a GPU's
+        architecture; as of Kernel.resources. `device` is what the loops are
+        written for: a CPU's are pieces of rows."""
+        kernels = self.kernels(*types, device=device)
+        return [kernel.resources(arch) for kernel in kernels]
+
+    def occupancy(
+        self,
+        *types: Any,
+        arch: str = "sm_90",
+        threads: int = 128,
+        dynamic_shared: int = 0,
+        device: Device | None = None,
+    ) -> list[dict[str, Any]]:
+        """How much of a GPU's multiprocessor launches of each of its kernels
+        fill; as of Kernel.occupancy."""
+        options = arch, threads, dynamic_shared
+        kernels = self.kernels(*types, device=device)
+        return [kernel.occupancy(*options) for kernel in kernels]
+
     def _of_types(
         self, types: Sequence[Any], device: Device | None
     ) -> tuple[list[Program], Device]:

@@ -165,6 +165,19 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         """What is and what can be compiled into its kernels, as text."""
         return "\n".join(kernel.explain() for kernel in self.kernels)
 
+    def resources(self, arch: str = "sm_90") -> list[dict[str, int]]:
+        """What each of its kernels takes on a GPU's architecture; as of
+        Kernel.resources."""
+        return [kernel.resources(arch) for kernel in self.kernels]
+
+    def occupancy(
+        self, arch: str = "sm_90", threads: int = 128, dynamic_shared: int = 0
+    ) -> list[dict[str, Any]]:
+        """How much of a GPU's multiprocessor launches of each of its kernels
+        fill; as of Kernel.occupancy."""
+        options = arch, threads, dynamic_shared
+        return [kernel.occupancy(*options) for kernel in self.kernels]
+
     def __repr__(self) -> str:
         return f"<ompjit function {self.prototype}>"
 

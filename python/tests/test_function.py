@@ -95,6 +95,23 @@ class Functions(unittest.TestCase):
         with self.assertRaises(ompjit.DeviceError):
             self.m.fault(array.array("i", [0]))
 
+    def test_resources(self):
+        """Of kernels, functions and expressions."""
+        kernel = self.m.kernels["saxpy"]
+        double = ompjit.elementwise("2*x")
+        try:
+            row = kernel.resources("sm_80")
+        except ompjit.NotAvailable as error:
+            self.skipTest(str(error))
+        self.assertEqual(self.m.saxpy.resources("sm_80"), [row])
+        full = kernel.occupancy("sm_80", 64)
+        self.assertEqual(self.m.saxpy.occupancy("sm_80", 64), [full])
+        self.assertEqual(self.m.nothing.resources(), [])
+        (row,) = double.resources("f8", arch="sm_80")
+        self.assertGreater(row["registers"], 0)
+        (full,) = double.occupancy("f8", arch="sm_80", threads=64)
+        self.assertGreater(full["occupancy"], 0)
+
     def test_pickled_modules_have_functions(self):
         self.assertEqual(pickle.loads(pickle.dumps(self.m)).nothing(), 7)
 
