@@ -179,6 +179,21 @@ n
 :teams")" "(int) 2
 (int) 3
 3" "teams are changed, and inputs executed again"
+is "$(OMPJIT_THREADS=2 session '#include <omp.h>
+int n;
+#pragma omp target parallel map(from: n)
+if (!omp_get_thread_num()) n = omp_get_num_threads();
+n
+:threads 3
+n
+:threads
+:specialize off
+n
+:specialize')" "(int) 2
+(int) 3
+3
+(int) 3
+off" "so are threads and specialization"
 is "$(session 'int x = 4;
 :device nonsense
 x' | cat)" "" "a device that is none"
@@ -319,10 +334,20 @@ like "$(session "$program
 :ir")" 'define .*__omp_offloading' "kernels as IR"
 like "$(session "$program
 :ptx")" 'entry .*__omp_offloading' "as PTX"
+resources=$(session "$program
+:resources")
+like "$resources" '^  parameters +a pointer, k 4 bytes' "resources"
 like "$(session "$program
-:resources")" '__omp_offloading|f.*l11|input|main' "resources"
-like "$(session "$program
-:explain")" 'main|n of|tofrom|a' "explained"
+:explain")" '^  a +pointer +copied back: the kernel changes it' "explained"
+if printf '%s\n' "$resources" | grep -q ' registers,'; then
+    like "$(session "$program
+:occupancy")" '^ +[0-9]+ registers, [0-9]+ bytes shared memory$' "occupancy"
+    like "$(session "$program
+:sass")" '\.text\.__omp_offloading' "SASS"
+else
+    skip "occupancy" "no assembler for cubins"
+    skip "SASS" "no assembler for cubins"
+fi
 session 'int a[4];
 #pragma omp target map(to: a[:2])
 a[3] = 1;
@@ -330,7 +355,7 @@ a[3] = 1;
 like "$(cat stderr)" 'out-of-bounds write' "and checked"
 session "$program
 :profile" >/dev/null
-like "$(cat stderr)" 'launch|kernel' "and profiled"
+like "$(cat stderr)" '(^|.*)launch +1 .* main' "and profiled"
 like "$(session ':table')" '__kmpc_target_init' "the table"
 like "$(session ':cache path')" "$tmp/cache" "the cache"
 like "$(session ':devices')" '^host' "devices"
