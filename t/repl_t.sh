@@ -179,6 +179,19 @@ else
     skip "the same on a GPU" "no PTX interpreter"
 fi
 
+# Each time a variable and a region that writes it; 47 KB in 2026.
+{
+    printf '#include <malloc.h>\nsize_t before;\n'
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+        [ $n != 5 ] || echo 'before = mallinfo2().uordblks;'
+        printf 'int s%d = 0;\n#pragma omp target map(tofrom: s%d)\ns%d++;\n' \
+            $n $n $n
+    done
+    echo '(mallinfo2().uordblks - before) / 20 < 60000'
+} >inputs.c
+succeeds "memory of inputs" repl --device host inputs.c
+is "$out" "(int) 1" "  is bounded"
+
 # ------------------------------------------- variables of declare target
 declared='#pragma omp declare target
 int a = 5, arr[4] = {1, 2, 3, 4};

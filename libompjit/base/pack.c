@@ -70,6 +70,9 @@ void ompjit__read_buf(ompjit__reader *r, ompjit__buf *out)
 {
     size_t size;
     const void *data = ompjit__read_bytes(r, &size);
+    /* Not a byte more: units are kept, and nothing is added to them. */
+    if (size && !out->data && (out->data = malloc(size + 1)))
+        out->capacity = size + 1;
     if (size)
         ompjit__buf_add(out, data, size);
     r->bad |= out->failed;

@@ -52,8 +52,14 @@ struct ompjit__hostjit {
     ompjit__module_code code;  /* of the core and the parts, as they come */
     struct life *life;
     const void *const *table; /* NULL until linked */
-    ompjit_error libomp;      /* why there is none; OK: not needed or there */
-    ompjit_error fortran;     /* the same of flang's runtime library        */
+    struct causes *causes;    /* NULL: the core is not being linked */
+};
+
+/* Why a library is not there; OK: not needed or there. Errors are large, and so
+ * they are not kept. */
+struct causes {
+    ompjit_error libomp;
+    ompjit_error fortran; /* flang's runtime library */
 };
 
 /* Functions of the C++ ABI and of libgcc that no header declares. __dso_handle
@@ -161,11 +167,11 @@ static bool is_openmp(const char *name)
 
 /* Also where the application is linked with another OpenMP runtime: half of one
  * and half of the other would not know of each other's threads. NULL where
- * there is no libomp; the cause is then kept in h->libomp for add_cause. */
+ * there is no libomp; add_cause tells why. */
 static void *find_openmp(ompjit__hostjit *h, const char *name)
 {
     const struct ompjit__libomp *omp;
-    if (ompjit__libomp(&omp, &h->libomp))
+    if (ompjit__libomp(&omp, h->causes ? &h->causes->libomp : NULL))
         return NULL;
     return dlsym(omp->handle, name);
 }
@@ -191,8 +197,9 @@ static void *find_library(const char *name)
  * uses its own. A failure is told once, by add_cause. */
 static void *find_fortran(ompjit__hostjit *h, const char *name)
 {
-    return ompjit__flang_runtime_has(name) && !h->fortran.status
-               ? ompjit__flang_runtime(h->mod->ctx, name, &h->fortran)
+    ompjit_error own = {0}, *err = h->causes ? &h->causes->fortran : &own;
+    return ompjit__flang_runtime_has(name) && !err->status
+               ? ompjit__flang_runtime(h->mod->ctx, name, err)
                : NULL;
 }
 
@@ -295,20 +302,23 @@ static ompjit_status new_part_jit(void *h, ompjit__jit **out, ompjit_error *err)
 static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 {
     void *table;
+    struct causes causes = {0};
+    h->causes = &causes;
     ompjit_status status = new_jit(h, find, &h->jit, err);
     if (!status)
         status = ompjit__jit_add_object(h->jit, h->made.object.data,
                                         h->made.object.size, err);
     if (!status)
         status = ompjit__jit_lookup(h->jit, OMPJIT__TABLE, &table, err);
+    h->causes = NULL;
     if (!status) {
         h->table = table;
         h->code.pages = calloc(h->made.nparts + 1, sizeof *h->code.pages);
         note_code(h, h->jit, h->table[OMPJIT__TABLE_INIT]);
         return OMPJIT_OK;
     }
-    add_cause(&h->libomp, err);
-    add_cause(&h->fortran, err);
+    add_cause(&causes.libomp, err);
+    add_cause(&causes.fortran, err);
     return status;
 }
 

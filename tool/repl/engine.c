@@ -169,11 +169,14 @@ static ompjit_status link_unit(struct unit *u, ompjit_error *err)
     status = ompjit__module_link(u->mod, &u->e->linkage, err);
     u->linking = false;
     u->linked = !status;
-    if (status)
+    if (status) {
         add_cause(u->e, err);
-    else
-        guard_add(u->e, u->mod);
-    return status;
+        return status;
+    }
+    guard_add(u->e, u->mod);
+    ompjit__buf_free(&u->answer.host);
+    ompjit__buf_free(&u->answer.device);
+    return OMPJIT_OK;
 }
 
 /* symbols_late */
@@ -339,7 +342,6 @@ static void take_value(struct unit *u, struct outcome *out)
 
 /* --------------------------------------------------------------------- keep */
 
-/* Keeps those parts of the answer that later inputs ask for. */
 static bool keep(struct unit *u)
 {
     engine *e = u->e;
@@ -348,10 +350,6 @@ static bool keep(struct unit *u)
         return false;
     e->units = more;
     e->units[e->nunits++] = u;
-    if (u->linked) {
-        ompjit__buf_free(&u->answer.host);
-        ompjit__buf_free(&u->answer.device);
-    }
     front_keep(e->front);
     return true;
 }
