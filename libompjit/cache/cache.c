@@ -119,7 +119,7 @@ ompjit_status ompjit__cache_new(ompjit_context *ctx,
     return OMPJIT_OK;
 }
 
-/* No thread uses it any more. What only memory had is lost. */
+/* No thread uses it any more. Entries that only memory had are lost. */
 void ompjit__cache_free(ompjit__cache *cache)
 {
     if (!cache)

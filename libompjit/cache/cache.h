@@ -11,7 +11,7 @@
  *   cache.c    a context's cache: memory, callbacks, store
  *   bundle.c   many entries as bytes, for other processes
  *
- * Which lines a key has and what a payload is say those who make the entry:
+ * The lines of a key and the payload are defined by those who make the entry:
  * launch/build_cached.c (images), hosthalf/ (host halves), frontend/ (units).
  */
 #ifndef OMPJIT__CACHE_H

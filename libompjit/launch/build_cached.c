@@ -40,7 +40,7 @@ static void add_assembler(ompjit__key *key, const ompjit_context *ctx)
     add_tool(key, "ptxas", OMPJIT__CUDA_PTXAS);
 }
 
-/* What is folded, and which kernel of the unit it is for. */
+/* Adds the folded facts, and the kernel of the unit that they are for. */
 static void add_spec(ompjit__key *key, const ompjit__spec *spec)
 {
     if (spec->kernel)

@@ -309,7 +309,7 @@ void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry)
         ompjit__log(dev->ctx, "the end of a mapping: %s", err.text);
 }
 
-/* Whoever asks may use it: copies that are made ahead do not count any more. */
+/* The caller may use the memory: copies made ahead do not count any more. */
 void *ompjit__present_lookup(ompjit_device *dev, const void *host)
 {
     ompjit__mapped *entry;

@@ -86,7 +86,7 @@ static std::vector<CallBase *> calls_to_inline(Function &f)
     return found;
 }
 
-/* What recursion and deep calls add is bounded. */
+/* The rounds and the size bound what recursion and deep calls add. */
 static void inline_calls(Function &f)
 {
     enum { ROUNDS = 4, LARGEST = 20000 };
