@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import sys
 import tempfile
 from typing import Any
@@ -28,6 +29,17 @@ def character_cursor(code: str, cursor: int) -> int:
     return len(code.encode()[:cursor].decode(errors="ignore"))
 
 
+def plain(text: str) -> str:
+    """Without colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def plotted(code: str) -> str | None:
+    """The arrays of a :plot that names no file."""
+    found = re.fullmatch(r"\s*:plot\s+(\S.*?)\s*", code)
+    return found[1] if found and not found[1].endswith(".svg") else None
+
+
 def kernel_class() -> Any:
     base: Any = importlib.import_module("ipykernel.kernelbase").Kernel
 
@@ -43,7 +55,7 @@ def kernel_class() -> Any:
 
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            self.session_of_code = Session()
+            self.session_of_code = Session("--color=always")
 
         @property
         def implementation_version(self) -> str:
@@ -59,7 +71,7 @@ def kernel_class() -> Any:
             )
 
         def _begin_anew(self, error: EOFError) -> dict[str, Any]:
-            self.session_of_code = Session()
+            self.session_of_code = Session("--color=always")
             return {"status": "error", "text": f"{error}; a new one has begun"}
 
         def do_execute(
@@ -71,12 +83,11 @@ def kernel_class() -> Any:
             allow_stdin: bool = False,
             **unused: Any,
         ) -> dict[str, Any]:
-            try:
-                answer = self.session_of_code.ask(
-                    "execute", None if silent else self._stream, code=code
-                )
-            except EOFError as error:
-                answer = self._begin_anew(error)
+            arrays = plotted(code)
+            if arrays and not silent:
+                answer = self._plot(arrays)
+            else:
+                answer = self._ask(code, silent)
             if answer["status"] != "ok":
                 return self._failed(answer, silent)
             text = answer.get("text")
@@ -90,6 +101,28 @@ def kernel_class() -> Any:
                 "payload": [],
                 "user_expressions": {},
             }
+
+        def _ask(self, code: str, silent: bool) -> dict[str, Any]:
+            try:
+                return self.session_of_code.ask(
+                    "execute", None if silent else self._stream, code=code
+                )
+            except EOFError as error:
+                return self._begin_anew(error)
+
+        def _plot(self, arrays: str) -> dict[str, Any]:
+            """The picture is a part of the cell's output."""
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "plot.svg")
+                answer = self._ask(f":plot {arrays} {path}", False)
+                if answer["status"] != "ok":
+                    return answer
+                with open(path) as file:
+                    data = {"image/svg+xml": file.read()}
+            data["text/plain"] = f"a plot of {arrays}"
+            content = {"data": data, "metadata": {}, "transient": {}}
+            self.send_response(self.iopub_socket, "display_data", content)
+            return answer
 
         def _show(self, answer: dict[str, Any]) -> None:
             text = f"({answer['type']}) {answer['value']}"
@@ -107,7 +140,7 @@ def kernel_class() -> Any:
             text = answer.get("text", "").rstrip("\n")
             error = {
                 "ename": answer["status"],
-                "evalue": text.split("\n")[0],
+                "evalue": plain(text).split("\n")[0],
                 "traceback": text.split("\n"),
             }
             if not silent:

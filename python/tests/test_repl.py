@@ -10,13 +10,32 @@ if os.path.exists(TOOL):
     os.environ["OMPJIT_TOOL"] = os.path.abspath(TOOL)
 
 from ompjit._repl import Session, find_tool
-from ompjit._repl_kernel import byte_cursor, character_cursor, install
+from ompjit._repl_kernel import (
+    byte_cursor,
+    character_cursor,
+    install,
+    plain,
+    plotted,
+)
 
 try:
     import ipykernel
     import jupyter_client
 except ImportError:
     jupyter_client = None
+
+try:
+    import jupyter_kernel_test
+except ImportError:
+    jupyter_kernel_test = None
+
+try:
+    import nbclient
+    import nbformat
+except ImportError:
+    nbclient = None
+
+NOTEBOOKS = ("first_steps.ipynb", "heat.ipynb")
 
 try:
     find_tool()
@@ -56,6 +75,101 @@ class Cursors(unittest.TestCase):
     def test_bytes_and_characters(self):
         self.assertEqual(byte_cursor("hé + x", 6), 7)
         self.assertEqual(character_cursor("hé + x", 7), 6)
+
+
+class Texts(unittest.TestCase):
+    def test_plain(self):
+        self.assertEqual(plain("\x1b[1ma\x1b[0;31m: b\x1b[0m"), "a: b")
+
+    def test_plots(self):
+        self.assertEqual(plotted(":plot x y\n"), "x y")
+        for code in (":plot", ":plot x a.svg", ":plots x", "x"):
+            self.assertIsNone(plotted(code))
+
+
+def set_up_path(case):
+    """The kernel is known to Jupyter, and finds the package."""
+    case.folder = tempfile.TemporaryDirectory()
+    install(case.folder.name, False)
+    case.before = dict(os.environ)
+    os.environ["JUPYTER_PATH"] = os.path.join(case.folder.name, "share", "jupyter")
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+
+
+def tear_down_path(case):
+    os.environ.clear()
+    os.environ.update(case.before)
+    case.folder.cleanup()
+
+
+@unittest.skipUnless(jupyter_client, "no ipykernel")
+@unittest.skipUnless(nbclient, "no nbclient")
+@unittest.skipUnless(has_tool, "no ompjit tool")
+class Notebooks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        set_up_path(cls)
+
+    @classmethod
+    def tearDownClass(cls):
+        tear_down_path(cls)
+
+    def outputs(self, name):
+        """Of all cells, after each was executed without an error."""
+        folder = os.path.join(
+            os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"
+        )
+        notebook = nbformat.read(os.path.join(folder, name), as_version=4)
+        nbclient.NotebookClient(notebook, timeout=300).execute()
+        return [
+            output
+            for cell in notebook.cells
+            if cell.cell_type == "code"
+            for output in cell.outputs
+        ]
+
+    def test_notebooks(self):
+        for name in NOTEBOOKS:
+            with self.subTest(name):
+                outputs = self.outputs(name)
+                kinds = [each.output_type for each in outputs]
+                self.assertIn("execute_result", kinds)
+                pictures = [
+                    each.data["image/svg+xml"]
+                    for each in outputs
+                    if each.output_type == "display_data"
+                ]
+                self.assertTrue(pictures)
+                self.assertIn("<polyline points", pictures[0])
+
+
+if jupyter_kernel_test and jupyter_client and has_tool:
+
+    class Jupyter(jupyter_kernel_test.KernelTests):
+        """Jupyter's own tests of kernels."""
+
+        kernel_name = "ompjit"
+        language_name = "c"
+        file_extension = ".c"
+        code_hello_world = '#include <stdio.h>\nputs("hello, world");'
+        code_stderr = '#include <stdio.h>\nfputs("wrong\\n", stderr);'
+        code_generate_error = "nothing;"
+        completion_samples = [{"text": "size", "matches": {"sizeof"}}]
+        complete_code_samples = ["1", "int x = 2;"]
+        incomplete_code_samples = ["int f(void) {", "#pragma omp target\n"]
+        invalid_code_samples = ["int x = ;"]
+        code_execute_result = [{"code": "6 * 7", "result": "(int) 42"}]
+        code_inspect_sample = "puts"
+
+        @classmethod
+        def setUpClass(cls):
+            set_up_path(cls)
+            super().setUpClass()
+
+        @classmethod
+        def tearDownClass(cls):
+            super().tearDownClass()
+            tear_down_path(cls)
 
 
 @unittest.skipUnless(jupyter_client, "no ipykernel")
@@ -109,7 +223,23 @@ class Kernels(unittest.TestCase):
         reply, messages = self.execute("nothing;")
         self.assertEqual(reply["status"], "error")
         self.assertIn("undeclared identifier", reply["evalue"])
+        self.assertNotIn("\x1b", reply["evalue"])
+        self.assertIn("\x1b[", reply["traceback"][0])
         self.assertIn("error", [each["msg_type"] for each in messages])
+
+    def test_plot(self):
+        self.execute("double series[3] = {1, 4, 2};")
+        reply, messages = self.execute(":plot series")
+        self.assertEqual(reply["status"], "ok")
+        shown = [
+            each["content"]["data"]
+            for each in messages
+            if each["msg_type"] == "display_data"
+        ]
+        self.assertIn("<svg", shown[0]["image/svg+xml"])
+        self.assertEqual(shown[0]["text/plain"], "a plot of series")
+        reply, _ = self.execute(":plot nothing")
+        self.assertIn("nothing is no variable", reply["evalue"])
 
     def test_completion_and_inspection(self):
         self.execute("int number_of_things = 4;")
