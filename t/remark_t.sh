@@ -219,6 +219,69 @@ all=$(remarks shared.c --opt=openmp-opt-shared-limit=8)
 says "no place in shared memory" \
     '^OMPJIT111 15 team: The kernel stays generic \| a variable .* no place'
 
+# ------------------------------------------- each decision, from IR of clang's
+program guards.c <<'END'
+#include <omp.h>
+void f(int n, int *x, int *y)
+{
+#pragma omp target map(x[:n], y[:n])
+    {
+        x[0] = 1;
+        y[0] = omp_get_num_threads();
+#pragma omp parallel num_threads(4)
+        x[omp_get_thread_num()]++;
+#ifdef APART
+        y[1] = x[2];
+#endif
+#pragma omp parallel num_threads(4)
+        x[omp_get_thread_num()]++;
+    }
+}
+END
+omp_h=$(dirname "$(find "$(dirname "$(dirname "$(readlink -f "$CLANG")")")/lib" \
+    -name omp.h | head -n 1)")
+# ir FILE [-D...]: the remarks on the device IR that $clang makes of it, with
+# the options in $opts. Nothing is optimized, and lines are known.
+ir() {
+    file=$1 all=; shift
+    "$clang" -fopenmp --offload-arch=sm_90 -nogpulib -O1 -Xclang \
+        -disable-llvm-passes -gline-tables-only -idirafter "$omp_h" "$@" \
+        --offload-device-only -emit-llvm -c "$file" -o r.bc || return
+    # shellcheck disable=SC2086 # several words, or none
+    all=$(remarks r.bc $opts)
+}
+verbose=--opt=openmp-opt-verbose-remarks
+merging=--opt=openmp-opt-enable-merging
+for clang in "$CLANG" clang-19; do
+    case $clang in clang-19) lacks clang-19 "IR of clang 19" && continue; esac
+    version=$("$clang" --version | sed -n '1s/.*version \([0-9]*\).*/clang \1/p')
+    opts=
+    ir opaque.c -DADVICE
+    says "$version: SPMD mode" '^OMP120 .*\| all sequential code is guarded'
+    ir opaque.c
+    says "  and not" '^OMPJIT112 7 : The kernel stays generic'
+    says_not "  which is all" OMP120
+    ir machine.c -DADVICE
+    says "  a state machine of known regions" '^OMP131 1[0-3] '
+    ir machine.c
+    says "  and one with a fallback" '^OMP132 1[0-3] '
+    ir shared.c
+    says "  heap to shared" '^OMP111 15 .* with 32 bytes of shared memory'
+    opts=--opt=openmp-opt-shared-limit=8
+    ir shared.c
+    says_not "  and not" '^OMP111 15 '
+    opts="$verbose $merging"
+    ir guards.c
+    says "  guards become one" '^OMPJIT103 .* 3 pieces .* guarded as 1 '
+    says "  calls are folded" '^OMP180 .*__kmpc_is_spmd_exec_mode with 1'
+    says_not "  regions of device code are not merged" OMP150
+    opts="$verbose --opt=openmp-opt-disable-folding"
+    ir guards.c -DAPART
+    says "  guards with a region between stay two" \
+        '^OMPJIT103 .* 4 pieces .* guarded as 2 '
+    says_not "  nothing is folded" OMP180
+done
+
 # ---------------------------------------------- where shared variables are
 cat >model.c <<'END'
 #include <omp.h>
