@@ -160,6 +160,40 @@ like "$(cat line.svg)" \
     '<polyline points="40.00,320.00 320.00,180.00 600.00,40.00"/>' \
     "a line as SVG"
 is "$(grep -c '<circle' dots.svg)" 3 "points as SVG"
+session "$points
+:plot y line.png
+:plot x y dots.png" >/dev/null
+# pixels.py FILE X Y...: their colours, after a check of the whole file
+cat >pixels.py <<'END'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+at, chunks = 8, {}
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at : at + 8])
+    body = data[at + 8 : at + 8 + size]
+    crc = struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0]
+    assert crc == zlib.crc32(kind + body), kind
+    chunks[kind] = body
+    at += 12 + size
+width, height, bits, colours = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+assert (bits, colours, list(chunks)[-1]) == (2, 3, b"IEND")
+rows = zlib.decompress(chunks[b"IDAT"])
+assert len(rows) == height * (1 + width // 4)
+seen = []
+for x, y in zip(*[iter(map(int, sys.argv[2:]))] * 2):
+    pixel = rows[y * (1 + width // 4) + 1 + x // 4] >> 6 - 2 * (x % 4) & 3
+    seen.append(chunks[b"PLTE"][3 * pixel : 3 * pixel + 3].hex())
+print(width, height, *seen)
+END
+if ! lacks python3 "PNG"; then
+    is "$(python3 pixels.py line.png 320 180 180 250 300 320 20 20)" \
+        "640 360 1f77b4 1f77b4 808080 ffffff" "a line as PNG, with an axis"
+    is "$(python3 pixels.py dots.png 320 180 180 250)" \
+        "640 360 1f77b4 ffffff" "points as PNG"
+    is "$(python3 pixels.py line.png 51 31 53 31)" "640 360 000000 ffffff" \
+        "  with numbers"
+fi
 refuses "arrays of two sizes" "$points
 :plot x one" 'x has 3 elements, and one has 1'
 refuses "no array" "$points

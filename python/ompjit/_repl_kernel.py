@@ -37,7 +37,7 @@ def plain(text: str) -> str:
 def plotted(code: str) -> str | None:
     """The arrays of a :plot that names no file."""
     found = re.fullmatch(r"\s*:plot\s+(\S.*?)\s*", code)
-    return found[1] if found and not found[1].endswith(".svg") else None
+    return found[1] if found and not found[1].endswith((".svg", ".png")) else None
 
 
 def kernel_class() -> Any:

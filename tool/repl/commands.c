@@ -277,15 +277,18 @@ static double *array_of(struct call *c, const char *name, size_t *n)
     return numbers;
 }
 
-static bool ends_in_svg(const char *word)
+static bool is_picture(const char *word)
 {
-    return strlen(word) > 4 && !strcmp(word + strlen(word) - 4, ".svg");
+    return ends_in(word, ".svg") || ends_in(word, ".png");
 }
 
 static void draw(struct call *c, const struct plot *p, const char *file)
 {
     ompjit__buf out = {0};
-    if (!(file ? plot_svg(p, &out) : plot_braille(p, &out)))
+    bool some = !file                   ? plot_braille(p, &out)
+                : ends_in(file, ".png") ? plot_png(p, &out)
+                                        : plot_svg(p, &out);
+    if (!some)
         refuse(c, "there is no finite number to draw");
     else if (file)
         write_text(c, file, out.data, out.size);
@@ -304,7 +307,7 @@ static void command_plot(struct call *c)
     for (char *word = strtok_r(c->words, " \t\n", &save); word && n < 3;
          word = strtok_r(NULL, " \t\n", &save))
         words[n++] = word;
-    if (n && ends_in_svg(words[n - 1]))
+    if (n && is_picture(words[n - 1]))
         file = words[--n];
     if (n != 1 && n != 2) {
         refuse(c, ":plot needs one or two arrays");

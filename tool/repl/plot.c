@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Pictures of numbers: in braille, whose letters have two by four dots each,
- * and as SVG.
+ * as SVG, and as PNG.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,14 +9,15 @@
 #include <string.h>
 
 #include "tool/repl/plot.h"
+#include "tool/repl/png.h"
 
 enum {
     COLUMNS = 60, /* letters */
     LINES = 12,
     ACROSS = COLUMNS * 2, /* dots */
     UP = LINES * 4,
-    WIDTH = 640, /* of the SVG, with a border */
-    HEIGHT = 360,
+    WIDTH = PNG_WIDTH, /* also of the SVG, with a border */
+    HEIGHT = PNG_HEIGHT,
     BORDER = 40
 };
 
@@ -130,6 +131,17 @@ bool plot_braille(const struct plot *p, ompjit__buf *out)
     return true;
 }
 
+/* Where a point is in the pictures below, from the upper left. */
+static double across_of(const struct plot *p, struct range x, size_t i)
+{
+    return BORDER + part_of(x, x_of(p, i)) * (WIDTH - 2 * BORDER);
+}
+
+static double down_of(const struct plot *p, struct range y, size_t i)
+{
+    return HEIGHT - BORDER - part_of(y, p->y[i]) * (HEIGHT - 2 * BORDER);
+}
+
 /* --------------------------------------------------------------------- SVG */
 
 static void add_points(const struct plot *p, struct range x, struct range y,
@@ -142,9 +154,7 @@ static void add_points(const struct plot *p, struct range x, struct range y,
             open = false;
             continue;
         }
-        double across = BORDER + part_of(x, x_of(p, i)) * (WIDTH - 2 * BORDER);
-        double down =
-            HEIGHT - BORDER - part_of(y, p->y[i]) * (HEIGHT - 2 * BORDER);
+        double across = across_of(p, x, i), down = down_of(p, y, i);
         if (p->x)
             ompjit__buf_printf(out,
                                "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"2\"/>\n",
@@ -188,5 +198,49 @@ bool plot_svg(const struct plot *p, ompjit__buf *out)
     add_label(out, BORDER, HEIGHT - BORDER + 16, "middle", x.low);
     add_label(out, WIDTH - BORDER, HEIGHT - BORDER + 16, "middle", x.high);
     ompjit__buf_printf(out, "</svg>\n");
+    return true;
+}
+
+/* --------------------------------------------------------------------- PNG */
+
+static void add_curve(const struct plot *p, struct range x, struct range y,
+                      struct png *out)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        if (!is_there(p, i))
+            continue;
+        const size_t before = !p->x && i && is_there(p, i - 1) ? i - 1 : i;
+        png_line(out, (int)across_of(p, x, before), (int)down_of(p, y, before),
+                 (int)across_of(p, x, i), (int)down_of(p, y, i), PNG_BLUE);
+    }
+}
+
+/* `right` and `top` are those of the number. */
+static void add_number(struct png *out, int right, int top, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    int x = right - png_number_width(text);
+    png_number(out, x > 0 ? x : 0, top, text);
+}
+
+bool plot_png(const struct plot *p, ompjit__buf *out)
+{
+    struct range x, y;
+    struct png *picture = find_ranges(p, &x, &y)
+                              ? calloc(1, sizeof *picture)
+                              : NULL;
+    if (!picture)
+        return false;
+    png_line(picture, BORDER, BORDER, BORDER, HEIGHT - BORDER, PNG_GRAY);
+    png_line(picture, BORDER, HEIGHT - BORDER, WIDTH - BORDER,
+             HEIGHT - BORDER, PNG_GRAY);
+    add_curve(p, x, y, picture);
+    add_number(picture, BORDER + 20, BORDER - 12, y.high);
+    add_number(picture, BORDER - 4, HEIGHT - BORDER - 3, y.low);
+    add_number(picture, BORDER + 20, HEIGHT - BORDER + 8, x.low);
+    add_number(picture, WIDTH - BORDER, HEIGHT - BORDER + 8, x.high);
+    png_write(picture, out);
+    free(picture);
     return true;
 }

@@ -19,5 +19,7 @@ struct plot {
 bool plot_braille(const struct plot *p, ompjit__buf *out);
 /* The same as a file of SVG. */
 bool plot_svg(const struct plot *p, ompjit__buf *out);
+/* And of PNG. */
+bool plot_png(const struct plot *p, ompjit__buf *out);
 
 #endif
