@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ompjit repl at a terminal: inputs of several lines, completion, history,
-# Ctrl-C, Ctrl-D, and a session that is killed.
+# Ctrl-C, Ctrl-D, and a session that is killed; the beginning also where libedit
+# cannot be loaded.
 . "${srcdir:-.}/t/tap.sh"
 . "$srcdir/t/repl.sh"
-HOME=$tmp TERM=xterm NO_COLOR=1
-export HOME TERM NO_COLOR
+HOME=$tmp TERM=xterm NO_COLOR=1 LC_ALL=C.UTF-8
+export HOME TERM NO_COLOR LC_ALL
 ! command -v python3 >/dev/null || python3 -c 'import pty' 2>/dev/null ||
     skip_all "no pseudo-terminals in Python"
 command -v python3 >/dev/null || skip_all "no python3"
-python3 - "$ompjit" <<'END'
+cat >prompt.py <<'END'
 import ctypes, os, pty, re, select, sys, termios, time
 
-count, failed = 0, 0
+count, failed = int(sys.argv[2]), 0
+alone = len(sys.argv) > 3 # without libedit, and less
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], [sys.argv[1], "repl", "--device", "host"])
@@ -66,6 +68,8 @@ try:
     edits = True
 except OSError:
     edits = False
+if alone and edits:
+    sys.exit("libedit is there")
 shows("a greeting", "", rb"C with OpenMP")
 shows("an input", "int number = 4;\n", rb"")
 shows("a value", "number + 1\n", rb"\(int\) 5")
@@ -86,12 +90,19 @@ shows("  is given up", "\x03", rb"\^C")
 if edits:
     shows("completion", "numb\t\n", rb"\(int\) 5")
     shows("history", "\x1b[A\n", rb"\(int\) 5")
-shows("a session that is killed",
-      "#include <signal.h>\n", rb"")
-shows("  by itself", "raise(SIGKILL);\n", rb":restore executes")
-shows("  is lost", "number\n", rb"undeclared identifier")
-shows("  and restored", ":restore\n", rb"restore\r\n")
-shows("  with its names", "f(3)\n", rb"\(int\) 6")
+    shows("  search", "\x12f(2", rb"f\(21\)", None)
+    shows("  and its end", "\n", rb"\(int\) 42", editing=False)
+    shows("a header's name", "#include <stdd\t.h>\n", rb"ef\.h>\r\n")
+    shows("  which is included", "sizeof(ptrdiff_t)\n", rb"\) 8")
+    shows("letters of UTF-8", '"h\u00e9"\n',
+          "(?s)\"h\u00e9\"\r\n.*\"h\u00e9\"".encode())
+if not alone:
+    shows("a session that is killed",
+          "#include <signal.h>\n", rb"")
+    shows("  by itself", "raise(SIGKILL);\n", rb":restore executes")
+    shows("  is lost", "number\n", rb"undeclared identifier")
+    shows("  and restored", ":restore\n", rb"restore\r\n")
+    shows("  with its names", "f(3)\n", rb"\(int\) 6")
 shows("Ctrl-D", "\x04", rb"", None)
 count += 1
 status = os.waitpid(pid, 0)[1]
@@ -103,6 +114,15 @@ if edits:
         good = "f(21)" in file.read()
     failed |= not good
     print("ok" if good else "not ok", count, "- the history is kept")
-print("1..%d" % count)
+if edits and not alone:
+    with open("count", "w") as file:
+        file.write(str(count))
+else:
+    print("1..%d" % count)
 sys.exit(failed)
 END
+python3 prompt.py "$ompjit" 0 || exit
+[ -e count ] || exit 0
+mkdir none
+echo "no library" >none/libedit.so.2
+LD_LIBRARY_PATH=$PWD/none python3 prompt.py "$ompjit" "$(cat count)" alone
