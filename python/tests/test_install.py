@@ -16,88 +16,72 @@ def has(*names):
     return all(importlib.util.find_spec(name) for name in names)
 
 
-class Install(unittest.TestCase):
-    @unittest.skipUnless(
-        has("pip", "setuptools", "wheel"), "no pip, setuptools or wheel"
-    )
-    @unittest.skipUnless("OMPJIT_LIBRARY" in os.environ, "no OMPJIT_LIBRARY")
-    def test_pip_install(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "python")
-            target = os.path.join(folder, "target")
-            shutil.copytree(PYTHON, source)
-            command = "-m pip install -q --no-index --no-build-isolation --no-deps"
-            done = subprocess.run(
-                [sys.executable, *command.split(), "--target", target, source],
-                capture_output=True,
-                text=True,
-            )
-            self.assertEqual(done.returncode, 0, done.stderr)
-            environment = {
-                k: v for k, v in os.environ.items() if k != "OMPJIT_LIBRARY"
-            }
-            environment["PYTHONPATH"] = target
-            program = (
-                "import ompjit; from ompjit._lib import library; "
-                "print(ompjit.__file__, library().path)"
-            )
-            done = subprocess.run(
-                [sys.executable, "-c", program],
-                env=environment,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            package, library = done.stdout.split()
-            self.assertTrue(package.startswith(target), package)
-            here = os.environ["OMPJIT_LIBRARY"]
-            self.assertEqual(os.path.dirname(library), os.path.abspath(here))
+PIP = "-m pip install -q --no-index --no-build-isolation --no-deps".split()
+needs_pip = unittest.skipUnless(
+    has("pip", "setuptools", "wheel") and "OMPJIT_LIBRARY" in os.environ,
+    "no pip, setuptools, wheel or OMPJIT_LIBRARY",
+)
 
-    @unittest.skipUnless(
-        has("pip", "setuptools", "wheel"), "no pip, setuptools or wheel"
-    )
-    @unittest.skipUnless("OMPJIT_LIBRARY" in os.environ, "no OMPJIT_LIBRARY")
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+        self.target = os.path.join(self.folder, "target")
+
+    def run_python(self, *words, **options):
+        done = subprocess.run(
+            [sys.executable, *words], capture_output=True, text=True, **options
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def copy(self):
+        """The package's folder, apart from the checkout."""
+        source = os.path.join(self.folder, "python")
+        shutil.copytree(PYTHON, source)
+        return source
+
+    def installed(self, path, program):
+        """The output of a program that has the package from there."""
+        self.run_python(*PIP, "--target", self.target, path)
+        environment = {**os.environ, "PYTHONPATH": self.target}
+        del environment["OMPJIT_LIBRARY"]
+        return self.run_python("-c", program, env=environment, cwd=self.folder)
+
+    @needs_pip
+    def test_pip_install(self):
+        out = self.installed(
+            self.copy(),
+            "import ompjit; from ompjit._lib import library; "
+            "print(ompjit.__file__, library().path)",
+        )
+        package, library = out.split()
+        self.assertTrue(package.startswith(self.target), package)
+        here = os.environ["OMPJIT_LIBRARY"]
+        self.assertEqual(os.path.dirname(library), os.path.abspath(here))
+
+    @needs_pip
     def test_source_distribution(self):
         """It has all files, is installed without the checkout, and works."""
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "python")
-            target = os.path.join(folder, "target")
-            shutil.copytree(PYTHON, source)
-
-            def run(*words, **options):
-                done = subprocess.run(
-                    [sys.executable, *words],
-                    capture_output=True,
-                    text=True,
-                    **options,
-                )
-                self.assertEqual(done.returncode, 0, done.stderr)
-                return done.stdout
-
-            run("setup.py", "-q", "sdist", "-d", folder, cwd=source)
-            shutil.rmtree(source)
-            (made,) = (n for n in os.listdir(folder) if n.endswith(".tar.gz"))
-            command = "-m pip install -q --no-index --no-build-isolation --no-deps"
-            path = os.path.join(folder, made)
-            run(*command.split(), "--target", target, path)
-            package = os.path.join(target, "ompjit")
-            names = {n for n in os.listdir(package) if n.endswith(".py")}
-            here = os.listdir(os.path.join(PYTHON, "ompjit"))
-            self.assertEqual(
-                names - {"_built.py"}, {n for n in here if n.endswith(".py")}
-            )
-            self.assertIn("py.typed", os.listdir(package))
-            environment = {
-                k: v for k, v in os.environ.items() if k != "OMPJIT_LIBRARY"
-            }
-            environment["PYTHONPATH"] = target
-            program = (
-                "import ompjit; "
-                "print(ompjit.elementwise('2*x')(ompjit.ones(2)).tolist())"
-            )
-            out = run("-c", program, cwd=folder, env=environment)
-            self.assertEqual(out, "[2.0, 2.0]\n")
+        source, folder = self.copy(), self.folder
+        self.run_python("setup.py", "-q", "sdist", "-d", folder, cwd=source)
+        shutil.rmtree(source)
+        (made,) = (n for n in os.listdir(folder) if n.endswith(".tar.gz"))
+        out = self.installed(
+            os.path.join(folder, made),
+            "import ompjit; "
+            "print(ompjit.elementwise('2*x')(ompjit.ones(2)).tolist())",
+        )
+        self.assertEqual(out, "[2.0, 2.0]\n")
+        package = os.path.join(self.target, "ompjit")
+        names = {n for n in os.listdir(package) if n.endswith(".py")}
+        here = os.listdir(os.path.join(PYTHON, "ompjit"))
+        self.assertEqual(
+            names - {"_built.py"}, {n for n in here if n.endswith(".py")}
+        )
+        self.assertIn("py.typed", os.listdir(package))
 
     def test_wheels_of_nvidia(self):
         """Those that pip has put beside the package are found."""
@@ -105,21 +89,15 @@ class Install(unittest.TestCase):
             "import os; from ompjit._lib import library; library(); "
             "print(os.environ['OMPJIT_CUDA_WHEELS'])"
         )
-        with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(os.path.join(folder, "nvidia", "cu13"))
-            environment = {
-                **os.environ,
-                "PYTHONPATH": f"{PYTHON}:{folder}",
-                "OMPJIT_CUDA_WHEELS": "/first",
-            }
-            done = subprocess.run(
-                [sys.executable, "-c", program],
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        found = done.stdout.strip().split(":")
+        folder = self.folder
+        os.makedirs(os.path.join(folder, "nvidia", "cu13"))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{PYTHON}:{folder}",
+            "OMPJIT_CUDA_WHEELS": "/first",
+        }
+        out = self.run_python("-c", program, env=environment)
+        found = out.strip().split(":")
         self.assertEqual(found[:1], ["/first"])
         self.assertIn(folder, found)
 
