@@ -56,7 +56,7 @@ static bool set_float(bool is_double, object *from, ompjit_arg *to)
     return true;
 }
 
-/* Of any elements that are numbers, in C's order or Fortran's. */
+/* An array of numbers of any type, in C's order or Fortran's. */
 static bool set_buffer(object *from, ompjit_arg *to, taken *held)
 {
     if (held->n == PYTHON_ARRAYS)

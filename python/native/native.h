@@ -133,7 +133,7 @@ void ompjit__python_release(taken *held);
 
 /* -------------------------------------------------------------------- arrays */
 
-/* What launch.c is given once, with the GIL. */
+/* Python gives launch.c these once, with the GIL. */
 typedef struct launcher {
     ompjit_status (*launch)(ompjit_kernel *, ompjit_device *,
                             const ompjit_launch *, const ompjit_arg *, unsigned,

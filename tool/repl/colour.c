@@ -186,7 +186,7 @@ static size_t token(struct colour *s, const char *text, size_t size,
     return 1;
 }
 
-/* What a line break ends. */
+/* A line break ends a pragma and the name of a header. */
 static void end_line(struct colour *s, bool continued)
 {
     s->continued = continued && (s->pragma || s->include);

@@ -131,7 +131,7 @@ bool plot_braille(const struct plot *p, ompjit__buf *out)
     return true;
 }
 
-/* Where a point is in the pictures below, from the upper left. */
+/* The place of a point in the pictures below, from the upper left. */
 static double across_of(const struct plot *p, struct range x, size_t i)
 {
     return BORDER + part_of(x, x_of(p, i)) * (WIDTH - 2 * BORDER);

@@ -72,7 +72,7 @@ static void make_external(clang::VarDecl *v)
     }
 }
 
-/* What earlier inputs have defined keeps its symbol. */
+/* A variable that an earlier input has defined keeps its symbol. */
 void ompjit_repl::share_device_variables(Session &session)
 {
     clang::ASTNameGenerator names(session.context());
