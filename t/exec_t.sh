@@ -97,6 +97,15 @@ if built strides -- "$from/strides.c" 2>"$tmp/stderr"; then
 1:3:2: 2,2 2,5 4,2 4,5 6,2 6,5" "  rows as in LLVM's runtime"
 fi
 
+# Host code that a libomp of another release aborts, or gives fewer teams.
+if built allocators -- "$from/allocators.c" 2>"$tmp/stderr"; then
+    succeeds "allocators and teams of the host" exec_on_host "$tmp/allocators"
+    is "$out" "1 0
+100 1" "  are what the program asks for"
+else
+    fail "allocators and teams of the host" "$(cat "$tmp/stderr")"
+fi
+
 if objects program -- "$from/program.c" "$from/other.c" 2>"$tmp/stderr"; then
     pass "objects of clang's"
 else

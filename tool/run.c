@@ -261,9 +261,6 @@ int tool_run(struct options *o)
     if (!status && is_cuda(o->file))
         return run_cuda(o);
     use_environment(o);
-    /* Else libomp gives a host `teams` fewer teams than num_teams demands
-     * where the machine has fewer cores. */
-    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     if (!status)
         status = session_geometry(o);
     if (!status)

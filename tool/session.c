@@ -230,6 +230,9 @@ int session_geometry(const struct options *o)
         unsigned value;
     } variables[] = {{"OMPJIT_TEAMS", o->teams},
                      {"OMPJIT_THREADS", o->threads}};
+    /* Else libomp gives a host `teams` fewer teams than num_teams demands
+     * where the machine has fewer cores. */
+    setenv("KMP_TEAMS_THREAD_LIMIT", "4096", 0);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         char text[16];
         snprintf(text, sizeof text, "%u", variables[i].value);

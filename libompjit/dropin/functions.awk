@@ -14,8 +14,10 @@
 #   }
 #
 # libomp exports its allocators itself, and asks these functions for memory of
-# devices: they stay libomp's. Without a context a kernel is not launched, which
-# is 1, and everything else gives 0 or NULL.
+# devices: they stay libomp's, but for the making of allocators, which is this
+# library's where the program finds it first, as under `ompjit exec`
+# (hosthalf/omp_alloc.c). Without a context a kernel is not launched, which is 1,
+# and everything else gives 0 or NULL.
 
 # "int32_t " or "void *": what a name follows.
 function ctype(letter) {
@@ -34,14 +36,19 @@ BEGIN {
     types_of["s"] = "size_t"
     print "/* Made by functions.awk. */"
     print "#include \"dropin/dropin.h\"\n"
+    define("P", "__kmpc_init_allocator", "l:ilip")
+    define("P", "omp_init_allocator", "l:lip")
 }
 
 /^[CP]\(/ {
     split($0, part, /[(,")]+ */)
-    kind = part[1]; name = part[2]; signature = part[5]
-    if (name ~ /^omp_(aligned_)?(alloc|calloc|free|realloc)$/ ||
-        name == "omp_is_initial_device")
-        next
+    if (part[2] !~ /^omp_(aligned_)?(alloc|calloc|free|realloc)$/ &&
+        part[2] != "omp_is_initial_device")
+        define(part[1], part[2], part[5])
+}
+
+function define(kind, name, signature,    result, types, values, parameters,
+                i, type, failure, head) {
     result = ctype(substr(signature, 1, 1))
     types = kind == "C" ? "ompjit_context *" : ""
     values = kind == "C" ? "ctx" : ""
