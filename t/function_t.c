@@ -12,6 +12,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/pack.h"
+#include "core/core.h"
+#include "function/function.h"
 #include "function.h"
 
 /* ---------------------------------------------------------------- arguments */
@@ -66,6 +69,64 @@ static int call(const char *name, const ompjit_value *args, unsigned n,
     if (status)
         fprintf(stderr, "# %s: %s\n", name, err.text);
     return status == OMPJIT_OK;
+}
+
+/* A function of n longs, which gives the last one. */
+static ompjit_status call_longs(unsigned n, ompjit_value *result)
+{
+    ompjit_value args[300] = {{0}};
+    char source[6000], *to = source;
+    to += sprintf(to, "long many(");
+    for (unsigned i = 0; i < n; i++) {
+        to += sprintf(to, "long a%u%s", i, i + 1 < n ? ", " : ")");
+        args[i].i = i;
+    }
+    sprintf(to, "{ return a%u; }", n - 1);
+    ompjit_module *mod = module_named("longs.c", source, 1);
+    ompjit_status status = ompjit_function_call(function_of(mod, "many"), args,
+                                                n, NULL, result, &err);
+    ompjit_module_destroy(mod);
+    return status;
+}
+
+/* 256 words of the stack can be passed. */
+static void try_longs(void)
+{
+    enum { MOST = 256 + OMPJIT__INTEGERS };
+    ompjit_value r = {0};
+    ok(!call_longs(MOST, &r) && r.i == MOST - 1, "2 KB of parameters on the "
+                                                 "stack");
+    for (unsigned n = MOST + 1; n < MOST + 4; n++) {
+        ok(call_longs(n, &r), "no more of them: %u", n);
+        ok_contains(err.text, "more than 2 KB of stack", "which is told");
+    }
+}
+
+/* A struct of which the text says another number of members than it has. */
+static void try_damaged(void)
+{
+    ompjit__buf source = {0}, text = {0};
+    ompjit__pack_number(&source, 1); /* type */
+    ompjit__pack_number(&source, OMPJIT_TYPE_STRUCT);
+    ompjit__pack_number(&source, 0);    /* flags    */
+    ompjit__pack_number(&source, 8);    /* bytes    */
+    ompjit__pack_number(&source, 1000); /* count    */
+    ompjit__pack_number(&source, 0);    /* target   */
+    ompjit__pack_string(&source, "struct s");
+    ompjit__pack_number(&source, 1); /* member */
+    ompjit__pack_string(&source, "x");
+    for (int i = 0; i < 20; i++)
+        ompjit__pack_number(&source, 0);
+    ompjit__pack_bytes(&text, source.data, source.size);
+    ompjit_module *mod = module_named("damaged.c", "int f(void);", 0);
+    const ompjit__functions *functions;
+    ompjit__buf_free(&mod->unit.signatures);
+    mod->unit.signatures = text;
+    ok(ompjit__functions_of(mod, &functions, &err) == OMPJIT_ERR_INTERNAL,
+       "a damaged text of signatures");
+    ok_contains(err.text, "do not read", "is refused");
+    ompjit_module_destroy(mod);
+    ompjit__buf_free(&source);
 }
 
 static void try_numbers(void)
@@ -564,6 +625,8 @@ int main(void)
     open_context();
     module_of_kinds = module_named("kinds.c", kinds, 1);
     try_numbers();
+    try_longs();
+    try_damaged();
     try_structs();
     ompjit_module_destroy(module_of_kinds);
     ompjit_module *mod = module_named("failing.cpp", failing, 1);

@@ -143,7 +143,7 @@ bool ompjit__plan(ompjit_function *fn)
     fn->steps = calloc(fn->npieces + 1u, sizeof *fn->steps);
     if (!fn->steps)
         return false;
-    for (unsigned i = 0; i < fn->npieces && places.stack < OMPJIT__STACK_MOST;
+    for (unsigned i = 0; i < fn->npieces && places.stack <= OMPJIT__STACK_MOST;
          i++) {
         unsigned n = group_size(fn, i);
         if (n > 1 && (!i || fn->pieces[i - 1].group != fn->pieces[i].group))

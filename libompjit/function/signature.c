@@ -41,9 +41,12 @@ static void read_members(ompjit__reader *r, const ompjit_type *base, size_t n,
                          ompjit_type *type)
 {
     size_t count = ompjit__read_count(r);
-    ompjit_member *members = count ? calloc(count, sizeof *members) : NULL;
+    r->bad |= count != (type->kind == OMPJIT_TYPE_ARRAY ? 0 : type->count);
+    if (r->bad || !count)
+        return;
+    ompjit_member *members = calloc(count, sizeof *members);
     type->members = members;
-    r->bad |= count && !members;
+    r->bad |= !members;
     for (size_t i = 0; !r->bad && i < count; i++) {
         members[i].name = ompjit__read_string(r);
         members[i].type = type_at(base, n, ompjit__read_number(r), r);
@@ -53,8 +56,6 @@ static void read_members(ompjit__reader *r, const ompjit_type *base, size_t n,
         members[i].value = (int64_t)ompjit__read_number(r);
         r->bad |= type->kind != OMPJIT_TYPE_ENUM && !members[i].type;
     }
-    if (type->kind != OMPJIT_TYPE_ARRAY)
-        r->bad |= type->count != count;
 }
 
 /* Fills *type, which is zeroed and stays where it is: others point to it
@@ -82,9 +83,7 @@ static void read_type(ompjit__reader *r, const ompjit_type *base, size_t n,
  * an array. */
 static void type_free(ompjit_type *type)
 {
-    size_t n = type->members && type->kind != OMPJIT_TYPE_ARRAY ? type->count
-                                                                : 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; type->members && i < type->count; i++)
         free((char *)type->members[i].name);
     free((ompjit_member *)type->members);
     free((char *)type->text);

@@ -23,15 +23,15 @@ static ompjit_status add_piece(ompjit__unit *unit, const ompjit__piece *p,
                                ompjit_error *err)
 {
     struct ompjit__prebuilt *to = &unit->prebuilt[unit->nprebuilt];
-    if (p->kind == OMPJIT__PIECE_HOST_LIBRARY)
-        to->kind = OMPJIT__IMAGE_LIBRARY;
-    else if (is_for_gpus(p) && p->arch[0])
-        to->kind = p->kind == OMPJIT__PIECE_PTX ? OMPJIT__IMAGE_PTX
-                                                : OMPJIT__IMAGE_CUBIN;
-    else
+    bool gpu = is_for_gpus(p);
+    if (gpu ? !p->arch[0] : p->kind != OMPJIT__PIECE_HOST_LIBRARY) {
+        to->environment = false; /* the place is the next piece's */
         return OMPJIT_OK;
-    snprintf(to->arch, sizeof to->arch, "%s",
-             is_for_gpus(p) ? p->arch : "host");
+    }
+    to->kind = !gpu                          ? OMPJIT__IMAGE_LIBRARY
+               : p->kind == OMPJIT__PIECE_PTX ? OMPJIT__IMAGE_PTX
+                                              : OMPJIT__IMAGE_CUBIN;
+    snprintf(to->arch, sizeof to->arch, "%s", gpu ? p->arch : "host");
     ompjit__buf_add(&to->bytes, p->data, p->size);
     unit->nprebuilt++;
     return to->bytes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_READ)

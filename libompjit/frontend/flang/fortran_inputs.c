@@ -218,8 +218,8 @@ static void search(struct search *s, const char *source)
     for (size_t i = 0; i < s->n; i++)
         free(s->modules[i].name);
     free(s->modules);
-    ompjit__args_free(&s->included);
     s->failed |= s->included.failed;
+    ompjit__args_free(&s->included);
 }
 
 bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
