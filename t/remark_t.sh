@@ -215,6 +215,8 @@ says "a variable in team-shared memory" \
     '^OMP111 15 team: Replaced .* with 32 bytes of shared memory'
 says "one whose address is kept" '^OMP112 6 escapes: .*\| other threads may'
 says "  and by what" '^OMP113 7 escapes: .* captured in call \| the address of escapes'
+is "$(mode shared.c | sed -n 1p)" "SPMD, generic in the source" \
+    "  this is no reason for a kernel whose main thread does not call it"
 all=$(remarks shared.c --opt=openmp-opt-shared-limit=8)
 says "no place in shared memory" \
     '^OMPJIT111 15 team: The kernel stays generic \| a variable .* no place'

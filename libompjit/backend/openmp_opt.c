@@ -212,13 +212,22 @@ static LLVMValueRef find_allocation(LLVMValueRef alloc, LLVMValueRef f)
     return NULL;
 }
 
+/* Parallel regions are no part of it, where each thread has its own variables:
+ * they are called by __kmpc_parallel_60, which leads to those of all kernels. */
+static bool is_sequential(LLVMValueRef callee)
+{
+    size_t n;
+    return LLVMIsAFunction(callee) &&
+           strcmp(LLVMGetValueName2(callee, &n), "__kmpc_parallel_60");
+}
+
 static void add_callees(ompjit__reached *main, LLVMValueRef f)
 {
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
     for (; block; block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
              i = LLVMGetNextInstruction(i))
-            if (LLVMIsACallInst(i) && LLVMIsAFunction(LLVMGetCalledValue(i)))
+            if (LLVMIsACallInst(i) && is_sequential(LLVMGetCalledValue(i)))
                 ompjit__reached_add(main, LLVMGetCalledValue(i));
 }
 
