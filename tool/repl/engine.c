@@ -118,12 +118,25 @@ static unsigned first_line(const struct input *in)
     return line;
 }
 
+/* The length of an error's text without " (NAME:LINE)" at its end, where that is
+ * the place in front. */
+static int without_place(const char *text, const struct input *in)
+{
+    char *place = ompjit__format(" (%s:%u)", in->name, first_line(in));
+    const size_t size = strlen(text), n = place ? strlen(place) : 0;
+    const bool same = n && n < size && !strcmp(text + size - n, place);
+    free(place);
+    return (int)(same ? size - n : size);
+}
+
 void outcome_fail(struct outcome *out, const struct input *in,
                   const ompjit_error *err)
 {
     bool stopped = err->status == OMPJIT_ERR_ABORTED;
-    char *text = ompjit__format("%s:%u: %s%s", in->name, first_line(in),
+    char *text = ompjit__format("%s:%u: %s%.*s", in->name, first_line(in),
                                 stopped ? "" : "error: ",
+                                stopped ? (int)strlen("interrupted")
+                                        : without_place(err->text, in),
                                 stopped ? "interrupted" : err->text);
     out->kind = stopped ? OUTCOME_ABORTED : OUTCOME_BAD;
     outcome_tell(out, text ? text : "error: out of memory");
