@@ -118,8 +118,8 @@ static unsigned first_line(const struct input *in)
     return line;
 }
 
-/* The length of an error's text without " (NAME:LINE)" at its end, where that is
- * the place in front. */
+/* The length of an error's text without " (NAME:LINE)" at its end, where that
+ * is the place in front. */
 static int without_place(const char *text, const struct input *in)
 {
     char *place = ompjit__format(" (%s:%u)", in->name, first_line(in));
