@@ -150,6 +150,19 @@ static bool is_only_width(LLVMValueRef v)
     return true;
 }
 
+/* flang asks how many threads a region has to pass that to the function that
+ * divides its loop, which knows it. Any other use of the number observes. */
+static bool is_loop_width(LLVMValueRef v)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (ompjit__call_kind(user) != OMPJIT__CALL_BODY &&
+            !(LLVMIsACastInst(user) && is_loop_width(user)))
+            return false;
+    }
+    return LLVMGetFirstUse(v);
+}
+
 /* Is the thread's number only compared with the turn of a critical section's
  * loop (critical_turns.c)? Every thread gets its turn then, however many there
  * are. */
@@ -193,7 +206,8 @@ static bool observes_by_runtime(struct ompjit__threads_body *b,
     case OMPJIT__CALL_BODY:
         return visit_arguments(
             b, call, here == OMPJIT__IN_REGION ? OMPJIT__IN_SHARED : here);
-    case OMPJIT__CALL_TEAM: return state != OMPJIT__BY_MAIN;
+    case OMPJIT__CALL_TEAM:
+        return state != OMPJIT__BY_MAIN && !is_loop_width(call);
     case OMPJIT__CALL_NUMBER:
     case OMPJIT__CALL_HARDWARE: return observes_number(b, call, kind, state);
     case OMPJIT__CALL_WIDTH: return !is_only_width(call);
