@@ -29,6 +29,9 @@ static const char before[] =
     "void free_slot(int), malloc_count(void);\n"
     "static int twice(int n) { return n < 2 ? n : twice(n - 1) * 2; }\n"
     "int printf(const char *, ...);\n"
+    "static void each(int i, void *p) { a[i] = i; }\n"
+    "void __kmpc_for_static_loop_4u(void *, void (*)(int, void *), void *,\n"
+    "                               int, int, int, char);\n"
     "#pragma omp end declare target\n";
 
 #define FOR "for (int i = 0; i < n; i++) "
@@ -45,6 +48,11 @@ static const struct {
     {"loop", false, OMP("target teams distribute parallel for") FOR
      "a[i] = plain(i) + b[i];"},
     {"loop_of_team", false, OMP("target parallel for") FOR "a[i] = i;"},
+    /* as flang has it */
+    {"loop_width", false, TP "__kmpc_for_static_loop_4u(0, each, 0, n, "
+     "omp_get_num_threads(), 0, 0);"},
+    {"loop_trips", true, TP "__kmpc_for_static_loop_4u(0, each, 0, "
+     "omp_get_num_threads(), 4, 0, 0);"},
     {"loop_static", false,
      OMP("target parallel for schedule(static, 3)") FOR "a[i] = i;"},
     {"loop_dynamic", false,

@@ -150,13 +150,26 @@ static bool is_only_width(LLVMValueRef v)
     return true;
 }
 
+/* Does the call divide a loop, by v as the number of threads? As the number of
+ * iterations, or in a chunk, v would be observed. */
+static bool divides_by(LLVMValueRef call, LLVMValueRef v)
+{
+    enum { THREADS = 4 };
+    if (ompjit__call_kind(call) != OMPJIT__CALL_BODY)
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+        if ((LLVMGetOperand(call, i) == v) != (i == THREADS))
+            return false;
+    return true;
+}
+
 /* flang asks how many threads a region has to pass that to the function that
  * divides its loop, which knows it. Any other use of the number observes. */
 static bool is_loop_width(LLVMValueRef v)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (ompjit__call_kind(user) != OMPJIT__CALL_BODY &&
+        if (!divides_by(user, v) &&
             !(LLVMIsACastInst(user) && is_loop_width(user)))
             return false;
     }
