@@ -16,7 +16,7 @@
 enum { MOST_PARAMS = 32 };
 
 /* The types of parameters. _form.py has the same numbers. */
-enum type { TYPE_POINTER, TYPE_INTEGER, TYPE_FLOAT, TYPE_DOUBLE };
+enum type { TYPE_POINTER, TYPE_INTEGER, TYPE_FLOAT };
 
 typedef struct form {
     ompjit_kernel *kernel;
@@ -27,7 +27,6 @@ typedef struct form {
     struct {
         uint32_t type, bytes;
         uint32_t slot; /* the C API's number of the parameter */
-        uint32_t unused;
     } params[MOST_PARAMS];
     ompjit_arg args[MOST_PARAMS]; /* with their types */
 } form;
@@ -42,18 +41,6 @@ static bool set_integer(uint32_t bytes, object *from, ompjit_arg *to)
     return !overflow &&
            (bits == 64 || (to->value.i64 >= -(INT64_C(1) << (bits - 1)) &&
                            to->value.i64 < INT64_C(1) << bits));
-}
-
-static bool set_float(bool is_double, object *from, ompjit_arg *to)
-{
-    double d = PyFloat_AsDouble(from);
-    if (d == -1 && PyErr_Occurred())
-        return false;
-    if (is_double)
-        to->value.f64 = d;
-    else
-        to->value.f32 = (float)d;
-    return true;
 }
 
 /* An array of numbers of any type, in C's order or Fortran's. */
@@ -80,9 +67,8 @@ static bool set(const form *f, uint32_t i, object *from, ompjit_arg *args,
         return (type == &PyLong_Type || type == &PyBool_Type) &&
                set_integer(f->params[i].bytes, from, to);
     case TYPE_FLOAT:
-    case TYPE_DOUBLE:
         return (type == &PyFloat_Type || type == &PyLong_Type) &&
-               set_float(f->params[i].type == TYPE_DOUBLE, from, to);
+               ompjit__python_float(from, f->params[i].bytes, to);
     default:
         if (type == ompjit__python_launcher.array)
             return ompjit__python_pointer(from, f->device, &to->value.p);

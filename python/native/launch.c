@@ -314,6 +314,18 @@ static bool set_integer(const operand *o, const given *g, ompjit_arg *arg)
            (int64_t)((uint64_t)value << unused) >> unused == value;
 }
 
+bool ompjit__python_float(object *from, uint32_t bytes, ompjit_arg *to)
+{
+    double d = PyFloat_AsDouble(from);
+    if (d == -1 && PyErr_Occurred())
+        return false;
+    if (bytes == 8)
+        to->value.f64 = d;
+    else
+        to->value.f32 = (float)d;
+    return true;
+}
+
 /* False: the value does not fit. */
 static bool set(const operand *o, const given *g, ompjit_arg *arg)
 {
@@ -321,17 +333,9 @@ static bool set(const operand *o, const given *g, ompjit_arg *arg)
         arg->value.p = g->address;
     else if (o->kind == KIND_BOOL)
         arg->value.i8 = g->from == &_Py_TrueStruct;
-    else if (o->kind != KIND_NONE && o->type != 'f')
-        return set_integer(o, g, arg);
-    else if (o->kind != KIND_NONE) {
-        double d = PyFloat_AsDouble(g->from);
-        if (d == -1 && PyErr_Occurred())
-            return false;
-        if (o->bytes == 8)
-            arg->value.f64 = d;
-        else
-            arg->value.f32 = (float)d;
-    }
+    else if (o->kind != KIND_NONE)
+        return o->type == 'f' ? ompjit__python_float(g->from, o->bytes, arg)
+                              : set_integer(o, g, arg);
     return true;
 }
 
@@ -468,8 +472,8 @@ void ompjit_python_bind_table(object *self, const table *how)
 }
 
 /* For _direct.py to compare: the sizes of its structs. */
-size_t ompjit_python_launch_size(void);
-size_t ompjit_python_launch_size(void)
+size_t ompjit_python_table_size(void);
+size_t ompjit_python_table_size(void)
 {
     return sizeof(launch) + sizeof(table);
 }

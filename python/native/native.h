@@ -147,6 +147,10 @@ extern launcher ompjit__python_launcher;
 /* The type of a buffer's elements, 'b' 'i' 'u' 'f' 'c'; 0: not a usual one. */
 uint32_t ompjit__python_element(const char *format);
 
+/* A number as a float of 4 or 8 bytes. False: it is none, or too large, and
+ * Python has an exception. */
+bool ompjit__python_float(object *from, uint32_t bytes, ompjit_arg *to);
+
 /* The address of an ompjit.ndarray for a kernel, which takes a pointer. False:
  * it is read-only, on another device, or has gaps between elements. */
 bool ompjit__python_pointer(object *array, const ompjit_device *device,

@@ -269,16 +269,4 @@ def _total(made: _Launch, total: Total, program: Program) -> bool:
     return True
 
 
-def _load() -> Any:
-    """The function that binds a table; None where C makes no calls."""
-    native = _launcher.native
-    size = sizeof(_Launch) + sizeof(_Table)
-    if native is None or native.ompjit_python_launch_size() != size:
-        return None
-    bind = native.ompjit_python_bind_table
-    bind.restype = None
-    bind.argtypes = (ctypes.py_object, c_void_p)
-    return bind
-
-
-_add = _load()
+_add = _launcher.binder("table", sizeof(_Launch) + sizeof(_Table))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._kernel import Kernel
 
 _MOST = 32
-_POINTER, _INTEGER, _FLOAT, _DOUBLE = range(4)
+_POINTER, _INTEGER, _FLOAT = range(3)
 
 
 class _Param(ctypes.Structure):
@@ -26,7 +26,6 @@ class _Param(ctypes.Structure):
         ("type", c_uint32),
         ("bytes", c_uint32),
         ("slot", c_uint32),
-        ("unused", c_uint32),
     ]
 
 
@@ -50,7 +49,7 @@ def _type(kernel: Kernel, place: int) -> int | None:
     if p.is_pointer:
         return _POINTER
     if p.is_float:
-        return {4: _FLOAT, 8: _DOUBLE}.get(p.bytes)
+        return _FLOAT if p.bytes in (4, 8) else None
     return _INTEGER if kernel._kinds[place] else None
 
 
@@ -58,7 +57,7 @@ def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
     """The form of a kernel for calls without options, and what it points to;
     None: Python makes all calls."""
     options = kernel.context.options
-    # What their functions raise is raised by the call.
+    # A call raises the exceptions of these functions, which Python alone does.
     calls_back = "log" in options or "on_report" in options
     if _bind is None or calls_back or len(kernel.params) > _MOST:
         return None
@@ -86,18 +85,4 @@ def bind(kernel: Kernel, made: Form | None) -> None:
         _bind(kernel, None if made is None else addressof(made))
 
 
-def _load() -> Any:
-    """The function that binds; None where C makes no calls."""
-    native = _launcher.native
-    if native is None:
-        return None
-    native.ompjit_python_form_size.restype = ctypes.c_size_t
-    if native.ompjit_python_form_size() != sizeof(Form):
-        return None
-    found = native.ompjit_python_bind_form
-    found.restype = None
-    found.argtypes = (ctypes.py_object, c_void_p)
-    return found
-
-
-_bind = _load()
+_bind = _launcher.binder("form", sizeof(Form))

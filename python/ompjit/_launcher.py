@@ -49,6 +49,21 @@ def _load() -> Any:
 native = _load()
 
 
+def binder(what: str, size: int) -> Any:
+    """The function that gives a callable its form or table, of `size` bytes;
+    None where C makes no calls, or has another idea of their size."""
+    if native is None:
+        return None
+    measure = native[f"ompjit_python_{what}_size"]
+    measure.restype = ctypes.c_size_t
+    if measure() != size:
+        return None
+    bind = native[f"ompjit_python_bind_{what}"]
+    bind.restype = None
+    bind.argtypes = (ctypes.py_object, c_void_p)
+    return bind
+
+
 def raw_launch() -> Any:
     """ompjit_kernel_launch without a check of its arguments: all are ctypes
     objects, or numbers of 32 bits."""

@@ -163,7 +163,6 @@ def _load() -> Any:
     bind = native.ompjit_python_bind
     bind.restype = None
     bind.argtypes = (ctypes.py_object, ctypes.c_void_p)
-    native.ompjit_python_launch_size.restype = ctypes.c_size_t
     return made, bind, native
 
 
