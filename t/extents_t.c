@@ -43,6 +43,18 @@ static const char source[] =
     "    y[0] = 1;\n"
     "  }\n"
     "}\n"
+    "void nothing(int n, int m, double *x, double *y) {\n"
+    "#pragma omp target map(to: x[:n])\n"
+    "  (void)x[0];\n"
+    "  if (m) {\n"
+    "#pragma omp target map(to: x[:m]) map(y[:m])\n"
+    "    y[0] = x[0];\n"
+    "#pragma omp target map(y[:n])\n"
+    "    y[0] = 1;\n"
+    "  }\n"
+    "#pragma omp target map(y[:n])\n"
+    "  y[0] = 1;\n"
+    "}\n"
     "void rounds(int n, int m, double *x, double *y) {\n"
     "  for (int t = 0; t < m; t++) {\n"
     "#pragma omp target map(to: x[t:n]) map(y[:n + t])\n"
@@ -129,6 +141,8 @@ static const struct {
     {"either", 3, 5, D(5), D(5), NULL},
     {"either", 3, -1, U, U, NULL},
     {"either", 3, -7, U, D(77), NULL},
+    {"nothing", 0, 0, 0, 0, NULL},
+    {"nothing", 0, 5, D(5), D(5), NULL},
     {"rounds", 6, 2, D(6), D(6), NULL},
     {"rounds", 6, 0, U, U, NULL},
     {"early", 0, 150, U, U, NULL},

@@ -320,6 +320,18 @@ ompjit_status ompjit__extents_check(const ompjit_function *fn,
     return OMPJIT_OK;
 }
 
+/* Are the bounds of any of the parameter's sections known? */
+static bool any_known(const ompjit_function *fn, unsigned param,
+                      const ompjit_value *args)
+{
+    struct range r;
+    for (unsigned i = 0; i < fn->nsections; i++)
+        if (fn->sections[i].param == param &&
+            range_of(fn, &fn->sections[i], args, &r))
+            return true;
+    return false;
+}
+
 /* A parameter's number is the largest end of its sections that are known;
  * OMPJIT_BYTES_UNKNOWN where there are sections and none is known; 0 where
  * nothing of it is mapped. */
@@ -342,14 +354,15 @@ ompjit_status ompjit_function_extents(ompjit_function *fn,
         uint64_t *most = &bytes[s->param];
         struct range r;
         if (!range_of(fn, s, args, &r)) {
-            *most = *most ? *most : OMPJIT_BYTES_UNKNOWN;
+            if (!any_known(fn, s->param, args))
+                *most = OMPJIT_BYTES_UNKNOWN;
             continue;
         }
         ompjit_status status = check_range(fn, s, &r, err);
         if (status)
             return status;
         uint64_t end = r.size ? end_of(&r) : 0;
-        if (*most == OMPJIT_BYTES_UNKNOWN || end > *most)
+        if (end > *most)
             *most = end;
     }
     return OMPJIT_OK;
