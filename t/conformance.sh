@@ -185,7 +185,7 @@ find "$vv/tests" -name "*$word*" \( -name '*.c' -o -name '*.cpp' \
 
 # On a terminal a bar, else a line for every 50 tests.
 progress() {
-    done=$(find "$out/$VV_SCHEDULE" -name '*.line' | wc -l)
+    done=$(find "$out/$VV_SCHEDULE" -maxdepth 1 -name '*.line' | wc -l)
     if [ -t 2 ]; then
         bar=$(printf '%*s' $((done * 40 / total)) '' | tr ' ' '#')
         printf '\r%s [%-40s] %d of %d' "$VV_SCHEDULE" "$bar" "$done" "$total" >&2

@@ -93,7 +93,7 @@ int failed(const ompjit_error *err);
  * has them, too. */
 void session_variables(const struct options *o);
 /* Defaults of launches, by the variables that every program of the library
- * obeys. */
+ * obeys, and as many host teams as a program asks libomp for. */
 int session_geometry(const struct options *o);
 /* A context by the options; devices NULL: the default. */
 int session_open(const struct options *o, const char *devices,

@@ -94,7 +94,7 @@ static void stack_free(ompjit__stack *stack)
         munmap(stack->base, stack->size);
 }
 
-/* Nobody runs in it. Carriers are all in its list by then. */
+/* No thread may run in the team. Its list has all of its carriers by then. */
 static void team_free(team *t)
 {
     for (struct carrier *c = t->carriers, *next; c; c = next) {

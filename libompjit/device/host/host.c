@@ -122,7 +122,7 @@ static ompjit_status host_open(ompjit_device *dev, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Nobody uses the device. Handlers are dropped where this device holds them. */
+/* No thread may use the device. It drops the signal handlers if it holds them. */
 static void host_close(ompjit_device *dev)
 {
     ompjit__host *host = dev->state;
