@@ -206,11 +206,12 @@ fails_with 'reduce.f90:5: error: a reduce clause of do concurrent' \
     "  by ompjit fc" "$ompjit" fc -fopenmp $device -c "$tmp/reduce.f90" \
     -o "$tmp/reduce.o"
 
-# flang passes a region's threads to the function that divides its loop, and a
-# team has one thread nevertheless, whose loop is vectorized.
+# flang passes a region's threads to the function that divides its loop, and
+# gives each kernel a bound of 128 threads. A team has one thread nevertheless,
+# whose loop is vectorized, also in a reduction.
 succeeds "a loop by ompjit fc" "$ompjit" fc -fopenmp "$sum" -o "$tmp/sum"
 is "$(LIBOMPTARGET_INFO=16 OMPJIT_DEVICE=host "$tmp/sum" 2>&1 |
-    grep -c 'blocks and \[1,1,1\] threads')" 2 "  has teams of one thread"
+    grep -c 'blocks and \[1,1,1\] threads')" 4 "  has teams of one thread"
 source others.f90 'integer :: i, concurrent, reduce(100)' 'concurrent = 1' \
     'do concurrent (i = 1:100); reduce(i) = i' 'end do' \
     'print "(i0,1x,a)", reduce(100), "do concurrent reduce(x)"' 'end'

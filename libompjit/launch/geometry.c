@@ -36,6 +36,15 @@ static uint32_t most(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* The threads of a team by the construct's clauses; 0: they do not say. A kernel
+ * of an image without a host half has the compiler's default in thread_limit,
+ * which only counts where no construct launches it. */
+static uint32_t clause_threads(const ompjit__kernel_desc *k,
+                               const ompjit__request *r)
+{
+    return r->threads[0] || r->of_construct ? r->threads[0] : k->thread_limit;
+}
+
 /* How many threads a kernel that can tell shall find in a team: what clauses
  * say, as on a GPU. 0: that is the host's to choose. The user's default is for
  * what clauses leave open, though regions cannot have more. */
@@ -43,7 +52,7 @@ static uint32_t observed_threads(const ompjit__kernel_desc *k,
                                  const ompjit_device *dev,
                                  const ompjit__request *r)
 {
-    uint32_t limit = r->threads[0] ? r->threads[0] : k->thread_limit;
+    uint32_t limit = clause_threads(k, r);
     if (!k->observes_threads)
         return 0;
     if (limit || dev->limits.threads)
@@ -74,8 +83,8 @@ static uint32_t host_threads(const ompjit__kernel_desc *k, ompjit_device *dev,
         return r->threads[0] ? r->threads[0] : 1;
     uint32_t observed = observed_threads(k, dev, r);
     uint32_t threads = observed;
-    if (!observed || (k->parallel && k->free_region && !r->threads[0] &&
-                      !k->thread_limit))
+    if (!observed ||
+        (k->parallel && k->free_region && !clause_threads(k, r)))
         threads = most(observed, chosen_threads(k, dev));
     if (!observed)
         threads = least(threads, positive(k->max_threads));

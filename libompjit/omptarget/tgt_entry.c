@@ -394,6 +394,7 @@ static void clauses(ompjit__request *r, const uint32_t teams[3],
     for (int i = 0; threads[0] && i < 3; i++)
         r->threads[i] = positive(threads[i]);
     r->teams_fixed = r->teams[0] != 0;
+    r->of_construct = true;
 }
 
 /* The error of arguments in a layout that nobody knows here: LLVM 23 has
