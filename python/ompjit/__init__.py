@@ -6,7 +6,9 @@ that needs it, and GPUs are looked for by the first that needs a device.
 """
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing's, whose import would take most of the time
+# As typing's. typing is imported for checkers alone: it would take most of the
+# time of a first call from the cache.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._array import ndarray as ndarray
     from ._bound import Bound as Bound
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ._device import Device as Device
     from ._device import device as device
     from ._device import devices as devices
+    from ._diagnostics import Diagnostic as Diagnostic
     from ._dtype import DType as DType
     from ._dtype import bool_ as bool_
     from ._dtype import complex64 as complex64
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from ._errors import CompileError as CompileError
     from ._errors import CompileTimeout as CompileTimeout
     from ._errors import DeviceError as DeviceError
-    from ._errors import Diagnostic as Diagnostic
     from ._errors import FileError as FileError
     from ._errors import InternalError as InternalError
     from ._errors import LaunchError as LaunchError
@@ -112,6 +114,7 @@ _HOME = {
     "_device": (
         "Device device devices"
     ),
+    "_diagnostics": "Diagnostic",
     "_dtype": (
         "DType bool_ complex64 complex128 dtype float16 float32 "
         "float64 int8 int16 int32 int64 result_type uint8 uint16 "
@@ -119,7 +122,7 @@ _HOME = {
     ),
     "_errors": (
         "Aborted ArgumentError Cancelled CompileError CompileTimeout "
-        "DeviceError Diagnostic FileError InternalError LaunchError "
+        "DeviceError FileError InternalError LaunchError "
         "LaunchTimeout MappingError NotAvailable NotFound OmpjitError "
         "OutOfMemory TimeLimit"
     ),

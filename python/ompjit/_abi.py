@@ -31,7 +31,11 @@ from ctypes import (
     c_void_p,
     sizeof,
 )
-from typing import Any
+
+from . import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # A callback of C is a pointer like any other here; _lib.py has their types.
 _callback = c_void_p

@@ -6,15 +6,18 @@ taken, too, where there is an expression for them.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence, Union
 
+from . import TYPE_CHECKING
 from ._dtype import DType, dtype as dtype_of
 from ._errors import ArgumentError
 
 if TYPE_CHECKING:
+    from typing import Any, Sequence, Union
+
     from ._array import ndarray
 
-Axis = Union[int, Sequence[int], None]
+    Axis = Union[int, Sequence[int], None]
+
 
 # Expressions by numpy's names; those that are functions of the same name have
 # none.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._arithmetic import Arithmetic
 from ._device import Device, Memory
 from ._dtype import DType, dtype as dtype_of
@@ -14,9 +13,11 @@ from ._errors import ArgumentError, NotAvailable, expect, integers
 from ._lib import call
 
 if TYPE_CHECKING:
+    from typing import Any, Iterator, Sequence, Union
+
     from ._queue import Queue
 
-Shape = Union[int, Sequence[int]]
+    Shape = Union[int, Sequence[int]]
 
 
 def shape_of(shape: Shape) -> tuple[int, ...]:

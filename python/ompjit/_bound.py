@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, expect, from_error
 from ._handle import Handle, Owned
-from ._launch import Geometry, launch_options
+from ._launch import launch_options
 from ._launcher import runner
 from ._lib import _local, call, library
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from ._launch import Geometry
     from ._device import Device
     from ._kernel import Kernel
     from ._queue import Queue

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 from ctypes import byref, c_size_t, c_void_p, string_at
-from glob import iglob
 
 from . import _abi as abi
 from ._context import Context, choice
@@ -26,6 +24,9 @@ def arch_of(context: Context, format: str) -> str:
 
 def _disassembler() -> str:
     """nvdisasm: on PATH, in a toolkit, or in NVIDIA's wheels."""
+    import shutil
+    from glob import iglob
+
     folders = [os.environ.get("OMPJIT_CUDA_HOME", "/usr/local/cuda")]
     wheels = os.environ.get("OMPJIT_CUDA_WHEELS", "").split(":")
     for root in filter(None, wheels):

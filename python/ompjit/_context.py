@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import contextvars
 import os
-import threading
+from _thread import allocate_lock
 from ctypes import byref, c_uint, c_void_p, string_at
-from typing import TYPE_CHECKING, Any, Callable, Union
 
-from . import _abi as abi
-from ._callback import Report, check_callback, log_callback
+from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, unsigned
 from ._handle import Handle, Owned
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
+    from typing import Any, Callable, Union
+
     from ._cache import Cache
+    from ._callback import Report
     from ._device import Device
     from ._profile import Profile
 
-Text = Union[str, "os.PathLike[str]"]
+    Text = Union[str, "os.PathLike[str]"]
 
 
 def milliseconds(name: str, seconds: float | None) -> int:
@@ -178,11 +179,15 @@ class Context(Owned):
         o.debug.check = check
         o.debug.profile = profile
         o.debug.explain = explain
-        keep = log_callback(log), check_callback(on_report)
-        o.log, o.debug.on_report = (
-            callback and c_void_p.from_buffer(callback).value
-            for callback in keep
-        )
+        keep: tuple[Any, ...] = ()
+        if log or on_report:
+            from ._callback import check_callback, log_callback
+
+            keep = log_callback(log), check_callback(on_report)
+            o.log, o.debug.on_report = (
+                callback and c_void_p.from_buffer(callback).value
+                for callback in keep
+            )
         address = c_void_p()
         call("context_create", byref(o), byref(address))
         self._handle = Handle(
@@ -270,7 +275,7 @@ _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(
     "ompjit context", default=None
 )
 _default: Context | None = None
-_making = threading.Lock()
+_making = allocate_lock()
 
 
 def context() -> Context:

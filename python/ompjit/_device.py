@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextvars
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._context import Context, context
 from ._errors import ArgumentError, NotFound, expect, integers
 from ._handle import Handle, Owned

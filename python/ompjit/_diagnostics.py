@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from ._errors import Diagnostic
+from typing import NamedTuple
 
 _HEAD = re.compile(
     r"^(?P<file>[^\s:(][^:(\n]*)"
@@ -12,6 +11,24 @@ _HEAD = re.compile(
     r"\s*(?P<severity>(?:fatal |catastrophic )?error|warning|note|portability)"
     r"(?: #[\w-]+)?:\s*(?P<message>.*)$"
 )
+
+
+class Diagnostic(NamedTuple):
+    """One message of a compiler."""
+
+    file: str
+    line: int
+    column: int  # 0: not told
+    severity: str  # "error", "warning", "note"
+    message: str
+    excerpt: str  # lines of the source, with the caret; "": none
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        if self.column:
+            place += f":{self.column}"
+        text = f"{place}: {self.severity}: {self.message}"
+        return f"{text}\n{self.excerpt}" if self.excerpt else text
 
 
 def parse(text: str) -> list[Diagnostic]:

@@ -7,9 +7,12 @@ compare equal.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from . import TYPE_CHECKING
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _ORDER = "<" if sys.byteorder == "little" else ">"
 

@@ -8,27 +8,15 @@ MemoryError` do what they say.
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple, TypeVar
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
 
-class Diagnostic(NamedTuple):
-    """One message of a compiler."""
+    from ._diagnostics import Diagnostic
 
-    file: str
-    line: int
-    column: int  # 0: not told
-    severity: str  # "error", "warning", "note"
-    message: str
-    excerpt: str  # lines of the source, with the caret; "": none
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
-        if self.column:
-            place += f":{self.column}"
-        text = f"{place}: {self.severity}: {self.message}"
-        return f"{text}\n{self.excerpt}" if self.excerpt else text
+    _T = TypeVar("_T")
 
 
 class OmpjitError(Exception):
@@ -93,7 +81,11 @@ class CompileError(OmpjitError):
         for one in found:
             if "error" in one.severity:
                 return one
-        return found[0] if found else Diagnostic("", 0, 0, "error", "", "")
+        if found:
+            return found[0]
+        from ._diagnostics import Diagnostic
+
+        return Diagnostic("", 0, 0, "error", "", "")
 
     @property
     def file(self) -> str:
@@ -221,9 +213,6 @@ _CLASSES: dict[str, type[OmpjitError]] = {
     "aborted": Cancelled,
 }
 _RUNNING = {"launch": {"timeout": LaunchTimeout, "aborted": Aborted}}
-
-
-_T = TypeVar("_T")
 
 
 def expect(kind: type[_T], name: str, value: Any) -> _T:

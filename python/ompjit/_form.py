@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import addressof, c_uint32, c_void_p, sizeof
-from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi, _launcher
+from . import TYPE_CHECKING, _abi as abi, _launcher
 from ._launch import launch_options
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._device import Device
     from ._kernel import Kernel
 

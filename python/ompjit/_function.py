@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import keyword
 from ctypes import byref, c_uint, c_void_p
-from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi, _interrupt, _native
+from . import TYPE_CHECKING, _abi as abi, _interrupt, _native
 from ._errors import Aborted, ArgumentError, NotAvailable, utf8
 from ._lib import call, library
 from ._signature import CType, converter, kinds, reader
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._kernel import Kernel
     from ._module import Module
 

@@ -10,19 +10,22 @@ for objects of one cycle, and none when the interpreter ends.
 from __future__ import annotations
 
 import os
-import threading
-from typing import Any, Callable
+from _thread import RLock
 
+from . import TYPE_CHECKING
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 # One lock. Reentrant: the collector can run a finalizer within it. A list, which
 # methods have as a default: the names of a module are gone before its last
 # finalizer runs.
-_locks = [threading.RLock()]
+_locks = [RLock()]
 
 
 def _after_fork() -> None:
-    _locks[0] = threading.RLock()
+    _locks[0] = RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

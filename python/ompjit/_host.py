@@ -10,10 +10,21 @@ import ctypes
 import itertools
 import operator
 from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
-from typing import Any, Iterator, Protocol
 
+from . import TYPE_CHECKING
 from ._dtype import _ORDER, DType, dtype
 from ._interface import c_strides as c_strides, layout
+
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Protocol
+
+    class Strided(Protocol):
+        """An array in host memory, of whatever class."""
+
+        address: int
+        shape: tuple[int, ...]
+        strides: tuple[int, ...]
+        dtype: DType
 
 
 class _Buffer(ctypes.Structure):
@@ -78,15 +89,6 @@ class HostView:
         for n in self.shape:
             size *= n
         return size
-
-
-class Strided(Protocol):
-    """An array in host memory, of whatever class."""
-
-    address: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: DType
 
 
 class _Release:
@@ -154,7 +156,14 @@ def _from_buffer(obj: object) -> HostView | None:
 def _from_interface(obj: object, interface: dict[str, Any]) -> HostView:
     # Some make the memory only for the interface, which then owns it.
     found = layout(obj, "__array_interface__", interface)
-    return HostView(*found, (obj, interface))
+    return HostView(
+        found.address,
+        found.shape,
+        found.strides,
+        found.dtype,
+        found.readonly,
+        (obj, interface),
+    )
 
 
 def view(obj: object) -> HostView | None:

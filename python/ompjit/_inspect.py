@@ -4,17 +4,19 @@ known of its arguments, tuning."""
 from __future__ import annotations
 
 from ctypes import byref, c_int, c_void_p
-from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._callback import guarded
 from ._context import text_of
 from ._errors import ArgumentError, unsigned, utf8
 from ._handle import Shown
-from ._launch import Geometry, launch_options
+from ._launch import launch_options
 from ._lib import call, library
 
 if TYPE_CHECKING:
+    from typing import Any, Iterable, Sequence
+
+    from ._launch import Geometry
     from ._array import ndarray
     from ._code import Code
     from ._device import Device

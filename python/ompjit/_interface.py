@@ -4,22 +4,35 @@ them: each entry is checked, and an array must lie within the address space."""
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
 
+from . import TYPE_CHECKING
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _SPACE = 1 << 63
 
 
-class Layout(NamedTuple):
+class Layout:
     """Where an array is: strides in bytes."""
 
-    address: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: DType
-    readonly: bool
+    __slots__ = ("address", "shape", "strides", "dtype", "readonly")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: DType,
+        readonly: bool,
+    ) -> None:
+        self.address = address
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.readonly = readonly
 
 
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

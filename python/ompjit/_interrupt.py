@@ -9,23 +9,31 @@ compile goes on in another thread, and this one waits.
 from __future__ import annotations
 
 import ctypes
-import signal
-import threading
-from typing import Any, Callable
+import os
+from _thread import allocate_lock, get_native_id, start_new_thread
 
+from . import TYPE_CHECKING
 from ._lib import library
+
+if TYPE_CHECKING:
+    from signal import SIGINT, default_int_handler, getsignal
+    from typing import Any, Callable
+else:  # without the enumerations of `signal`, and what they import
+    from _signal import SIGINT, default_int_handler, getsignal
 
 _SIGACTION = 256  # bytes, more than struct sigaction has on Linux
 _sigaction = ctypes.CDLL(None).sigaction
 _sigaction.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
+def is_main() -> bool:
+    """Is this the process's main thread, which Python's handlers run in?"""
+    return get_native_id() == os.getpid()
+
+
 def is_ours() -> bool:
     """Is this the main thread, in which Ctrl-C raises KeyboardInterrupt?"""
-    return (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
+    return is_main() and getsignal(SIGINT) is default_int_handler
 
 
 class Guard:
@@ -40,10 +48,10 @@ class Guard:
         ctypes.c_void_p.from_buffer(self._ours).value = handler.value
 
     def __enter__(self) -> None:
-        _sigaction(signal.SIGINT, self._ours, self._before)
+        _sigaction(SIGINT, self._ours, self._before)
 
     def __exit__(self, *error: Any) -> None:
-        _sigaction(signal.SIGINT, self._before, None)
+        _sigaction(SIGINT, self._before, None)
 
 
 def cancellable(context: Any, work: Callable[[], None]) -> None:
@@ -58,17 +66,20 @@ def cancellable(context: Any, work: Callable[[], None]) -> None:
             work()
         except BaseException as error:
             failed.append(error)
+        finally:
+            working.release()
 
-    thread = threading.Thread(target=run, name="ompjit compile")
-    thread.start()
+    working = allocate_lock()
+    working.acquire()
+    start_new_thread(run, ())
     try:
-        thread.join()
+        working.acquire()
     except KeyboardInterrupt:
         from ._lib import call
 
-        while thread.is_alive():
+        call("context_cancel", context.address)
+        while not working.acquire(timeout=0.05):
             call("context_cancel", context.address)
-            thread.join(0.05)
         raise
     if failed:
         raise failed[0]

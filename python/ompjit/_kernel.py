@@ -2,27 +2,33 @@
 """Kernels of a module by name, and explicit launches of them."""
 from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Mapping
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple
 
-from . import _abi as abi, _native
+from . import TYPE_CHECKING, _abi as abi, _native
 from ._device import Device, device as current_device
 from ._errors import ArgumentError, NotFound, expect, utf8
 from ._form import bind, form
 from ._handle import Handle, Shown
 from ._inspect import Inspected
-from ._launch import Geometry, launch_options
+from ._launch import launch_options
 from ._lib import call, library
 from ._pointer import device_pointer, scalar_kind, scalar_value
 from ._queue import Queue, current_queue
 
 if TYPE_CHECKING:
+    from typing import Any, Iterable, Iterator
+
+    from ._launch import Geometry
     from ._bound import Bound
     from ._context import Context
 
 
-class Param(NamedTuple):
+class Param(namedtuple("Param", "name bytes is_pointer is_float")):
     """One parameter of a kernel."""
+
+    __slots__ = ()
 
     name: str  # "": not known
     bytes: int  # of the value that is passed

@@ -2,16 +2,17 @@
 """How a kernel is launched: geometry, queue, what is compiled in."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterable, Sequence, Union
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._context import choice, milliseconds
 from ._errors import ArgumentError, expect, integers, unsigned
 
 if TYPE_CHECKING:
+    from typing import Iterable, Sequence, Union
+
     from ._queue import Queue
 
-Geometry = Union[int, Sequence[int], None]
+    Geometry = Union[int, Sequence[int], None]
 
 
 def _dimensions(name: str, value: Geometry) -> tuple[int, int, int]:

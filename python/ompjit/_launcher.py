@@ -11,11 +11,13 @@ import ctypes
 import sys
 from ctypes import addressof, c_void_p
 from functools import partial
-from typing import Any
 
-from . import _native
+from . import TYPE_CHECKING, _native
 from ._array import ndarray
 from ._lib import CHECKED, _error, _inside, library
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMES = (
     "shape",

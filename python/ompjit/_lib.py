@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from _thread import _local as thread_local, allocate_lock
 from ctypes import (
     ArgumentError as ctypes_error,
     CDLL,
@@ -25,9 +25,11 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Any
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Types of parameters. All objects of the library are void pointers.
 _object = c_void_p
@@ -387,7 +389,7 @@ class Library:
 _library: Library | None = None
 # How many `with` of a queue, a device or a context are under way, in all threads.
 _inside = c_int()
-_counting = threading.Lock()
+_counting = allocate_lock()
 
 
 def inside(more: int) -> None:
@@ -396,7 +398,7 @@ def inside(more: int) -> None:
         _inside.value += more
 
 
-_loading = threading.Lock()
+_loading = allocate_lock()
 
 
 def library() -> Library:
@@ -409,7 +411,7 @@ def library() -> Library:
     return _library
 
 
-class _Local(threading.local):
+class _Local(thread_local):
     """An error for each thread, and what its calls have brought about."""
 
     def __init__(self) -> None:

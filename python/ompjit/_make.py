@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
-from . import _host
-from ._array import Shape, bytes_of, ndarray, shape_of
+from . import TYPE_CHECKING, _host
+from ._array import bytes_of, ndarray, shape_of
 from ._device import Device, chosen
 from ._dtype import DType, dtype as dtype_of, float64
 from ._errors import ArgumentError
 from ._interface import layout
 from ._lib import call
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._array import Shape
 
 def empty(
     shape: Shape,
@@ -270,8 +273,15 @@ def _from_cuda(
     found = layout(value, "__cuda_array_interface__", interface)
     if interface.get("stream") is not None:
         _wait(where, interface["stream"])
-    address, shape, strides, kind, readonly = found
-    return ndarray(where, address, shape, strides, kind, value, readonly)
+    return ndarray(
+        where,
+        found.address,
+        found.shape,
+        found.strides,
+        found.dtype,
+        value,
+        found.readonly,
+    )
 
 
 def _wait(device: Device, stream: int) -> None:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import weakref
+from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_size_t, c_uint, c_void_p
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-    Union,
-)
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._code import Code, arch_of
 from ._context import Context, choice, context as current_context, text_of
 from ._device import Device
@@ -24,13 +15,18 @@ from ._errors import (
     ArgumentError, FileError, NotFound, expect, from_error, string, utf8,
 )
 from ._handle import Handle
-from ._kernel import Kernels
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
-    from ._function import Function
+    from typing import Any, Callable, Iterable, Sequence, Union
 
-Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
+    import weakref
+
+    from ._function import Function
+    from ._kernel import Kernels
+
+    Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
+
 
 _ENDINGS = {
     ".cu": "cuda",
@@ -178,6 +174,8 @@ class Module(Code):
     @property
     def kernels(self) -> Kernels:
         """The kernels by name: module.kernels["saxpy"]."""
+        from ._kernel import Kernels
+
         return Kernels(self)
 
     def function(
@@ -439,13 +437,16 @@ def compile(source: Source, **options: Any) -> Module:
 
 
 # Those that were unpickled, as long as somebody uses them.
-_unpickled: weakref.WeakValueDictionary[Any, Module] = (
-    weakref.WeakValueDictionary()
-)
+_unpickled: weakref.WeakValueDictionary[Any, Module] | None = None
 
 
 def _again(how: dict[str, Any]) -> Module:
     """A module that was pickled, in the current context: the same each time."""
+    global _unpickled
+    if _unpickled is None:
+        from weakref import WeakValueDictionary
+
+        _unpickled = WeakValueDictionary()
     key = id(current_context()), repr(sorted(how.items()))
     found = _unpickled.get(key)
     if found is None:

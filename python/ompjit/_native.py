@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
-from typing import Any
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._errors import from_parts
+from ._interrupt import is_main, is_ours
 from ._lib import library
 from ._signature import CType, kinds
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAME = "libompjit-python.so"
 _MOST = 24
@@ -118,17 +120,11 @@ def _raise(status: int, stage: int, text: bytes) -> None:
     raise from_parts(status, stage, text.decode("utf-8", "replace"))
 
 
-def _watches() -> bool:
-    from ._interrupt import is_ours
-
-    return is_ours()
-
-
 def _load() -> Any:
     """The type, the function that binds, and the library; None where there is
     none."""
     path = os.path.join(os.path.dirname(library().path), _NAME)
-    main = threading.current_thread() is threading.main_thread()
+    main = is_main()
     if not os.path.exists(path):
         return None, None, None
     try:
@@ -157,7 +153,7 @@ def _load() -> Any:
         ctypes.cast(found.function_abort, ctypes.c_void_p),
         ctypes.cast(found.kernel_abort, ctypes.c_void_p),
         _raise,
-        _watches,
+        is_ours,
         main,
     )
     bind = native.ompjit_python_bind

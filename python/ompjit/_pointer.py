@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref, c_void_p
-from typing import Any
 
-from . import _abi as abi, _host
+from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._device import Device
 from ._dtype import dtype
 from ._errors import ArgumentError, NotFound
 from ._interface import layout
 from ._lib import call
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _readonly(name: str) -> ArgumentError:

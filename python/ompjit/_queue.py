@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextvars
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._device import Device, chosen
 from ._errors import ArgumentError, expect
@@ -14,6 +13,8 @@ from ._handle import Handle, Owned
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._event import Event
     from ._graph import Graph
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-from typing import Any, Callable, List
 
-from . import _abi as abi, _host
+from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._errors import ArgumentError
 from ._interface import layout
 from ._lib import CALLBACKS, call, failed_callback, library
 
+if TYPE_CHECKING:
+    from typing import Any, Callable, List
+
+    Converter = Callable[[Any, Any, List[Any]], int]
+
 kinds = abi.ompjit_type_kind
 UNKNOWN = (1 << 64) - 1
-Converter = Callable[[Any, Any, List[Any]], int]
 _INVALID = abi.ompjit_status.INVALID
 
 

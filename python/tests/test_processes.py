@@ -22,6 +22,26 @@ def work(k):
         twice(x, y)
     return total(y) == 2 * (k + 1)
 """
+# A first call, and then what the process has: modules that take long to import,
+# and children.
+FIRST = """\
+import array, glob, sys, ompjit
+before = set(sys.modules)
+m = ompjit.compile('''
+void twice(int n, double *x) {
+    #pragma omp target teams distribute parallel for map(x[:n])
+    for (int i = 0; i < n; i++) x[i] *= 2;
+}
+''')
+x = array.array("d", [1.0] * 1000)
+m.twice(1000, x)
+assert x[999] == 2
+slow = '''contextlib enum functools glob inspect json hashlib re shutil signal
+subprocess threading typing weakref'''.split()
+print(*sorted(set(sys.modules).difference(before).intersection(slow)))
+for path in glob.glob("/proc/self/task/*/children"):
+    print(*open(path).read().split())
+"""
 # Open MPI refuses root, and more ranks than cores.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -56,6 +76,15 @@ class Processes(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
+
+    def test_first_call_from_the_cache(self):
+        """It imports no more than it needs, and starts no compiler."""
+        cache = os.path.join(self.folder, "cache")
+        self.run_python(FIRST, sys.executable, "-S", OMPJIT_CACHE_DIR=cache)
+        second = self.run_python(
+            FIRST, sys.executable, "-S", OMPJIT_CACHE_DIR=cache
+        )
+        self.assertEqual(second.split(), [])
 
     def test_workers(self):
         text = WORK + (
