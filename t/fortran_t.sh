@@ -62,7 +62,8 @@ expect=' dummy 610 1340
  explicit 175 1685
  two -20
  middle 745
- tasks 55'
+ tasks 55
+ scalar 272136'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

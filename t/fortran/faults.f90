@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 !
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
-! dimensions, tasks in a target region, and a procedure with a region that nobody
-! calls.
+! dimensions, tasks in a target region, a scalar of a region without teams, and a
+! procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -66,6 +66,7 @@ program faults
     end do
     print *, 'middle', s
     print *, 'tasks', tasks()
+    print *, 'scalar', scalar()
 contains
     subroutine fill()
         integer :: n
@@ -87,6 +88,26 @@ contains
         !$omp end parallel
         !$omp end target
         tasks = sum(x)
+    end function
+
+    integer function scalar()
+        integer :: x(64), behind, n, s
+        x = 0
+        s = 0
+        behind = 2
+        !$omp target parallel num_threads(8) map(tofrom: x, s)
+        !$omp do reduction(+: s)
+        do n = 1, 16
+            s = s + n * behind
+        end do
+        !$omp end do
+        !$omp do
+        do n = 1, 16
+            x(behind + n) = n
+        end do
+        !$omp end do
+        !$omp end target parallel
+        scalar = 1000 * s + sum(x)
     end function
 
     subroutine nobody_calls(x)

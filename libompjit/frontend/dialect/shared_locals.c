@@ -104,13 +104,53 @@ static LLVMValueRef end_in(LLVMBasicBlockRef block, bool kernel)
     return NULL;
 }
 
-/* Has the local one size, and is it made once in each call of its function? */
+/* Is it code of the entry block, which a kernel's workers run, too? */
+static bool is_early(LLVMValueRef i, LLVMBasicBlockRef begin)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(i);
+    return block != begin &&
+           block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block));
+}
+
+static bool stores_into(LLVMValueRef i, LLVMValueRef local)
+{
+    return LLVMIsAStoreInst(i) && LLVMGetOperand(i, 1) == local &&
+           LLVMGetOperand(i, 0) != local;
+}
+
+/* Has the local one size, and is it made once in each call of its function?
+ * Before the main thread's code it may be stored to, as flang does with a
+ * kernel's parameters. */
 static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(local);
-    return begin && LLVMIsAConstantInt(LLVMGetOperand(local, 0)) &&
-           (block == begin ||
-            block == LLVMGetEntryBasicBlock(function_of(local)));
+    if (!begin || !LLVMIsAConstantInt(LLVMGetOperand(local, 0)) ||
+        (block != begin &&
+         block != LLVMGetEntryBasicBlock(function_of(local))))
+        return false;
+    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (is_early(user, begin) && !stores_into(user, local) &&
+            !is_lifetime(user))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the entry block's stores to the local to where the builder is: the
+ * memory is not there before. */
+static void move_stores(LLVMValueRef local, LLVMBasicBlockRef begin,
+                        LLVMBuilderRef b)
+{
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function_of(local));
+    LLVMValueRef next, i = LLVMGetFirstInstruction(entry);
+    for (; entry != begin && i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        if (!stores_into(i, local))
+            continue;
+        LLVMInstructionRemoveFromParent(i);
+        LLVMInsertIntoBuilder(b, i);
+    }
 }
 
 /* The first address at or behind p that is aligned so, a power of two: accesses
@@ -156,10 +196,11 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
     LLVMPositionBuilderBefore(b, at);
     LLVMValueRef shared = LLVMBuildCall2(
         b, get, runtime_function(m, "__kmpc_alloc_shared", get), &size, 1, "");
+    LLVMValueRef aligned =
+        align > GIVEN_ALIGN ? round_up(b, shared, i64, align) : shared;
     drop_lifetimes(local);
-    LLVMReplaceAllUsesWith(local, align > GIVEN_ALIGN
-                                      ? round_up(b, shared, i64, align)
-                                      : shared);
+    move_stores(local, begin, b);
+    LLVMReplaceAllUsesWith(local, aligned);
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
     for (; block; block = LLVMGetNextBasicBlock(block)) {
         LLVMValueRef end = end_in(block, kernel);
