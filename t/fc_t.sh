@@ -74,7 +74,7 @@ runs "  the program" "$total" ./assembled
 succeeds "flags of other compilers' offloading" "$fc" -fopenmp \
     -fopenmp-targets=nvptx64-nvidia-cuda -Xopenmp-target -march=sm_80 \
     --offload-arch=sm_90 -foffload-lto -c "$from/sum.f90"
-# flang 22 cannot read this module of its own for a GPU.
+# flang 22 cannot read this module of its own for a GPU: by way of HLFIR it can.
 cat >normal.f90 <<'END'
 use, intrinsic :: ieee_arithmetic
 real :: x = 2
@@ -85,6 +85,23 @@ succeeds "a source without directives" "$fc" -fopenmp normal.f90 -o normal
 runs "  the program" T ./normal
 succeeds "  its object" "$fc" -fopenmp -c normal.f90
 is "$(readelf -SW normal.o | grep -c llvm.offloading)" 0 "  has no device code"
+cat >not_finite.f90 <<'END'
+use, intrinsic :: ieee_arithmetic
+real(selected_real_kind(18)) :: longer = 3
+real(8) :: x(100) = 1
+integer :: i, n = 0
+x(7) = ieee_value(x(7), ieee_quiet_nan)
+!$omp target teams distribute parallel do reduction(+: n) map(to: x)
+do i = 1, 100
+    if (.not. ieee_is_finite(x(i))) n = n + i
+end do
+print '(i0, l2)', n, ieee_is_normal(longer)
+end
+END
+succeeds "  with directives" "$fc" -fopenmp not_finite.f90 -o not_finite
+runs "  the program" "7 T" ./not_finite
+is "$("$ompjit" run -q --device=host not_finite.f90 2>&1)" "7 T" \
+    "  without an executable"
 succeeds "without -fopenmp" "$fc" -c "$from/numbers.F90" -o plain.o
 is "$(readelf -SW plain.o | grep -c llvm.offloading)" 0 "  as flang"
 rm -f ./*

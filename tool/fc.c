@@ -11,8 +11,8 @@
  *   packed     into LLVM's container (cc_pack.c)
  *   object     flang -fc1 of the host IR, with the container in a section
  *
- * but a source without directives has no device IR. flang reads some of its own
- * modules for the host alone (ieee_arithmetic), and such a source may use them.
+ * but a source without directives has no device IR. Where flang refuses a type
+ * for a GPU, device IR is made of HLFIR for the host (frontend/flang/hlfir.c).
  *
  * and the linker's is that of `ompjit cc` (cc_link.c). All others run as they
  * are.
@@ -39,6 +39,7 @@ struct fortran {
     ompjit_context *ctx; /* NULL: not needed so far             */
     bool verbose, only_show;
     bool own_version; /* of OpenMP: not the user's, who hears nothing of it */
+    bool lacks_type;  /* the last run failed so: nothing was shown          */
     unsigned sources; /* so far: their files have numbers */
 };
 
@@ -73,7 +74,7 @@ static int run_for_text(struct fortran *f, const ompjit__args *words,
 }
 
 /* As run, without flang's warning about a version of OpenMP, which is not the
- * user's, or has been told for the host's half. */
+ * user's, or has been told for the host's half. Sets f->lacks_type. */
 static int run_quietly(struct fortran *f, const ompjit__args *words)
 {
     static const char warning[] = "warning: OpenMP support for version ";
@@ -83,7 +84,8 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
     if (f->verbose)
         words_show(words);
     int status = run_for_text(f, words, &text);
-    for (char *line = text.data; line && *line;) {
+    f->lacks_type = status && ompjit__flang_lacks_type(&text);
+    for (char *line = text.data; line && *line && !f->lacks_type;) {
         size_t n = strcspn(line, "\n");
         n += line[n] != 0;
         if (strncmp(line, warning, sizeof warning - 1))
@@ -98,7 +100,7 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
 
 /* The files between the steps, malloc'd. */
 struct files {
-    char *host, *device, *packed, *modules;
+    char *host, *device, *hlfir, *packed, *modules;
 };
 
 static bool name_files(struct fortran *f, struct files *files)
@@ -108,10 +110,11 @@ static bool name_files(struct fortran *f, struct files *files)
     *files = (struct files){
         ompjit__format("%s/host%u.bc", folder, n),
         ompjit__format("%s/device%u.bc", folder, n),
+        ompjit__format("%s/device%u.mlir", folder, n),
         ompjit__format("%s/device%u.out", folder, n),
         ompjit__strdup(folder),
     };
-    return files->host && files->device && files->packed &&
+    return files->host && files->device && files->hlfir && files->packed &&
            files->modules;
 }
 
@@ -119,6 +122,7 @@ static void free_files(struct files *files)
 {
     free(files->host);
     free(files->device);
+    free(files->hlfir);
     free(files->packed);
     free(files->modules);
 }
@@ -150,8 +154,10 @@ static bool compiles(const ompjit__args *words)
  * input, behind -x and its language. */
 struct change {
     const char *action, *output;
-    const char *input; /* LLVM IR; NULL: the source */
+    const char *input; /* NULL: the source                 */
     bool device;
+    const char *language; /* of input                      */
+    bool hosts_triple;    /* of a device half              */
 };
 
 /* Words of a host's half that a device's half has otherwise, with or without a
@@ -165,7 +171,7 @@ static bool is_left_out(const struct change *c, const char *word)
 {
     return (c->device && is_any(word, hosts_words)) ||
            (c->device && !strncmp(word, "-debug-info-kind", 16)) ||
-           (c->input && !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
+           (c->input && !c->device && !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
 }
 
 /* Adds the words at v[i], changed; returns the index of the last one of them. */
@@ -181,7 +187,8 @@ static size_t add_changed(const struct change *c, char *const *v, size_t i,
         return i + 1;
     } else if (c->device && is_any(v[i], hosts_pairs) && has_value) {
         return i + 1;
-    } else if (c->device && !strcmp(v[i], "-triple") && has_value) {
+    } else if (c->device && !c->hosts_triple && !strcmp(v[i], "-triple") &&
+               has_value) {
         ompjit__args_add(out, v[i]);
         ompjit__args_add(out, TRIPLE);
         return i + 1;
@@ -230,7 +237,7 @@ static int run_changed(struct fortran *f, const struct files *files,
         add_device(files, &words);
     add_list(&words, more);
     ompjit__args_add(&words, "-x");
-    ompjit__args_add(&words, c->input ? "ir" : command->v[end + 1]);
+    ompjit__args_add(&words, c->input ? c->language : command->v[end + 1]);
     ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
     int status = c->device || f->own_version ? run_quietly(f, &words)
                                              : run(f, &words);
@@ -325,13 +332,55 @@ static bool look_at_source(const ompjit__args *command, bool *device)
     return !st || !failed(&err);
 }
 
+static int turn_to_gpu(const char *path)
+{
+    ompjit__buf before = {0}, after = {0};
+    ompjit_error err;
+    int status = EXIT_FAILED;
+    if (ompjit__read_file(path, &before, &err))
+        status = failed(&err);
+    else if (!ompjit__hlfir_for_gpu(&before, &after) || after.failed)
+        complain("flang's HLFIR cannot be read");
+    else
+        status = write_output(path, after.data, after.size);
+    ompjit__buf_free(&before);
+    ompjit__buf_free(&after);
+    return status;
+}
+
+/* Device IR by way of HLFIR (frontend/flang/hlfir.c). */
+static int compile_by_hlfir(struct fortran *f, const struct files *files,
+                            const ompjit__args *command)
+{
+    static const char *const with_lines[] = {
+        "-mmlir", "--mlir-print-debuginfo", NULL};
+    int status = run_changed(
+        f, files, command,
+        &(struct change){.action = "-emit-hlfir", .output = files->hlfir,
+                         .device = true, .hosts_triple = true},
+        with_lines);
+    if (!status)
+        status = turn_to_gpu(files->hlfir);
+    if (!status)
+        status = run_changed(
+            f, files, command,
+            &(struct change){.action = "-emit-llvm-bc",
+                             .output = files->device, .input = files->hlfir,
+                             .device = true, .language = "mlir"},
+            no_passes);
+    return status;
+}
+
 static int compile_device(struct fortran *f, const struct files *files,
                           const ompjit__args *command)
 {
     int status = run_changed(
         f, files, command,
-        &(struct change){"-emit-llvm-bc", files->device, NULL, true},
+        &(struct change){.action = "-emit-llvm-bc", .output = files->device,
+                         .device = true},
         no_passes);
+    if (f->lacks_type)
+        status = compile_by_hlfir(f, files, command);
     return status ? status : pack(f, files);
 }
 
@@ -350,14 +399,16 @@ static int compile_halves(struct fortran *f, const struct files *files,
     if (!status)
         status = run_changed(
             f, files, command,
-            &(struct change){"-emit-llvm-bc", files->host, NULL, false}, host);
+            &(struct change){.action = "-emit-llvm-bc", .output = files->host},
+            host);
     if (!status && !f->only_show)
         status = repair(f, files);
     if (!status && device)
         status = compile_device(f, files, command);
     if (!status)
         status = run_changed(f, files, command,
-                             &(struct change){NULL, NULL, files->host, false},
+                             &(struct change){.input = files->host,
+                                              .language = "ir"},
                              object);
     free(embed);
     return status;

@@ -140,28 +140,109 @@ static ompjit_status check_cancelled(const struct run *run, ompjit_error *err)
                               "the compile was cancelled");
 }
 
-/* In a new pair of processes, which are gone afterwards. */
-static ompjit_status exchange(struct run *run, ompjit_error *err)
+/* Sends the text to those of both processes that have not answered. They are
+ * gone afterwards. */
+static ompjit_status converse(struct run *run, struct ompjit__pair *pair,
+                              const ompjit__buf *text, ompjit_error *err)
 {
-    unsigned limit = run->ctx->clang_limit_ms;
-    struct ompjit__pair pair;
-    ompjit_status status = check_cancelled(run, err);
-    if (!status)
-        status = ompjit__pair_start(run->command, limit, NULL, &pair, err);
-    if (status)
-        return status;
-    run->host = (ompjit__talk){.program = "flang", .child = &pair.host};
-    run->device = (ompjit__talk){.program = "flang", .child = &pair.device};
-    ompjit__order order = {.source = run->source.data,
-                           .size = run->source.size,
-                           .limit_ms = limit,
+    ompjit__order order = {.source = text->data,
+                           .size = text->size,
+                           .limit_ms = run->ctx->clang_limit_ms,
                            .cancels = &run->ctx->compiler.cancels,
                            .at_first = at_first,
                            .data = run};
-    status = ompjit__exchange(&order, &run->host, &run->device, err);
-    ompjit__pair_kill(&pair);
+    ompjit_status status =
+        ompjit__exchange(&order, &run->host, &run->device, err);
+    ompjit__pair_kill(pair);
     drop_headings(&run->host.diag);
     drop_headings(&run->device.diag);
+    return status;
+}
+
+static void free_talks(struct run *run)
+{
+    ompjit__buf_free(&run->host.out);
+    ompjit__buf_free(&run->host.diag);
+    ompjit__buf_free(&run->device.out);
+    ompjit__buf_free(&run->device.diag);
+}
+
+/* Both halves of the source, in a new pair of processes. */
+static ompjit_status exchange(struct run *run, const ompjit__command *command,
+                              struct ompjit__pair *pair, ompjit_error *err)
+{
+    ompjit_status status = check_cancelled(run, err);
+    if (!status)
+        status = ompjit__pair_start(command, run->ctx->clang_limit_ms, NULL,
+                                    pair, err);
+    if (status)
+        return status;
+    free_talks(run);
+    run->host = (ompjit__talk){.program = "flang", .child = &pair->host};
+    run->device = (ompjit__talk){.program = "flang", .child = &pair->device};
+    return converse(run, pair, &run->source, err);
+}
+
+/* Replaces the device half's HLFIR with code, in a new process, which gets the
+ * host half's bitcode as the one before. */
+static ompjit_status code_of_hlfir(struct run *run, struct ompjit__pair *pair,
+                                   ompjit_error *err)
+{
+    ompjit__buf hlfir = {0};
+    ompjit__args words = {0};
+    ompjit_status status = OMPJIT_OK;
+    if (!ompjit__hlfir_for_gpu(&run->device.out, &hlfir))
+        status = ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                              "%s: flang's HLFIR has no module with a target",
+                              run->options->name);
+    ompjit__hlfir_code_command(&run->command->device, &words);
+    if (!status && (words.failed || hlfir.failed))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+    if (!status)
+        status = ompjit__child_start(words.v, run->ctx->clang_limit_ms, NULL,
+                                     &pair->device, err);
+    if (!status) {
+        ompjit__buf_free(&run->device.out);
+        ompjit__buf_free(&run->device.diag);
+        run->device =
+            (ompjit__talk){.program = "flang", .child = &pair->device};
+        status = converse(run, pair, &hlfir, err);
+    }
+    ompjit__args_free(&words);
+    ompjit__buf_free(&hlfir);
+    return status;
+}
+
+/* Both halves, the device's by way of HLFIR. */
+static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
+                              ompjit_error *err)
+{
+    ompjit__command command = {.host = run->command->host};
+    ompjit__hlfir_command(&run->command->device, OMPJIT_CONFIG_TRIPLE,
+                          &command.device);
+    ompjit_status status = command.device.failed
+                               ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                               : exchange(run, &command, pair, err);
+    ompjit__args_free(&command.device);
+    /* The device half ends without bitcode, maybe before the host half has told
+     * that it ends. */
+    run->host.complete = run->host.whole;
+    bool good = run->device.exit.how == OMPJIT__END_UNKNOWN ||
+                (run->device.exit.how == OMPJIT__END_EXIT &&
+                 !run->device.exit.code);
+    if (!status && run->host.whole && good)
+        status = code_of_hlfir(run, pair, err);
+    return status;
+}
+
+static ompjit_status compile_halves(struct run *run, ompjit_error *err)
+{
+    struct ompjit__pair pair;
+    ompjit_status status = exchange(run, run->command, &pair, err);
+    if (!status && !run->device.complete &&
+        ompjit__flang_lacks_type(&run->device.diag) &&
+        !ompjit__flang_lacks_type(&run->host.diag))
+        status = by_hlfir(run, &pair, err);
     if (!status && !(run->host.complete && run->device.complete))
         status = verdict(run, err);
     return status;
@@ -202,7 +283,7 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
         status = add_folders(run, &run->command->device, folder, "device",
                              &device, err);
     if (!status)
-        status = exchange(run, err);
+        status = compile_halves(run, err);
     if (!status)
         status = ompjit__modules_pack(host, &run->modules, err);
     ompjit__folder_free(folder);
@@ -358,10 +439,7 @@ static ompjit_status compile_source(struct run *run, const char *source,
     ompjit__buf_free(&run->source);
     ompjit__buf_free(&run->modules);
     ompjit__buf_free(&run->warnings);
-    ompjit__buf_free(&run->host.out);
-    ompjit__buf_free(&run->host.diag);
-    ompjit__buf_free(&run->device.out);
-    ompjit__buf_free(&run->device.diag);
+    free_talks(run);
     return status;
 }
 

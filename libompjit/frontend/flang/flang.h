@@ -5,6 +5,7 @@
  *   do_concurrent.c   which loops flang gets wrong on a device
  *   find_flang.c      which flang, and its files
  *   flang_command.c   the two command lines
+ *   hlfir.c           the way to a device half whose types flang has for the host
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -50,6 +51,19 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
                                     const ompjit_module_options *options,
                                     ompjit__command *out, ompjit__args *dirs,
                                     char **modules, ompjit_error *err);
+
+/* ---------------------------------------------------------------- hlfir.c */
+
+/* Has flang refused a type that it has for x86-64, and not for a GPU? */
+bool ompjit__flang_lacks_type(const ompjit__buf *diag);
+/* A device half's command, changed so that it writes HLFIR for the host's
+ * triple; and so that it reads HLFIR. Words are appended to *out, which the
+ * caller frees. */
+void ompjit__hlfir_command(const ompjit__args *device, const char *triple,
+                           ompjit__args *out);
+void ompjit__hlfir_code_command(const ompjit__args *device, ompjit__args *out);
+/* Appends the text as HLFIR for a GPU. False: it is not as flang 22 writes it. */
+bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out);
 
 /* ------------------------------------------------------- fortran_inputs.c */
 
