@@ -2,10 +2,10 @@
 //
 // Team-shared variables in the order that wastes nothing between them: the
 // assembler lays them out as they come. Small ones need no more alignment than
-// their size: clang asks for 16 bytes for each. C++ because LLVM's C API cannot move a
-// global variable.
-#include <algorithm>
-#include <vector>
+// their size: clang asks for 16 bytes for each. C++ because LLVM's C API cannot
+// move a global variable.
+#include <functional>
+#include <map>
 #include <llvm-c/Core.h>
 #include <llvm/IR/Module.h>
 
@@ -26,16 +26,14 @@ void ompjit__order_shared(LLVMModuleRef ref)
 {
     constexpr unsigned SHARED_SPACE = 3;
     llvm::Module &m = *llvm::unwrap(ref);
-    std::vector<llvm::GlobalVariable *> shared;
-    for (llvm::GlobalVariable &g : m.globals())
-        if (g.getAddressSpace() == SHARED_SPACE && g.getAlign())
-            shared.push_back(&g);
-    for (llvm::GlobalVariable *g : shared)
-        pack(*g, m.getDataLayout());
-    std::stable_sort(shared.begin(), shared.end(), [](auto *a, auto *b) {
-        return *a->getAlign() > *b->getAlign();
-    });
-    for (llvm::GlobalVariable *g : shared) {
+    std::multimap<uint64_t, llvm::GlobalVariable *, std::greater<>> shared;
+    for (llvm::GlobalVariable &g : m.globals()) {
+        if (g.getAddressSpace() != SHARED_SPACE || !g.getAlign())
+            continue;
+        pack(g, m.getDataLayout());
+        shared.emplace(g.getAlign()->value(), &g);
+    }
+    for (auto [align, g] : shared) {
         m.removeGlobalVariable(g);
         m.insertGlobalVariable(g);
     }

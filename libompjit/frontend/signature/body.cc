@@ -42,7 +42,7 @@ static const Call *call_of(const CallBase *call)
     const Function *f = call->getCalledFunction();
     for (const Call &row : calls)
         if (f && f->getName() == row.name &&
-            call->arg_size() > (row.count < 0 ? BLOCK : row.mappers))
+            call->arg_size() > unsigned(row.count < 0 ? BLOCK : row.mappers))
             return &row;
     return nullptr;
 }
