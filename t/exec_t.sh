@@ -88,6 +88,11 @@ if built strides -g -- "$from/strides.c" 2>"$tmp/stderr"; then
 1:4:2: 1,2 1,5 3,2 3,5 5,2 5,5 7,2 7,5" "  are where they should be"
     fails_with "update of m.1:3:two.* $untold" "a stride that is no number" \
         "$tmp/strides" two
+    is "$(grep -c "in front of it" "$tmp/stderr")" 0 "  without a guess"
+    succeeds "a subscript in front" "$tmp/strides" front
+    like "$out" "^two, 1:3:2: 0,1 0,3 0,5$" "  counts as 0"
+    is "$(grep -c 'm.two..1:3:2., .* in front of it counts as 0' \
+        "$tmp/stderr")" 1 "  which is told"
 else
     fail "strided sections" "$(cat "$tmp/stderr")"
 fi
@@ -95,6 +100,8 @@ if built strides -- "$from/strides.c" 2>"$tmp/stderr"; then
     fails_with "update of a section, .* $untold" "  without -g" "$tmp/strides"
     is "$out" "$no_stride
 1:3:2: 2,2 2,5 4,2 4,5 6,2 6,5" "  rows as in LLVM's runtime"
+    like "$(cat "$tmp/stderr")" "taken to have no stride.* compile with -g" \
+        "  told before the error"
 fi
 
 # Host code that a libomp of another release aborts, or gives fewer teams.

@@ -337,6 +337,7 @@ struct ompjit_context {
     unsigned ndevices;
     atomic_bool serves_executable; /* the process's own has registered images */
     atomic_bool hands_out_functions; /* of host halves: others than main */
+    atomic_bool told_of_guess; /* mapping/strided.c                        */
     atomic_bool devices_known; /* set last: then devices and ndevices stay, and
                                   are read without the lock                */
 

@@ -94,6 +94,8 @@ typedef struct ompjit__construct {
     ompjit__early early;
     ompjit__attached *log;    /* attach.c: the attachments that begin made,
                                  which are undone if it fails               */
+    const ompjit__item *guessed; /* strided.c: a section whose beginning was
+                                 guessed; NULL: none                        */
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
@@ -266,7 +268,8 @@ typedef struct ompjit__strided {
     char *begin;
     uint64_t piece;
     unsigned n;
-    bool guessed; /* where it begins: a stride is taken to be 1 */
+    bool guessed; /* where it begins: a stride is taken to be 1, or a subscript
+                     in front of the section to be 0                        */
     ompjit__dimension dimensions[OMPJIT__MOST_DIMENSIONS];
 } ompjit__strided;
 /* MAPPING error where that cannot be told. */
@@ -279,12 +282,18 @@ ompjit_status ompjit__strided_check(const ompjit__construct *c,
                                     const ompjit__item *it,
                                     const ompjit__strided *s,
                                     ompjit_error *err);
+/* The first time in a context, tells which item's section was guessed. Without a
+ * lock. */
+void ompjit__strided_tell(const ompjit__construct *c);
 /* strided_text.c: the end of the text of a section in an item's name; NULL: it
  * has none, or one that is not read. */
 const char *ompjit__section_text_end(const char *name);
 /* The stride of the subscript that ends at `*end`, 1 where it has none, 0 where
  * it is no number. *end becomes the end of the subscript before; NULL: none. */
 uint64_t ompjit__section_text_stride(const char *name, const char **end);
+/* Is there a subscript other than 0 that ends at `end`, or before it? `end` may
+ * be NULL: there is none. */
+bool ompjit__section_text_index(const char *name, const char *end);
 /* Frees what repair.c has had allocated for an update that is over. */
 void ompjit__strided_free(const ompjit__maps *maps);
 

@@ -44,6 +44,7 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     c->deferred = c->pieces = (ompjit__buf){0};
     c->early = (ompjit__early){0};
     c->log = NULL;
+    c->guessed = NULL;
     return ompjit__items_read(c, err);
 }
 

@@ -55,6 +55,29 @@ static ompjit_status offset_unknown(const ompjit__item *it, ompjit_error *err)
                         (void *)it->base);
 }
 
+/* Many guesses are right: that of a program without strides in outer dimensions,
+ * and that of a subscript of an array of pointers. */
+void ompjit__strided_tell(const ompjit__construct *c)
+{
+    ompjit_context *ctx = c->dev->ctx;
+    ompjit__info_place place;
+    ompjit_error text;
+    if (!c->guessed || atomic_exchange(&ctx->told_of_guess, true))
+        return;
+    ompjit__info_place_read(c->guessed->name, false, &place);
+    ompjit__fail(&text, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+                 "target update of %s, from %p on: clang's executable does not "
+                 "tell where the section begins; %s. If that is wrong, use "
+                 "ompjit run%s",
+                 place.line ? place.name : "a section",
+                 (void *)c->guessed->base,
+                 place.line ? "the subscript in front of it counts as 0, unless "
+                              "it is a pointer's"
+                            : "its outer dimensions are taken to have no stride",
+                 place.line ? "" : ", or compile with -g");
+    ompjit__tell(ctx, text.text);
+}
+
 /* The form in a host half that was not repaired. Clang 18 to 22 count the lower
  * bound in elements, and its readers in strides, which differ where a stride is
  * given. In the innermost dimension the elements' size is known. In the others
@@ -76,6 +99,8 @@ static ompjit_status read_offset(const ompjit__item *it, unsigned n,
         out->guessed |= !inner && d[i].offset && !told;
         *offset += d[i].offset * (inner ? element : d[i].stride / (k ? k : 1));
     }
+    out->guessed |= !(it->type & OMPJIT__MAP_PTR_AND_OBJ) &&
+                    ompjit__section_text_index(it->name, text);
     return OMPJIT_OK;
 }
 

@@ -59,3 +59,14 @@ uint64_t ompjit__section_text_stride(const char *name, const char **end)
         stride = stride * 10 + (uint64_t)(*s - '0');
     return s == last ? stride : 0;
 }
+
+bool ompjit__section_text_index(const char *name, const char *end)
+{
+    while (end) {
+        const char *open = opening(name, end);
+        if (!open || end - open != 3 || open[1] != '0')
+            return true;
+        end = open > name && open[-1] == ']' ? open : NULL;
+    }
+    return false;
+}

@@ -56,6 +56,7 @@ static ompjit_status update_section(ompjit__construct *c,
     ompjit__strided s;
     ompjit__item piece = *it;
     ompjit_status st = ompjit__strided_read(c, it, &s, err);
+    c->guessed = !st && s.guessed ? it : c->guessed;
     piece.begin = s.begin;
     piece.size = (int64_t)s.piece;
     if (!st)
@@ -84,6 +85,8 @@ ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
         ompjit__present_unlock(c.table);
         if (!st)
             st = ompjit__transfer_wait(&c, err);
+        if (!st)
+            ompjit__strided_tell(&c);
     }
     ompjit__construct_free(&c);
     return st;

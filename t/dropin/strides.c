@@ -29,7 +29,12 @@ int main(int argc, char **argv)
 #pragma omp target update from(m[1:3:2][2:2:3])
     show("1:3:2:");
     fflush(stdout);
-    if (argc > 1) {
+    if (argc > 1 && !strcmp(argv[1], "front")) {
+#pragma omp target update from(m[two][1:3:2])
+        show("two, 1:3:2:");
+#pragma omp target update from(m[0][1:3:2])
+        show("0, 1:3:2:");
+    } else if (argc > 1) {
 #pragma omp target update from(m[1:3:two][2:2:3])
         show("1:3:two:");
     } else {
