@@ -199,6 +199,13 @@ source loop.inc 'do concurrent (i = 1:100) reduce(+: s)' 's = s + i' 'end do'
 source include.f90 'integer :: i' 'real :: s = 1' "include 'loop.inc'" \
     'print "(f7.1)", s' 'end'
 refused "in an included file" loop.inc:1 include.f90
+source reduce.F90 '#define SUM reduce(+: s)' 'integer :: i' 'real :: s = 1' \
+    'do concurrent (i = 1:100) SUM' 's = s + i' 'end do' 'print "(f7.1)", s' \
+    'end'
+refused "of a macro" reduce.F90 reduce.F90
+fails_with 'reduce.F90: error: a reduce clause of do concurrent' \
+    "  by ompjit fc" "$ompjit" fc -fopenmp $device -c "$tmp/reduce.F90" \
+    -o "$tmp/reduce.o"
 source reduce.f '      integer i' '      real s' '      s = 1' \
     '      do concurrent (i = 1:100)' 'c     a comment' \
     '     +   reduce(+: s)' '      s = s + i' '      end do' '      end'

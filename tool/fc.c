@@ -158,6 +158,7 @@ struct change {
     bool device;
     const char *language; /* of input                      */
     bool hosts_triple;    /* of a device half              */
+    bool keeps_loops;     /* no `do concurrent` is changed */
 };
 
 /* Words of a host's half that a device's half has otherwise, with or without a
@@ -170,6 +171,7 @@ static const char *const hosts_words[] = {"-pic-is-pie", NULL};
 static bool is_left_out(const struct change *c, const char *word)
 {
     return (c->device && is_any(word, hosts_words)) ||
+           (c->keeps_loops && ompjit__hlfir_turns_loops(word)) ||
            (c->device && !strncmp(word, "-debug-info-kind", 16)) ||
            (c->input && !c->device && !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
 }
@@ -239,8 +241,8 @@ static int run_changed(struct fortran *f, const struct files *files,
     ompjit__args_add(&words, "-x");
     ompjit__args_add(&words, c->input ? c->language : command->v[end + 1]);
     ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
-    int status = c->device || f->own_version ? run_quietly(f, &words)
-                                             : run(f, &words);
+    bool quiet = c->device || c->keeps_loops || f->own_version;
+    int status = quiet ? run_quietly(f, &words) : run(f, &words);
     ompjit__args_free(&words);
     return status;
 }
@@ -371,6 +373,31 @@ static int compile_by_hlfir(struct fortran *f, const struct files *files,
     return status;
 }
 
+/* Refuses a reduce clause that look_at_source cannot see: a macro makes it. */
+static int look_at_loops(struct fortran *f, const struct files *files,
+                         const ompjit__args *command)
+{
+    static const char *const quiet[] = {"-w", NULL}; /* warnings come later */
+    ompjit__buf hlfir = {0};
+    ompjit_error err;
+    if (f->only_show ||
+        !ompjit__fortran_loops_are_regions((const char *const *)command->v,
+                                           command->n))
+        return EXIT_OK;
+    int status = run_changed(f, files, command,
+                             &(struct change){.action = "-emit-hlfir",
+                                              .output = files->hlfir,
+                                              .keeps_loops = true},
+                             quiet);
+    ompjit_status st = OMPJIT_OK;
+    if (!status)
+        st = ompjit__read_file(files->hlfir, &hlfir, &err);
+    if (!status && !st && ompjit__hlfir_reduces(&hlfir))
+        st = ompjit__fortran_reduce_fail(command->v[command->n - 1], &err);
+    ompjit__buf_free(&hlfir);
+    return st ? failed(&err) : status;
+}
+
 static int compile_device(struct fortran *f, const struct files *files,
                           const ompjit__args *command)
 {
@@ -395,7 +422,7 @@ static int compile_halves(struct fortran *f, const struct files *files,
                                 no_passes[3], target, NULL};
     char *embed = ompjit__format("-fembed-offload-object=%s", files->packed);
     const char *const object[] = {target, device ? embed : NULL, NULL};
-    int status = embed ? EXIT_OK : EXIT_FAILED;
+    int status = embed ? look_at_loops(f, files, command) : EXIT_FAILED;
     if (!status)
         status = run_changed(
             f, files, command,

@@ -5,7 +5,7 @@
  * clause's variables by value, so that the sums stay on the device: IR does not
  * tell that from a region that wants nothing back. Statements are put together
  * as flang has them, without comments and strings; a macro's text counts where
- * it is defined.
+ * it is defined. What macros make otherwise, HLFIR shows (hlfir.c).
  */
 #include <ctype.h>
 #include <string.h>

@@ -235,6 +235,37 @@ static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
     return status;
 }
 
+/* SOURCE error where a macro has made a clause that ompjit__fortran_check looks
+ * for in the text. Of a source that flang cannot read its halves tell. */
+static ompjit_status check_loops(struct run *run, ompjit_error *err)
+{
+    ompjit__child child;
+    ompjit__args words = {0};
+    if (!ompjit__fortran_loops_are_regions(
+            (const char *const *)run->command->host.v, run->command->host.n))
+        return OMPJIT_OK;
+    ompjit__order order = {.source = run->source.data,
+                           .size = run->source.size,
+                           .limit_ms = run->ctx->clang_limit_ms,
+                           .cancels = &run->ctx->compiler.cancels};
+    ompjit__hlfir_loops_command(&run->command->host, &words);
+    ompjit_status status =
+        words.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                     : ompjit__child_start(words.v, order.limit_ms, NULL,
+                                           &child, err);
+    ompjit__args_free(&words);
+    if (status)
+        return status;
+    run->device = (ompjit__talk){.program = "flang", .child = &child};
+    status = ompjit__exchange(&order, NULL, &run->device, err);
+    ompjit__child_kill(&child);
+    if (!status && ompjit__hlfir_reduces(&run->device.out))
+        status = ompjit__fortran_reduce_fail(run->options->name, err);
+    free_talks(run);
+    run->device = (ompjit__talk){0};
+    return status;
+}
+
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)
 {
     struct ompjit__pair pair;
@@ -282,6 +313,8 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     if (!status)
         status = add_folders(run, &run->command->device, folder, "device",
                              &device, err);
+    if (!status)
+        status = check_loops(run, err);
     if (!status)
         status = compile_halves(run, err);
     if (!status)

@@ -62,6 +62,15 @@ bool ompjit__flang_lacks_type(const ompjit__buf *diag);
 void ompjit__hlfir_command(const ompjit__args *device, const char *triple,
                            ompjit__args *out);
 void ompjit__hlfir_code_command(const ompjit__args *device, ompjit__args *out);
+/* Is the flag to be left out where loops are to be seen as the source has them?
+ */
+bool ompjit__hlfir_turns_loops(const char *flag);
+/* A host half's command, changed so that it writes HLFIR with the loops of the
+ * source. Words are appended to *out. */
+void ompjit__hlfir_loops_command(const ompjit__args *host, ompjit__args *out);
+/* Has the HLFIR a `do concurrent` with a clause reduce, however that came into
+ * the source? */
+bool ompjit__hlfir_reduces(const ompjit__buf *hlfir);
 /* Appends the text as HLFIR for a GPU. False: it is not as flang 22 writes it. */
 bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out);
 
@@ -80,6 +89,11 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
                                     const char *const *flags, size_t nflags,
                                     const ompjit__args *dirs,
                                     ompjit_error *err);
+
+/* Do the flags make target regions of `do concurrent`? */
+bool ompjit__fortran_loops_are_regions(const char *const *flags, size_t n);
+/* The error of ompjit__fortran_check at a place. */
+ompjit_status ompjit__fortran_reduce_fail(const char *place, ompjit_error *err);
 
 /* -------------------------------------------------------- do_concurrent.c */
 

@@ -231,7 +231,7 @@ bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
     return !s.tells_time && !s.failed;
 }
 
-static bool loops_are_regions(const char *const *flags, size_t n)
+bool ompjit__fortran_loops_are_regions(const char *const *flags, size_t n)
 {
     static const char flag[] = "-fdo-concurrent-to-openmp=";
     const char *value = "none";
@@ -239,6 +239,16 @@ static bool loops_are_regions(const char *const *flags, size_t n)
         if (!strncmp(flags[i], flag, sizeof flag - 1))
             value = flags[i] + sizeof flag - 1;
     return !strcmp(value, "device");
+}
+
+ompjit_status ompjit__fortran_reduce_fail(const char *place, ompjit_error *err)
+{
+    return ompjit__fail(
+        err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+        "%s: error: a reduce clause of do concurrent has no effect on a "
+        "device: flang 22 passes its variables by value. Write `!$omp "
+        "target teams loop reduction(...)`, or compile with "
+        "-fdo-concurrent-to-openmp=host", place);
 }
 
 ompjit_status ompjit__fortran_check(const char *source, const char *name,
@@ -249,7 +259,7 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
     ompjit__key key = {0};
     struct search s = {.dirs = dirs, .key = &key};
     ompjit_status status = OMPJIT_OK;
-    if (!loops_are_regions(flags, nflags))
+    if (!ompjit__fortran_loops_are_regions(flags, nflags))
         return OMPJIT_OK;
     s.fixed = ompjit__fortran_name(name, NULL) == OMPJIT__FORTRAN_FIXED;
     look_for_loops(&s, name, source);
@@ -258,12 +268,7 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
     if (s.failed)
         status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     else if (s.reduces)
-        status = ompjit__fail(
-            err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
-            "%s: error: a reduce clause of do concurrent has no effect on a "
-            "device: flang 22 passes its variables by value. Write `!$omp "
-            "target teams loop reduction(...)`, or compile with "
-            "-fdo-concurrent-to-openmp=host", s.reduces);
+        status = ompjit__fortran_reduce_fail(s.reduces, err);
     free(s.reduces);
     ompjit__key_free(&key);
     return status;

@@ -5,6 +5,9 @@
  * or has such a variable on the host. HLFIR is the same for both targets but for
  * two attributes of its module that count. So flang reads the source for the host's CPU,
  * and makes the GPU's code of the HLFIR.
+ *
+ * And the loops of a source, for a clause that flang gets wrong on a device: a
+ * macro may have made it, which the text of the source does not show.
  */
 #include <string.h>
 
@@ -57,6 +60,37 @@ void ompjit__hlfir_code_command(const ompjit__args *device, ompjit__args *out)
 {
     const struct exchange language = {"-x", NULL, "mlir"};
     add_exchanged(device, &language, 1, out);
+}
+
+bool ompjit__hlfir_turns_loops(const char *flag)
+{
+    static const char loops[] = "-fdo-concurrent-to-openmp=";
+    return !strncmp(flag, loops, sizeof loops - 1);
+}
+
+void ompjit__hlfir_loops_command(const ompjit__args *host, ompjit__args *out)
+{
+    for (size_t i = 0; i < host->n; i++)
+        if (!ompjit__hlfir_turns_loops(host->v[i]))
+            ompjit__args_add(out, strcmp(host->v[i], "-emit-llvm-bc")
+                                      ? host->v[i]
+                                      : "-emit-hlfir");
+    out->failed |= host->failed;
+}
+
+bool ompjit__hlfir_reduces(const ompjit__buf *hlfir)
+{
+    static const char loop[] = "fir.do_concurrent.loop ", clause[] = " reduce(@";
+    const char *p = hlfir->data, *end = p + hlfir->size;
+    while (p && p < end &&
+           (p = memmem(p, (size_t)(end - p), loop, sizeof loop - 1))) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t n = (size_t)((stop ? stop : end) - p);
+        if (memmem(p, n, clause, sizeof clause - 1))
+            return true;
+        p += n;
+    }
+    return false;
 }
 
 /* The line of the module's attributes; NULL: none. */
