@@ -55,8 +55,8 @@ static ompjit_status offset_unknown(const ompjit__item *it, ompjit_error *err)
                         (void *)it->base);
 }
 
-/* Many guesses are right: that of a program without strides in outer dimensions,
- * and that of a subscript of an array of pointers. */
+/* Many guesses are right: that of a program without strides in outer
+ * dimensions, and that of a subscript of an array of pointers. */
 void ompjit__strided_tell(const ompjit__construct *c)
 {
     ompjit_context *ctx = c->dev->ctx;
@@ -67,14 +67,15 @@ void ompjit__strided_tell(const ompjit__construct *c)
     ompjit__info_place_read(c->guessed->name, false, &place);
     ompjit__fail(&text, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                  "target update of %s, from %p on: clang's executable does not "
-                 "tell where the section begins; %s. If that is wrong, use "
-                 "ompjit run%s",
+                 "tell where the section begins; %s",
                  place.line ? place.name : "a section",
                  (void *)c->guessed->base,
-                 place.line ? "the subscript in front of it counts as 0, unless "
-                              "it is a pointer's"
-                            : "its outer dimensions are taken to have no stride",
-                 place.line ? "" : ", or compile with -g");
+                 place.line ? "the subscript in front of it counts as 0, "
+                              "unless it is a pointer's. If that is wrong, use "
+                              "ompjit run"
+                            : "its outer dimensions are taken to have no "
+                              "stride. If that is wrong, use ompjit run, or "
+                              "compile with -g");
     ompjit__tell(ctx, text.text);
 }
 

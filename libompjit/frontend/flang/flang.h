@@ -5,7 +5,7 @@
  *   do_concurrent.c   which loops flang gets wrong on a device
  *   find_flang.c      which flang, and its files
  *   flang_command.c   the two command lines
- *   hlfir.c           the way to a device half whose types flang has for the host
+ *   hlfir.c           device halves by way of HLFIR; the loops of a source
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -71,7 +71,8 @@ void ompjit__hlfir_loops_command(const ompjit__args *host, ompjit__args *out);
 /* Has the HLFIR a `do concurrent` with a clause reduce, however that came into
  * the source? */
 bool ompjit__hlfir_reduces(const ompjit__buf *hlfir);
-/* Appends the text as HLFIR for a GPU. False: it is not as flang 22 writes it. */
+/* Appends the text as HLFIR for a GPU. False: it is not as flang 22 writes it.
+ */
 bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out);
 
 /* ------------------------------------------------------- fortran_inputs.c */

@@ -2,9 +2,9 @@
  *
  * A device half by way of HLFIR. flang 22 refuses REAL(10) for a GPU, where its
  * own module ieee_arithmetic names it, and so each source that uses the module,
- * or has such a variable on the host. HLFIR is the same for both targets but for
- * two attributes of its module that count. So flang reads the source for the host's CPU,
- * and makes the GPU's code of the HLFIR.
+ * or has such a variable on the host. HLFIR is the same for both targets but
+ * for two attributes of its module that count. So flang reads the source for
+ * the host's CPU, and makes the GPU's code of the HLFIR.
  *
  * And the loops of a source, for a clause that flang gets wrong on a device: a
  * macro may have made it, which the text of the source does not show.
@@ -80,7 +80,8 @@ void ompjit__hlfir_loops_command(const ompjit__args *host, ompjit__args *out)
 
 bool ompjit__hlfir_reduces(const ompjit__buf *hlfir)
 {
-    static const char loop[] = "fir.do_concurrent.loop ", clause[] = " reduce(@";
+    static const char loop[] = "fir.do_concurrent.loop ";
+    static const char clause[] = " reduce(@";
     const char *p = hlfir->data, *end = p + hlfir->size;
     while (p && p < end &&
            (p = memmem(p, (size_t)(end - p), loop, sizeof loop - 1))) {
