@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * ompjit_debug.h - reports of checked kernels, times and profiles. The
+ * ompjit_debug.h - reports of checked kernels, times, profiles and counts. The
  * conventions of ompjit.h hold; the group `debug` of ompjit_context_options
  * switches them on.
  */
@@ -95,6 +95,38 @@ typedef enum ompjit_profile_format {
 ompjit_status ompjit_context_profile(ompjit_context *ctx,
                                      ompjit_profile_format format, char **text,
                                      size_t *size, ompjit_error *err);
+
+typedef enum ompjit_count_kind {
+    OMPJIT_COUNT_LINE = 0,   /* how often device code came to a line, by the
+                                option ompjit-coverage (ompjit_opt.h). A line
+                                of several blocks has the largest count      */
+    OMPJIT_COUNT_PROFILE     /* a counter of clang's own instrumentation, which
+                                IR may have (-fprofile-instrument)           */
+} ompjit_count_kind;
+
+/* One count. Strings are never NULL, and valid during the call. */
+typedef struct ompjit_count {
+    size_t size;             /* the library's                               */
+    ompjit_count_kind kind;
+    uint32_t line;           /* 0: not known                                */
+    uint32_t number;         /* PROFILE: of the counter in its function     */
+    uint32_t unused;         /* 0                                           */
+    uint64_t count;          /* all threads and teams together              */
+    const char *function;    /* LINE: for people; PROFILE: clang's name     */
+    const char *file;        /* "" where it is not known                    */
+} ompjit_count;
+
+/* Called for a count. Other than 0 ends the walk. */
+typedef int ompjit_count_fn(void *data, const ompjit_count *count);
+
+/* Calls `fn` for each count of the module's code on a device of its context, all
+ * launches that have ended together: lines by file, line and function, then
+ * clang's counters. There are none where the module was compiled without
+ * counters, or has not run on that device. Any thread may call it, while other
+ * threads launch. INVALID error, or the copy's. */
+ompjit_status ompjit_module_counts(ompjit_module *mod, ompjit_device *dev,
+                                   ompjit_count_fn *fn, void *data,
+                                   ompjit_error *err);
 
 #ifdef __cplusplus
 }

@@ -194,9 +194,9 @@ EXPORT void __assert_fail(const char *expression, const char *file,
 
 /* --------------------------------------------------------------- profiling */
 
-/* clang's instrumentation counts in variables that the host reads. Its other
- * functions would register them with a profile's writer, which a device has
- * not. */
+/* clang's instrumentation counts in variables, which passes/counters.c makes
+ * atomic and the host reads by their place (api/counts.c). So nothing has to be
+ * registered here, as in LLVM's runtime; values are not kept. */
 EXPORT void __llvm_profile_register_function(void *data)
 {
 }

@@ -57,6 +57,11 @@ static int each_remark(void *to, const ompjit_remark *remark)
     return 0;
 }
 
+static int each_count(void *to, const ompjit_count *count)
+{
+    return 0;
+}
+
 static int each_entry(void *to, const ompjit_cache_entry *entry)
 {
     return 0;
@@ -232,6 +237,9 @@ static void modules(void)
     NO(module_with(0, 1, 0));
     NO(module_with(0, 0, (ompjit_cuda_compiler)3));
     NO(ompjit_opt_at(0, NULL, &err));
+    NO(ompjit_module_counts(NULL, dev, each_count, NULL, &err));
+    NO(ompjit_module_counts(mod, NULL, each_count, NULL, &err));
+    NO(ompjit_module_counts(mod, dev, NULL, NULL, &err));
     NO(ompjit_module_remarks(NULL, "sm_90", each_remark, NULL, &err));
     NO(ompjit_module_remarks(mod, NULL, each_remark, NULL, &err));
     NO(ompjit_module_remarks(mod, "sm_90", NULL, NULL, &err));

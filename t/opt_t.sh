@@ -38,6 +38,7 @@ openmp-opt-max-iterations 0 1 3
 openmp-opt-shared-limit 0 64
 ompjit-share-limit 0 64
 ompjit-spmd-amenable nothing
+ompjit-coverage 1
 END
 }
 options | while read -r name values; do

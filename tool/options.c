@@ -18,6 +18,7 @@ enum kind {
     SWITCH,  /* takes no value                                         */
     LIST,    /* as TEXT or FLAG, and may be given several times        */
     LEVEL,   /* -O0 to -O3                                             */
+    COVER,   /* a file, and an option of the optimizer                 */
     SHARE,   /* a memory model, kept as an option of the optimizer     */
     FLAG,    /* -IVALUE, -I VALUE: handed to clang in the joined form  */
     PAIR,    /* -include VALUE: handed to clang as two                 */
@@ -222,6 +223,9 @@ static int store(struct options *o, const struct option *option,
         return add(field, value);
     case LEVEL:
         return read_level(value, field);
+    case COVER:
+        *(const char **)field = value;
+        return add(&o->opts, "ompjit-coverage");
     case SHARE:
         return read_share(o, value, field);
     case JOINED:

@@ -90,6 +90,15 @@ static void release(void)
     ompjit_context_destroy(program.ctx);
 }
 
+/* Counts are read from devices, whose driver may end before this tool's own exit
+ * handler runs. What the program's handlers launch is not counted. */
+static void leave_early(void)
+{
+    fflush(stdout);
+    program.leave(program.ctx, program.mod);
+    program.leave = NULL;
+}
+
 int program_run(const struct options *o, ompjit_context *ctx,
                 ompjit_module *mod, void (*leave)(ompjit_context *ctx,
                                                   ompjit_module *mod))
@@ -114,6 +123,8 @@ int program_run(const struct options *o, ompjit_context *ctx,
     status = entry(argc, o->args - 1, environ);
     if (o->release)
         release();
+    else if (o->coverage && program.leave)
+        leave_early();
     exit(status);
 }
 
@@ -146,6 +157,8 @@ static void show_reports(ompjit_context *ctx, ompjit_module *mod)
         times_print(ctx);
     if (leaving->profile && !profile_by_context)
         profile_write(leaving, ctx);
+    if (leaving->coverage)
+        coverage_write(leaving, ctx, mod);
     stderr_check();
 }
 
@@ -204,8 +217,8 @@ static int fold_contents(const struct options *o, ompjit_module *mod)
     return EXIT_OK;
 }
 
-/* Checks before the program runs that its record and its profile can be
- * written. */
+/* Checks before the program runs that its record, its profile and its
+ * counts can be written. */
 static int check_outputs(const struct options *o)
 {
     const char *record = o->record ? o->record : getenv("OMPJIT_RECORD");
@@ -214,6 +227,8 @@ static int check_outputs(const struct options *o)
         status = output_possible(record);
     if (!status && o->profile && strcmp(o->profile, "-"))
         status = output_possible(o->profile);
+    if (!status && o->coverage && strcmp(o->coverage, "-"))
+        status = output_possible(o->coverage);
     return status;
 }
 
@@ -248,6 +263,8 @@ static int run_cuda(struct options *o)
         times_print(ctx);
     if (ctx && o->profile)
         profile_write(o, ctx);
+    if (mod && o->coverage)
+        coverage_write(o, ctx, mod);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return session_verdict(o, status);
@@ -272,8 +289,9 @@ int tool_run(struct options *o)
     leaving = o;
     if (!status)
         status = program_run(o, ctx, mod,
-                             o->explain || o->time || o->profile ? show_reports
-                                                                 : NULL);
+                             o->explain || o->time || o->profile || o->coverage
+                                 ? show_reports
+                                 : NULL);
     ompjit_module_destroy(mod);
     ompjit_context_destroy(ctx);
     return status;

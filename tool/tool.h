@@ -55,7 +55,7 @@ struct options {
     const char *kernel;     /* explain, occupancy: the second one; or NULL  */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler, *specialize;
-    const char *output, *emit, *fold, *record, *warm, *profile, *remarks, *svg,
+    const char *output, *emit, *fold, *record, *warm, *profile, *coverage, *remarks, *svg,
         *lang, *color;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
@@ -157,6 +157,9 @@ int remarks_write(const struct options *o, ompjit_module *mod,
 void times_print(ompjit_context *ctx);
 /* Writes the profile that --profile asks for. */
 void profile_write(const struct options *o, ompjit_context *ctx);
+/* coverage.c: writes the counts that --coverage asks for. */
+void coverage_write(const struct options *o, ompjit_context *ctx,
+                    ompjit_module *mod);
 
 /* ---------------------------------------------------------------- run.c */
 

@@ -16,6 +16,7 @@
 #include "frontend/frontend.h"
 #include "llvm/llvm.h"
 #include "passes/extract_kernel.h"
+#include "passes/passes.h"
 
 /* The unit as it was read is `early`'s, or has been parsed again. `kernels` is
  * NULL where they cannot be told apart. What a guard leaves in the middle of its
@@ -42,6 +43,12 @@ static void source_free(void *data)
     free(s);
 }
 
+/* Before a kernel is taken out: all images of the unit have the same counters. */
+static bool count(const ompjit__unit *unit, LLVMModuleRef m)
+{
+    return ompjit__count(m, ompjit__opt(&unit->opts, OMPJIT__OPT_COVERAGE));
+}
+
 /* The unit was verified when it was made: if it does not load here, then neither
  * as a whole, which tells why. */
 static void parse(struct source *s, const ompjit__unit *unit)
@@ -57,10 +64,14 @@ static void parse(struct source *s, const ompjit__unit *unit)
 static void source_read(struct source *s, const ompjit__unit *unit)
 {
     s->in_use = true;
-    s->m = s->early ? ompjit__early_device(s->early) : NULL;
+    s->m = NULL;
+    /* What gets counters is this unit's alone. */
+    if (s->early && !ompjit__opt(&unit->opts, OMPJIT__OPT_COVERAGE))
+        s->m = ompjit__early_device(s->early);
     if (!s->m)
         parse(s, unit);
-    s->kernels = s->m ? ompjit__kernels_new(s->m) : NULL;
+    s->kernels =
+        s->m && count(unit, s->m) ? ompjit__kernels_new(s->m) : NULL;
     s->is_read = true;
     s->in_use = false;
 }
@@ -113,5 +124,7 @@ ompjit_status ompjit__build_read(struct build *b, ompjit_error *err)
     ompjit_status status = ompjit__build_parse(
         b, alone ? &own : &b->unit->device_bc, &b->m, err);
     ompjit__buf_free(&own);
+    if (!status && !alone && !count(b->unit, b->m))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_READ);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "abi/offload.h"
 #include "backend/build.h"
 #include "backend/variant_pipeline.h"
+#include "core/counters.h"
 #include "passes/gpu/gpu.h"
 #include "passes/passes.h"
 #include "runtime-bc/assertion.h"
@@ -99,6 +100,8 @@ static void internalize_pass(struct build *b, ompjit__buf *passes)
     }
     for (unsigned i = 0; !b->host && i < b->unit->nglobals; i++)
         preserve(passes, b->unit->globals[i].symbol);
+    if (LLVMGetNamedGlobal(b->m, OMPJIT__COUNTERS))
+        preserve(passes, OMPJIT__COUNTERS);
     if (b->image->environment && !b->host)
         preserve(passes, OMPJIT__DEVICE_ENVIRONMENT);
     if (!b->host && LLVMGetNamedGlobal(b->m, OMPJIT_ASSERTION_AT))

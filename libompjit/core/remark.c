@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "core/counters.h"
 #include "core/remark.h"
 
 static const struct row {
@@ -49,9 +50,7 @@ static void add_text(ompjit__buf *list, const char *text, const char *subject)
     ompjit__buf_free(&whole);
 }
 
-/* The symbol without what outlining, inlining and copying have put behind it:
- * that of the function in the source, or of the kernel. malloc'd. */
-static char *source_symbol(const char *symbol)
+char *ompjit__source_symbol(const char *symbol)
 {
     static const char *const endings[] = {"_omp_outlined", "_debug__",
                                           ".internalized", "_wrapper",
@@ -70,7 +69,7 @@ static void add_function(ompjit__buf *list, const ompjit__remark *r)
 {
     static const char prefix[] = "__omp_offloading_";
     const char *symbol = r->symbol ? r->symbol : "";
-    char *own = source_symbol(symbol);
+    char *own = ompjit__source_symbol(symbol);
     unsigned line;
     char *name = own ? ompjit__kernel_name(own, &line) : NULL;
     bool kernels = own && !strncmp(own, prefix, sizeof prefix - 1);

@@ -9,6 +9,11 @@
 
 #include "core/core.h"
 
+/* Gives the module its counters (core/counters.h): of lines where asked, and
+ * those of clang's instrumentation, if it has any. For a whole unit, as it was
+ * read. False: out of memory. passes/counters.c */
+bool ompjit__count(LLVMModuleRef m, bool lines);
+
 /* Makes the kernels other than spec->kernel removable; NOT_FOUND where there is
  * no such kernel. Requires the inner dialect. passes/specialize.c */
 ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,

@@ -518,6 +518,25 @@ class ompjit_profile_format(Enum):
     TRACE = 1
 
 
+class ompjit_count_kind(Enum):
+    PREFIX = "OMPJIT_COUNT_"
+    LINE = 0
+    PROFILE = 1
+
+
+class ompjit_count(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("kind", c_uint),
+        ("line", c_uint32),
+        ("number", c_uint32),
+        ("unused", c_uint32),
+        ("count", c_uint64),
+        ("function", c_char_p),
+        ("file", c_char_p),
+    ]
+
+
 # ------------------------------------------------------- ompjit_function.h
 
 

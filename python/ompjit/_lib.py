@@ -73,9 +73,13 @@ CALLBACKS: dict[str, Any] = {
     ),
     "ompjit_warm_fn": CFUNCTYPE(None, c_void_p, c_uint, _text),
 }
+CALLBACKS["ompjit_count_fn"] = CFUNCTYPE(
+    c_int, c_void_p, POINTER(abi.ompjit_count)
+)
 CALLBACKS["ompjit_remark_fn"] = CFUNCTYPE(
     c_int, c_void_p, POINTER(abi.ompjit_remark)
 )
+_count_fn = CALLBACKS["ompjit_count_fn"]
 _remark_fn = CALLBACKS["ompjit_remark_fn"]
 _entry_fn = CALLBACKS["ompjit_cache_entry_fn"]
 _variant_fn = CALLBACKS["ompjit_variant_fn"]
@@ -168,6 +172,7 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     # ompjit_debug.h
     "context_times": (_object, POINTER(abi.ompjit_times)),
     "context_profile": (_object, c_uint, _objects, _size_p),
+    "module_counts": (_object, _object, _count_fn, c_void_p),
     # ompjit_function.h
     "module_function_count": (_object, _uint_p),
     "module_function_at": (_object, c_uint, _objects),
