@@ -368,6 +368,25 @@ like "$(session "$program
 :ir")" 'define .*__omp_offloading' "kernels as IR"
 like "$(session "$program
 :ptx")" 'entry .*__omp_offloading' "as PTX"
+# What a session is begun with, its kernels are compiled with, too; it is OpenMP 5.2
+# where nothing else is said.
+cat >options.in <<'END'
+int v;
+#pragma omp declare target enter(v)
+double a[N];
+#pragma omp target map(tofrom: a)
+a[0] = N + v;
+:ptx
+:save options.c
+END
+shown=$("$ompjit" repl --device host -DN=7 options.in 2>stderr)
+is "$? $(cat stderr)" "0 " "options of a session"
+like "$shown" 'entry .*__omp_offloading' "  are those of its commands"
+is "$(head -n 1 options.c)" "/* A session of ompjit repl: clang -fopenmp \
+-fopenmp-version=52 -DN=7 */" "  and stand in the program"
+"$ompjit" repl --device host -DN=7 -fopenmp-version=51 options.in >out 2>stderr
+is $? 1 "OpenMP 5.1 by an option"
+like "$(cat stderr)" "unexpected 'enter' clause, use 'to'" "  is another language"
 resources=$(session "$program
 :resources")
 like "$resources" '^  parameters +a pointer, k 4 bytes' "resources"

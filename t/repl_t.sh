@@ -149,7 +149,7 @@ a[0] = 42;
 a[0]
 #pragma omp target exit data map(from: a)
 a[0]
-#pragma omp declare target
+#pragma omp begin declare target
 int on_device(int n) { return n + 3; }
 #pragma omp end declare target
 int r = 0;
@@ -193,7 +193,7 @@ succeeds "memory of inputs" repl --device host inputs.c
 is "$out" "(int) 1" "  is bounded"
 
 # ------------------------------------------- variables of declare target
-declared='#pragma omp declare target
+declared='#pragma omp begin declare target
 int a = 5, arr[4] = {1, 2, 3, 4};
 static int s = 7;
 int f(int n) { return n + a; }
@@ -214,7 +214,7 @@ a + s
 a + s + arr[2]
 s = 2;
 #pragma omp target update to(s)
-#pragma omp declare target
+#pragma omp begin declare target
 double a = 0.5;
 #pragma omp end declare target
 double d = 0;
@@ -231,9 +231,14 @@ for (int i = 0; i < 4; i++)
 arr
 int late = 3;
 static int hidden = 4;
-#pragma omp declare target to(late, hidden)
+#pragma omp declare target enter(late, hidden)
 #pragma omp target map(from: r)
 r = late + hidden;
+r
+int zero;
+#pragma omp declare target enter(zero)
+#pragma omp target map(from: r)
+r = zero + 8;
 r
 late = 100;
 #pragma omp target update to(late)
@@ -247,6 +252,7 @@ shown='(int) 68
 (double) 2.5
 (int[4]) {0, 2, 4, 6}
 (int) 7
+(int) 8
 (int) 100'
 prints "variables of declare target are used by later inputs" "$declared" \
     "$shown" --device host
@@ -258,7 +264,7 @@ if [ -e "${PTXI:-/nonexistent}" ]; then
 else
     skip "  and on a GPU" "no PTX interpreter"
 fi
-prints "and again where inputs are taken back" '#pragma omp declare target
+prints "and again where inputs are taken back" '#pragma omp begin declare target
 static int a = 5;
 #pragma omp end declare target
 int r = 0;
@@ -271,7 +277,7 @@ a++;
 r = a;
 r' '(int) 6' --device host
 breaks "a variable that no device has" 'int plain;
-#pragma omp declare target
+#pragma omp begin declare target
 int f(void) { return plain; }
 #pragma omp end declare target
 int r;

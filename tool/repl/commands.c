@@ -90,19 +90,23 @@ static bool run_program(struct call *c, const char *path, char **argv)
     return await(c, child, argv[1] ? argv[1] : argv[0]);
 }
 
-/* ompjit WORD... [KERNEL...]; NULL ends the words. */
-static bool run_tool(struct call *c, const char *const *words)
+/* ompjit WORD... [KERNEL...] */
+static bool run_tool(struct call *c, const struct list *words)
 {
-    enum { MOST = 64 };
-    char *argv[MOST + 2] = {"ompjit"};
+    struct list argv = {0};
     char *rest = c->words, *save = NULL;
-    unsigned n = 1;
-    for (; *words && n < MOST; words++)
-        argv[n++] = (char *)*words;
-    for (char *word = strtok_r(rest, " \t\n", &save); word && n < MOST;
+    bool ran, good = list_add(&argv, "ompjit");
+    for (unsigned i = 0; i < words->n; i++)
+        good = good && list_add(&argv, words->items[i]);
+    for (char *word = strtok_r(rest, " \t\n", &save); word;
          word = strtok_r(NULL, " \t\n", &save))
-        argv[n++] = word;
-    return run_program(c, "/proc/self/exe", argv);
+        good = good && list_add(&argv, word);
+    good = good && list_add(&argv, NULL);
+    if (!good)
+        refuse(c, "out of memory");
+    ran = good && run_program(c, "/proc/self/exe", (char **)argv.items);
+    free(argv.items);
+    return ran;
 }
 
 /* ---------------------------------------------------------------- programs */
@@ -125,10 +129,24 @@ static bool write_text(struct call *c, const char *path, const char *text,
     return good;
 }
 
+/* A comment with the command that compiles the program elsewhere. */
+static void add_head(const struct call *c, ompjit__buf *program)
+{
+    struct list options = {0};
+    repl_add_options(c->r, &options);
+    ompjit__buf_printf(program, "/* A session of ompjit repl: clang -fopenmp");
+    for (unsigned i = 0; i < options.n; i++)
+        if (!strstr(options.items[i], "*/"))
+            ompjit__buf_printf(program, " %s", options.items[i]);
+    ompjit__buf_printf(program, " */\n");
+    free(options.items);
+}
+
 /* Writes the session as a program. False, with a message. */
 static bool write_program(struct call *c, const char *path)
 {
     ompjit__buf text = {0};
+    add_head(c, &text);
     save_program(repl_engine(c->r), is_cxx(c), &text);
     bool good = write_text(c, path, text.data, text.size);
     ompjit__buf_free(&text);
@@ -161,29 +179,36 @@ static void show_file(struct call *c, const char *path)
     fclose(file);
 }
 
+/* The words of ompjit COMMAND [OPTION] [-o MADE] SOURCE. */
+static bool list_words(const struct call *c, struct list *words,
+                       const char *command, const char *option,
+                       const char *made, const char *source)
+{
+    return list_add(words, command) && list_add(words, "-w") &&
+           repl_add_options(c->r, words) &&
+           (!option || list_add(words, option)) &&
+           (!made || (list_add(words, "-o") && list_add(words, made))) &&
+           list_add(words, source);
+}
+
 /* ompjit COMMAND [OPTION] FILE, with the session as FILE; `output`: it writes
  * that file, which is shown. */
 static void run_on_session(struct call *c, const char *command,
                            const char *option, const char *output)
 {
     char folder[4096] = "", source[4200], made[4200];
-    const char *words[8] = {command, "-w"};
-    unsigned n = 2;
+    struct list words = {0};
     make_folder(c, folder, sizeof folder);
     if (!*folder)
         return;
     snprintf(source, sizeof source, "%s/session.%s", folder,
              is_cxx(c) ? "cc" : "c");
     snprintf(made, sizeof made, "%s/%s", folder, output ? output : "");
-    if (option)
-        words[n++] = option;
-    if (output) {
-        words[n++] = "-o";
-        words[n++] = made;
-    }
-    words[n++] = source;
-    if (write_program(c, source) && run_tool(c, words) && output)
+    if (!list_words(c, &words, command, option, output ? made : NULL, source))
+        refuse(c, "out of memory");
+    else if (write_program(c, source) && run_tool(c, &words) && output)
         show_file(c, made);
+    free(words.items);
     unlink(source);
     if (output)
         unlink(made);
@@ -230,22 +255,26 @@ static void command_profile(struct call *c)
     run_on_session(c, "run", "--profile=-", NULL);
 }
 
+/* ompjit COMMAND */
+static void run_alone(struct call *c, const char *command)
+{
+    const struct list words = {&command, 1};
+    run_tool(c, &words);
+}
+
 static void command_devices(struct call *c)
 {
-    static const char *const words[] = {"devices", NULL};
-    run_tool(c, words);
+    run_alone(c, "devices");
 }
 
 static void command_table(struct call *c)
 {
-    static const char *const words[] = {"table", NULL};
-    run_tool(c, words);
+    run_alone(c, "table");
 }
 
 static void command_cache(struct call *c)
 {
-    static const char *const words[] = {"cache", NULL};
-    run_tool(c, words);
+    run_alone(c, "cache");
 }
 
 static void command_shell(struct call *c)

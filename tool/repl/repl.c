@@ -19,6 +19,8 @@
 
 struct repl {
     struct options *o;
+    unsigned given;       /* the first of o->flags, which no code here adds */
+    char version[32];     /* "-fopenmp-version=52" */
     ompjit_context *ctx;
     engine *e;
     bool cxx;
@@ -38,6 +40,9 @@ static bool is_cxx(const struct options *o)
                        ends_in(o->file, ".cxx"));
 }
 
+/* OpenMP 5.2, as the examples document of OpenMP is written in. */
+enum { DEFAULT_OPENMP = 52 };
+
 /* Line tables say where session code fails. */
 static int make_engine(struct repl *r)
 {
@@ -55,8 +60,9 @@ static int make_engine(struct repl *r)
     return EXIT_OK;
 }
 
-static int check_options(struct options *o)
+static int check_options(struct repl *r)
 {
+    struct options *o = r->o;
     if (o->lang && strcmp(o->lang, "c") && strcmp(o->lang, "c++")) {
         complain("--lang %s: c and c++ are possible", o->lang);
         return EXIT_USAGE;
@@ -66,6 +72,11 @@ static int check_options(struct options *o)
         complain("--color %s: auto, always and never are possible", o->color);
         return EXIT_USAGE;
     }
+    if (!o->openmp_version)
+        o->openmp_version = DEFAULT_OPENMP;
+    snprintf(r->version, sizeof r->version, "-fopenmp-version=%u",
+             o->openmp_version);
+    r->given = o->flags.n;
     if (list_add(&o->flags, "-fincremental-extensions") &&
         list_add(&o->flags, "-g"))
         return EXIT_OK;
@@ -104,7 +115,7 @@ static int repl_begin(struct repl *r)
 
 static int repl_open(struct repl *r)
 {
-    int status = check_options(r->o);
+    int status = check_options(r);
     r->cxx = is_cxx(r->o);
     return status ? status : repl_begin(r);
 }
@@ -311,6 +322,14 @@ bool repl_colours(const struct repl *r, int fd)
 const char *repl_language(const struct repl *r)
 {
     return r->cxx ? "c++" : "c";
+}
+
+bool repl_add_options(const struct repl *r, struct list *words)
+{
+    bool good = list_add(words, r->version);
+    for (unsigned i = 0; i < r->given; i++)
+        good = good && list_add(words, r->o->flags.items[i]);
+    return good;
 }
 
 enum completeness repl_completeness(struct repl *r, const char *text,

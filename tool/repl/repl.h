@@ -15,6 +15,7 @@
 
 #include "tool/repl/engine.h"
 
+struct list;
 struct options;
 struct repl;
 
@@ -30,6 +31,9 @@ engine *repl_engine(const struct repl *r);
 bool repl_colours(const struct repl *r, int fd);
 /* "c" or "c++" */
 const char *repl_language(const struct repl *r);
+/* Appends the options that the session was begun with, for a command that
+ * compiles its program. The words live as long as `r`. False: no memory. */
+bool repl_add_options(const struct repl *r, struct list *words);
 /* Can the text be executed, must it go on, or is it wrong? */
 enum completeness repl_completeness(struct repl *r, const char *text,
                                     size_t size);

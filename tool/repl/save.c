@@ -436,7 +436,6 @@ void save_program(const engine *e, bool cxx, ompjit__buf *program)
     rename_from(&p, "main", 0);
     for (size_t i = 0; i < e->nunits; i++)
         add_unit(&p, e->units[i]);
-    ompjit__buf_printf(program, "/* A session of ompjit repl. */\n");
     if (p.shows)
         ompjit__buf_printf(program, "%s%s;\n", show_text, NAME_AT);
     ompjit__buf_printf(program, "%s", p.file.data ? p.file.data : "");

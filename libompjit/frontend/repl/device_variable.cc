@@ -96,10 +96,13 @@ bool ompjit_repl::add_late_variables(Session &session,
 {
     const std::vector<clang::VarDecl *> found = late(session);
     for (clang::VarDecl *v : found)
-        if (session.device)
-            generator.HandleTopLevelDecl(clang::DeclGroupRef(v));
-        else
+        if (!session.device)
             generator.GetAddrOfGlobal(clang::GlobalDecl(v), false);
+        else if (v->isThisDeclarationADefinition() ==
+                 clang::VarDecl::TentativeDefinition)
+            generator.CompleteTentativeDefinition(v);
+        else
+            generator.HandleTopLevelDecl(clang::DeclGroupRef(v));
     return !found.empty();
 }
 
