@@ -6,10 +6,14 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "backend/codegen/emit.h"
 #include "backend/nvptx/nvptx.h"
 #include "llvm/llvm.h"
+#include "llvm/options.h"
 #include "tap.h"
 
 static const char good[] =
@@ -360,6 +364,52 @@ static void guards(void)
     ok(parse(good, sizeof good - 1, &err) == OMPJIT_OK, "LLVM lives on");
 }
 
+/* ---------------------------------------------------------------- options */
+
+enum { PATIENCE_MS = 1000 };
+
+struct runner {
+    ompjit__opts opts;
+    atomic_bool began;
+};
+
+static void *run_openmp_opt(void *data)
+{
+    struct runner *r = data;
+    ompjit__llvm_options_begin(&r->opts);
+    atomic_store(&r->began, true);
+    ompjit__llvm_options_end();
+    return NULL;
+}
+
+/* Does another thread's run of openmp-opt begin while this thread's lasts? */
+static bool runs_beside(const char *mine, const char *others)
+{
+    ompjit__opts opts = {0};
+    struct runner other = {0};
+    pthread_t thread;
+    ompjit__opt_set(&opts, mine, NULL);
+    ompjit__opt_set(&other.opts, others, NULL);
+    ompjit__llvm_options_begin(&opts);
+    pthread_create(&thread, NULL, run_openmp_opt, &other);
+    for (int ms = 0; ms < PATIENCE_MS && !atomic_load(&other.began); ms++)
+        usleep(1000);
+    bool together = atomic_load(&other.began);
+    ompjit__llvm_options_end();
+    pthread_join(thread, NULL);
+    ok(atomic_load(&other.began), "%s beside %s: it runs then", others, mine);
+    return together;
+}
+
+static void options(void)
+{
+    const char *plain = "ompjit-share-limit=64", *llvm = "openmp-opt-disable";
+    ok(runs_beside("ompjit-coverage", plain),
+       "options of this library hold up nobody");
+    ok(!runs_beside(plain, llvm), "an option of LLVM's waits for others");
+    ok(!runs_beside(llvm, plain), "and others for it");
+}
+
 int main(void)
 {
     text();
@@ -368,5 +418,6 @@ int main(void)
     debug_info();
     diagnostics();
     guards();
+    options();
     return done_testing();
 }

@@ -23,6 +23,14 @@ pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 enum Run { NONE, ORDINARY, OWN };
 thread_local Run run = NONE;
 
+/* The rows of opt.def that are LLVM's, as bits of `given`. The passes of this
+ * library read theirs from the unit, and nothing waits for those. */
+constexpr uint32_t of_llvm = 0
+#define LLVM(id, name, kind, most, ordinary, help) | 1u << OMPJIT__OPT_##id
+#define OURS(id, name, kind, most, ordinary, help)
+#include "core/opt.def"
+    ;
+
 template <typename T> void set(cl::Option *option, T value)
 {
     static_cast<cl::opt<T> *>(option)->setValue(value);
@@ -49,7 +57,7 @@ void set_all(const ompjit__opts *opts)
 
 void ompjit__llvm_options_begin(const ompjit__opts *opts)
 {
-    if (!opts->given) {
+    if (!(opts->given & of_llvm)) {
         pthread_rwlock_rdlock(&lock);
         run = ORDINARY;
         return;
