@@ -14,6 +14,7 @@ command -v python3 >/dev/null || skip_all "no python3"
 cat >prompt.py <<'END'
 import ctypes, os, pty, re, select, sys, termios, time
 
+LIMIT = 60 # seconds
 count, failed = int(sys.argv[2]), 0
 alone = len(sys.argv) > 3 # without libedit, and less
 pid, fd = pty.fork()
@@ -24,7 +25,7 @@ seen = b""
 def until(pattern):
     """What the terminal shows up to the pattern; None: it does not come."""
     global seen
-    end = time.monotonic() + 120
+    end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         found = re.search(pattern, seen)
         if found:
@@ -42,7 +43,7 @@ def until(pattern):
 
 def wait_for_editor():
     """libedit shows its prompt before it takes the terminal's letters."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + LIMIT
     while (edits and termios.tcgetattr(fd)[3] & termios.ICANON and
            time.monotonic() < end):
         time.sleep(0.005)
@@ -87,6 +88,11 @@ shows("an endless loop", 'volatile int z = 0; puts("go"); while (1) z++;\n',
 shows("  is interrupted", "\x03", rb"interrupted", editing=False)
 shows("a line", "abc", rb"abc", None)
 shows("  is given up", "\x03", rb"\^C")
+for _ in range(99):
+    os.write(fd, b"\x03")
+    if until(rb"\^C.*\r\n") is None or until(rb"ompjit> ") is None:
+        break
+shows("  again and again", "\x03", rb"\^C", editing=False)
 if edits:
     shows("completion", "numb\t\n", rb"\(int\) 5")
     shows("history", "\x1b[A\n", rb"\(int\) 5")

@@ -216,23 +216,30 @@ static void paint_line(edit *e)
     ompjit__buf_free(&text);
 }
 
-/* A letter. SIGINT is blocked but while this waits, so that none is missed. */
+/* Waits for what the terminal gives. SIGINT is blocked but meanwhile, so that
+ * none is missed. False: an interrupt. */
+static bool wait_for_terminal(edit *e)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t open;
+    sigprocmask(SIG_SETMASK, NULL, &open);
+    sigdelset(&open, SIGINT);
+    if (ppoll(&input, 1, NULL, &open) >= 0)
+        return true;
+    e->interrupted = errno == EINTR;
+    return false;
+}
+
 static int get_letter(editline *el, wchar_t *out)
 {
     mbstate_t state = {0};
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    sigset_t open;
     edit *e = edit_of(el);
     if (e->paint)
         paint_line(e);
-    sigprocmask(SIG_SETMASK, NULL, &open);
-    sigdelset(&open, SIGINT);
     for (;;) {
         char c;
-        if (ppoll(&input, 1, NULL, &open) < 0) {
-            e->interrupted = errno == EINTR;
+        if (!wait_for_terminal(e))
             return -1;
-        }
         if (read(STDIN_FILENO, &c, 1) <= 0)
             return 0;
         size_t n = mbrtowc(out, &c, 1, &state);
@@ -328,44 +335,48 @@ void edit_free(edit *e)
 
 /* -------------------------------------------------------------------- lines */
 
-static enum edit_end plain_line(const edit *e, const char *prompt, char **line)
+/* A terminal gives one line at a time, so that no other one is in a buffer when
+ * this waits for it. */
+static enum edit_end plain_line(edit *e, const char *prompt, char **line)
 {
     size_t room = 0;
     printf(e->paint ? PROMPT_BEGINS "%s" PROMPT_ENDS : "%s", prompt);
     fflush(stdout);
-    *line = NULL;
-    ssize_t n = getline(line, &room, stdin);
-    if (n >= 0) {
+    if (!wait_for_terminal(e))
+        return e->interrupted ? EDIT_INTERRUPTED : EDIT_EOF;
+    if (getline(line, &room, stdin) >= 0) {
         (*line)[strcspn(*line, "\n")] = '\0';
         return EDIT_LINE;
     }
     free(*line);
     *line = NULL;
-    if (!ferror(stdin) || errno != EINTR)
-        return EDIT_EOF;
-    clearerr(stdin);
-    return EDIT_INTERRUPTED;
+    return EDIT_EOF;
 }
 
-enum edit_end edit_line(edit *e, const char *prompt, char **line)
+static enum edit_end edited_line(edit *e, const char *prompt, char **line)
 {
     int n = 0;
     history_event event;
-    if (!e->el)
-        return plain_line(e, prompt, line);
     set_prompt(e, prompt);
-    sigset_t interrupt, before;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &before);
-    e->interrupted = false;
     const char *text = e->el_gets(e->el, &n);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    *line = NULL;
     if (!text || n <= 0)
         return e->interrupted ? EDIT_INTERRUPTED : EDIT_EOF;
     if (strspn(text, " \t\n") < (size_t)n)
         e->history(e->past, &event, H_ENTER, text);
     *line = strndup(text, strcspn(text, "\n"));
     return *line ? EDIT_LINE : EDIT_EOF;
+}
+
+enum edit_end edit_line(edit *e, const char *prompt, char **line)
+{
+    sigset_t interrupt, before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    *line = NULL;
+    e->interrupted = false;
+    enum edit_end how = e->el ? edited_line(e, prompt, line)
+                              : plain_line(e, prompt, line);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return how;
 }
