@@ -105,7 +105,8 @@ static bool has_line(LLVMValueRef i)
 {
     return !LLVMIsAPHINode(i) && !LLVMIsAAllocaInst(i) &&
            !LLVMIsALandingPadInst(i) &&
-           !(LLVMIsAReturnInst(i) && !LLVMGetNumOperands(i)) && !begins(callee_name(i), "llvm.dbg") &&
+           !(LLVMIsAReturnInst(i) && !LLVMGetNumOperands(i)) &&
+           !begins(callee_name(i), "llvm.dbg") &&
            LLVMInstructionGetDebugLoc(i) && LLVMGetDebugLocLine(i);
 }
 
