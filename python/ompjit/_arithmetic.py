@@ -6,7 +6,6 @@ taken, too, where there is an expression for them.
 """
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING
 from ._dtype import DType, dtype as dtype_of
 from ._errors import ArgumentError

@@ -13,7 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from . import TYPE_CHECKING
 from ._dtype import _ORDER, DType, dtype
-from ._interface import c_strides as c_strides, layout
+from ._interface import Layout, c_strides as c_strides, layout
 
 if TYPE_CHECKING:
     from typing import Any, Iterator, Protocol
@@ -54,7 +54,7 @@ _release.restype = None
 _STRIDED_WITH_FORMAT = 0x18 | 0x4  # PyBUF_STRIDES | PyBUF_FORMAT
 
 
-class HostView:
+class HostView(Layout):
     """An array in host memory. Its owner does not move it as long as this
     lives.
 
@@ -65,7 +65,7 @@ class HostView:
         readonly: whether nothing may be written.
     """
 
-    __slots__ = ("address", "shape", "strides", "dtype", "readonly", "_owner")
+    __slots__ = ("_owner",)
 
     def __init__(
         self,
@@ -76,11 +76,7 @@ class HostView:
         readonly: bool,
         owner: object,
     ) -> None:
-        self.address = address
-        self.shape = shape
-        self.strides = strides
-        self.dtype = dtype
-        self.readonly = readonly
+        super().__init__(address, shape, strides, dtype, readonly)
         self._owner = owner
 
     @property

@@ -2,7 +2,6 @@
 """How a kernel is launched: geometry, queue, what is compiled in."""
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING, _abi as abi
 from ._context import choice, milliseconds
 from ._errors import ArgumentError, expect, integers, unsigned

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ._array import Shape
 
+
 def empty(
     shape: Shape,
     dtype: object = float64,

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ._function import Function
     from ._kernel import Kernels
 
-    Source = Union[str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]]
+    Source = Union[
+        str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]
+    ]
 
 
 _ENDINGS = {
