@@ -55,7 +55,11 @@ profiled() {
 }
 
 devices=host
-[ -z "$PTXI" ] || devices="host cuda"
+if [ -n "$PTXI" ]; then
+    devices="host cuda"
+else
+    skip "counts of PTX" "no emulated driver"
+fi
 for device in $devices; do
     for mode in off now; do
         succeeds "lines on $device, specialize $mode" on $device "$ompjit" run \
@@ -75,10 +79,11 @@ for device in $devices; do
 done
 succeeds "without the option" "$ompjit" run -q --device host c.c
 is "$(cat "$tmp/stderr")" "" "  nothing is told"
-fails_with "/nonexistent/counts" "counts that cannot be written" "$ompjit" run -q --device host \
-    --coverage /nonexistent/counts c.c
+fails_with "/nonexistent/counts" "counts that cannot be written" \
+    "$ompjit" run -q --device host --coverage /nonexistent/counts c.c
 is "$out" "" "  stop the program before it runs"
-fails_with "ompjit-coverage" "clang's own option, with this library's named," "$ompjit" run -q -fprofile-generate c.c
+fails_with "ompjit-coverage" "clang's own option, with this library's named," \
+    "$ompjit" run -q -fprofile-generate c.c
 
 # clang's instrumentation: lowered, as intrinsics, and atomic and optimized.
 gpu="-fopenmp --offload-arch=sm_75 -nogpulib -S -emit-llvm"
@@ -99,6 +104,7 @@ if device_ir -O0 -o lowered.ll && $CLANG $gpu -O1 --offload-host-only c.c \
         done
     done
 else
-    pass "clang's counters # SKIP $CLANG makes no IR for GPUs: $(head -n 1 "$tmp/stderr")"
+    skip "clang's counters" \
+        "$CLANG makes no IR for GPUs: $(head -n 1 "$tmp/stderr")"
 fi
 done_testing

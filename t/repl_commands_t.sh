@@ -368,8 +368,8 @@ like "$(session "$program
 :ir")" 'define .*__omp_offloading' "kernels as IR"
 like "$(session "$program
 :ptx")" 'entry .*__omp_offloading' "as PTX"
-# What a session is begun with, its kernels are compiled with, too; it is OpenMP 5.2
-# where nothing else is said.
+# Commands compile kernels with the options of the session, which is OpenMP 5.2
+# where no option says another.
 cat >options.in <<'END'
 int v;
 #pragma omp declare target enter(v)
@@ -386,7 +386,8 @@ is "$(head -n 1 options.c)" "/* A session of ompjit repl: clang -fopenmp \
 -fopenmp-version=52 -DN=7 */" "  and stand in the program"
 "$ompjit" repl --device host -DN=7 -fopenmp-version=51 options.in >out 2>stderr
 is $? 1 "OpenMP 5.1 by an option"
-like "$(cat stderr)" "unexpected 'enter' clause, use 'to'" "  is another language"
+like "$(cat stderr)" "unexpected 'enter' clause, use 'to'" \
+    "  is another language"
 resources=$(session "$program
 :resources")
 like "$resources" '^  parameters +a pointer, k 4 bytes' "resources"

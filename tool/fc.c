@@ -173,7 +173,8 @@ static bool is_left_out(const struct change *c, const char *word)
     return (c->device && is_any(word, hosts_words)) ||
            (c->keeps_loops && ompjit__hlfir_turns_loops(word)) ||
            (c->device && !strncmp(word, "-debug-info-kind", 16)) ||
-           (c->input && !c->device && !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
+           (c->input && !c->device &&
+            !strncmp(word, OPENMP_VERSION, sizeof OPENMP_VERSION - 1));
 }
 
 /* Adds the words at v[i], changed; returns the index of the last one of them. */

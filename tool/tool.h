@@ -55,8 +55,8 @@ struct options {
     const char *kernel;     /* explain, occupancy: the second one; or NULL  */
     const char *device, *arch, *host_memory, *host_ir, *assembler, *clang,
         *cuda_compiler, *specialize;
-    const char *output, *emit, *fold, *record, *warm, *profile, *coverage, *remarks, *svg,
-        *lang, *color;
+    const char *output, *emit, *fold, *record, *warm, *profile, *coverage,
+        *remarks, *svg, *lang, *color;
     unsigned teams, threads, residents, time_limit, run_limit, openmp_version;
     unsigned opt_level;     /* as ompjit_module_options has it              */
     struct list sources, libraries, library_dirs, dumps, settings, contents,

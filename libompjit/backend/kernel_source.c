@@ -65,7 +65,7 @@ static void source_read(struct source *s, const ompjit__unit *unit)
 {
     s->in_use = true;
     s->m = NULL;
-    /* What gets counters is this unit's alone. */
+    /* A module that gets counters is this unit's alone. */
     if (s->early && !ompjit__opt(&unit->opts, OMPJIT__OPT_COVERAGE))
         s->m = ompjit__early_device(s->early);
     if (!s->m)
