@@ -230,6 +230,7 @@ ompjit__exit ompjit__child_wait(ompjit__child *child, uint64_t deadline);
 typedef struct ompjit__talk {
     const char *program; /* its name in errors                           */
     ompjit__child *child;
+    bool text; /* out is no bitcode: what the child has written at its end */
     ompjit__buf out, diag;
     size_t sent, forwarded; /* of the source; of the host half's bitcode */
     ompjit__exit exit;      /* RUNNING where the output was complete     */
@@ -256,9 +257,9 @@ typedef struct ompjit__order {
 
 /* Sends the source to both children, passes the host half's bitcode (or order's
  * info) on to the device half's child, and collects what they answer. Returns
- * as soon as both bitcodes are complete or one child has ended without. TIMEOUT
- * error when the deadline passes: the children are killed then. `host` may be
- * NULL: there is only the device half. */
+ * as soon as both are complete or one child has ended without its bitcode.
+ * TIMEOUT error when the deadline passes: the children are killed then. `host`
+ * may be NULL: there is only the device half. */
 ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
                                ompjit__talk *device, ompjit_error *err);
 /* Runs a command to its end and collects its standard output and, unless `diag`

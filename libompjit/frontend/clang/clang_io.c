@@ -77,7 +77,6 @@ struct exchange {
     ompjit__buf source; /* the order's, borrowed */
     ompjit__talk *talks[2];
     unsigned n;
-    bool want_bitcode;
 };
 
 /* Is there nothing more to come from the child, or nothing that is wanted? */
@@ -93,7 +92,7 @@ static bool running(const struct exchange *x)
     bool some = false;
     for (unsigned i = 0; i < x->n; i++) {
         const ompjit__talk *t = x->talks[i];
-        if (ended(t) && !t->complete && x->want_bitcode)
+        if (ended(t) && !t->complete && !t->text)
             return false;
         some |= !ended(t);
     }
@@ -136,7 +135,7 @@ static void serve(const struct exchange *x, const struct pollfd *fds)
             pull(&t->child->out, &t->out);
         if (fds[3].revents)
             pull(&t->child->diag, &t->diag);
-        if (fds[2].revents && x->want_bitcode)
+        if (fds[2].revents && !t->text)
             t->whole = ompjit__bitcode_check(t->out.data, t->out.size) ==
                        OMPJIT__BITCODE_COMPLETE;
         t->complete = t->whole && (t->child->diag < 0 ||
@@ -281,8 +280,7 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
         .order = order,
         .source = {.data = (char *)order->source, .size = order->size},
         .talks = {host ? host : device, device},
-        .n = host ? 2 : 1,
-        .want_bitcode = true};
+        .n = host ? 2 : 1};
     ompjit__held held;
     if (!host)
         hang_up(&device->child->host_ir);
@@ -302,7 +300,8 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
     if (status)
         return status;
     ompjit__order order = {.limit_ms = limit_ms};
-    ompjit__talk talk = {.program = argv[0], .child = &child};
+    ompjit__talk talk = {
+        .program = argv[0], .child = &child, .text = true};
     struct exchange x = {.order = &order, .talks = {&talk}, .n = 1};
     hang_up(&child.source);
     hang_up(&child.host_ir);

@@ -167,9 +167,11 @@ static void free_talks(struct run *run)
     ompjit__buf_free(&run->device.diag);
 }
 
-/* Both halves of the source, in a new pair of processes. */
+/* Both halves of the source, in a new pair of processes. `text`: the device half
+ * is no bitcode. */
 static ompjit_status exchange(struct run *run, const ompjit__command *command,
-                              struct ompjit__pair *pair, ompjit_error *err)
+                              bool text, struct ompjit__pair *pair,
+                              ompjit_error *err)
 {
     ompjit_status status = check_cancelled(run, err);
     if (!status)
@@ -179,7 +181,8 @@ static ompjit_status exchange(struct run *run, const ompjit__command *command,
         return status;
     free_talks(run);
     run->host = (ompjit__talk){.program = "flang", .child = &pair->host};
-    run->device = (ompjit__talk){.program = "flang", .child = &pair->device};
+    run->device = (ompjit__talk){
+        .program = "flang", .child = &pair->device, .text = text};
     return converse(run, pair, &run->source, err);
 }
 
@@ -222,15 +225,12 @@ static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
                           &command.device);
     ompjit_status status = command.device.failed
                                ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
-                               : exchange(run, &command, pair, err);
+                               : exchange(run, &command, true, pair, err);
     ompjit__args_free(&command.device);
-    /* The device half ends without bitcode, maybe before the host half has told
-     * that it ends. */
-    run->host.complete = run->host.whole;
     bool good = run->device.exit.how == OMPJIT__END_UNKNOWN ||
                 (run->device.exit.how == OMPJIT__END_EXIT &&
                  !run->device.exit.code);
-    if (!status && run->host.whole && good)
+    if (!status && run->host.complete && good)
         status = code_of_hlfir(run, pair, err);
     return status;
 }
@@ -256,7 +256,8 @@ static ompjit_status check_loops(struct run *run, ompjit_error *err)
     ompjit__args_free(&words);
     if (status)
         return status;
-    run->device = (ompjit__talk){.program = "flang", .child = &child};
+    run->device =
+        (ompjit__talk){.program = "flang", .child = &child, .text = true};
     status = ompjit__exchange(&order, NULL, &run->device, err);
     ompjit__child_kill(&child);
     if (!status && ompjit__hlfir_reduces(&run->device.out))
@@ -269,7 +270,7 @@ static ompjit_status check_loops(struct run *run, ompjit_error *err)
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)
 {
     struct ompjit__pair pair;
-    ompjit_status status = exchange(run, run->command, &pair, err);
+    ompjit_status status = exchange(run, run->command, false, &pair, err);
     if (!status && !run->device.complete &&
         ompjit__flang_lacks_type(&run->device.diag) &&
         !ompjit__flang_lacks_type(&run->host.diag))
