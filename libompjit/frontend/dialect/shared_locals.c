@@ -118,6 +118,22 @@ static bool stores_into(LLVMValueRef i, LLVMValueRef local)
            LLVMGetOperand(i, 0) != local;
 }
 
+/* Is `block` reached from `begin` by jumps alone, to blocks that nothing else
+ * jumps to? flang makes private variables of a construct there. */
+static bool follows(LLVMBasicBlockRef block, LLVMBasicBlockRef begin)
+{
+    while (begin != block) {
+        LLVMValueRef jump = LLVMGetBasicBlockTerminator(begin);
+        if (!LLVMIsABranchInst(jump) || LLVMIsConditional(jump))
+            return false;
+        begin = LLVMGetSuccessor(jump, 0);
+        LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(begin));
+        if (LLVMGetNextUse(use))
+            return false;
+    }
+    return true;
+}
+
 /* Has the local one size, and is it made once in each call of its function?
  * Before the main thread's code it may be stored to, as flang does with a
  * kernel's parameters. */
@@ -125,8 +141,8 @@ static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(local);
     if (!begin || !LLVMIsAConstantInt(LLVMGetOperand(local, 0)) ||
-        (block != begin &&
-         block != LLVMGetEntryBasicBlock(function_of(local))))
+        (block != LLVMGetEntryBasicBlock(function_of(local)) &&
+         !follows(block, begin)))
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
