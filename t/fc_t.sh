@@ -63,7 +63,8 @@ runs "  corrected" ' dummy 610 1340
  two -20
  middle 745
  tasks 55
- scalar 272136' ./faults
+ scalar 272136
+ tiles 256' ./faults
 succeeds "do concurrent" "$fc" -fopenmp -fdo-concurrent-to-openmp=host \
     "$from/sum.f90" -o sum
 runs "  the program" "$total" ./sum

@@ -63,7 +63,8 @@ expect=' dummy 610 1340
  two -20
  middle 745
  tasks 55
- scalar 272136'
+ scalar 272136
+ tiles 256'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

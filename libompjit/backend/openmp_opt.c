@@ -76,8 +76,9 @@ static void assume_of_calls(LLVMValueRef f)
                 LLVMAddCallSiteAttribute(i, LLVMAttributeFunctionIndex, a);
 }
 
-/* Both helpers undo what openmp-opt would otherwise take for granted; they say
- * what that is (passes/memory_effects.cc, passes/synchronization.cc). */
+/* The helpers undo what openmp-opt would otherwise take for granted; they say
+ * what that is (passes/memory_effects.cc, passes/synchronization.cc,
+ * passes/loop_bodies.c). */
 static ompjit_status run(struct build *b, ompjit__buf *remarks,
                          ompjit_error *err)
 {
@@ -87,6 +88,8 @@ static ompjit_status run(struct build *b, ompjit__buf *remarks,
         assume_of_calls(f);
     ompjit__widen_memory_effects(b->m);
     ompjit__mark_synchronization(b->m);
+    if (!ompjit__mark_loop_bodies(b->m))
+        return ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
     log_ir(b, OMPJIT__OPT_PRINT_MODULE_BEFORE, "before");
     ompjit__remarks_begin(b->context, remarks);
     ompjit__llvm_options_begin(opts);
@@ -95,6 +98,7 @@ static ompjit_status run(struct build *b, ompjit__buf *remarks,
     ompjit__remarks_end(b->context);
     log_ir(b, OMPJIT__OPT_PRINT_MODULE_AFTER, "behind");
     ompjit__unmark_synchronization(b->m);
+    ompjit__unmark_loop_bodies(b->m);
     return status;
 }
 

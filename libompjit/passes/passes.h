@@ -147,6 +147,11 @@ void ompjit__order_guarded_regions(LLVMModuleRef m);
 void ompjit__mark_synchronization(LLVMModuleRef m);
 void ompjit__unmark_synchronization(LLVMModuleRef m);
 
+/* Likewise: calls that tell it where the runtime's loops may start parallel
+ * regions. False: out of memory. passes/loop_bodies.c */
+bool ompjit__mark_loop_bodies(LLVMModuleRef m);
+void ompjit__unmark_loop_bodies(LLVMModuleRef m);
+
 /* Adds remarks (core/remark.h) on what keeps a kernel generic. False: out of
  * memory. passes/generic_reason.c */
 bool ompjit__explain_generic(LLVMValueRef kernel, ompjit__buf *remarks);

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 !
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
-! dimensions, tasks in a target region, a scalar of a region without teams, and a
-! procedure with a region that nobody calls.
+! dimensions, tasks in a target region, a scalar of a region without teams, an
+! array that is private to a team, and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -67,6 +67,7 @@ program faults
     print *, 'middle', s
     print *, 'tasks', tasks()
     print *, 'scalar', scalar()
+    print *, 'tiles', tiles()
 contains
     subroutine fill()
         integer :: n
@@ -108,6 +109,35 @@ contains
         !$omp end do
         !$omp end target parallel
         scalar = 1000 * s + sum(x)
+    end function
+
+    integer function tiles()
+        integer, allocatable :: x(:, :), y(:, :)
+        integer :: t(0:7, 0:7), n, m, nt, mt
+        allocate(y(16, 16))
+        x = reshape([(n, n = 1, 256)], [16, 16])
+        !$omp target teams distribute collapse(2) private(t, nt, mt, n, m) &
+        !$omp map(to: x) map(from: y)
+        do mt = 1, 16, 8
+            do nt = 1, 16, 8
+                !$omp parallel do collapse(2)
+                do m = 0, 7
+                    do n = 0, 7
+                        t(n, m) = x(nt + n, mt + m)
+                    end do
+                end do
+                !$omp end parallel do
+                !$omp parallel do collapse(2)
+                do n = 0, 7
+                    do m = 0, 7
+                        y(mt + m, nt + n) = t(n, m)
+                    end do
+                end do
+                !$omp end parallel do
+            end do
+        end do
+        !$omp end target teams distribute
+        tiles = count(y == transpose(x))
     end function
 
     subroutine nobody_calls(x)

@@ -9,11 +9,13 @@
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
  *                                 wrapper
+ *   calls without a line          get line 0: code that is inlined there would
+ *                                 keep lines of another function
  *   stray lines                   dropped: the functions that flang makes for a
  *                                 reduction have the lines of the kernel, and
- *                                 are part of no subprogram. Where such a
- *                                 function is inlined, LLVM takes its lines for
- *                                 broken IR
+ *                                 are part of no subprogram, so that it is
+ *                                 likewise where they are inlined. LLVM takes
+ *                                 both for broken IR
  */
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +120,28 @@ static void drop_lines(LLVMValueRef f)
             LLVMInstructionSetDebugLoc(i, NULL);
 }
 
-static void drop_stray_lines(LLVMModuleRef m)
+static void add_lines(LLVMValueRef f, LLVMMetadataRef line)
 {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsACallInst(i) && !LLVMInstructionGetDebugLoc(i))
+                LLVMInstructionSetDebugLoc(i, line);
+}
+
+static void mend_lines(LLVMModuleRef m)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
-         f = LLVMGetNextFunction(f))
-        if (!LLVMGetSubprogram(f))
+         f = LLVMGetNextFunction(f)) {
+        LLVMMetadataRef scope = LLVMGetSubprogram(f);
+        if (scope)
+            add_lines(f, LLVMDIBuilderCreateDebugLocation(context, 0, 0, scope,
+                                                          NULL));
+        else
             drop_lines(f);
+    }
 }
 
 void ompjit__mend_flang(LLVMModuleRef m)
@@ -132,5 +150,5 @@ void ompjit__mend_flang(LLVMModuleRef m)
         return;
     drop_kernels(m);
     wrap_tasks(m);
-    drop_stray_lines(m);
+    mend_lines(m);
 }
