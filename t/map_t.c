@@ -432,6 +432,37 @@ static void return_param(void)
     ok(!fake_delete(dev), "nothing leaked");
 }
 
+/* A program maps an array where use_device_addr has given it the device's
+ * address: that is the device's array, not one to be copied there. */
+static void given_address(void)
+{
+    double x[4] = {1, 2, 3, 4}, y[4] = {0};
+    ompjit_device *dev = fake_new(false);
+    arrays a = {0};
+    add(&a, x, x, 32, RETURN);
+    ok(!one(dev, ompjit__map_begin, x, 32, TO | FROM, NULL) &&
+           !ompjit__map_begin(dev, &a.m, NULL), "begin");
+    double *given = a.bases[0];
+    fake *f = dev->state;
+    int copies = f->to + f->from, allocs = f->allocs;
+    ok(given != x && !one(dev, ompjit__map_begin, given + 1, 16, TO | FROM,
+                          NULL), "a part of it is mapped");
+    ok(ompjit__present_lookup(dev, given + 1) == given + 1,
+       "it is its own counterpart");
+    ok(f->to + f->from == copies && f->allocs == allocs,
+       "nothing is copied or allocated");
+    given[1] = 7;
+    ok(!one(dev, ompjit__map_end, given + 1, 16, FROM, NULL) &&
+           f->to + f->from == copies && dev->present->count == 1, "nor at the end");
+    ok(!one(dev, ompjit__map_begin, y, 32, TO, NULL) &&
+           ompjit__present_lookup(dev, y) != y &&
+           !one(dev, ompjit__map_end, y, 32, NONE, NULL), "others are copied");
+    ok(!ompjit__map_end(dev, &a.m, NULL) &&
+           !one(dev, ompjit__map_end, x, 32, FROM, NULL) && x[1] == 7 &&
+           !dev->present->count, "the array comes back");
+    ok(!fake_delete(dev), "nothing leaked");
+}
+
 /* A variable that a lambda captured: its device address goes into the device's
  * copy of the lambda. */
 static void captures(void)
@@ -871,6 +902,7 @@ int main(void)
     borrowing();
     attachment();
     return_param();
+    given_address();
     captures();
     sections();
     for (enum op op = 0; op < OPS; op++)

@@ -102,14 +102,18 @@ static ompjit_status add_entry(ompjit__construct *c, const ompjit__item *it,
 }
 
 /* A new entry's counterpart is the original, or a slot for values, or a part of
- * the construct's small block, or an allocation of its own. */
+ * the construct's small block, or an allocation of its own. What is in device
+ * memory is the original there: a program that maps an array where
+ * use_device_addr has given it the device's address means that. */
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
                             const char *host, uint64_t size, uint64_t pad,
                             ompjit__mapped **out, ompjit_error *err)
 {
     void *allocation;
     *out = NULL;
-    if (ompjit__item_stays(c, it) && host == it->begin)
+    if (host == it->begin &&
+        (ompjit__item_stays(c, it) ||
+         ompjit__present_was_given(c->table, host, size)))
         return add_entry(c, it, host, size, (char *)host, NULL, out, err);
     ompjit_status st = OMPJIT_OK;
     if (host == it->begin && size == (uint64_t)it->size)
@@ -313,8 +317,8 @@ static void return_params(const ompjit__construct *c)
         const ompjit__item *it = &c->items[i];
         if (it->type & OMPJIT__MAP_RETURN_PARAM && !it->component)
             c->maps->bases[it->index] =
-                ompjit__translate(c->table, it->base, it->begin,
-                                  (uint64_t)it->size);
+                ompjit__translate_given(c->table, it->base, it->begin,
+                                        (uint64_t)it->size);
     }
 }
 

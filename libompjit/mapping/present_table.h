@@ -97,6 +97,8 @@ struct ompjit__present {
     uint64_t constructs;   /* numbers given out: map.c, early_copy_back.c */
     _Atomic size_t globals;/* of tgt's global list, entered here         */
     ompjit__literals *literals; /* NULL: none so far                     */
+    uintptr_t given_from, given_to; /* counterparts whose addresses the program
+                              was given lie in between; both 0: none      */
 };
 
 enum ompjit__found {
@@ -123,6 +125,13 @@ char *ompjit__present_device(const ompjit__mapped *entry, const void *host);
  * there is no counterpart. */
 char *ompjit__translate(ompjit__present *table, char *base, char *begin,
                         uint64_t size);
+/* Likewise for use_device_ptr and use_device_addr, whose value the program may
+ * map as if it were the host's. */
+char *ompjit__translate_given(ompjit__present *table, char *base, char *begin,
+                              uint64_t size);
+/* Does [address, address+size) lie in such a counterpart? */
+bool ompjit__present_was_given(const ompjit__present *table,
+                               const void *address, uint64_t size);
 
 /* Waits until the copies that fill [host, host+size) are in a queue, for which
  * it gives the lock back: then arrivals there have events. arrival.c */
