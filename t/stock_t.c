@@ -8,6 +8,7 @@
 
 #include "axpy_sum.h"
 #include "direct.h"
+#include "passes/hosthalf/hosthalf.h"
 #include "tap.h"
 
 /* More kernels than templates are kept; `rows` is generic and `sum` reduces, so
@@ -164,10 +165,49 @@ static void fail_between(ompjit_context *shared, const ompjit__unit *unit,
     ompjit_module_destroy(mod);
 }
 
+static void compile_half(ompjit_context *ctx, const ompjit__unit *unit,
+                         ompjit__buf *object)
+{
+    ompjit__half_source *half;
+    if (ompjit__half_open(&ctx->compiler, unit, false, NULL, &half, &err))
+        return;
+    ompjit__half_generate(&ctx->compiler, half, 0, object, &err);
+    ompjit__half_close(half);
+}
+
+static unsigned machines_of_halves(const ompjit_context *ctx)
+{
+    unsigned n = 0;
+    for (const ompjit__machine *m = ctx->compiler.machines; m; m = m->next)
+        n += m->emulated_tls;
+    return n;
+}
+
+/* A host half has emulated thread-local storage, and so no build's machine. */
+static void halves_share_a_machine(const ompjit__unit *unit)
+{
+    ompjit_context *ctx = open_context();
+    ompjit__buf first = {0}, second = {0}, image = {0};
+    compile_half(ctx, unit, &first);
+    const ompjit__machine *used = ctx->compiler.machines;
+    compile_half(ctx, unit, &second);
+    ok(used && !used->next && used == ctx->compiler.machines,
+       "a second host half is compiled by the machine of the first");
+    ok(same(&first, &second, false), "  to the same object");
+    ok(!build(ctx, unit, 0, false, 1, &image) &&
+           machines_of_halves(ctx) == 1 && ctx->compiler.machines->next,
+       "  and a build for the host takes another one");
+    direct_end(ctx);
+    ompjit__buf_free(&first);
+    ompjit__buf_free(&second);
+    ompjit__buf_free(&image);
+}
+
 int main(void)
 {
     ompjit_context *shared = open_context();
     ompjit_module *mod = open_module(shared, source);
+    halves_share_a_machine(&mod->unit);
     ok(mod->unit.nkernels == 6, "six kernels");
     for (int gpu = 0; gpu < 2; gpu++) {
         compare(shared, &mod->unit, gpu);

@@ -31,6 +31,7 @@ typedef struct ompjit__machine {
     unsigned ptx;        /* the newest version that may be written, in tenths;
                             0: any */
     unsigned opt_level;  /* 0 to 3 */
+    bool emulated_tls;   /* of host halves, in whose place no build is */
     LLVMTargetMachineRef tm;
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
@@ -38,8 +39,8 @@ typedef struct ompjit__machine {
     ompjit__stock *stock;   /* NULL, or for variants: build_scratch.h */
 } ompjit__machine;
 
-/* One with the arch, ptx and opt_level of `like`, the caller's until it gives
- * it back. One that an error of LLVM's has interrupted is not given back. Any
+/* One with the arch, ptx, opt_level and emulated_tls of `like`, the caller's
+ * until it gives it back. One that an error of LLVM's has interrupted is not given back. Any
  * thread. TARGET or UNAVAILABLE error where there is no such machine. */
 ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,

@@ -24,8 +24,10 @@ static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
     m->arch = like->arch;
     m->ptx = like->ptx;
     m->opt_level = like->opt_level;
+    m->emulated_tls = like->emulated_tls;
     ompjit_status status =
-        m->arch->triple
+        m->emulated_tls ? ompjit__host_machine(m->opt_level, true, &m->tm, err)
+        : m->arch->triple
             ? ompjit__object_machine(m->arch, m->opt_level, &m->tm, err)
             : ompjit__nvptx_machine(m->arch->name, m->ptx, m->opt_level,
                                     &m->tm, err);
@@ -40,6 +42,7 @@ static ompjit_status make(const ompjit__machine *like, ompjit__machine **out,
 static bool same(const ompjit__machine *a, const ompjit__machine *b)
 {
     return a->arch == b->arch && a->opt_level == b->opt_level &&
+           a->emulated_tls == b->emulated_tls &&
            ompjit__ptx_version(a->arch, a->ptx) ==
                ompjit__ptx_version(b->arch, b->ptx);
 }
@@ -103,11 +106,14 @@ static void unload(ompjit__machine *m)
 void ompjit__machine_prepare(ompjit__compiler *compiler)
 {
     pthread_mutex_lock(&compiler->machines_lock);
-    ompjit__machine *m = compiler->machines;
+    ompjit__machine **at = &compiler->machines;
+    while (*at && (*at)->emulated_tls)
+        at = &(*at)->next;
+    ompjit__machine *m = *at;
     if (m && (m->context || m->plain))
         m = NULL;
     if (m)
-        compiler->machines = m->next;
+        *at = m->next;
     pthread_mutex_unlock(&compiler->machines_lock);
     if (!m)
         return;

@@ -19,8 +19,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-#include "backend/codegen/emit.h"
-#include "backend/host/host.h"
+#include "backend/backend.h"
 #include "frontend/frontend.h"
 #include "llvm/llvm.h"
 #include "llvm/options.h"
@@ -28,12 +27,16 @@
 #include "passes/hosthalf/parts.h"
 
 /* An LLVM context for this unit only, so that types and names of others cannot
- * meet its own. `facts` is all of a half but its object. */
+ * meet its own. The machine is the compiler's, and outlives it: it takes half a
+ * millisecond to make, and as long again to learn the features that the first
+ * function has. `facts` is all of a half but its object. */
 struct ompjit__half_source {
+    ompjit__compiler *compiler;
     ompjit__early *early; /* whose the context is; NULL: its own */
     ompjit__buf messages; /* of its own context                  */
     LLVMContextRef context;
-    LLVMTargetMachineRef tm;
+    ompjit__machine *machine;
+    LLVMTargetMachineRef tm;      /* the machine's        */
     ompjit__generator *generator; /* of tm, for all parts */
     LLVMModuleRef m;
     ompjit__parts *parts; /* NULL: not divided */
@@ -118,6 +121,19 @@ static ompjit_status adopt(ompjit__half_source *s, const ompjit__unit *unit)
     return OMPJIT_OK;
 }
 
+static ompjit_status take_machine(ompjit__half_source *s,
+                                  const ompjit__unit *unit, ompjit_error *err)
+{
+    ompjit__machine like = {.opt_level = unit->opt_level,
+                            .emulated_tls = true};
+    ompjit_status status = ompjit__arch_find("host", &like.arch, err);
+    if (!status)
+        status = ompjit__machine_take(s->compiler, &like, &s->machine, err);
+    if (!status)
+        s->tm = s->machine->tm;
+    return status;
+}
+
 /* Sharing comes first: repair.c, in ompjit__host_prepare, and binding change
  * calls that the walk knows by their names. */
 static ompjit_status prepare(void *arg, ompjit_error *err)
@@ -130,7 +146,7 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
     s->m = s->early ? ompjit__early_take_host(s->early) : NULL;
     ompjit_status status = s->m ? adopt(s, unit) : parse(s, unit, err);
     if (!status)
-        status = ompjit__host_machine(unit->opt_level, true, &s->tm, err);
+        status = take_machine(s, unit, err);
     if (!status) {
         ompjit__host_share(w->compiler, s->m, unit);
         status = ompjit__host_prepare(s->m, s->tm, &s->facts, err);
@@ -152,6 +168,7 @@ ompjit_status ompjit__half_open(ompjit__compiler *compiler,
     ompjit__half_source *s = calloc(1, sizeof *s);
     if (!s)
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
+    s->compiler = compiler;
     s->opt_level = unit->opt_level > 3 ? 3 : unit->opt_level;
     s->opts = unit->opts;
     s->opts.functions = NULL; /* the unit's, and of device code alone */
@@ -179,8 +196,8 @@ void ompjit__half_close(ompjit__half_source *s)
         return;
     ompjit__parts_free(s->parts);
     ompjit__generator_free(s->generator);
-    if (s->tm)
-        LLVMDisposeTargetMachine(s->tm);
+    if (s->machine)
+        ompjit__machine_give(s->compiler, s->machine);
     if (s->m)
         LLVMDisposeModule(s->m);
     if (s->context && s->context != shared_context(s))
