@@ -337,6 +337,36 @@ for (volatile int i = 0; ; i++);' \
 printf 'int x = "\377\376";\n\001\n\n@@@\nx' >bytes.c
 fails_with 'bytes.c:' "bytes that are no UTF-8" repl bytes.c
 
+# ------------------------------------------------------------- optimization
+# A constant that goes by a variable is one for the optimizer alone.
+printf '#include <stdio.h>\n%s\n' \
+    '#define KNOWN ({ int x = 3; __builtin_constant_p(x); })' >known.h
+prints "statements that run once are not optimized" '#include "known.h"
+KNOWN
+{ int once = KNOWN; printf("%d\n", once); }' '(int) 0
+0'
+prints "but loops and functions are" '#include "known.h"
+for (int i = 0; i < 1; i++) printf("%d\n", KNOWN);
+{ int i = 0; again: printf("%d\n", KNOWN); if (i++ < 1) goto again; }
+int f(void) { return KNOWN; }
+f()
+static int g(void) { return KNOWN; } g()
+#pragma omp parallel num_threads(1)
+printf("%d\n", KNOWN);
+{ asm volatile(""); printf("%d\n", KNOWN); }' '1
+1
+1
+(int) 1
+(int) 1
+1
+1'
+printf '%s\n' '#include "known.h"' 'auto f = [] { return KNOWN; };' \
+    'f() + f()' '{ auto once = [] { return KNOWN; }; printf("%d\n", once()); }' \
+    >inputs.cc
+succeeds "the same of C++" repl inputs.cc
+is "$out" "(int) 2
+0" "  for functions that are called twice, or once"
+
 # -------------------------------------------------------------- -e and pipes
 succeeds "-e, several times" repl -e 'int y = 3;' -e 'y'
 is "$out" "(int) 3" "  prints the value"

@@ -65,8 +65,9 @@ enum ompjit__repl_mode {
  * list of them: a number, then severity, file, line, column, message of each.
  * It goes on by the verdict:
  *
- *   GOOD     items, names, runs, value, whether there are offload entries, and
- *            code that runs when the module is loaded; the half's bitcode
+ *   GOOD     items, names, runs, value, whether there are offload entries, code
+ *            that runs when the module is loaded, and none that runs more than
+ *            once; the half's bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more
  *   UNDONE   nothing: the input is not complete
  *   BAD      nothing

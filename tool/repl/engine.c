@@ -145,12 +145,15 @@ void outcome_fail(struct outcome *out, const struct input *in,
 
 /* ------------------------------------------------------------------ modules */
 
+/* Code that runs once is not worth being optimized. */
 static ompjit_status make_module(struct unit *u, ompjit_error *err)
 {
+    enum { NOT_AT_ALL = 1 }; /* -O0 */
     const struct answer *a = &u->answer;
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     options.name = u->in.name;
-    options.opt_level = u->e->opt_level;
+    options.opt_level =
+        a->runs_once && !a->entries ? NOT_AT_ALL : u->e->opt_level;
     if (u->mod)
         return OMPJIT_OK;
     return a->entries ? ompjit__module_from_halves(u->e->ctx, &a->device,

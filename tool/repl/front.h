@@ -91,6 +91,7 @@ struct answer {
     bool of_device;   /* a BAD one: the device half has said so              */
     bool entries;     /* it has target regions, or variables of devices      */
     bool constructs;  /* code runs when it is loaded                         */
+    bool runs_once;   /* none of its instructions runs a second time         */
     ompjit__buf host, device; /* bitcode; device: where there are entries    */
 };
 

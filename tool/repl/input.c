@@ -185,6 +185,7 @@ static void read_good(struct answer *a, ompjit__reader *r)
     read_value(a, r);
     a->entries = ompjit__read_number(r);
     a->constructs = ompjit__read_number(r);
+    a->runs_once = ompjit__read_number(r);
     ompjit__read_buf(r, &a->host);
 }
 

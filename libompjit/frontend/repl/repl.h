@@ -10,7 +10,7 @@
  *   assigned.cc   variables of C with initializers that are not constant
  *   versions.cc   names that are declared once more
  *   value.cc      the expression at the end (shape.cc: how it is shown)
- *   generate.cc   the module
+ *   generate.cc   the module (once.cc: is it worth being optimized?)
  *   device_variable.cc   variables of `declare target` that others use
  *   reply.cc      the answer (report.cc: diagnostics in it)
  *   complete.cc   names that go on with a text (pragma.cc: directives)
@@ -337,6 +337,10 @@ class Generator {
     std::unique_ptr<llvm::Module> module;
     void share();
 };
+
+/* once.cc: do the instructions of that input's module run once at most, so that
+ * they are not worth being optimized? */
+bool runs_once(const llvm::Module &module, unsigned number);
 
 /* reply.cc: the parts of a reply. */
 void reply_head(const Report &report, unsigned verdict, ompjit__buf *out);

@@ -261,6 +261,7 @@ class Server {
         reply_good(session, result, reply);
         ompjit__pack_number(reply, module && has_entries(*module));
         ompjit__pack_number(reply, module && generator->constructs);
+        ompjit__pack_number(reply, module && runs_once(*module, last.number));
         ompjit__pack_bytes(reply, code.data(), code.size());
     }
 
