@@ -203,11 +203,44 @@ static void halves_share_a_machine(const ompjit__unit *unit)
     ompjit__buf_free(&image);
 }
 
+/* All kernels, with nothing folded. */
+static void build_whole(ompjit_context *ctx, const ompjit__unit *unit,
+                        ompjit__buf *out)
+{
+    const ompjit__spec spec = {.facts.threads.all = 1};
+    ompjit__image image = {0};
+    if (!ompjit__build(&ctx->compiler, unit, "host", OMPJIT_FORMAT_OBJECT,
+                       &spec, &image, &err))
+        ompjit__buf_add(out, image.bytes.data, image.bytes.size);
+    ompjit__image_free(&image);
+}
+
+static void prepared_is_alike(const ompjit__unit *unit)
+{
+    ompjit_context *ready = open_context(), *own = open_context();
+    ompjit__buf a = {0}, b = {0};
+    ompjit__machine_prepare_host(&ready->compiler, unit->opt_level);
+    const ompjit__machine *m = ready->compiler.machines;
+    ok(m && m->runtime && !m->next, "a machine is ready for a copy's build");
+    ompjit__machine_prepare_host(&ready->compiler, unit->opt_level);
+    ok(m && m == ready->compiler.machines && !m->next, "  and stays so");
+    build_whole(ready, unit, &a);
+    build_whole(own, unit, &b);
+    ok(m && !m->context && m == ready->compiler.machines && !m->next,
+       "  the build takes it");
+    ok(same(&a, &b, false), "  to the same object as without");
+    direct_end(ready);
+    direct_end(own);
+    ompjit__buf_free(&a);
+    ompjit__buf_free(&b);
+}
+
 int main(void)
 {
     ompjit_context *shared = open_context();
     ompjit_module *mod = open_module(shared, source);
     halves_share_a_machine(&mod->unit);
+    prepared_is_alike(&mod->unit);
     ok(mod->unit.nkernels == 6, "six kernels");
     for (int gpu = 0; gpu < 2; gpu++) {
         compare(shared, &mod->unit, gpu);

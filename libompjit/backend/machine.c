@@ -121,6 +121,20 @@ void ompjit__machine_prepare(ompjit__compiler *compiler)
     ompjit__machine_give(compiler, m);
 }
 
+void ompjit__machine_prepare_host(ompjit__compiler *compiler,
+                                  unsigned opt_level)
+{
+    ompjit__machine like = {.opt_level = opt_level}, *m;
+    if (ompjit__arch_find("host", &like.arch, NULL) ||
+        ompjit__machine_take(compiler, &like, &m, NULL))
+        return;
+    if (!m->context)
+        ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
+    if (m->context)
+        ompjit__learn_features(m->tm, LLVMGetFirstFunction(m->runtime));
+    ompjit__machine_give(compiler, m);
+}
+
 void ompjit__machines_free(ompjit__machine *first)
 {
     while (first) {

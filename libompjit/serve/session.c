@@ -35,6 +35,8 @@ struct ompjit__session {
     ompjit__cuda *cuda;        /* NULL: none */
     bool own_process;          /* whose environment it may change */
     ompjit__ahead *ahead;      /* the process's; NULL: none       */
+    unsigned nahead;           /* halves with a build beside them */
+    unsigned ahead_level;      /* at which the last was optimized */
     ompjit__tell_fn *tell;        /* of the request */
     void *tell_data;
 };
@@ -493,13 +495,15 @@ static ompjit_status unit_keep(struct job *job, ompjit_error *err)
 }
 
 /* The end of a request for a build or a half: the build that will most likely be
- * asked for next, as a whole request, or no bytes. */
-static void begin_ahead(struct job *job)
+ * asked for next, as a whole request, or no bytes. False: none is begun. */
+static bool begin_ahead(struct job *job)
 {
     ompjit__buf next = read_view(job);
-    if (!job->arguments.bad && next.size && job->session->ahead)
-        ompjit__ahead_begin(job->session->ahead, job->session, next.data,
-                            next.size);
+    if (job->arguments.bad || !next.size || !job->session->ahead)
+        return false;
+    ompjit__ahead_begin(job->session->ahead, job->session, next.data,
+                        next.size);
+    return true;
 }
 
 /* Result: an image. Meanwhile a worker loads nvJitLink in a thread, which ends
@@ -569,7 +573,10 @@ static ompjit_status half(struct job *job, ompjit_error *err)
         return damaged(err);
     bool divide = ompjit__read_number(&job->arguments);
     size_t part = ompjit__read_number(&job->arguments);
-    begin_ahead(job);
+    if (begin_ahead(job)) {
+        job->session->nahead++;
+        job->session->ahead_level = unit->opt_level;
+    }
     if (job->arguments.bad)
         return damaged(err);
     if (!part)
@@ -739,9 +746,15 @@ void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead)
     session->ahead = ahead;
 }
 
+/* Of the halves of most programs one has a build beside it. Where a second one
+ * has, as in ompjit repl, there will be more. */
 void ompjit__session_rest(ompjit__session *session)
 {
-    ompjit__machine_prepare(&session->compiler);
+    if (session->nahead > 1)
+        ompjit__machine_prepare_host(&session->compiler,
+                                     session->ahead_level);
+    else
+        ompjit__machine_prepare(&session->compiler);
 }
 
 void ompjit__session_free(ompjit__session *session)

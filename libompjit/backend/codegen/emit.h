@@ -35,6 +35,10 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,
                                         size_t size),
                            void *to);
 
+/* Has the machine know what features mean of functions like this one, which it
+ * keeps: it takes more than a millisecond. */
+void ompjit__learn_features(LLVMTargetMachineRef tm, LLVMValueRef function);
+
 /* Module to object bytes, or to assembly text, appended, by a code generator
  * for such files; NULL: by one for it alone. Changes the module, which is
  * lowered on the way. COMPILE error with LLVM's text, NO_MEMORY.

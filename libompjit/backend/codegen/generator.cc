@@ -191,6 +191,12 @@ void ompjit__generator_free(ompjit__generator *g)
     delete g;
 }
 
+void ompjit__learn_features(LLVMTargetMachineRef tm, LLVMValueRef function)
+{
+    reinterpret_cast<llvm::TargetMachine *>(tm)->getSubtargetImpl(
+        *llvm::unwrap<llvm::Function>(function));
+}
+
 bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef ref,
                            ompjit__passes wanted,
                            void (*take)(void *to, const char *bytes,
