@@ -19,6 +19,7 @@ enum { MOST_PARAMS = 32 };
 enum type { TYPE_POINTER, TYPE_INTEGER, TYPE_FLOAT };
 
 typedef struct form {
+    ompjit_context *context;
     ompjit_kernel *kernel;
     ompjit_device *device;
     const ompjit_launch *options;
@@ -81,7 +82,11 @@ static bool set(const form *f, uint32_t i, object *from, ompjit_arg *args,
 static object *run(const form *f, const ompjit_arg *args, taken *held)
 {
     ompjit_error err;
-    stretch s = ompjit__python_leave(f->kernel);
+    stretch s;
+    if (!ompjit__python_leave(&s, (target){f->context, f->kernel, NULL})) {
+        ompjit__python_release(held);
+        return NULL;
+    }
     ompjit_status status = ompjit__python_launcher.launch(
         f->kernel, f->device, f->options, args, f->nparams, &err);
     ompjit__python_return(&s);
@@ -138,35 +143,35 @@ size_t ompjit_python_form_size(void)
     return sizeof(form);
 }
 
-/* With the GIL again: raises that Ctrl-C has ended the launch. */
-static int finish(const stretch *s, ompjit_status status)
+/* A launch whose arguments Python has set; it has the GIL. `ctx`: the kernel's. */
+int ompjit_python_launch(ompjit_context *ctx, ompjit_kernel *kernel,
+                         ompjit_device *device, const ompjit_launch *options,
+                         const ompjit_arg *args, unsigned nargs,
+                         ompjit_error *err);
+int ompjit_python_launch(ompjit_context *ctx, ompjit_kernel *kernel,
+                         ompjit_device *device, const ompjit_launch *options,
+                         const ompjit_arg *args, unsigned nargs,
+                         ompjit_error *err)
 {
-    ompjit__python_return(s);
-    if (status == OMPJIT_ERR_ABORTED)
-        PyErr_CheckSignals();
-    return status;
-}
-
-/* A launch whose arguments Python has set; it has the GIL. */
-int ompjit_python_launch(ompjit_kernel *kernel, ompjit_device *device,
-                         const ompjit_launch *options, const ompjit_arg *args,
-                         unsigned nargs, ompjit_error *err);
-int ompjit_python_launch(ompjit_kernel *kernel, ompjit_device *device,
-                         const ompjit_launch *options, const ompjit_arg *args,
-                         unsigned nargs, ompjit_error *err)
-{
-    stretch s = ompjit__python_leave(kernel);
-    return finish(&s, ompjit__python_launcher.launch(kernel, device, options,
-                                                     args, nargs, err));
+    stretch s;
+    if (!ompjit__python_leave(&s, (target){ctx, kernel, NULL}))
+        return OMPJIT_ERR_ABORTED;
+    return ompjit__python_finish(
+        &s, ompjit__python_launcher.launch(kernel, device, options, args, nargs,
+                                           err));
 }
 
 /* Likewise by ompjit_bound_run, a bound launch of `kernel`. */
 typedef ompjit_status run_bound(ompjit_bound *, ompjit_error *);
-int ompjit_python_run(run_bound *function, ompjit_kernel *kernel,
-                      ompjit_bound *bound, ompjit_error *err);
-int ompjit_python_run(run_bound *function, ompjit_kernel *kernel,
-                      ompjit_bound *bound, ompjit_error *err)
+int ompjit_python_run(ompjit_context *ctx, run_bound *function,
+                      ompjit_kernel *kernel, ompjit_bound *bound,
+                      ompjit_error *err);
+int ompjit_python_run(ompjit_context *ctx, run_bound *function,
+                      ompjit_kernel *kernel, ompjit_bound *bound,
+                      ompjit_error *err)
 {
-    stretch s = ompjit__python_leave(kernel);
-    return finish(&s, function(bound, err));
+    stretch s;
+    if (!ompjit__python_leave(&s, (target){ctx, kernel, NULL}))
+        return OMPJIT_ERR_ABORTED;
+    return ompjit__python_finish(&s, function(bound, err));
 }

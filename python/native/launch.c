@@ -42,6 +42,7 @@ typedef struct pair {
 } pair;
 
 typedef struct launch {
+    ompjit_context *context;
     ompjit_kernel *kernel;
     ompjit_device *device;
     const ompjit_launch *options;
@@ -370,7 +371,13 @@ static object *run(const launch *how, ompjit_arg *args, object *result,
     ompjit_error err;
     if (how->total)
         args[how->total_slot].value.p = &total;
-    stretch s = ompjit__python_leave(how->kernel);
+    stretch s;
+    if (!ompjit__python_leave(&s, (target){how->context, how->kernel, NULL})) {
+        ompjit__python_release(held);
+        if (result)
+            Py_DecRef(result);
+        return NULL;
+    }
     ompjit_status status = ompjit__python_launcher.launch(
         how->kernel, how->device, how->options, args, how->nargs, &err);
     ompjit__python_return(&s);

@@ -46,6 +46,8 @@ typedef struct param {
 /* Made by _native.py, which keeps it as long as the function. */
 typedef struct plan {
     ompjit_function *function;
+    ompjit_context *context;
+    ompjit_module *module;
     uint32_t ready;   /* 0: Python calls, as it does once for each function */
     uint32_t nparams;
     param result, params[MOST];
@@ -57,6 +59,9 @@ static struct {
                           const uint64_t *, ompjit_value *, ompjit_error *);
     ompjit_status (*abort)(void);
     ompjit_status (*abort_kernel)(ompjit_kernel *, ompjit_error *);
+    ompjit_status (*cancel_context)(ompjit_context *, ompjit_error *);
+    unsigned (*kernel_count)(ompjit_module *);
+    ompjit_kernel *(*kernel_at)(ompjit_module *, unsigned);
     object *raise;   /* raise(status, stage, text)                      */
     object *watches; /* () -> whether Ctrl-C raises KeyboardInterrupt   */
     bool knows_main;
@@ -72,37 +77,55 @@ callable *ompjit__python_part(object *self)
 
 /* ------------------------------------------------------------------ Ctrl-C */
 
-static _Thread_local volatile sig_atomic_t calling
-    __attribute__((tls_model("initial-exec")));
-static _Thread_local ompjit_kernel *volatile launching
+/* The innermost stretch that the thread is in; NULL: Ctrl-C ends nothing. */
+static _Thread_local const stretch *volatile current
     __attribute__((tls_model("initial-exec")));
 
-/* A launch that still compiles its kernel cannot be ended. So a thread ends the
- * one that Ctrl-C was for again and again, until it has returned. */
+/* A signal handler cannot cancel a compile, and an abort misses a launch that has
+ * not begun yet. So a thread does both again and again, until the stretch that
+ * Ctrl-C was for is over. It needs no GIL. */
 static struct {
     sem_t wake;
-    pthread_mutex_t lock; /* held while `kernel` is used */
-    ompjit_kernel *kernel;
+    pthread_mutex_t lock;   /* held while `stretch` is used; it is over later */
+    const stretch *stretch; /* NULL: Ctrl-C was for none that lasts           */
     bool started;
 } ender = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool end_launch(void)
+/* Deferred target regions of the module run in other threads, for which the call
+ * waits. They get the time to end by themselves. */
+enum { PASSES_BEFORE_DEFERRED = 4 };
+
+static void end(const target *t, unsigned pass)
 {
-    pthread_mutex_lock(&ender.lock);
-    ompjit_kernel *kernel = __atomic_load_n(&ender.kernel, __ATOMIC_ACQUIRE);
-    if (kernel)
-        state.abort_kernel(kernel, NULL);
-    pthread_mutex_unlock(&ender.lock);
-    return kernel;
+    if (t->ctx)
+        state.cancel_context(t->ctx, NULL);
+    if (t->kernel)
+        state.abort_kernel(t->kernel, NULL);
+    if (!t->mod || pass < PASSES_BEFORE_DEFERRED)
+        return;
+    unsigned n = state.kernel_count(t->mod);
+    for (unsigned i = 0; i < n; i++)
+        state.abort_kernel(state.kernel_at(t->mod, i), NULL);
 }
 
-static void *end_launches(void *unused)
+/* False: there is nothing to end any more. */
+static bool end_interrupted(unsigned pass)
+{
+    pthread_mutex_lock(&ender.lock);
+    const stretch *s = __atomic_load_n(&ender.stretch, __ATOMIC_ACQUIRE);
+    if (s)
+        end(&s->ends, pass);
+    pthread_mutex_unlock(&ender.lock);
+    return s;
+}
+
+static void *end_stretches(void *unused)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
     for (;; unused = NULL) {
         while (sem_wait(&ender.wake))
             ;
-        while (end_launch())
+        for (unsigned pass = 0; end_interrupted(pass); pass++)
             nanosleep(&pause, NULL);
     }
     return unused;
@@ -118,37 +141,45 @@ static void start_ender(void)
     sem_init(&ender.wake, 0, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (!pthread_create(&thread, NULL, end_launches, NULL))
+    if (!pthread_create(&thread, NULL, end_stretches, NULL))
         ender.started = !pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Before a kernel may be destroyed. */
-static void stop_ender(void)
+/* The stretch ends: its kernel may be destroyed, and something else compiled. */
+static void stop_ender(const stretch *s)
 {
-    if (!__atomic_load_n(&ender.kernel, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&ender.stretch, __ATOMIC_RELAXED) != s)
         return;
     pthread_mutex_lock(&ender.lock);
-    __atomic_store_n(&ender.kernel, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&ender.stretch, NULL, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&ender.lock);
 }
 
-/* Python is told first: the call may end before this returns. */
+/* Python is told first: the call may end before this returns. Another thread gets
+ * the signal while the main one blocks it, to start a process, say. */
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
+    if (!pthread_equal(pthread_self(), state.main)) {
+        pthread_kill(state.main, number);
+        return;
+    }
     if (state.before.sa_flags & SA_SIGINFO)
         state.before.sa_sigaction(number, info, context);
     else if (state.before.sa_handler != SIG_DFL &&
              state.before.sa_handler != SIG_IGN)
         state.before.sa_handler(number);
-    if (calling && launching && ender.started) {
-        __atomic_store_n(&ender.kernel, launching, __ATOMIC_RELEASE);
+    const stretch *s = current;
+    if (!s)
+        return;
+    if (ender.started) {
+        __atomic_store_n(&ender.stretch, s, __ATOMIC_RELEASE);
         sem_post(&ender.wake);
-    } else if (calling && launching) {
-        state.abort_kernel(launching, NULL);
-    } else if (calling) {
-        state.abort();
+    } else if (s->ends.kernel) {
+        state.abort_kernel(s->ends.kernel, NULL);
     }
+    if (s->ends.mod)
+        state.abort();
 }
 
 static uint64_t now_ms(void)
@@ -173,25 +204,26 @@ static void install(void)
     sigaction(SIGINT, &ours, NULL);
 }
 
-/* Every tenth of a second at most. True: Ctrl-C ends the thread's call. */
-static bool watch_interrupts(void)
+/* Every tenth of a second at most. *watched: Ctrl-C ends the thread's call.
+ * False: it came meanwhile, and is Python's exception. */
+static bool watch_interrupts(bool *watched)
 {
-    static bool watched;
+    static bool last;
     uint64_t now = now_ms();
+    *watched = last;
     if (now - state.asked < 100)
-        return watched;
-    state.asked = now;
+        return true;
     object *answer = PyObject_CallFunction(state.watches, NULL);
-    watched = answer == &_Py_TrueStruct;
-    if (answer)
-        Py_DecRef(answer);
-    else
-        PyErr_Clear();
-    if (watched) {
+    if (!answer)
+        return false;
+    state.asked = now;
+    *watched = last = answer == &_Py_TrueStruct;
+    Py_DecRef(answer);
+    if (last) {
         start_ender();
         install();
     }
-    return watched;
+    return true;
 }
 
 /* --------------------------------------------------------------- arguments */
@@ -363,30 +395,66 @@ object *ompjit__python_call(object *self, object *const *args, size_t nargs,
     return result;
 }
 
-stretch ompjit__python_leave(ompjit_kernel *kernel)
+/* Ctrl-C ends the stretch from now on; with the GIL. A signal that came before
+ * has only been noted by Python. */
+static bool enter(stretch *s, target ends)
 {
-    stretch s;
-    bool watched = state.knows_main &&
-                   pthread_equal(pthread_self(), state.main) &&
-                   watch_interrupts();
-    s.thread = PyEval_SaveThread();
-    s.outer = calling;
-    s.outer_kernel = launching;
-    calling = 0;
-    launching = kernel;
-    calling = watched;
-    return s;
+    bool watched = false;
+    if (state.knows_main && pthread_equal(pthread_self(), state.main) &&
+        !watch_interrupts(&watched))
+        return false;
+    s->ends = ends;
+    s->outer = current;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    current = watched ? s : NULL;
+    if (!watched || !PyErr_CheckSignals())
+        return true;
+    s->thread = PyEval_SaveThread();
+    ompjit__python_return(s);
+    return false;
 }
 
+bool ompjit__python_leave(stretch *s, target ends)
+{
+    bool good = enter(s, ends);
+    if (good)
+        s->thread = PyEval_SaveThread();
+    return good;
+}
+
+/* Waits for the ender without the GIL, which log functions may need that it
+ * calls. */
 void ompjit__python_return(const stretch *s)
 {
-    bool watched = calling;
-    calling = 0;
-    if (watched && launching)
-        stop_ender();
-    launching = s->outer_kernel;
-    calling = s->outer;
+    if (current == s) {
+        current = NULL;
+        stop_ender(s);
+    }
+    current = s->outer;
     PyEval_RestoreThread(s->thread);
+}
+
+int ompjit__python_finish(const stretch *s, ompjit_status status)
+{
+    ompjit__python_return(s);
+    if (status == OMPJIT_ERR_ABORTED)
+        PyErr_CheckSignals();
+    return status;
+}
+
+/* work(), in which Python calls the library itself. */
+object *ompjit_python_interruptible(ompjit_context *ctx, ompjit_kernel *kernel,
+                                    ompjit_module *mod, object *work);
+object *ompjit_python_interruptible(ompjit_context *ctx, ompjit_kernel *kernel,
+                                    ompjit_module *mod, object *work)
+{
+    stretch s;
+    if (!enter(&s, (target){ctx, kernel, mod}))
+        return NULL;
+    object *result = PyObject_CallFunction(work, NULL);
+    s.thread = PyEval_SaveThread();
+    ompjit__python_return(&s);
+    return result;
 }
 
 static object *run(const plan *how, const ompjit_value *values,
@@ -394,7 +462,11 @@ static object *run(const plan *how, const ompjit_value *values,
 {
     ompjit_value result = {0};
     ompjit_error err;
-    stretch s = ompjit__python_leave(NULL);
+    stretch s;
+    if (!ompjit__python_leave(&s, (target){how->context, NULL, how->module})) {
+        ompjit__python_release(held);
+        return NULL;
+    }
     ompjit_status status = state.call(how->function, values, how->nparams,
                                       bytes, &result, &err);
     ompjit__python_return(&s);
@@ -429,21 +501,19 @@ static object *call(object *self, object *const *args, size_t nargsf,
 static void after_fork(void)
 {
     pthread_mutex_init(&ender.lock, NULL);
-    ender.kernel = NULL;
+    ender.stretch = NULL;
     ender.started = false;
     state.main = pthread_self();
     state.knows_main = true;
 }
 
-/* The type of functions. head: bytes of an object of Python's own; main: the
- * calling thread is Python's main one. With the GIL; once. NULL: Python's
- * exception is set. */
-object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
-                           void *abort_kernel, object *raise, object *watches,
-                           int main);
-object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
-                           void *abort_kernel, object *raise, object *watches,
-                           int main)
+/* The type of functions. head: bytes of an object of Python's own; functions: of
+ * the C library, in the order of _native.py; main: the calling thread is Python's
+ * main one. With the GIL; once. NULL: Python's exception is set. */
+object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
+                           object *watches, int main);
+object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
+                           object *watches, int main)
 {
     static member members[] = {
         {"__vectorcalloffset__", MEMBER_SIZE, 0, MEMBER_READONLY, NULL},
@@ -456,9 +526,12 @@ object *ompjit_python_type(ssize_t head, void *function_call, void *abort,
                     FLAG_BASE | FLAG_VECTORCALL, slots};
     members[0].offset = head;
     state.at = head;
-    memcpy(&state.call, &function_call, sizeof state.call);
-    memcpy(&state.abort, &abort, sizeof state.abort);
-    memcpy(&state.abort_kernel, &abort_kernel, sizeof state.abort_kernel);
+    memcpy(&state.call, &functions[0], sizeof state.call);
+    memcpy(&state.abort, &functions[1], sizeof state.abort);
+    memcpy(&state.abort_kernel, &functions[2], sizeof state.abort_kernel);
+    memcpy(&state.cancel_context, &functions[3], sizeof state.cancel_context);
+    memcpy(&state.kernel_count, &functions[4], sizeof state.kernel_count);
+    memcpy(&state.kernel_at, &functions[5], sizeof state.kernel_at);
     Py_IncRef(raise);
     Py_IncRef(watches);
     state.raise = raise;

@@ -111,16 +111,28 @@ object *ompjit__python_call(object *self, object *const *args, size_t nargsf,
 /* Raises; a call that Ctrl-C has ended raises that. NULL. */
 object *ompjit__python_fail(ompjit_status status, const ompjit_error *err);
 
-/* A stretch without the GIL, in which Ctrl-C ends the launches of `kernel`, or
- * the thread's call of a function where that is NULL. */
+/* What Ctrl-C ends: what the context compiles, and the launches of the kernel,
+ * or the thread's call of a function of the module. Either may be NULL. */
+typedef struct target {
+    ompjit_context *ctx;
+    ompjit_kernel *kernel;
+    ompjit_module *mod;
+} target;
+
+/* A stretch without the GIL, in which Ctrl-C ends its target. It is on the
+ * caller's stack, as are those that it is within. */
 typedef struct stretch {
+    target ends;
+    const struct stretch *outer;
     void *thread;
-    int outer;
-    ompjit_kernel *outer_kernel;
 } stretch;
 
-stretch ompjit__python_leave(ompjit_kernel *kernel);
+/* False: Ctrl-C has come before, and is Python's exception; no stretch begins. */
+bool ompjit__python_leave(stretch *s, target ends);
 void ompjit__python_return(const stretch *s);
+
+/* As _return; then raises that Ctrl-C has ended what was done. `status`. */
+int ompjit__python_finish(const stretch *s, ompjit_status status);
 
 /* Buffers that are held during a call. */
 enum { PYTHON_ARRAYS = 12 };

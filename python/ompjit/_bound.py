@@ -7,6 +7,7 @@ from ctypes import byref, c_void_p
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, expect, from_error
 from ._handle import Handle, Owned
+from ._interrupt import interruptible
 from ._launch import launch_options
 from ._launcher import runner
 from ._lib import _local, call, library
@@ -56,22 +57,22 @@ class Bound(Owned):
             kernel.apart(array)
         launch = launch_options(teams, threads, **known)
         address = c_void_p()
-        call(
-            "kernel_bind",
-            kernel.address,
-            where.address,
-            byref(launch),
-            array,
-            len(kernel.params),
-            byref(address),
-        )
+        given = array, len(kernel.params)
+
+        def bind() -> None:
+            call("kernel_bind", kernel.address, where.address, byref(launch),
+                 *given, byref(address))
+
+        interruptible(bind, kernel.context)
         self._handle = Handle(
             address.value, library().bound_destroy, kernel._handle
         )
         self.kernel = kernel
         self.device = where
         self._keep = dict(enumerate(keep))
-        self._run = runner(kernel.address, address.value or 0)
+        self._run = runner(
+            kernel.context.address, kernel.address, address.value or 0
+        )
         self._start = library().bound_start
 
     def __call__(self) -> None:
@@ -87,7 +88,12 @@ class Bound(Owned):
         from ._queue import Queue
 
         expect(Queue, "queue", queue)
-        call("bound_start", self._handle.address, queue.address)
+        kernel = self.kernel
+        interruptible(
+            lambda: call("bound_start", self.address, queue.address),
+            kernel.context,
+            kernel.address,
+        )
         queue.keep(self)
 
     def set(self, **named: Any) -> None:

@@ -10,6 +10,7 @@ from ._context import Context, choice
 from ._device import device as current_device
 from ._errors import InternalError, NotAvailable, utf8
 from ._handle import Owned
+from ._interrupt import interruptible
 from ._lib import call, library
 
 
@@ -63,14 +64,13 @@ class Code(Owned):
         if arch is None and format not in ("ll", "bc", "host_ll"):
             arch = arch_of(self.context, format)
         data, size = c_void_p(), c_size_t()
-        call(
-            "module_emit",
-            self.address,
-            kind,
-            None if arch is None else utf8("arch", arch),
-            byref(data),
-            byref(size),
-        )
+        name = None if arch is None else utf8("arch", arch)
+
+        def emit() -> None:
+            call("module_emit", self.address, kind, name, byref(data),
+                 byref(size))
+
+        interruptible(emit, self.context)
         try:
             return string_at(data.value or 0, size.value)
         finally:

@@ -55,6 +55,7 @@ class _Pair(ctypes.Structure):
 
 class _Launch(ctypes.Structure):
     _fields_ = [
+        ("context", c_void_p),
         ("kernel", c_void_p),
         ("device", c_void_p),
         ("options", c_void_p),
@@ -209,6 +210,7 @@ class Direct:
         frame.options.teams, frame.options.tripcount = call.teams, call.tripcount
         for slot, member, value in call.fixed:
             setattr(frame.values[slot], member, value)
+        made.context = program.context.address
         made.kernel = program._kernel.value
         made.device = call.device.address
         made.options = addressof(frame.options)

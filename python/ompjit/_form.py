@@ -34,6 +34,7 @@ class Form(ctypes.Structure):
     """What C needs to know of a kernel to launch it."""
 
     _fields_ = [
+        ("context", c_void_p),
         ("kernel", c_void_p),
         ("device", c_void_p),
         ("options", c_void_p),
@@ -62,7 +63,12 @@ def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
     calls_back = "log" in options or "on_report" in options
     if _bind is None or calls_back or len(kernel.params) > _MOST:
         return None
-    made = Form(kernel.address, device.address, nparams=len(kernel.params))
+    made = Form(
+        kernel.context.address,
+        kernel.address,
+        device.address,
+        nparams=len(kernel.params),
+    )
     launch = launch_options()
     made.options = addressof(launch)
     made.buffers = device.is_host and "host_memory" not in options

@@ -6,8 +6,9 @@ import ctypes
 import keyword
 from ctypes import byref, c_uint, c_void_p
 
-from . import TYPE_CHECKING, _abi as abi, _interrupt, _native
-from ._errors import Aborted, ArgumentError, NotAvailable, utf8
+from . import TYPE_CHECKING, _abi as abi, _native
+from ._errors import ArgumentError, NotAvailable, utf8
+from ._interrupt import interruptible
 from ._lib import call, library
 from ._signature import CType, converter, kinds, reader
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from ._kernel import Kernel
     from ._module import Module
-
-_guard: Any = None
 
 
 class Function(_native.Callable or object):  # type: ignore[misc]
@@ -59,7 +58,7 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         result = CType(info.type).target
         self._read_result(result)
         self._describe()
-        self._plan = _native.plan(address, result, kinds)
+        self._plan = _native.plan(address, module, result, kinds)
         if _native.Callable is not None:
             self._bound = self._plan or _native.Plan()  # which is never ready
             _native.bind(self, self._bound)
@@ -216,7 +215,7 @@ class Function(_native.Callable or object):  # type: ignore[misc]
             call("module_function", module.address, self.symbol.encode(),
                  byref(pointer))
 
-        _interrupt.cancellable(module.context, find)
+        interruptible(find, module.context)
         self._ready = True
         if self._plan is not None:
             self._plan.ready = 1
@@ -243,18 +242,13 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         return self._read(data if self._size else result)
 
     def _run(self, values: Any, count: int, sizes: Any, result: Any) -> None:
-        global _guard
         arguments = self._address, values, count, sizes, byref(result)
-        if not _interrupt.is_ours():
-            call("function_call", *arguments)
-            return
-        if _guard is None:
-            _guard = _interrupt.Guard
-        try:
-            with _guard():
-                call("function_call", *arguments)
-        except Aborted:
-            raise KeyboardInterrupt from None
+        module = self.module
+        interruptible(
+            lambda: call("function_call", *arguments),
+            module.context,
+            module=module.address,
+        )
 
 
 if _native.Callable is None:

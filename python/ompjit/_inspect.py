@@ -10,6 +10,7 @@ from ._callback import guarded
 from ._context import text_of
 from ._errors import ArgumentError, unsigned, utf8
 from ._handle import Shown
+from ._interrupt import interruptible
 from ._launch import launch_options
 from ._lib import call, library
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._launch import Geometry
     from ._array import ndarray
     from ._code import Code
+    from ._context import Context
     from ._device import Device
 
 
@@ -40,6 +42,9 @@ class Inspected(Shown):
     if TYPE_CHECKING:
         params: tuple[Any, ...]
         _code: Code
+
+        @property
+        def context(self) -> Context: ...
 
         def _device(self, given: Device | None) -> Device: ...
         def arguments(
@@ -194,8 +199,15 @@ class Inspected(Shown):
         "shared_static" and "local" in bytes, "spill_stores", "spill_loads",
         "code", "instructions", ... Needs no GPU, but an assembler."""
         found = abi.ompjit_resources()
-        call("kernel_resources", self.address, utf8("arch", arch), byref(found))
+        self._resources(arch, found)
         return _row(found)
+
+    def _resources(self, arch: str, found: abi.ompjit_resources) -> None:
+        text = utf8("arch", arch)
+        interruptible(
+            lambda: call("kernel_resources", self.address, text, byref(found)),
+            self.context,
+        )
 
     def code(
         self,
@@ -215,14 +227,11 @@ class Inspected(Shown):
             teams, threads, fold=fold, resident_teams=resident_teams
         )
         found = abi.ompjit_resources()
-        call(
-            "kernel_code",
-            self.address,
-            utf8("arch", arch),
-            byref(launch),
-            array,
-            len(args) + len(named),
-            byref(found),
+        text, count = utf8("arch", arch), len(args) + len(named)
+        given = byref(launch), array, count, byref(found)
+        interruptible(
+            lambda: call("kernel_code", self.address, text, *given),
+            self.context,
         )
         del keep
         return _row(found)
@@ -238,7 +247,7 @@ class Inspected(Shown):
         could be, "limits", the names of what keeps more away, and "occupancy",
         0 to 1. Needs no GPU, but an assembler."""
         use = abi.ompjit_resources()
-        call("kernel_resources", self.address, utf8("arch", arch), byref(use))
+        self._resources(arch, use)
         found = abi.ompjit_occupancy()
         call(
             "occupancy_get",
@@ -296,15 +305,11 @@ class Inspected(Shown):
             options.tries, options.ntries = geometries, len(given)
         options.repeats = unsigned("repeats", repeats)
         tuned = abi.ompjit_tuned()
-        call(
-            "kernel_tune",
+        rest = byref(launch), array, count, byref(options), byref(tuned)
+        interruptible(
+            lambda: call("kernel_tune", self.address, where.address, *rest),
+            self.context,
             self.address,
-            where.address,
-            byref(launch),
-            array,
-            count,
-            byref(options),
-            byref(tuned),
         )
         return _row(tuned)
 

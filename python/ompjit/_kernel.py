@@ -12,6 +12,7 @@ from ._errors import ArgumentError, NotFound, expect, utf8
 from ._form import bind, form
 from ._handle import Handle, Shown
 from ._inspect import Inspected
+from ._interrupt import interruptible
 from ._launch import launch_options
 from ._lib import call, library
 from ._pointer import device_pointer, scalar_kind, scalar_value
@@ -271,13 +272,11 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
             fold=fold,
             resident_teams=resident_teams,
         )
-        call(
-            "kernel_launch",
+        given = byref(options), array, len(self.params)
+        interruptible(
+            lambda: call("kernel_launch", self.address, where.address, *given),
+            self.context,
             self.address,
-            where.address,
-            byref(options),
-            array,
-            len(self.params),
         )
         if queue is not None:
             queue.keep(keep, self)

@@ -14,7 +14,7 @@ from functools import partial
 
 from . import TYPE_CHECKING, _native
 from ._array import ndarray
-from ._lib import CHECKED, _error, _inside, library
+from ._lib import _inside, library
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,9 +42,6 @@ def _load() -> Any:
     function = ctypes.cast(library().raw("kernel_launch"), c_void_p)
     names = tuple(map(sys.intern, _NAMES))
     start(function, addressof(_inside), ndarray, names)
-    launch = found.ompjit_python_launch
-    launch.argtypes = (*CHECKED["kernel_launch"], _error)
-    setattr(library(), "kernel_launch", launch)
     return found
 
 
@@ -66,18 +63,20 @@ def binder(what: str, size: int) -> Any:
     return bind
 
 
-def raw_launch() -> Any:
-    """ompjit_kernel_launch without a check of its arguments: all are ctypes
-    objects, or numbers of 32 bits."""
+def raw_launch(context: int) -> Any:
+    """ompjit_kernel_launch of a context's kernels without a check of its
+    arguments: all are ctypes objects, or numbers of 32 bits."""
     if native is None:
         return library().raw("kernel_launch")
-    return native["ompjit_python_launch"]
+    return partial(native["ompjit_python_launch"], c_void_p(context))
 
 
-def runner(kernel: int, bound: int) -> Any:
-    """run(error) of a bound launch of a kernel."""
+def runner(context: int, kernel: int, bound: int) -> Any:
+    """run(error) of a bound launch of a context's kernel."""
     if native is None:
         return partial(library().bound_run, bound)
     run = native["ompjit_python_run"]
     function = ctypes.cast(library().bound_run, c_void_p)
-    return partial(run, function, c_void_p(kernel), c_void_p(bound))
+    return partial(
+        run, c_void_p(context), function, c_void_p(kernel), c_void_p(bound)
+    )

@@ -15,6 +15,7 @@ from ._errors import (
     ArgumentError, FileError, NotFound, expect, from_error, string, utf8,
 )
 from ._handle import Handle
+from ._interrupt import interruptible
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
@@ -106,10 +107,8 @@ class Module(Code):
         self._compile()
 
     def _compile(self) -> None:
-        from ._interrupt import cancellable
-
         self._functions: dict[str, Any] = {}
-        cancellable(self.context, self._compile_now)
+        interruptible(self._compile_now, self.context)
 
     def __getitem__(self, name: str) -> Function:
         """A function by its name in the source, or the linker's."""
@@ -218,13 +217,15 @@ class Module(Code):
         import json
 
         data, size = c_void_p(), c_size_t()
-        call(
-            "module_remarks_text",
-            self.address,
+        given = (
             utf8("arch", arch or arch_of(self.context, "ptx")),
             abi.ompjit_remark_format.JSON,
             byref(data),
             byref(size),
+        )
+        interruptible(
+            lambda: call("module_remarks_text", self.address, *given),
+            self.context,
         )
         rows: list[dict[str, Any]] = json.loads(text_of(data.value))
         return rows

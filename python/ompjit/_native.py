@@ -20,6 +20,8 @@ from ._signature import CType, kinds
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._module import Module
+
 _NAME = "libompjit-python.so"
 _MOST = 24
 OTHER, SIGNED, UNSIGNED, BOOL, FLOAT, DOUBLE, ARRAY, POINTER, VOID = range(9)
@@ -37,6 +39,8 @@ class _Param(ctypes.Structure):
 class Plan(ctypes.Structure):
     _fields_ = [
         ("function", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("module", ctypes.c_void_p),
         ("ready", ctypes.c_uint32),
         ("nparams", ctypes.c_uint32),
         ("result", _Param),
@@ -95,12 +99,20 @@ def _way(kind: CType, mapped: int, result: bool) -> tuple[int, int, int, str]:
 
 
 def plan(
-    address: int, result: CType, params: list[tuple[CType, int]]
+    address: int,
+    module: Module,
+    result: CType,
+    params: list[tuple[CType, int]],
 ) -> Plan | None:
     """The plan of a function; None: only Python can call it."""
     if Callable is None or len(params) > _MOST:
         return None
-    made = Plan(function=address, nparams=len(params))
+    made = Plan(
+        function=address,
+        context=module.context.address,
+        module=module.address,
+        nparams=len(params),
+    )
     ways = [_way(kind, mapped, False) for kind, mapped in params]
     places = [made.result, *made.params]
     for place, found in zip(places, [_way(result, 0, True), *ways]):
@@ -139,23 +151,32 @@ def _load() -> Any:
     make.restype = ctypes.py_object
     make.argtypes = (
         ctypes.c_ssize_t,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_void_p),
         ctypes.py_object,
         ctypes.py_object,
         ctypes.c_int,
     )
     found = library()
+    functions = (
+        found.function_call,
+        found.function_abort,
+        found.kernel_abort,
+        found.context_cancel,
+        found.module_kernel_count,
+        found.module_kernel_at,
+    )
     made = make(
         object.__basicsize__,
-        ctypes.cast(found.function_call, ctypes.c_void_p),
-        ctypes.cast(found.function_abort, ctypes.c_void_p),
-        ctypes.cast(found.kernel_abort, ctypes.c_void_p),
+        (ctypes.c_void_p * len(functions))(
+            *(ctypes.cast(each, ctypes.c_void_p).value for each in functions)
+        ),
         _raise,
         is_ours,
         main,
     )
+    interruptible = native.ompjit_python_interruptible
+    interruptible.restype = ctypes.py_object
+    interruptible.argtypes = (*[ctypes.c_void_p] * 3, ctypes.py_object)
     bind = native.ompjit_python_bind
     bind.restype = None
     bind.argtypes = (ctypes.py_object, ctypes.c_void_p)

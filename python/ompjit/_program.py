@@ -11,6 +11,7 @@ from ._code import Code
 from ._context import Context
 from ._errors import from_error
 from ._handle import Handle
+from ._interrupt import interruptible
 from ._launcher import raw_launch
 from ._lib import _local, call, library, system_flags
 
@@ -78,18 +79,17 @@ class Program(Code):
         options.flags = flags
         options.nflags = len(flags)
         module, kernel = c_void_p(), c_void_p()
-        call(
-            "module_from_c",
-            context.address,
-            source.encode(),
-            byref(options),
-            byref(module),
-        )
+
+        def compile() -> None:
+            call("module_from_c", context.address, source.encode(),
+                 byref(options), byref(module))
+
+        interruptible(compile, context)
         self._handle = Handle(
             module.value, library().module_destroy, context._handle
         )
         self._kernel = c_void_p(library().module_kernel_at(module, 0))
-        self._launch = raw_launch()
+        self._launch = raw_launch(context.address)
         self.source = source
         self.params = params
         places = self._places()
@@ -142,15 +142,12 @@ class Program(Code):
     def prepare(self, device: Device) -> None:
         """Compiles it for a device, without a launch."""
         frame, bound = self.frame(), c_void_p()
-        call(
-            "kernel_bind",
-            self._kernel,
-            device.address,
-            byref(frame.options),
-            frame.array,
-            self.count,
-            byref(bound),
-        )
+
+        def bind() -> None:
+            call("kernel_bind", self._kernel, device.address,
+                 byref(frame.options), frame.array, self.count, byref(bound))
+
+        interruptible(bind, self.context)
         library().bound_destroy(bound)
 
     def run(

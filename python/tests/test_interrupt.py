@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ctrl-C in a new process, at fixed times: it ends compiles and what runs on the
+host device at once, and the process computes the right results later."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ompjit
+from ompjit import _native
+
+HOST = ompjit.device().is_host
+
+# The signal comes when `delay` has passed. What is interrupted takes longer, or for
+# ever, and is in no cache, which only has what has ended.
+PROGRAM = r'''
+import array, os, signal, sys, threading, time, ompjit
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
+delay = float(sys.argv[1])
+SAXPY = """
+void saxpy(int n, float a, const float *x, float *y) {
+    #pragma omp target teams distribute parallel for map(to: x[:n]) map(y[:n])
+    for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+"""
+FOREVER = """
+void forever(volatile int *stop) {
+    #pragma omp target is_device_ptr(stop)
+    while (!*stop) continue;
+}
+void deferred(volatile int *stop) {
+    #pragma omp target nowait map(stop[:1])
+    while (!*stop) continue;
+    #pragma omp taskwait
+}
+"""
+
+
+def steps(x):
+    return " ".join(f"{x} = {x} * {k} + sin({x} / ({x} + {k + 1}));"
+                    for k in range(300))
+
+
+# Half a second for the front end, and as much for its kernels.
+SLOW = f"""
+#include <math.h>
+void f(double *x) {{
+    #pragma omp target map(x[:1])
+    {{ {steps("x[0]")} }}
+}}
+void k(double *x) {{
+    #pragma omp target is_device_ptr(x)
+    {{ {steps("x[0]")} }}
+}}
+"""
+
+
+def interrupted(what, work):
+    came = []
+
+    def send():
+        came.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(delay, send)
+    try:
+        timer.start()
+        work()
+    except KeyboardInterrupt:
+        took = time.monotonic() - came[0]
+        print(f"{what}: {took * 1e3:.0f} ms")
+        assert took < 1, what
+    else:
+        raise AssertionError(f"{what}: not interrupted")
+    timer.join()
+
+
+def saxpy_works():
+    m = ompjit.compile(SAXPY)
+    x, y = array.array("f", [1, 2, 3]), array.array("f", [1, 1, 1])
+    m.saxpy(3, 2, x, y)
+    assert list(y) == [3, 5, 7], y
+    z = ompjit.ones(3, "f4")
+    ompjit.elementwise("y = 2 * x + y")(ompjit.ones(3, "f4"), z)
+    assert z.tolist() == [3, 3, 3], z.tolist()
+
+
+interrupted("a compile", lambda: ompjit.compile(f"{SLOW}// {delay}"))
+saxpy_works()
+one, d, number = ompjit.compile(SLOW), ompjit.ones(1), array.array("d", [1])
+interrupted("a first call", lambda: one.f(number))
+interrupted("a first launch", lambda: one.kernels["k"](d))
+interrupted("a bind", lambda: one.kernels["k"].bind(d))
+interrupted("PTX", lambda: one.emit("ptx", "sm_90"))
+expression = ompjit.elementwise(f"y = 0; {steps('y')} y = y + x")
+interrupted("an expression", lambda: expression(d, ompjit.ones(1)))
+saxpy_works()
+m = ompjit.compile(FOREVER)
+forever = m.kernels["forever"]
+go, stop = ompjit.zeros(1, "i4"), ompjit.ones(1, "i4")
+queue = ompjit.Queue()
+forever(stop, queue=queue)
+# An abort while libomp starts its threads would leave a task that never ends.
+m.deferred(array.array("i", [1]))
+
+
+def launch_and_wait():
+    forever(go, queue=queue)
+    queue.wait()
+
+
+def deferred():
+    m.deferred(array.array("i", [0]))
+
+
+def start_and_wait():
+    bound.start(queue)
+    queue.wait()
+
+
+interrupted("a queue", launch_and_wait)
+interrupted("a deferred region", deferred)
+bound = forever.bind(go)
+interrupted("a bound launch in a queue", start_and_wait)
+interrupted("tuning", lambda: forever.tune(go))
+go.set(1)
+forever(go, queue=queue)
+bound.start(queue)
+queue.wait()
+saxpy_works()
+'''
+
+
+@unittest.skipUnless(HOST, "launches on a GPU are not ended")
+@unittest.skipUnless(_native.Callable, "C makes no calls in this Python")
+class Interrupt(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+
+    def check(self, delay):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(delay)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "OMPJIT_CACHE_DIR": self.folder.name},
+            timeout=120,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_at_once(self):
+        self.check(0.001)
+
+    def test_soon(self):
+        self.check(0.02)
+
+    def test_later(self):
+        self.check(0.15)
+
+
+if __name__ == "__main__":
+    unittest.main()
