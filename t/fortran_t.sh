@@ -77,6 +77,26 @@ else
     pass "  as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi
 
+# Intrinsic functions that flang would call a library for.
+expect='  3 -3  7 -7  1 -4  6 -8
+           3 -3500000000
+  0.50 -0.50  1.25 -1.25 -1.50 -0.50 -0.75 -1.25
+  0.50 -1.00  1.00 -0.50  0.50  0.50  0.00  0.00
+  0.5199 -1.5646  0.2974 -1.1903  0.9608 -0.6505  0.9054
+ -1.4058  1.5840 -0.8066  0.6066 -0.3279  1.3463  0.0000
+ -0.1966  0.4295  0.7589  1.9296  0.8325  1.2012  2.7528
+  2.4722 -0.0364  0.9967  0.7522 -0.2832  2.1360  0.0000'
+intrinsics=$from/intrinsics.f90
+prints "nint, mod and complex functions" -q --device=host "$intrinsics"
+if [ -z "$PTXI" ]; then
+    skip "  as PTX" "PTXI names no emulated libcuda.so.1"
+elif ! has_libdevice; then
+    skip "  as PTX" "no libdevice"
+else
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+        --threads=32 "$intrinsics"
+fi
+
 status_is 3 "fixed form" "$ompjit" run -q --device=host "$from/fixed.f"
 is "$out" " 20" "  prints what it must"
 source arguments.f90 'program p' 'character(9) :: word' \

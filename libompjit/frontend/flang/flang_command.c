@@ -45,6 +45,11 @@ static const char *const device_args[] = {
     "-fopenmp-host-ir-file-path",
     "/dev/fd/3",
     "-nogpulib",
+    /* No calls of cexp, __divsc3 and the like: flang cannot return complex
+     * values on a GPU. */
+    "-mmlir",
+    "--force-mlir-complex",
+    "-complex-range=improved",
 };
 
 static void add(ompjit__args *args, const char *const *list, size_t n)

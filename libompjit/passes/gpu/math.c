@@ -49,9 +49,50 @@ static bool is_intrinsic(const char *name, const char *base, bool single)
     return false;
 }
 
+/* Calls of f: a number is rounded by `round`, then becomes the integer. */
+static void round_and_convert(LLVMModuleRef m, LLVMValueRef f,
+                              LLVMValueRef round)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    LLVMTypeRef type = LLVMGlobalGetValueType(round);
+    LLVMTypeRef integer = LLVMGetReturnType(LLVMGlobalGetValueType(f));
+    LLVMUseRef u;
+    while ((u = LLVMGetFirstUse(f))) {
+        LLVMValueRef call = LLVMGetUser(u), x = LLVMGetOperand(call, 0);
+        LLVMPositionBuilderBefore(b, call);
+        x = LLVMBuildCall2(b, type, round, &x, 1, "");
+        LLVMReplaceAllUsesWith(call, LLVMBuildFPToSI(b, x, integer, ""));
+        LLVMInstructionEraseFromParent(call);
+    }
+    LLVMDisposeBuilder(b);
+    LLVMDeleteFunction(f);
+}
+
+/* llvm.lround.i32.f64 is Fortran's nint. libdevice has it for 64 bits alone; 32
+ * bits are few enough for PTX's own instructions to be exact. */
+static void prepare_rounding(LLVMModuleRef m, const char *integer,
+                             const char *round, bool single)
+{
+    char name[64];
+    const char *type = single ? "f32" : "f64";
+    snprintf(name, sizeof name, "%s.i32.%s", integer, type);
+    LLVMValueRef f = LLVMGetNamedFunction(m, name);
+    if (!f)
+        return;
+    LLVMTypeRef number;
+    LLVMGetParamTypes(LLVMGlobalGetValueType(f), &number);
+    LLVMValueRef to = LLVMGetIntrinsicDeclaration(
+        m, LLVMLookupIntrinsicID(round, strlen(round)), &number, 1);
+    round_and_convert(m, f, to);
+}
+
 /* llvm.sincos.f64 and llvm.modf.f64 return a struct of two numbers. */
 void ompjit__prepare_math(LLVMModuleRef m)
 {
+    for (int single = 0; single < 2; single++) {
+        prepare_rounding(m, "llvm.lround", "llvm.round", single);
+        prepare_rounding(m, "llvm.lrint", "llvm.rint", single);
+    }
     for (size_t i = 0; i < OMPJIT__COUNT(pairs); i++)
         for (int single = 0; single < 2; single++) {
             char name[64];
