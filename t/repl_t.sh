@@ -367,6 +367,19 @@ succeeds "the same of C++" repl inputs.cc
 is "$out" "(int) 2
 0" "  for functions that are called twice, or once"
 
+# ---------------------------------------------------------------- processors
+prints "libomp's threads do not spin between inputs" \
+    '#include <time.h>
+#include <unistd.h>
+int threads = 0;
+#pragma omp parallel reduction(+: threads)
+threads++;
+threads
+long then = clock();
+usleep(300000);
+clock() - then < CLOCKS_PER_SEC / 100' '(int) 2
+(int) 1'
+
 # -------------------------------------------------------------- -e and pipes
 succeeds "-e, several times" repl -e 'int y = 3;' -e 'y'
 is "$out" "(int) 3" "  prints the value"

@@ -99,10 +99,20 @@ static void apply(struct repl *r)
         o->threads = (unsigned)strtoul(s->threads, NULL, 10);
 }
 
+/* After a parallel region libomp's threads look for the next one all the time
+ * for 200 ms, while the next input is compiled: one millisecond is enough for
+ * the regions of one input. Before libomp is loaded. */
+static void let_threads_sleep(void)
+{
+    if (!getenv("OMP_WAIT_POLICY"))
+        setenv("KMP_BLOCKTIME", "1", 0);
+}
+
 static int repl_begin(struct repl *r)
 {
     struct options *o = r->o;
     apply(r);
+    let_threads_sleep();
     int status = session_geometry(o);
     if (!status)
         status = session_open_interactive(o, &r->ctx);
