@@ -36,6 +36,8 @@ from . import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
+else:
+    from ._typing import Any
 
 # A callback of C is a pointer like any other here; _lib.py has their types.
 _callback = c_void_p

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from typing import Any, Sequence, Union
 
     from ._array import ndarray
+else:
+    from ._typing import Any, Sequence, Union, ndarray
 
-    Axis = Union[int, Sequence[int], None]
+Axis = Union[int, Sequence[int], None]
 
 
 # Expressions by numpy's names; those that are functions of the same name have

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from typing import Any, Iterator, Sequence, Union
 
     from ._queue import Queue
+else:
+    from ._typing import Any, Iterator, Queue, Sequence, Union
 
-    Shape = Union[int, Sequence[int]]
+Shape = Union[int, Sequence[int]]
 
 
 def shape_of(shape: Shape) -> tuple[int, ...]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import c_int, c_size_t, c_void_p
-from typing import Any
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._device import Device
 from ._errors import ArgumentError, DeviceError
@@ -18,6 +17,11 @@ from ._host import HostView
 from ._lib import call, library
 from ._make import _source, view_host
 from ._numbers import pack, type_of_number
+
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    from ._typing import Any
 
 
 def assign(to: ndarray, value: Any) -> None:

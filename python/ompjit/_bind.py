@@ -2,13 +2,17 @@
 """A text with its names, and the arguments of a call bound to them."""
 from __future__ import annotations
 
-from typing import Any
 
-from . import _native
+from . import TYPE_CHECKING, _native
 from ._direct import Direct
 from ._errors import ArgumentError
 from ._functions import CONSTANTS
 from ._parse import Node, Statement, fail, names_of, parse
+
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    from ._typing import Any
 
 _KNOWN = frozenset(CONSTANTS) | {"i", "I"}
 

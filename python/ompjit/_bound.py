@@ -15,10 +15,12 @@ from ._lib import _local, call, library
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._launch import Geometry
     from ._device import Device
     from ._kernel import Kernel
+    from ._launch import Geometry
     from ._queue import Queue
+else:
+    from ._typing import Any, Device, Geometry, Kernel, Queue
 
 _OPTIONS = (
     "tripcount",

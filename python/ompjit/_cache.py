@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from ctypes import byref, c_size_t, c_uint64, c_void_p, string_at
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._callback import guarded, text
 from ._errors import ArgumentError, utf8
 from ._lib import call, library
 
 if TYPE_CHECKING:
+    from typing import Any, NamedTuple
+
     from ._context import Context
+else:
+    from ._typing import Any, Context, NamedTuple
 
 
 class Entry(NamedTuple):

@@ -7,10 +7,14 @@ hands it to sys.unraisablehook.
 """
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._lib import CALLBACKS, failed_callback
+
+if TYPE_CHECKING:
+    from typing import Any, Callable, NamedTuple
+else:
+    from ._typing import Any, Callable, NamedTuple
 
 
 class Access(NamedTuple):

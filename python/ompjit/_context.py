@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ._callback import Report
     from ._device import Device
     from ._profile import Profile
+else:
+    from ._typing import Any, Cache, Callable, Device, Profile, Report, Union
 
-    Text = Union[str, "os.PathLike[str]"]
+Text = Union[str, "os.PathLike[str]"]
 
 
 def milliseconds(name: str, seconds: float | None) -> int:

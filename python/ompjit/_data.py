@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import c_int32, c_int64, c_void_p
-from typing import Any, Sequence
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._device import Device, chosen
 from ._errors import ArgumentError
 from ._lib import call, library
+
+if TYPE_CHECKING:
+    from typing import Any, Sequence
+else:
+    from ._typing import Any, Sequence
 
 _TO, _FROM = 1, 2
 _TYPE = ctypes.CFUNCTYPE(

@@ -12,7 +12,10 @@ from ._handle import Handle, Owned
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
+
     from ._queue import Queue
+else:
+    from ._typing import Queue
 
 
 class Device:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from . import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from ._typing import NamedTuple
 
 _HEAD = re.compile(
     r"^(?P<file>[^\s:(][^:(\n]*)"

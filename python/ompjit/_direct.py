@@ -10,15 +10,21 @@ from __future__ import annotations
 import ctypes
 import sys
 from ctypes import addressof, c_int64, c_uint32, c_void_p, sizeof
-from functools import partial
-from typing import Any, NamedTuple, Sequence
 
-from . import _abi as abi, _host, _launcher
+from . import TYPE_CHECKING, _abi as abi, _host, _launcher
 from ._array import ndarray
 from ._device import Device
 from ._dtype import DType
 from ._plan import Made, Passed, Pointer
 from ._program import Program
+
+if TYPE_CHECKING:
+    from functools import partial
+    from typing import Any, NamedTuple, Sequence
+else:
+    from _functools import partial
+
+    from ._typing import Any, NamedTuple, Sequence
 
 _PARAMS, _LAUNCHES, _DIMS, _PAIRS, _ARGS = 12, 16, 4, 16, 64
 _NONE, _FLOAT, _INT, _BOOL, _BUFFER, _ARRAY = range(6)

@@ -27,14 +27,18 @@ from ctypes import (
     pythonapi,
 )
 from functools import lru_cache
-from typing import Any, Union
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._device import Device, chosen, device as current_device
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
 from ._lib import library
+
+if TYPE_CHECKING:
+    from typing import Any, Union
+else:
+    from ._typing import Any, Union
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}

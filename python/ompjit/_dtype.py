@@ -13,6 +13,8 @@ from ._errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Any
+else:
+    from ._typing import Any
 
 _ORDER = "<" if sys.byteorder == "little" else ">"
 

@@ -8,9 +8,8 @@ divided as C does it.
 """
 from __future__ import annotations
 
-from typing import Callable, Mapping, NamedTuple, Union
 
-from . import _functions as functions
+from . import TYPE_CHECKING, _functions as functions
 from ._dtype import (
     DType,
     bool_,
@@ -28,6 +27,11 @@ from ._dtype import (
 )
 from ._errors import ArgumentError
 from ._parse import Node, Statement, fail
+
+if TYPE_CHECKING:
+    from typing import Callable, Mapping, NamedTuple, Union
+else:
+    from ._typing import Callable, Mapping, NamedTuple, Union
 
 Kind = Union[DType, str]  # a str is weak
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from ._diagnostics import Diagnostic
+else:
+    from ._typing import Any, Diagnostic, TypeVar
 
-    _T = TypeVar("_T")
+_T = TypeVar("_T")
 
 
 class OmpjitError(Exception):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from ctypes import byref, c_double, c_int, c_void_p
-from typing import Any
 
+from . import TYPE_CHECKING
 from ._device import Device, chosen
 from ._errors import expect
 from ._handle import Handle, Owned
 from ._lib import call, library
 from ._queue import Queue
+
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    from ._typing import Any
 
 
 class Event(Owned):

@@ -8,9 +8,8 @@ first seen; its kernel is compiled when such types are.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
-from . import _host
+from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._bind import Expression
 from ._device import Device
@@ -46,7 +45,11 @@ from ._queue import Queue, current_queue
 
 
 if TYPE_CHECKING:
+    from typing import Any, NamedTuple, Sequence
+
     from ._kernel import Kernel
+else:
+    from ._typing import Any, Kernel, NamedTuple, Sequence
 
 _KEPT = 256  # plans of an expression
 # Elements that one thread of the CPU does sooner than several.

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ._device import Device
     from ._kernel import Kernel
+else:
+    from ._typing import Any, Device, Kernel
 
 _MOST = 32
 _POINTER, _INTEGER, _FLOAT = range(3)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ._kernel import Kernel
     from ._module import Module
+else:
+    from ._typing import Any, Kernel, Module
 
 
 class Function(_native.Callable or object):  # type: ignore[misc]

@@ -6,8 +6,6 @@ sqrtf, complex128 csqrt. Integers become float64, as numpy has it.
 """
 from __future__ import annotations
 
-import re
-
 from ._dtype import DType, float32, float64
 
 # Functions of <math.h> on floating-point numbers: how many arguments.
@@ -112,6 +110,10 @@ def helper(name: str, kind: DType) -> tuple[str, str]:
 
 def declared(preamble: str) -> dict[str, str]:
     """The functions that a preamble defines, with the C of their results."""
+    if not preamble:
+        return {}
+    import re
+
     found = re.findall(
         r"^[ \t]*((?:[A-Za-z_][\w ]*?[ *]+)+)([A-Za-z_]\w*)\s*\([^;{)]*\)\s*\{",
         preamble,

@@ -17,6 +17,8 @@ from ._errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Any, Callable
+else:
+    from ._typing import Any, Callable
 
 # One lock. Reentrant: the collector can run a finalizer within it. A list, which
 # methods have as a default: the names of a module are gone before its last

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
         shape: tuple[int, ...]
         strides: tuple[int, ...]
         dtype: DType
+else:
+    from ._typing import Any, Iterator
+
+    Strided = Any
 
 
 class _Buffer(ctypes.Structure):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Mapping, Sequence
+
+from . import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Sequence
+else:
+    from ._typing import Any, Mapping, Sequence
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -17,11 +17,22 @@ from ._lib import call, library
 if TYPE_CHECKING:
     from typing import Any, Iterable, Sequence
 
-    from ._launch import Geometry
     from ._array import ndarray
     from ._code import Code
     from ._context import Context
     from ._device import Device
+    from ._launch import Geometry
+else:
+    from ._typing import (
+        Any,
+        Code,
+        Context,
+        Device,
+        Geometry,
+        Iterable,
+        Sequence,
+        ndarray,
+    )
 
 
 def _row(struct: Any, skip: Iterable[str] = ()) -> dict[str, int]:

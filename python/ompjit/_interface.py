@@ -11,6 +11,8 @@ from ._errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Any
+else:
+    from ._typing import Any
 
 _SPACE = 1 << 63
 

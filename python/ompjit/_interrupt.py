@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._context import Context
 else:  # without the enumerations of `signal`, and what they import
     from _signal import SIGINT, default_int_handler, getsignal
+    from ._typing import Any, Callable, Context
 
 _SIGACTION = 256  # bytes, more than struct sigaction has on Linux
 _sigaction = ctypes.CDLL(None).sigaction

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib
 import shlex
-from typing import Any
 
+from . import TYPE_CHECKING
 from ._context import context
 from ._errors import ArgumentError, CompileError
 from ._html import preformatted, table
 from ._module import Module, _LANGUAGES
+
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    from ._typing import Any
 
 _HELP = """\
 %%ompjit [NAME] [-l LANGUAGE] [-O LEVEL] [FLAG...]

@@ -21,9 +21,11 @@ from ._queue import Queue, current_queue
 if TYPE_CHECKING:
     from typing import Any, Iterable, Iterator
 
-    from ._launch import Geometry
     from ._bound import Bound
     from ._context import Context
+    from ._launch import Geometry
+else:
+    from ._typing import Any, Bound, Context, Geometry, Iterable, Iterator
 
 
 class Param(namedtuple("Param", "name bytes is_pointer is_float")):

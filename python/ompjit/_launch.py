@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from typing import Iterable, Sequence, Union
 
     from ._queue import Queue
+else:
+    from ._typing import Iterable, Queue, Sequence, Union
 
-    Geometry = Union[int, Sequence[int], None]
+Geometry = Union[int, Sequence[int], None]
 
 
 def _dimensions(name: str, value: Geometry) -> tuple[int, int, int]:

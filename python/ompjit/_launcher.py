@@ -10,14 +10,18 @@ from __future__ import annotations
 import ctypes
 import sys
 from ctypes import addressof, c_void_p
-from functools import partial
 
 from . import TYPE_CHECKING, _native
 from ._array import ndarray
 from ._lib import _inside, library
 
 if TYPE_CHECKING:
+    from functools import partial
     from typing import Any
+else:
+    from _functools import partial
+
+    from ._typing import Any
 
 _NAMES = (
     "shape",

@@ -2,9 +2,14 @@
 """Shapes and strides of several arrays that are looped over together."""
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
 
+from . import TYPE_CHECKING
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import NamedTuple, Sequence
+else:
+    from ._typing import NamedTuple, Sequence
 
 Numbers = tuple[int, ...]
 

@@ -30,6 +30,8 @@ from . import TYPE_CHECKING, _abi as abi
 
 if TYPE_CHECKING:
     from typing import Any
+else:
+    from ._typing import Any
 
 # Types of parameters. All objects of the library are void pointers.
 _object = c_void_p

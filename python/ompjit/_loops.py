@@ -7,10 +7,15 @@ elements, so that neighbours access neighbours.
 """
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
 
+from . import TYPE_CHECKING
 from ._dtype import DType, float16, float32
 from ._functions import real_of
+
+if TYPE_CHECKING:
+    from typing import NamedTuple, Sequence
+else:
+    from ._typing import NamedTuple, Sequence
 
 # Elements of the innermost loop that a thread takes at a time.
 PIECE = 1 << 14

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._array import Shape
+else:
+    from ._typing import Any, Shape
 
 
 def empty(

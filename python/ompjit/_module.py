@@ -19,16 +19,25 @@ from ._interrupt import interruptible
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Sequence, Union
-
     import weakref
+    from typing import Any, Callable, Iterable, Sequence, Union
 
     from ._function import Function
     from ._kernel import Kernels
+else:
+    from ._typing import (
+        Any,
+        Callable,
+        Function,
+        Iterable,
+        Kernels,
+        Sequence,
+        Union,
+    )
 
-    Source = Union[
-        str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]
-    ]
+Source = Union[
+    str, bytes, "os.PathLike[str]", Mapping[str, str], Sequence[Any]
+]
 
 
 _ENDINGS = {

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._module import Module
+else:
+    from ._typing import Any, Module
 
 _NAME = "libompjit-python.so"
 _MOST = 24

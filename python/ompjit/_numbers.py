@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
+from . import TYPE_CHECKING
 from ._dtype import (
     DType,
     bool_,
@@ -18,7 +18,11 @@ from ._dtype import (
 from ._errors import ArgumentError
 
 if TYPE_CHECKING:
+    from typing import Any, Iterable, Sequence
+
     from ._array import ndarray
+else:
+    from ._typing import Any, Iterable, Sequence, ndarray
 
 
 def pack(kind: DType, values: Sequence[Any]) -> bytes:

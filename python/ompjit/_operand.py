@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from ctypes import addressof, c_char, memmove
-from typing import Any, Iterable, NamedTuple, Sequence
 
-from . import _context, _device, _host
+from . import TYPE_CHECKING, _context, _device, _host
 from ._array import ndarray
 from ._device import Device, chosen
 from ._dtype import DType, bool_, dtype, result_type
 from ._emit import Kind
 from ._errors import ArgumentError
 from ._make import _source, empty, view_host
+
+if TYPE_CHECKING:
+    from typing import Any, Iterable, NamedTuple, Sequence
+else:
+    from ._typing import Any, Iterable, NamedTuple, Sequence
 
 
 class Number(NamedTuple):

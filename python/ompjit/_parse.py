@@ -7,9 +7,7 @@ _emit.py makes types and C of.
 """
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple, NoReturn, Union
-
+from . import TYPE_CHECKING
 from ._dtype import (
     DType,
     bool_,
@@ -29,6 +27,11 @@ from ._dtype import (
     uint64,
 )
 from ._errors import ArgumentError, CompileError
+
+if TYPE_CHECKING:
+    from typing import Any, NamedTuple, NoReturn, Union
+else:
+    from ._typing import Any, NamedTuple, NoReturn, Union
 
 
 class Node(NamedTuple):
@@ -72,15 +75,17 @@ class Statement(NamedTuple):
 
 Tree = Union[Node, Statement]
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|/\*.*?\*/|//[^\n]*)
-    |(?P<number>0[xX][0-9a-fA-F]+[uUlL]*
-       |(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?:[fFlLuU]|ul|UL|f16|F16)*)
-    |(?P<name>[A-Za-z_]\w*)
-    |(?P<operator><<=|>>=|\*\*|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^<>=!]=
-       |[-+*/%&|^~!<>=?:;,.(){}\[\]])""",
-    re.VERBOSE | re.DOTALL,
-)
+# Longer ones first.
+_OPERATORS = (
+    ("<<=", ">>="),
+    (
+        "**", "++", "--", "&&", "||", "<<", ">>", "-=", "+=", "*=", "/=", "%=",
+        "&=", "|=", "^=", "<=", ">=", "==", "!=",
+    ),
+    tuple("-+*/%&|^~!<>=?:;,.(){}[]"),
+)  # fmt: skip
+_HEX = frozenset("0123456789abcdefABCDEF")
+_SUFFIX = frozenset("fFlLuU")
 
 # Binary operators by how strongly they bind.
 _BINDING = {
@@ -151,23 +156,103 @@ def fail(text: str, place: int, message: str) -> NoReturn:
     )
 
 
+def _space(text: str, place: int) -> int:
+    """The end of the spaces or the comment at a place, which has none if that
+    is the place."""
+    end = place
+    while end < len(text) and text[end].isspace():
+        end += 1
+    if end > place:
+        return end
+    if text.startswith("//", place):
+        end = text.find("\n", place)
+        return len(text) if end < 0 else end
+    if text.startswith("/*", place):
+        end = text.find("*/", place + 2)
+        return place if end < 0 else end + 2
+    return place
+
+
+def _digits(text: str, place: int) -> int:
+    while place < len(text) and text[place].isdecimal():
+        place += 1
+    return place
+
+
+def _number(text: str, place: int) -> int:
+    """The end of the number at a place, likewise."""
+    end = place + 2
+    if text[place:end] in ("0x", "0X") and text[end : end + 1] in _HEX:
+        while text[end : end + 1] in _HEX:
+            end += 1
+        while text[end : end + 1] in ("u", "U", "l", "L"):
+            end += 1
+        return end
+    whole = end = _digits(text, place)
+    if text[end : end + 1] == ".":
+        end = _digits(text, end + 1)
+        if end == whole + 1 and whole == place:  # a point alone
+            return place
+    if end == place:
+        return place
+    if text[end : end + 1] in ("e", "E"):
+        sign = text[end + 1 : end + 2] in ("+", "-")
+        power = _digits(text, end + 1 + sign)
+        end = power if power > end + 1 + sign else end
+    while text[end : end + 1] in _SUFFIX:
+        half = text[end : end + 3] in ("f16", "F16")
+        end += 3 if half else 1
+    return end
+
+
+def _name(text: str, place: int) -> int:
+    """The end of the name at a place, likewise."""
+    end, first = place, text[place]
+    if first == "_" or (first.isascii() and first.isalpha()):
+        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            end += 1
+    return end
+
+
+def _operator(text: str, place: int) -> int:
+    """The end of the operator at a place, likewise."""
+    for length, known in zip((3, 2, 1), _OPERATORS):
+        if text[place : place + length] in known:
+            return place + length
+    return place
+
+
+def tokens_of(text: str) -> list[tuple[str, str, int]]:
+    """A kind, a text and a place each; the last one is an "end". Without re,
+    which takes longer to import than all else that a first call needs."""
+    kinds = (
+        ("space", _space),
+        ("number", _number),
+        ("name", _name),
+        ("operator", _operator),
+    )
+    found, place = [], 0
+    while place < len(text):
+        for kind, end_of in kinds:
+            end = end_of(text, place)
+            if end > place:
+                break
+        else:
+            fail(text, place, f"{text[place]!r} is no C")
+        if kind != "space":
+            found.append((kind, text[place:end], place))
+        place = end
+    found.append(("end", "", len(text)))
+    return found
+
+
 class Parser:
     """One text. `statements()` reads all of it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[tuple[str, str, int]] = []
+        self.tokens = tokens_of(text)
         self.next = 0
-        place = 0
-        while place < len(text):
-            found = _TOKEN.match(text, place)
-            if not found:
-                fail(text, place, f"{text[place]!r} is no C")
-            if found.lastgroup != "space":
-                kind = found.lastgroup or ""
-                self.tokens.append((kind, found[0], place))
-            place = found.end()
-        self.tokens.append(("end", "", len(text)))
 
     # ---------------------------------------------------------------- tokens
 

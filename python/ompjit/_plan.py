@@ -7,8 +7,8 @@ import importlib
 import operator
 import sys
 from ctypes import c_void_p
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
+from . import TYPE_CHECKING
 from ._array import ndarray
 from ._device import Device
 from ._dtype import DType, float32
@@ -21,7 +21,11 @@ from ._operand import host_address
 from ._program import Frame, Program
 
 if TYPE_CHECKING:
+    from typing import Any, Callable, NamedTuple, Sequence
+
     from ._queue import Queue
+else:
+    from ._typing import Any, Callable, NamedTuple, Queue, Sequence
 
 
 class Pointer(NamedTuple):

@@ -15,6 +15,8 @@ from ._lib import call
 
 if TYPE_CHECKING:
     from typing import Any
+else:
+    from ._typing import Any
 
 
 def _readonly(name: str) -> ArgumentError:

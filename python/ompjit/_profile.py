@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_size_t, c_void_p, string_at
-from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._lib import call, library
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._context import Context
+else:
+    from ._typing import Any, Context
 
 
 class Profile:

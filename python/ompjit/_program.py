@@ -4,9 +4,8 @@ as little work as can be."""
 from __future__ import annotations
 
 from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
-from typing import TYPE_CHECKING, Any
 
-from . import _abi as abi
+from . import TYPE_CHECKING, _abi as abi
 from ._code import Code
 from ._context import Context
 from ._errors import from_error
@@ -16,9 +15,13 @@ from ._launcher import raw_launch
 from ._lib import _local, call, library, system_flags
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._device import Device
     from ._kernel import Kernel
     from ._queue import Queue
+else:
+    from ._typing import Any, Device, Kernel, Queue
 
 # Complex products without a look at NaN, as numpy has them.
 _FLAGS = (b"-fcomplex-arithmetic=basic",)

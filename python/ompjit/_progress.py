@@ -6,10 +6,15 @@ from __future__ import annotations
 import sys
 import threading
 from time import monotonic
-from typing import Any, Callable, NamedTuple
 
+from . import TYPE_CHECKING
 from ._context import Context, context as current_context
 from ._errors import expect
+
+if TYPE_CHECKING:
+    from typing import Any, Callable, NamedTuple
+else:
+    from ._typing import Any, Callable, NamedTuple
 
 # Stages that a reader knows, and how they are told.
 _TOLD = {

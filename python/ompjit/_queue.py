@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ._event import Event
     from ._graph import Graph
+else:
+    from ._typing import Any, Event, Graph
 
 
 class Queue(Owned):

@@ -11,9 +11,8 @@ from __future__ import annotations
 import ctypes
 from ctypes import addressof, c_void_p
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
-from . import _functions as functions
+from . import TYPE_CHECKING, _functions as functions
 from ._array import ndarray
 from ._device import Device
 from ._direct import Call, Total
@@ -48,7 +47,11 @@ from ._plan import Passed, Pointer, passed, slots_of
 from ._program import Program, program
 
 if TYPE_CHECKING:
+    from typing import Any, NamedTuple, Sequence
+
     from ._queue import Queue
+else:
+    from ._typing import Any, NamedTuple, Queue, Sequence
 
 PIECE, LANES, BLOCK = 1 << 14, 32, 64
 

@@ -6,9 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any, Callable
 
+from . import TYPE_CHECKING
 from ._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
+else:
+    from ._typing import Any, Callable
 
 Stream = Callable[[str, str], None]
 

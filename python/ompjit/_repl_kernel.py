@@ -9,9 +9,14 @@ import os
 import re
 import sys
 import tempfile
-from typing import Any
 
+from . import TYPE_CHECKING
 from ._repl import Session
+
+if TYPE_CHECKING:
+    from typing import Any
+else:
+    from ._typing import Any
 
 _SPEC = {
     "argv": [sys.executable, "-m", "ompjit._repl_kernel", "-f", "{connection_file}"],

@@ -11,8 +11,8 @@ Some shuffles of vectors of eight are slow with AVX-512.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Sequence
 
+from . import TYPE_CHECKING
 from ._array import ndarray
 from ._device import Device
 from ._errors import ArgumentError, integers, string
@@ -44,6 +44,11 @@ from ._reduce import (
     _Ready,
     _step,
 )
+
+if TYPE_CHECKING:
+    from typing import Any, Sequence
+else:
+    from ._typing import Any, Sequence
 
 _LEAST = 1 << 16  # elements of a block on the CPU
 _VECTORS = ("+", "*", "&", "|", "^")  # operators that C has for vectors

@@ -19,8 +19,10 @@ from ._lib import CALLBACKS, call, failed_callback, library
 
 if TYPE_CHECKING:
     from typing import Any, Callable, List
+else:
+    from ._typing import Any, Callable, List
 
-    Converter = Callable[[Any, Any, List[Any]], int]
+Converter = Callable[[Any, Any, List[Any]], int]
 
 kinds = abi.ompjit_type_kind
 UNKNOWN = (1 << 64) - 1

@@ -8,8 +8,8 @@ element is an iteration, with corrected indices.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
 
+from . import TYPE_CHECKING
 from ._array import ndarray
 from ._bind import Expression
 from ._device import Device
@@ -23,6 +23,11 @@ from ._operand import Number, element_strides, weak_type
 from ._parse import Node, fail
 from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import program
+
+if TYPE_CHECKING:
+    from typing import Any, NamedTuple
+else:
+    from ._typing import Any, NamedTuple
 
 _Arrays = dict[str, tuple[DType, tuple[int, ...]]]  # types and strides
 

@@ -6,13 +6,18 @@ import __future__
 import functools
 import textwrap
 import types
-from typing import Any, Callable
 
+from . import TYPE_CHECKING
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
 from ._module import Module
 from ._parse import Parser
 from ._function import Function
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
+else:
+    from ._typing import Any, Callable
 
 _PYTHON = {int: "long", float: "double", bool: "_Bool", None: "void"}
 

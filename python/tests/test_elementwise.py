@@ -7,6 +7,7 @@ import re
 import unittest
 
 import ompjit
+from ompjit._parse import tokens_of
 from ompjit._parse import parse
 from support import needs_numpy, numpy as np
 
@@ -225,8 +226,21 @@ class Calls(unittest.TestCase):
             self.assertEqual(run("x * a", f4, value).dtype, kind)
         self.assertEqual(run("x * 2.0", x).dtype, "float64")
         self.assertEqual(run("x * 2.0f", x).dtype, "float32")
+        self.assertEqual(run("x * 2.f16", x).dtype, "float16")
         self.assertEqual(run("x * 2", x).dtype, "uint8")
         self.assertEqual(run("x / 0.1", f4).dtype, "float32")
+
+    def test_tokens(self):
+        for text, words in (
+            ("1.e+5fL .5+5", "1.e+5fL .5 + 5"),
+            ("0x1fUL 0xg 1e 1e+2", "0x1fUL 0 xg 1 e 1e+2"),
+            ("a<<=b**-c--", "a <<= b ** - c --"),
+            ("a/*b*/c/d//e\n_f1/*", "a c / d _f1 / *"),
+        ):
+            found = [word for _, word, _ in tokens_of(text)]
+            self.assertEqual(found, [*words.split(), ""], text)
+        with self.assertRaisesRegex(ompjit.CompileError, "'\\$' is no C"):
+            tokens_of("a + $")
 
     def test_compile(self):
         f = ompjit.elementwise("y = a*x + y - 12345")

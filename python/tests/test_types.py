@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mypy --strict finds nothing in the package, and knows its public names."""
+"""mypy --strict finds nothing in the package, and knows its public names; so does
+typing, from which the package imports nothing."""
 import importlib.util
+import inspect
 import os
 import subprocess
 import sys
 import tempfile
+import typing
 import unittest
+
+import ompjit
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 USE = """\
@@ -42,6 +47,41 @@ class Types(unittest.TestCase):
             ],
             done.stdout + done.stderr,
         )
+
+
+def callables():
+    """The public functions and classes, and the functions of the classes."""
+    for name in ompjit.__all__:
+        found = getattr(ompjit, name)
+        if callable(found):
+            yield name, found
+        for base in getattr(found, "__mro__", ()):
+            if base.__module__.startswith("ompjit"):
+                for key, member in vars(base).items():
+                    member = getattr(member, "__func__", member)
+                    member = getattr(member, "fget", member)
+                    if inspect.isfunction(member):
+                        yield f"{name}.{key}", member
+
+
+@unittest.skipIf(sys.version_info < (3, 10), "annotations have |")
+class Hints(unittest.TestCase):
+    def test_are_found(self):
+        found = [(name, typing.get_type_hints(f)) for name, f in callables()]
+        self.assertGreater(len(found), 500)
+        for name, hints in found:
+            for hint in hints.values():
+                self.assertNotIn("__import__", repr(hint), name)
+
+    def test_are_right(self):
+        hints = typing.get_type_hints(ompjit.compile)
+        self.assertIs(hints["return"], ompjit.Module)
+        self.assertIn(bytes, typing.get_args(hints["source"]))
+        hints = typing.get_type_hints(ompjit.Kernel.launch)
+        self.assertEqual(hints["device"], typing.Optional[ompjit.Device])
+        self.assertIs(hints["args"], typing.Any)
+        hints = typing.get_type_hints(ompjit.Report)
+        self.assertEqual(hints["other"], typing.Optional[ompjit.Access])
 
 
 if __name__ == "__main__":
