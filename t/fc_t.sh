@@ -65,6 +65,8 @@ runs "  corrected" ' dummy 610 1340
  tasks 55
  scalar 272136
  tiles 256' ./faults
+succeeds "complex functions of a device" "$fc" -fopenmp -O2 -c \
+    "$from/intrinsics.f90"
 succeeds "do concurrent" "$fc" -fopenmp -fdo-concurrent-to-openmp=host \
     "$from/sum.f90" -o sum
 runs "  the program" "$total" ./sum

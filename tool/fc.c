@@ -225,6 +225,7 @@ static void add_device(const struct files *files, ompjit__args *out)
         "-nogpulib", "-debug-info-kind=line-tables-only",
         "-w", NULL}; /* the host's half has all warnings */
     add_list(out, words);
+    add_list(out, ompjit__flang_complex);
 }
 
 /* Runs one. `more` stands before the input. */

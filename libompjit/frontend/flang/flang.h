@@ -44,6 +44,10 @@ void ompjit__flang_free(ompjit__flang *flang);
 
 /* -------------------------------------------------------- flang_command.c */
 
+/* Words of a device half, up to NULL: no calls of cexp, __divsc3 and the like,
+ * since flang cannot return complex values on a GPU. */
+extern const char *const ompjit__flang_complex[];
+
 /* The command lines, which the caller frees, without the folders that modules
  * are written to. `dirs` gets the folders in which flang looks for files, and
  * *modules what -J names, malloc'd, or NULL. INVALID error as for C. */

@@ -45,12 +45,10 @@ static const char *const device_args[] = {
     "-fopenmp-host-ir-file-path",
     "/dev/fd/3",
     "-nogpulib",
-    /* No calls of cexp, __divsc3 and the like: flang cannot return complex
-     * values on a GPU. */
-    "-mmlir",
-    "--force-mlir-complex",
-    "-complex-range=improved",
 };
+
+const char *const ompjit__flang_complex[] = {
+    "-mmlir", "--force-mlir-complex", "-complex-range=improved", NULL};
 
 static void add(ompjit__args *args, const char *const *list, size_t n)
 {
@@ -81,6 +79,8 @@ static void add_start(const ompjit__flang *flang,
     add(&command->device, both_args, OMPJIT__COUNT(both_args));
     add(&command->host, host_args, OMPJIT__COUNT(host_args));
     add(&command->device, device_args, OMPJIT__COUNT(device_args));
+    add(&command->device, ompjit__flang_complex,
+        OMPJIT__COUNT(ompjit__flang_complex) - 1);
     add_both(command, "-resource-dir");
     add_both(command, flang->resource_dir);
     add_both(command, levels[options->opt_level]);
