@@ -2,7 +2,6 @@
 """A text with its names, and the arguments of a call bound to them."""
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING, _native
 from ._direct import Direct
 from ._errors import ArgumentError

@@ -7,7 +7,6 @@ hands it to sys.unraisablehook.
 """
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING, _abi as abi
 from ._lib import CALLBACKS, failed_callback
 

@@ -8,7 +8,6 @@ divided as C does it.
 """
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING, _functions as functions
 from ._dtype import (
     DType,

@@ -7,8 +7,6 @@ first seen; its kernel is compiled when such types are.
 """
 from __future__ import annotations
 
-from functools import lru_cache
-
 from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._bind import Expression
@@ -25,6 +23,7 @@ from ._loops import (
     RawSpec,
     elementwise_source,
 )
+from ._once import once
 from ._operand import (
     UNKNOWN,
     Number,
@@ -42,7 +41,6 @@ from ._parse import Node, fail
 from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import Program, program
 from ._queue import Queue, current_queue
-
 
 if TYPE_CHECKING:
     from typing import Any, NamedTuple, Sequence
@@ -529,7 +527,7 @@ def _tripcount(nest: Layout, device: Device) -> int:
     return count
 
 
-@lru_cache(maxsize=1024)
+@once
 def _made(text: str, preamble: str) -> Elementwise:
     return Elementwise(text, preamble)
 

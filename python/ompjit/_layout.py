@@ -2,7 +2,6 @@
 """Shapes and strides of several arrays that are looped over together."""
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING
 from ._errors import ArgumentError
 

@@ -7,7 +7,6 @@ elements, so that neighbours access neighbours.
 """
 from __future__ import annotations
 
-
 from . import TYPE_CHECKING
 from ._dtype import DType, float16, float32
 from ._functions import real_of

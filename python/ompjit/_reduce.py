@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import addressof, c_void_p
-from functools import lru_cache
 
 from . import TYPE_CHECKING, _functions as functions
 from ._array import ndarray
@@ -33,6 +32,7 @@ from ._loops import (
     unravel,
 )
 from ._make import empty
+from ._once import once
 from ._operand import (
     UNKNOWN,
     Number,
@@ -592,7 +592,7 @@ def _empty_result(reduction: Reduction, types: Types) -> Any:
     return kinds[types.result.kind](first)
 
 
-@lru_cache(maxsize=None)
+@once
 def _neutral(op: str, kind: DType) -> bytes:
     """What changes nothing, as bytes."""
     from ._numbers import pack
@@ -847,7 +847,7 @@ def _nest(loops: Any) -> str:
     )
 
 
-@lru_cache(maxsize=1024)
+@once
 def _made(text: str, op: str, preamble: str) -> Reduction:
     return Reduction(text, op, preamble)
 

@@ -10,8 +10,6 @@ Some shuffles of vectors of eight are slow with AVX-512.
 """
 from __future__ import annotations
 
-from functools import lru_cache
-
 from . import TYPE_CHECKING
 from ._array import ndarray
 from ._device import Device
@@ -29,6 +27,7 @@ from ._loops import (
     unravel,
 )
 from ._make import empty
+from ._once import once
 from ._operand import UNKNOWN, Number, device_of, element_strides, key_of, place_key
 from ._plan import Made, pointer
 from ._program import Program, program
@@ -339,7 +338,7 @@ def _vectors(
     )
 
 
-@lru_cache(maxsize=1024)
+@once
 def _made(text: str, op: str, preamble: str) -> Scan:
     return Scan(text, op, preamble)
 

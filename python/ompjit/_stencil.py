@@ -7,8 +7,6 @@ element is an iteration, with corrected indices.
 """
 from __future__ import annotations
 
-from functools import lru_cache
-
 from . import TYPE_CHECKING
 from ._array import ndarray
 from ._bind import Expression
@@ -19,6 +17,7 @@ from ._errors import ArgumentError, string
 from ._expression import Elementwise
 from ._host import c_strides
 from ._loops import NumberSpec, Params, number_params, unravel
+from ._once import once
 from ._operand import Number, element_strides, weak_type
 from ._parse import Node, fail
 from ._plan import Made, Plan, passed, pointer, slots_of
@@ -385,7 +384,7 @@ class Stencil(Elementwise):
         )
 
 
-@lru_cache(maxsize=1024, typed=True)
+@once
 def _made(text: str, boundary: str | float, preamble: str) -> Stencil:
     return Stencil(text, boundary, preamble)
 

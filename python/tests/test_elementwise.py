@@ -7,8 +7,7 @@ import re
 import unittest
 
 import ompjit
-from ompjit._parse import tokens_of
-from ompjit._parse import parse
+from ompjit._parse import parse, tokens_of
 from support import needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
