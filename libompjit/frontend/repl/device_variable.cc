@@ -123,10 +123,18 @@ void ompjit_repl::undefine_late_variables(Session &session,
     }
 }
 
+/* The variable whose initializer runs statements of C++ (parse.cc). There is one
+ * for each input. */
+static bool runs_statements(const clang::VarDecl *v)
+{
+    return v->isImplicit() && v->getName().ends_with(INITIALIZED);
+}
+
 void ompjit_repl::keep_device_variables(Session &session)
 {
     for_defined(session, [&](clang::VarDecl *v) {
-        session.host_variables.push_back(v);
+        if (!runs_statements(v))
+            session.host_variables.push_back(v);
     });
     std::vector<clang::VarDecl *> &all = session.host_variables;
     for (clang::VarDecl *v : late(session)) {

@@ -301,7 +301,7 @@ class Reader {
         clang::QualType type = c.BoolTy;
         auto *v = clang::VarDecl::Create(
             c, c.getTranslationUnitDecl(), at, at,
-            &c.Idents.get(f->getName().str() + "_done"), type,
+            &c.Idents.get(f->getName().str() + INITIALIZED), type,
             c.getTrivialTypeSourceInfo(type, at), clang::SC_Static);
         clang::Expr *callee = clang::DeclRefExpr::Create(
             c, clang::NestedNameSpecifierLoc(), clang::SourceLocation(), f,

@@ -41,6 +41,8 @@ namespace ompjit_repl {
 
 /* A pragma behind the text of each input. */
 constexpr char INPUT_END[] = "ompjit_input_end";
+/* The end of the name of a variable whose initializer runs statements. */
+constexpr char INITIALIZED[] = "_done";
 
 /* A range of bytes in an input's text. */
 struct Range {

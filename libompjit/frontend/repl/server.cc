@@ -333,6 +333,16 @@ class Server {
         session.report.on_names(words);
     }
 
+    /* At the end of each input clang goes through the functions of all inputs,
+     * for errors that count only where a function is compiled. While there are
+     * none, those that it has gone through need no second look. */
+    void forget_checked()
+    {
+        clang::Sema &sema = session.sema;
+        if (sema.DeviceDeferredDiags.empty())
+            sema.DeclsToCheckForDeferredDiags.clear();
+    }
+
     /* The input is a part of the session from now on. The device half goes on
      * without one that is not for devices. */
     void keep()
@@ -354,6 +364,7 @@ class Server {
                 session.requirements.push_back(group);
         restore_types(session);
         name_value(session);
+        forget_checked();
         session.recorder.begin();
     }
 
