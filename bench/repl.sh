@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Times of inputs of ompjit repl, beside clang-repl 22, in turns: medians of
-# N inputs of each kind, in milliseconds; then MANY inputs, of which the first
-# and the last hundred are compared, and the session's memory. clang-repl does
-# not optimize by default, ompjit repl does; OPTION=-O0: it does not.
+# N inputs of each kind, in milliseconds, without the cache; then MANY mixed
+# inputs of one session, of which the first and the last hundred are compared,
+# and the session's memory. clang-repl does not optimize by default, ompjit
+# repl does (OPTION=-O0: it does not); clang-repl -O3 does, too. `make bench`
+# has the samples appended to SAMPLES, in its form.
 #
 #   bench/repl.sh [OMPJIT [CLANG-REPL]]       N=30 MANY=1000 OPTION=-O3
 set -eu
@@ -23,6 +25,11 @@ KINDS = {
     'distribute parallel for reduction(+: s) map(tofrom: s)") ' + REGION +
     ' return s + {n}; }} printf("%d\\n", g{n}()); fflush(0);',
 }
+# Of ten inputs of a long session.
+MIX = ["host"] * 7 + ["OpenMP function"] * 2 + ["target region"]
+os.environ["OMPJIT_CACHE"] = "0"
+# ompjit repl does so, and the threads of others would take its processors.
+os.environ["KMP_BLOCKTIME"] = "1"
 
 
 class Ompjit:
@@ -44,7 +51,8 @@ class Ompjit:
                 return
 
     def memory(self):
-        """Of the session and its processes, in MB."""
+        """Of the session and its processes, in MB. The compiler's worker is
+        not among its children."""
         pids = [str(self.process.pid)]
         for pid in pids:
             with open(f"/proc/{pid}/task/{pid}/children") as file:
@@ -61,9 +69,9 @@ class Ompjit:
 class ClangRepl:
     """An input has run when it has printed its line."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.process = subprocess.Popen(
-            [OTHER, "--Xcc=-fopenmp"], stdin=subprocess.PIPE,
+            [OTHER, "--Xcc=-fopenmp", *options], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for library in ("libomp.so", "libomp.so.5"):
             self.process.stdin.write(f"%lib {library}\n")
@@ -87,30 +95,69 @@ def took(session, code):
     return (time.perf_counter() - start) * 1000
 
 
-def main():
-    ours = begin(Ompjit())
-    theirs = begin(ClangRepl()) if shutil.which(OTHER) else None
+def sessions():
+    all = {"ompjit": begin(Ompjit())}
+    if shutil.which(OTHER):
+        all["clang-repl"] = begin(ClangRepl())
+        all["clang-repl -O3"] = begin(ClangRepl("--Xcc=-O3"))
+    return all
+
+
+def tell(kind, times):
+    ours = statistics.median(times["ompjit"][1:])
+    for name, list in times.items():
+        median = statistics.median(list[1:])
+        ratio = "" if name == "ompjit" else f", ours {ours / median:.2f} of it"
+        print(f"{kind:16} {name:14} median {median:6.1f} ms, "
+              f"first {list[0]:6.1f}{ratio}")
+
+
+def add_samples(kind, times):
+    """A row has one peer."""
+    with open(os.environ["SAMPLES"], "a") as file:
+        for peer in [name for name in times if name != "ompjit"] or [""]:
+            row = f"{kind}, {peer}" if peer else kind
+            for side, list in (("ours", times["ompjit"]),
+                               ("peer", times.get(peer, []))):
+                for each in list[1:]:
+                    print("inputs at the prompt", row, side, each, "ms",
+                          sep="\t", file=file)
+
+
+def compare():
+    all = sessions()
     for kind, code in KINDS.items():
-        times = {"ompjit": [], "clang-repl": []}
+        times = {}
         for n in range(N + 1):
-            times["ompjit"].append(took(ours, code.format(n=n)))
-            if theirs and kind != "target region":
-                times["clang-repl"].append(took(theirs, code.format(n=n)))
-        for name, list in times.items():
-            if list:
-                print(f"{kind:16} {name:11} median "
-                      f"{statistics.median(list[1:]):6.1f} ms, "
-                      f"first {list[0]:6.1f}")
-    for name, kind in (("host", "host"), ("target region", "target region")):
-        session = begin(Ompjit())
-        code, list = KINDS[kind], []
-        for n in range(MANY):
-            list.append(took(session, code.format(n=n)))
-            if n in (99, MANY - 1):
-                print(f"{name:16} input {n + 1}: median of 100 "
-                      f"{statistics.median(list[-100:]):6.1f} ms, "
-                      f"memory {session.memory():6.0f} MB")
+            for name, session in all.items():
+                if name == "ompjit" or kind != "target region":
+                    times.setdefault(name, []).append(
+                        took(session, code.format(n=n)))
+        if "SAMPLES" in os.environ:
+            add_samples(kind, times)
+        else:
+            tell(kind, times)
 
 
-main()
+def last(times, kind, since):
+    return f"{kind} {statistics.median(times[kind][since.get(kind, 0):]):.1f}"
+
+
+def long_session():
+    session, times = begin(Ompjit()), {kind: [] for kind in KINDS}
+    since = {}
+    for n in range(MANY):
+        if n == MANY - 100:
+            since = {kind: len(list) for kind, list in times.items()}
+        kind = MIX[n % len(MIX)]
+        times[kind].append(took(session, KINDS[kind].format(n=n)))
+        if n in (99, MANY - 1):
+            print(f"inputs {n - 98} to {n + 1}, medians in ms:",
+                  ", ".join(last(times, kind, since) for kind in KINDS),
+                  f"memory {session.memory():.0f} MB")
+
+
+compare()
+if MANY >= 100:
+    long_session()
 END

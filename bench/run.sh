@@ -207,6 +207,12 @@ starts() {
     done
 }
 
+prompt() {
+    note "inputs of ompjit repl against clang-repl"
+    N=$((rounds * 4)) MANY=0 SAMPLES=$samples sh "$srcdir/bench/repl.sh" \
+        "$ompjit" || note "  left out: clang is not a part of ompjitc"
+}
+
 # A new process and code that another has compiled: the first run fills the
 # cache.
 cache() {
@@ -293,6 +299,7 @@ registered
 loop_sizes
 by_number
 starts
+prompt
 cache
 proteus
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
