@@ -64,7 +64,8 @@ expect=' dummy 610 1340
  middle 745
  tasks 55
  scalar 272136
- tiles 256'
+ tiles 256
+ called 23850'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

@@ -2,7 +2,8 @@
 !
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
-! array that is private to a team, and a procedure with a region that nobody calls.
+! array that is private to a team, locals of a procedure that a loop over teams
+! calls, and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -32,6 +33,20 @@ contains
             a(3, 4, i) = 7
             !$omp end target
         end do
+    end subroutine
+
+    subroutine add_up(a, n, s)
+        !$omp declare target
+        integer, intent(in) :: n
+        integer, intent(inout) :: a(n), s
+        integer :: i, t
+        t = 0
+        !$omp parallel do reduction(+: t)
+        do i = 1, n
+            a(i) = a(i) + i
+            t = t + a(i)
+        end do
+        s = s + t
     end subroutine
 end module
 
@@ -68,6 +83,7 @@ program faults
     print *, 'tasks', tasks()
     print *, 'scalar', scalar()
     print *, 'tiles', tiles()
+    print *, 'called', called()
 contains
     subroutine fill()
         integer :: n
@@ -138,6 +154,17 @@ contains
         end do
         !$omp end target teams distribute
         tiles = count(y == transpose(x))
+    end function
+
+    integer function called()
+        integer :: x(50, 9), s(9), n
+        x = 1
+        s = 0
+        !$omp target teams distribute map(tofrom: x, s)
+        do n = 1, 9
+            call add_up(x(:, n), 50, s(n))
+        end do
+        called = sum(x) + sum(s)
     end function
 
     subroutine nobody_calls(x)

@@ -240,6 +240,30 @@ static bool copies(const char *name)
            !strcmp(name, "memcpy") || !strcmp(name, "memmove");
 }
 
+/* The body of a loop that the runtime runs, in the thread that calls it: the
+ * second argument of __kmpc_distribute_static_loop_4u and its kin, of flang's
+ * code. NULL: the call is another one. */
+static LLVMValueRef loop_body(LLVMValueRef call)
+{
+    size_t n;
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    if (!LLVMIsAFunction(f) ||
+        !strstr(LLVMGetValueName2(f, &n), "static_loop_") ||
+        !begins(LLVMGetValueName2(f, &n), "__kmpc_") ||
+        LLVMGetNumArgOperands(call) < 3)
+        return NULL;
+    LLVMValueRef body = LLVMGetOperand(call, 1);
+    return LLVMIsAFunction(body) && !LLVMIsDeclaration(body) ? body : NULL;
+}
+
+/* The body gets the call's third argument behind the loop's counter. */
+static void call_body(analysis *a, LLVMValueRef call, LLVMValueRef body)
+{
+    if (LLVMCountParams(body) > 1)
+        add_all(a, points_of(a, LLVMGetParam(body, 1)),
+                points_to(a, LLVMGetOperand(call, 2)));
+}
+
 /* The contents of the list, but not the list itself, which is copied. */
 static void hand_list(analysis *a, LLVMValueRef list)
 {
@@ -290,6 +314,9 @@ static void call(analysis *a, LLVMValueRef i)
         return;
     }
     const char *name = LLVMGetValueName2(f, &n);
+    LLVMValueRef body = loop_body(i);
+    if (body)
+        call_body(a, i, body);
     if (!strcmp(name, "__kmpc_parallel_60"))
         hand_list(a, LLVMGetOperand(i, LIST));
     else if (copies(name) && LLVMGetNumArgOperands(i) > 1)
@@ -357,7 +384,7 @@ static void each(analysis *a, LLVMValueRef function,
 /* -------------------------------------------------- the main threads' code */
 
 /* Can a call by address reach the function? What is handed to the runtime runs
- * in regions. */
+ * in regions, or is a loop's body. */
 static bool is_taken(LLVMValueRef f)
 {
     size_t n;
@@ -378,8 +405,9 @@ static void add_callee(analysis *a, LLVMValueRef i)
     if (!f || LLVMIsAInlineAsm(f))
         return;
     if (LLVMIsAFunction(f)) {
-        if (!LLVMIsDeclaration(f))
-            ompjit__reached_add(&a->code, f);
+        LLVMValueRef body = loop_body(i);
+        if (body || !LLVMIsDeclaration(f))
+            ompjit__reached_add(&a->code, body ? body : f);
         return;
     }
     LLVMModuleRef m = LLVMGetGlobalParent(LLVMGetBasicBlockParent(
