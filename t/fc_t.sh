@@ -65,7 +65,8 @@ runs "  corrected" ' dummy 610 1340
  tasks 55
  scalar 272136
  tiles 256
- called 23850' ./faults
+ called 23850
+ recursion 33' ./faults
 succeeds "complex functions of a device" "$fc" -fopenmp -O2 -c \
     "$from/intrinsics.f90"
 succeeds "do concurrent" "$fc" -fopenmp -fdo-concurrent-to-openmp=host \

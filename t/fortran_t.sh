@@ -65,7 +65,8 @@ expect=' dummy 610 1340
  tasks 55
  scalar 272136
  tiles 256
- called 23850'
+ called 23850
+ recursion 33'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

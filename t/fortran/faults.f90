@@ -3,7 +3,7 @@
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
 ! array that is private to a team, locals of a procedure that a loop over teams
-! calls, and a procedure with a region that nobody calls.
+! calls, recursion in a region, and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -48,6 +48,16 @@ contains
         end do
         s = s + t
     end subroutine
+
+    recursive integer function two_to(n) result(r)
+        !$omp declare target
+        integer, intent(in) :: n
+        if (n == 0) then
+            r = 1
+        else
+            r = two_to(n - 1) + two_to(n - 1)
+        end if
+    end function
 end module
 
 program faults
@@ -84,6 +94,7 @@ program faults
     print *, 'scalar', scalar()
     print *, 'tiles', tiles()
     print *, 'called', called()
+    print *, 'recursion', recursion()
 contains
     subroutine fill()
         integer :: n
@@ -165,6 +176,20 @@ contains
             call add_up(x(:, n), 50, s(n))
         end do
         called = sum(x) + sum(s)
+    end function
+
+    integer function recursion()
+        integer :: v(2)
+        v = 0
+        !$omp target map(tofrom: v)
+        !$omp parallel sections
+        !$omp section
+        v(1) = 1
+        !$omp section
+        v(2) = two_to(5)
+        !$omp end parallel sections
+        !$omp end target
+        recursion = sum(v)
     end function
 
     subroutine nobody_calls(x)

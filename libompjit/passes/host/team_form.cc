@@ -169,6 +169,8 @@ class Form {
             CloneFunctionInto(clones.of(*f), f, clones.map,
                               CloneFunctionChangeType::LocalChangesOnly,
                               returns);
+            if (clones.of(*f)->hasLocalLinkage()) // it got what *f says
+                clones.of(*f)->setDSOLocal(true);
         }
     }
 
