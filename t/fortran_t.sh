@@ -66,7 +66,8 @@ expect=' dummy 610 1340
  scalar 272136
  tiles 256
  called 23850
- recursion 33'
+ recursion 33
+ rows 360080'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"
@@ -78,6 +79,25 @@ if [ -n "$PTXI" ]; then
 else
     pass "  as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi
+
+# A region with nothing of the kind around it is for all threads, as flang says.
+cat >"$tmp/all.f90" <<'END'
+real :: a(64, 64) = 1, b(64, 64) = 0
+integer :: j, k
+!$omp target teams distribute private(k) map(to: a) map(b)
+do j = 1, 64
+    !$omp parallel do
+    do k = 1, j
+        b(k, j) = a(j, k) * j
+    end do
+end do
+print '(i0)', int(sum(b))
+end
+END
+succeeds "code for all threads" "$ompjit" run -q --explain --device=host \
+    "$tmp/all.f90"
+is "$out" 89440 "  its result"
+like "$(cat "$tmp/stderr")" 'SPMD' "  its mode"
 
 # Intrinsic functions that flang would call a library for.
 expect='  3 -3  7 -7  1 -4  6 -8

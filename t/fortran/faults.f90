@@ -3,7 +3,8 @@
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
 ! array that is private to a team, locals of a procedure that a loop over teams
-! calls, recursion in a region, and a procedure with a region that nobody calls.
+! calls, recursion in a region, code beside a region that one thread alone may run,
+! and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -95,6 +96,7 @@ program faults
     print *, 'tiles', tiles()
     print *, 'called', called()
     print *, 'recursion', recursion()
+    print *, 'rows', rows()
 contains
     subroutine fill()
         integer :: n
@@ -190,6 +192,24 @@ contains
         !$omp end parallel sections
         !$omp end target
         recursion = sum(v)
+    end function
+
+    integer function rows()
+        integer :: t(4), x(8), y(8), n, m
+        x = 7
+        y = 0
+        !$omp target teams distribute private(t, m) map(tofrom: x, y)
+        do n = 1, 8
+            x(n) = 0
+            !$omp parallel do
+            do m = 1, 4
+                t(m) = n * m
+                !$omp atomic
+                x(n) = x(n) + m
+            end do
+            y(n) = t(1) + t(2) + t(3) + t(4)
+        end do
+        rows = 1000 * sum(y) + sum(x)
     end function
 
     subroutine nobody_calls(x)

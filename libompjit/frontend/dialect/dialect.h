@@ -39,6 +39,8 @@ LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
 /* Corrects a device half that flang has made; others stay as they are. Before
  * any check, which would refuse it. flang.c */
 void ompjit__mend_flang(LLVMModuleRef m);
+/* Its kernels' modes, once all calls have LLVM 22's form. flang.c */
+void ompjit__mend_flang_modes(LLVMModuleRef m);
 /* The functions of libraries that have been linked into a device half, LLVM's
  * device runtime and CUDA's libdevice, are declarations again, and what only
  * they use is gone. Before any check. libraries.cc */

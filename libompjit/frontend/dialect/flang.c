@@ -6,6 +6,9 @@
  *                                 out that nobody calls, with their regions, and
  *                                 the device half does not. Its kernels for
  *                                 those have no attribute "kernel"
+ *   SPMD kernels                  made generic where a construct with one
+ *                                 parallel region has other code that all threads
+ *                                 must not run
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
  *                                 wrapper
@@ -23,7 +26,10 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
+#include "abi/offload.h"
+#include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
+#include "frontend/dialect/pointees.h"
 
 /* By the text of llvm.ident, "flang version 22.1.8". */
 static bool is_flang(LLVMModuleRef m)
@@ -61,6 +67,51 @@ static void drop_kernels(LLVMModuleRef m)
         next = LLVMGetNextFunction(f);
         if (is_left_out(f))
             LLVMDeleteFunction(f);
+    }
+}
+
+/* ------------------------------------------------------------------ modes */
+
+/* The structure with another value in one place. */
+static LLVMValueRef exchanged(LLVMValueRef s, unsigned at, LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(s);
+    unsigned n = LLVMCountStructElementTypes(type);
+    LLVMValueRef values[n];
+    for (unsigned i = 0; i < n; i++)
+        values[i] = i == at ? value : LLVMGetAggregateElement(s, i);
+    return LLVMConstNamedStruct(type, values, n);
+}
+
+/* The environment of a kernel that flang has all threads run; NULL: of another
+ * one. */
+static LLVMValueRef spmd_environment(LLVMModuleRef m, LLVMValueRef kernel)
+{
+    LLVMValueRef env = ompjit__environment_variable(m, kernel);
+    return env && ompjit__environment_mode(env) == OMPJIT__EXEC_GENERIC_SPMD
+               ? env
+               : NULL;
+}
+
+static void make_generic(LLVMValueRef env)
+{
+    enum { CONFIGURATION = 0, MODE = 2 };
+    LLVMValueRef all = LLVMGetInitializer(env);
+    LLVMValueRef part = LLVMGetAggregateElement(all, CONFIGURATION);
+    LLVMTypeRef i8 = LLVMTypeOf(LLVMGetAggregateElement(part, MODE));
+    part = exchanged(part, MODE, LLVMConstInt(i8, OMPJIT__EXEC_GENERIC, false));
+    LLVMSetInitializer(env, exchanged(all, CONFIGURATION, part));
+}
+
+void ompjit__mend_flang_modes(LLVMModuleRef m)
+{
+    if (!is_flang(m))
+        return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f)) {
+        LLVMValueRef env = ompjit__is_kernel(f) ? spmd_environment(m, f) : NULL;
+        if (env && ompjit__needs_main_thread(f))
+            make_generic(env);
     }
 }
 

@@ -42,6 +42,8 @@ typedef struct analysis {
     uint32_t nobjects, most_objects;
     set other;               /* {OTHER}                                    */
     bool changed, failed;
+    bool alone, guarded;     /* one thread runs some of it; or checks that */
+    unsigned nregions;
 } analysis;
 
 /* -------------------------------------------------------------------- sets */
@@ -317,7 +319,7 @@ static void call(analysis *a, LLVMValueRef i)
     LLVMValueRef body = loop_body(i);
     if (body)
         call_body(a, i, body);
-    if (!strcmp(name, "__kmpc_parallel_60"))
+    else if (!strcmp(name, "__kmpc_parallel_60"))
         hand_list(a, LLVMGetOperand(i, LIST));
     else if (copies(name) && LLVMGetNumArgOperands(i) > 1)
         copy_by(a, i);
@@ -420,9 +422,12 @@ static void add_callee(analysis *a, LLVMValueRef i)
         }
 }
 
-static void find_code(analysis *a, LLVMModuleRef m)
+/* What `kernel` runs, or, for NULL, all generic kernels. */
+static void find_code(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+    if (kernel)
+        ompjit__reached_add(&a->code, kernel);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !kernel;
          f = LLVMGetNextFunction(f))
         if (ompjit__is_generic(m, f))
             ompjit__reached_add(&a->code, f);
@@ -503,23 +508,242 @@ static void free_all(analysis *a)
     free(a->taken.functions);
 }
 
+static void analyse(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
+{
+    find_code(a, m, kernel);
+    if (a->code.n && !a->failed)
+        make_values(a);
+    for (a->changed = a->code.n; a->changed && !a->failed;) {
+        a->changed = false;
+        for (size_t k = 0; k < a->code.n; k++)
+            each(a, a->code.functions[k], step);
+        close_over(a);
+    }
+}
+
 ompjit__reached ompjit__shared_locals_of(LLVMModuleRef m)
 {
     analysis a = {0};
     ompjit__reached out = {0};
-    find_code(&a, m);
-    if (a.code.n && !a.failed)
-        make_values(&a);
-    for (a.changed = a.code.n; a.changed && !a.failed;) {
-        a.changed = false;
-        for (size_t k = 0; k < a.code.n; k++)
-            each(&a, a.code.functions[k], step);
-        close_over(&a);
-    }
+    analyse(&a, m, NULL);
     for (uint32_t k = 1; k < a.nobjects && !a.failed; k++)
         if (has(&a.holds[OTHER], k))
             ompjit__reached_add(&out, a.objects[k]);
     out.failed |= a.failed;
     free_all(&a);
     return out;
+}
+
+/* --------------------------------------------------- code for one thread alone */
+
+/* flang hands a structure of addresses on to each function that it makes of a
+ * part of a region. The value that the function's only caller gives for the
+ * parameter; NULL: nobody knows. */
+static LLVMValueRef given(LLVMValueRef param)
+{
+    LLVMValueRef f = LLVMGetParamParent(param);
+    LLVMUseRef use = LLVMGetFirstUse(f);
+    LLVMValueRef caller = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+    if (!caller || !LLVMIsACallInst(caller))
+        return NULL;
+    unsigned n = LLVMCountParams(f), i = 0;
+    while (i < n && LLVMGetParam(f, i) != param)
+        i++;
+    if (LLVMGetCalledValue(caller) == f)
+        return LLVMGetOperand(caller, i);
+    return loop_body(caller) == f && i == 1 ? LLVMGetOperand(caller, 2) : NULL;
+}
+
+/* Do both lead to the same field of a structure? */
+static bool same_field(LLVMValueRef one, LLVMValueRef other)
+{
+    int n = LLVMGetNumOperands(one);
+    if (n != LLVMGetNumOperands(other) ||
+        LLVMGetGEPSourceElementType(one) != LLVMGetGEPSourceElementType(other))
+        return false;
+    for (int i = 1; i < n; i++)
+        if (!LLVMIsAConstantInt(LLVMGetOperand(one, (unsigned)i)) ||
+            LLVMGetOperand(one, (unsigned)i) !=
+                LLVMGetOperand(other, (unsigned)i))
+            return false;
+    return true;
+}
+
+/* The only value that is stored in that field of a local; NULL: there are
+ * others, or nobody knows. */
+static LLVMValueRef stored(LLVMValueRef local, LLVMValueRef field)
+{
+    LLVMValueRef value = NULL;
+    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef gep = LLVMGetUser(u);
+        if (!LLVMIsAGetElementPtrInst(gep) || !same_field(gep, field))
+            continue;
+        for (LLVMUseRef v = LLVMGetFirstUse(gep); v; v = LLVMGetNextUse(v)) {
+            LLVMValueRef i = LLVMGetUser(v);
+            if (!LLVMIsAStoreInst(i) || LLVMGetOperand(i, 1) != gep || value)
+                return NULL;
+            value = LLVMGetOperand(i, 0);
+        }
+    }
+    return value;
+}
+
+/* The local that a pointer leads to by such structures; itself where nobody
+ * knows. */
+static LLVMValueRef origin(LLVMValueRef pointer)
+{
+    LLVMValueRef at = pointer;
+    while (LLVMIsAGetElementPtrInst(at))
+        at = LLVMGetOperand(at, 0);
+    for (int depth = 0; LLVMIsALoadInst(at); depth++) {
+        enum { DEEPEST = 100 }; /* or a function that calls itself */
+        LLVMValueRef field = LLVMGetOperand(at, 0);
+        LLVMValueRef all = LLVMIsAGetElementPtrInst(field)
+                               ? LLVMGetOperand(field, 0)
+                               : NULL;
+        LLVMValueRef local = all && LLVMIsAArgument(all) ? given(all) : NULL;
+        at = local && LLVMIsAAllocaInst(local) ? stored(local, field) : NULL;
+        if (!at || depth == DEEPEST)
+            return pointer;
+        if (LLVMIsAAllocaInst(at))
+            return at;
+    }
+    return pointer;
+}
+
+/* The block that comes before another one, and no other does; NULL: none. */
+static LLVMBasicBlockRef block_before(LLVMBasicBlockRef block)
+{
+    LLVMBasicBlockRef found = NULL;
+    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+    for (; u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef jump = LLVMGetUser(u);
+        if (!LLVMIsATerminatorInst(jump) || found)
+            return NULL;
+        found = LLVMGetInstructionParent(jump);
+    }
+    return found;
+}
+
+static bool is_intrinsic(LLVMValueRef call)
+{
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    return LLVMIsAFunction(f) && LLVMGetIntrinsicID(f);
+}
+
+/* Does it store to a whole local, and not to a part? */
+static bool stores_all(LLVMValueRef store, LLVMValueRef local)
+{
+    LLVMValueRef pointer = LLVMGetOperand(store, 1);
+    return !LLVMIsAGetElementPtrInst(pointer) && origin(pointer) == local &&
+           LLVMTypeOf(LLVMGetOperand(store, 0)) ==
+               LLVMGetAllocatedType(local);
+}
+
+/* Has the thread stored to the local that it reads there, and has no region run
+ * since? */
+static bool has_stored(LLVMValueRef reading, LLVMValueRef local)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(reading);
+    LLVMValueRef i = LLVMGetPreviousInstruction(reading);
+    for (int left = 1000; left; left--) {
+        if (!i) {
+            block = block_before(block);
+            i = block ? LLVMGetLastInstruction(block) : NULL;
+            if (!i)
+                return false;
+        }
+        if (LLVMIsAStoreInst(i) && stores_all(i, local))
+            return true;
+        if (is_call(i) && !is_intrinsic(i))
+            return false;
+        i = LLVMGetPreviousInstruction(i);
+    }
+    return false;
+}
+
+/* Each thread has such a local, and nobody else changes it before it reads. */
+static void reads(analysis *a, LLVMValueRef i, LLVMValueRef pointer)
+{
+    LLVMValueRef local = origin(pointer);
+    const set *from = points_to(a, local);
+    bool alone = !from->n;
+    for (uint32_t k = 0; k < from->n; k++)
+        alone |= is_shared(a, from->list[k]);
+    a->alone |= alone &&
+                !(LLVMIsAAllocaInst(local) && has_stored(i, local));
+}
+
+/* Each thread writes the same into its own. */
+static void writes(analysis *a, LLVMValueRef pointer)
+{
+    const set *to = points_to(a, origin(pointer));
+    a->alone |= !to->n || has(to, OTHER);
+}
+
+static bool is_for_all(const char *name)
+{
+    return !strcmp(name, "__kmpc_target_init") ||
+           !strcmp(name, "__kmpc_target_deinit") ||
+           !strcmp(name, "__kmpc_global_thread_num");
+}
+
+/* What openmp-opt puts around code for one thread. */
+static bool is_guard(const char *name)
+{
+    return !strcmp(name, "__kmpc_get_hardware_thread_id_in_block") ||
+           !strcmp(name, "__kmpc_barrier_simple_spmd");
+}
+
+static void calls(analysis *a, LLVMValueRef i)
+{
+    LLVMValueRef f = LLVMGetCalledValue(i);
+    size_t n;
+    const char *name = LLVMIsAFunction(f) ? LLVMGetValueName2(f, &n) : "";
+    if (!strcmp(name, "__kmpc_parallel_60")) {
+        a->nregions++;
+    } else if (copies(name)) {
+        writes(a, LLVMGetOperand(i, 0));
+        reads(a, i, LLVMGetOperand(i, 1));
+    } else if (begins(name, "llvm.memset.")) {
+        writes(a, LLVMGetOperand(i, 0));
+    } else if (is_guard(name)) {
+        a->guarded = true;
+    } else if (!loop_body(i) && !begins(name, "llvm.") && !is_for_all(name)) {
+        a->alone |= !LLVMIsAFunction(f) || LLVMIsDeclaration(f);
+    }
+}
+
+static void look(analysis *a, LLVMValueRef i)
+{
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMLoad:
+        reads(a, i, LLVMGetOperand(i, 0));
+        return;
+    case LLVMStore:
+        writes(a, LLVMGetOperand(i, 1));
+        return;
+    case LLVMCall:
+        calls(a, i);
+        return;
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+    case LLVMFence:
+    case LLVMInvoke:
+        a->alone = true;
+        return;
+    default:
+        return;
+    }
+}
+
+bool ompjit__needs_main_thread(LLVMValueRef kernel)
+{
+    analysis a = {0};
+    analyse(&a, LLVMGetGlobalParent(kernel), kernel);
+    for (size_t k = 0; k < a.code.n && !a.failed; k++)
+        each(&a, a.code.functions[k], look);
+    bool needs = a.failed || ((a.alone || a.nregions > 1) && !a.guarded);
+    free_all(&a);
+    return needs;
 }

@@ -11,4 +11,11 @@
  * addresses other threads may have. The list is the caller's. */
 ompjit__reached ompjit__shared_locals_of(LLVMModuleRef m);
 
+/* May the code around a kernel's only parallel region not be run by all threads
+ * of a team? It writes memory that is not a thread's own, reads memory that other
+ * threads may write, or locals that the region may, or calls what is not known.
+ * True also without memory. False where openmp-opt has made it code for all
+ * threads. */
+bool ompjit__needs_main_thread(LLVMValueRef kernel);
+
 #endif

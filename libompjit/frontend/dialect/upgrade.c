@@ -410,6 +410,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     status = lengthen_all(m, err);
     if (!status) {
         ompjit__lower_forks(m);
+        ompjit__mend_flang_modes(m);
         status = ompjit__wrap_regions(m, err);
     }
     if (!status)
