@@ -25,20 +25,11 @@ static bool is_parallel(const char *name)
     return !strcmp(name, "__kmpc_parallel_60");
 }
 
-/* Is it a function that runs a loop, with the body as its second argument? */
-static bool runs_loop(LLVMValueRef f)
-{
-    static const char prefix[] = "__kmpc_", part[] = "static_loop_";
-    size_t n;
-    const char *name = LLVMGetValueName2(f, &n);
-    return !strncmp(name, prefix, sizeof prefix - 1) && strstr(name, part);
-}
-
 /* May a region start in the body of the loop that the call runs? */
 static bool body_has_region(LLVMValueRef call, bool *failed)
 {
-    LLVMValueRef body = LLVMGetOperand(call, 1);
-    if (!LLVMIsAFunction(body))
+    LLVMValueRef body = ompjit__loop_body(call);
+    if (!body)
         return true;
     ompjit__reached r = ompjit__reached_by(body);
     bool found = ompjit__reaches(&r, is_parallel);
@@ -71,7 +62,7 @@ bool ompjit__mark_loop_bodies(LLVMModuleRef m)
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f))
-        if (runs_loop(f))
+        if (ompjit__runs_loop(f))
             mark_calls(m, f, b, &failed);
     LLVMDisposeBuilder(b);
     return !failed;

@@ -131,3 +131,24 @@ bool ompjit__reaches(const ompjit__reached *r, bool (*is)(const char *name))
             return true;
     return false;
 }
+
+/* ------------------------------------------------------------ flang's loops */
+
+bool ompjit__runs_loop(LLVMValueRef function)
+{
+    static const char prefix[] = "__kmpc_", part[] = "static_loop_";
+    size_t n;
+    const char *name = LLVMGetValueName2(function, &n);
+    return !strncmp(name, prefix, sizeof prefix - 1) && strstr(name, part);
+}
+
+LLVMValueRef ompjit__loop_body(LLVMValueRef call)
+{
+    enum { BODY = 1, LEAST = 3 };
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    if (!LLVMIsAFunction(f) || !ompjit__runs_loop(f) ||
+        LLVMGetNumArgOperands(call) < LEAST)
+        return NULL;
+    LLVMValueRef body = LLVMGetOperand(call, BODY);
+    return LLVMIsAFunction(body) && !LLVMIsDeclaration(body) ? body : NULL;
+}

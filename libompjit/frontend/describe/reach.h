@@ -31,4 +31,12 @@ bool ompjit__is_reached(const ompjit__reached *r, LLVMValueRef f);
 /* Does it reach a function with such a name? */
 bool ompjit__reaches(const ompjit__reached *r, bool (*is)(const char *name));
 
+/* Does the function run a loop in the thread that calls it, with the body as its
+ * second argument: __kmpc_distribute_static_loop_4u and its kin, of flang's
+ * code? */
+bool ompjit__runs_loop(LLVMValueRef function);
+/* The body that such a call names; NULL: it is another call, or the body is not
+ * here. It gets the call's third argument behind the loop's counter. */
+LLVMValueRef ompjit__loop_body(LLVMValueRef call);
+
 #endif

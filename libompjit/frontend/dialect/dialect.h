@@ -41,6 +41,10 @@ LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
 void ompjit__mend_flang(LLVMModuleRef m);
 /* Its kernels' modes, once all calls have LLVM 22's form. flang.c */
 void ompjit__mend_flang_modes(LLVMModuleRef m);
+/* May the code around a kernel's only parallel region not be run by all threads
+ * of a team? True also without memory; false where openmp-opt has made it code
+ * for all threads. main_thread.c */
+bool ompjit__needs_main_thread(LLVMValueRef kernel);
 /* The functions of libraries that have been linked into a device half, LLVM's
  * device runtime and CUDA's libdevice, are declarations again, and what only
  * they use is gone. Before any check. libraries.cc */

@@ -29,7 +29,6 @@
 #include "abi/offload.h"
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
-#include "frontend/dialect/pointees.h"
 
 /* By the text of llvm.ident, "flang version 22.1.8". */
 static bool is_flang(LLVMModuleRef m)

@@ -31,7 +31,7 @@ typedef struct set {
     uint32_t n, capacity;
 } set;
 
-typedef struct analysis {
+typedef struct ompjit__pointees {
     ompjit__reached code;    /* functions that main threads run            */
     ompjit__reached taken;   /* of these, those that calls by address reach */
     LLVMValueRef *values;    /* by slots of a hash table; NULL: free       */
@@ -42,8 +42,6 @@ typedef struct analysis {
     uint32_t nobjects, most_objects;
     set other;               /* {OTHER}                                    */
     bool changed, failed;
-    bool alone, guarded;     /* one thread runs some of it; or checks that */
-    unsigned nregions;
 } analysis;
 
 /* -------------------------------------------------------------------- sets */
@@ -242,22 +240,6 @@ static bool copies(const char *name)
            !strcmp(name, "memcpy") || !strcmp(name, "memmove");
 }
 
-/* The body of a loop that the runtime runs, in the thread that calls it: the
- * second argument of __kmpc_distribute_static_loop_4u and its kin, of flang's
- * code. NULL: the call is another one. */
-static LLVMValueRef loop_body(LLVMValueRef call)
-{
-    size_t n;
-    LLVMValueRef f = LLVMGetCalledValue(call);
-    if (!LLVMIsAFunction(f) ||
-        !strstr(LLVMGetValueName2(f, &n), "static_loop_") ||
-        !begins(LLVMGetValueName2(f, &n), "__kmpc_") ||
-        LLVMGetNumArgOperands(call) < 3)
-        return NULL;
-    LLVMValueRef body = LLVMGetOperand(call, 1);
-    return LLVMIsAFunction(body) && !LLVMIsDeclaration(body) ? body : NULL;
-}
-
 /* The body gets the call's third argument behind the loop's counter. */
 static void call_body(analysis *a, LLVMValueRef call, LLVMValueRef body)
 {
@@ -316,7 +298,7 @@ static void call(analysis *a, LLVMValueRef i)
         return;
     }
     const char *name = LLVMGetValueName2(f, &n);
-    LLVMValueRef body = loop_body(i);
+    LLVMValueRef body = ompjit__loop_body(i);
     if (body)
         call_body(a, i, body);
     else if (!strcmp(name, "__kmpc_parallel_60"))
@@ -407,7 +389,7 @@ static void add_callee(analysis *a, LLVMValueRef i)
     if (!f || LLVMIsAInlineAsm(f))
         return;
     if (LLVMIsAFunction(f)) {
-        LLVMValueRef body = loop_body(i);
+        LLVMValueRef body = ompjit__loop_body(i);
         if (body || !LLVMIsDeclaration(f))
             ompjit__reached_add(&a->code, body ? body : f);
         return;
@@ -422,7 +404,7 @@ static void add_callee(analysis *a, LLVMValueRef i)
         }
 }
 
-/* What `kernel` runs, or, for NULL, all generic kernels. */
+/* Finds what `kernel` runs, or, for NULL, what all generic kernels do. */
 static void find_code(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
 {
     if (kernel)
@@ -493,7 +475,7 @@ static void close_over(analysis *a)
     }
 }
 
-static void free_all(analysis *a)
+void ompjit__pointees_free(ompjit__pointees *a)
 {
     for (size_t i = 0; a->points && i < a->capacity; i++)
         free(a->points[i].list);
@@ -506,6 +488,7 @@ static void free_all(analysis *a)
     free(a->other.list);
     free(a->code.functions);
     free(a->taken.functions);
+    free(a);
 }
 
 static void analyse(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
@@ -521,229 +504,45 @@ static void analyse(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
     }
 }
 
-ompjit__reached ompjit__shared_locals_of(LLVMModuleRef m)
-{
-    analysis a = {0};
-    ompjit__reached out = {0};
-    analyse(&a, m, NULL);
-    for (uint32_t k = 1; k < a.nobjects && !a.failed; k++)
-        if (has(&a.holds[OTHER], k))
-            ompjit__reached_add(&out, a.objects[k]);
-    out.failed |= a.failed;
-    free_all(&a);
-    return out;
-}
+/* ----------------------------------------------------------------- questions */
 
-/* --------------------------------------------------- code for one thread alone */
-
-/* flang hands a structure of addresses on to each function that it makes of a
- * part of a region. The value that the function's only caller gives for the
- * parameter; NULL: nobody knows. */
-static LLVMValueRef given(LLVMValueRef param)
+ompjit__pointees *ompjit__pointees_new(LLVMModuleRef m, LLVMValueRef kernel)
 {
-    LLVMValueRef f = LLVMGetParamParent(param);
-    LLVMUseRef use = LLVMGetFirstUse(f);
-    LLVMValueRef caller = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
-    if (!caller || !LLVMIsACallInst(caller))
+    analysis *a = calloc(1, sizeof *a);
+    if (!a)
         return NULL;
-    unsigned n = LLVMCountParams(f), i = 0;
-    while (i < n && LLVMGetParam(f, i) != param)
-        i++;
-    if (LLVMGetCalledValue(caller) == f)
-        return LLVMGetOperand(caller, i);
-    return loop_body(caller) == f && i == 1 ? LLVMGetOperand(caller, 2) : NULL;
+    analyse(a, m, kernel);
+    if (!a->failed)
+        return a;
+    ompjit__pointees_free(a);
+    return NULL;
 }
 
-/* Do both lead to the same field of a structure? */
-static bool same_field(LLVMValueRef one, LLVMValueRef other)
+const ompjit__reached *ompjit__pointees_code(const ompjit__pointees *a)
 {
-    int n = LLVMGetNumOperands(one);
-    if (n != LLVMGetNumOperands(other) ||
-        LLVMGetGEPSourceElementType(one) != LLVMGetGEPSourceElementType(other))
-        return false;
-    for (int i = 1; i < n; i++)
-        if (!LLVMIsAConstantInt(LLVMGetOperand(one, (unsigned)i)) ||
-            LLVMGetOperand(one, (unsigned)i) !=
-                LLVMGetOperand(other, (unsigned)i))
-            return false;
-    return true;
+    return &a->code;
 }
 
-/* The only value that is stored in that field of a local; NULL: there are
- * others, or nobody knows. */
-static LLVMValueRef stored(LLVMValueRef local, LLVMValueRef field)
+unsigned ompjit__points_to(const ompjit__pointees *a, LLVMValueRef v)
 {
-    LLVMValueRef value = NULL;
-    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef gep = LLVMGetUser(u);
-        if (!LLVMIsAGetElementPtrInst(gep) || !same_field(gep, field))
-            continue;
-        for (LLVMUseRef v = LLVMGetFirstUse(gep); v; v = LLVMGetNextUse(v)) {
-            LLVMValueRef i = LLVMGetUser(v);
-            if (!LLVMIsAStoreInst(i) || LLVMGetOperand(i, 1) != gep || value)
-                return NULL;
-            value = LLVMGetOperand(i, 0);
-        }
-    }
-    return value;
-}
-
-/* The local that a pointer leads to by such structures; itself where nobody
- * knows. */
-static LLVMValueRef origin(LLVMValueRef pointer)
-{
-    LLVMValueRef at = pointer;
-    while (LLVMIsAGetElementPtrInst(at))
-        at = LLVMGetOperand(at, 0);
-    for (int depth = 0; LLVMIsALoadInst(at); depth++) {
-        enum { DEEPEST = 100 }; /* or a function that calls itself */
-        LLVMValueRef field = LLVMGetOperand(at, 0);
-        LLVMValueRef all = LLVMIsAGetElementPtrInst(field)
-                               ? LLVMGetOperand(field, 0)
-                               : NULL;
-        LLVMValueRef local = all && LLVMIsAArgument(all) ? given(all) : NULL;
-        at = local && LLVMIsAAllocaInst(local) ? stored(local, field) : NULL;
-        if (!at || depth == DEEPEST)
-            return pointer;
-        if (LLVMIsAAllocaInst(at))
-            return at;
-    }
-    return pointer;
-}
-
-/* The block that comes before another one, and no other does; NULL: none. */
-static LLVMBasicBlockRef block_before(LLVMBasicBlockRef block)
-{
-    LLVMBasicBlockRef found = NULL;
-    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
-    for (; u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef jump = LLVMGetUser(u);
-        if (!LLVMIsATerminatorInst(jump) || found)
-            return NULL;
-        found = LLVMGetInstructionParent(jump);
-    }
+    unsigned found = 0;
+    const set *to = points_to(a, v);
+    for (uint32_t i = 0; i < to->n; i++)
+        found |= to->list[i] == OTHER           ? OMPJIT__TO_OTHER
+                 : is_shared(a, to->list[i]) ? OMPJIT__TO_SHARED
+                                             : OMPJIT__TO_OWN;
     return found;
 }
 
-static bool is_intrinsic(LLVMValueRef call)
+ompjit__reached ompjit__shared_locals_of(LLVMModuleRef m)
 {
-    LLVMValueRef f = LLVMGetCalledValue(call);
-    return LLVMIsAFunction(f) && LLVMGetIntrinsicID(f);
-}
-
-/* Does it store to a whole local, and not to a part? */
-static bool stores_all(LLVMValueRef store, LLVMValueRef local)
-{
-    LLVMValueRef pointer = LLVMGetOperand(store, 1);
-    return !LLVMIsAGetElementPtrInst(pointer) && origin(pointer) == local &&
-           LLVMTypeOf(LLVMGetOperand(store, 0)) ==
-               LLVMGetAllocatedType(local);
-}
-
-/* Has the thread stored to the local that it reads there, and has no region run
- * since? */
-static bool has_stored(LLVMValueRef reading, LLVMValueRef local)
-{
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(reading);
-    LLVMValueRef i = LLVMGetPreviousInstruction(reading);
-    for (int left = 1000; left; left--) {
-        if (!i) {
-            block = block_before(block);
-            i = block ? LLVMGetLastInstruction(block) : NULL;
-            if (!i)
-                return false;
-        }
-        if (LLVMIsAStoreInst(i) && stores_all(i, local))
-            return true;
-        if (is_call(i) && !is_intrinsic(i))
-            return false;
-        i = LLVMGetPreviousInstruction(i);
-    }
-    return false;
-}
-
-/* Each thread has such a local, and nobody else changes it before it reads. */
-static void reads(analysis *a, LLVMValueRef i, LLVMValueRef pointer)
-{
-    LLVMValueRef local = origin(pointer);
-    const set *from = points_to(a, local);
-    bool alone = !from->n;
-    for (uint32_t k = 0; k < from->n; k++)
-        alone |= is_shared(a, from->list[k]);
-    a->alone |= alone &&
-                !(LLVMIsAAllocaInst(local) && has_stored(i, local));
-}
-
-/* Each thread writes the same into its own. */
-static void writes(analysis *a, LLVMValueRef pointer)
-{
-    const set *to = points_to(a, origin(pointer));
-    a->alone |= !to->n || has(to, OTHER);
-}
-
-static bool is_for_all(const char *name)
-{
-    return !strcmp(name, "__kmpc_target_init") ||
-           !strcmp(name, "__kmpc_target_deinit") ||
-           !strcmp(name, "__kmpc_global_thread_num");
-}
-
-/* What openmp-opt puts around code for one thread. */
-static bool is_guard(const char *name)
-{
-    return !strcmp(name, "__kmpc_get_hardware_thread_id_in_block") ||
-           !strcmp(name, "__kmpc_barrier_simple_spmd");
-}
-
-static void calls(analysis *a, LLVMValueRef i)
-{
-    LLVMValueRef f = LLVMGetCalledValue(i);
-    size_t n;
-    const char *name = LLVMIsAFunction(f) ? LLVMGetValueName2(f, &n) : "";
-    if (!strcmp(name, "__kmpc_parallel_60")) {
-        a->nregions++;
-    } else if (copies(name)) {
-        writes(a, LLVMGetOperand(i, 0));
-        reads(a, i, LLVMGetOperand(i, 1));
-    } else if (begins(name, "llvm.memset.")) {
-        writes(a, LLVMGetOperand(i, 0));
-    } else if (is_guard(name)) {
-        a->guarded = true;
-    } else if (!loop_body(i) && !begins(name, "llvm.") && !is_for_all(name)) {
-        a->alone |= !LLVMIsAFunction(f) || LLVMIsDeclaration(f);
-    }
-}
-
-static void look(analysis *a, LLVMValueRef i)
-{
-    switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMLoad:
-        reads(a, i, LLVMGetOperand(i, 0));
-        return;
-    case LLVMStore:
-        writes(a, LLVMGetOperand(i, 1));
-        return;
-    case LLVMCall:
-        calls(a, i);
-        return;
-    case LLVMAtomicRMW:
-    case LLVMAtomicCmpXchg:
-    case LLVMFence:
-    case LLVMInvoke:
-        a->alone = true;
-        return;
-    default:
-        return;
-    }
-}
-
-bool ompjit__needs_main_thread(LLVMValueRef kernel)
-{
-    analysis a = {0};
-    analyse(&a, LLVMGetGlobalParent(kernel), kernel);
-    for (size_t k = 0; k < a.code.n && !a.failed; k++)
-        each(&a, a.code.functions[k], look);
-    bool needs = a.failed || ((a.alone || a.nregions > 1) && !a.guarded);
-    free_all(&a);
-    return needs;
+    ompjit__reached out = {0};
+    analysis *a = ompjit__pointees_new(m, NULL);
+    out.failed = !a;
+    for (uint32_t k = 1; a && k < a->nobjects; k++)
+        if (has(&a->holds[OTHER], k))
+            ompjit__reached_add(&out, a->objects[k]);
+    if (a)
+        ompjit__pointees_free(a);
+    return out;
 }

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The locals that other threads than the main thread can get at. pointees.c
+ * The memory that the pointers of kernels' main threads lead to. pointees.c
  */
 #ifndef OMPJIT_POINTEES_H
 #define OMPJIT_POINTEES_H
 
 #include "frontend/describe/reach.h"
 
+/* An analysis of the code that the kernel's main thread runs, or, for NULL, those
+ * of all generic kernels. NULL: out of memory. The caller frees it. */
+typedef struct ompjit__pointees ompjit__pointees;
+ompjit__pointees *ompjit__pointees_new(LLVMModuleRef m, LLVMValueRef kernel);
+void ompjit__pointees_free(ompjit__pointees *p);
+/* The functions of that code. They are the analysis's. */
+const ompjit__reached *ompjit__pointees_code(const ompjit__pointees *p);
+
+/* Places that a value of that code may point to. */
+enum {
+    OMPJIT__TO_OWN = 1,    /* locals of the thread's own                     */
+    OMPJIT__TO_SHARED = 2, /* locals whose addresses other threads may have  */
+    OMPJIT__TO_OTHER = 4   /* memory that is no local                        */
+};
+unsigned ompjit__points_to(const ompjit__pointees *p, LLVMValueRef value);
+
 /* The allocas of generic kernels and of what their main threads call whose
  * addresses other threads may have. The list is the caller's. */
 ompjit__reached ompjit__shared_locals_of(LLVMModuleRef m);
-
-/* May the code around a kernel's only parallel region not be run by all threads
- * of a team? It writes memory that is not a thread's own, reads memory that other
- * threads may write, or locals that the region may, or calls what is not known.
- * True also without memory. False where openmp-opt has made it code for all
- * threads. */
-bool ompjit__needs_main_thread(LLVMValueRef kernel);
 
 #endif
