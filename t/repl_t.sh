@@ -372,7 +372,7 @@ prints "libomp's threads do not spin between inputs" \
     '#include <time.h>
 #include <unistd.h>
 int threads = 0;
-#pragma omp parallel reduction(+: threads)
+#pragma omp parallel num_threads(2) reduction(+: threads)
 threads++;
 threads
 long then = clock();
