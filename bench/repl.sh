@@ -25,7 +25,7 @@ KINDS = {
     'distribute parallel for reduction(+: s) map(tofrom: s)") ' + REGION +
     ' return s + {n}; }} printf("%d\\n", g{n}()); fflush(0);',
 }
-# Of ten inputs of a long session.
+# A long session repeats these ten inputs.
 MIX = ["host"] * 7 + ["OpenMP function"] * 2 + ["target region"]
 os.environ["OMPJIT_CACHE"] = "0"
 # ompjit repl does so, and the threads of others would take its processors.

@@ -95,7 +95,8 @@ function schedules_are() {
               "|---|---|---|---|---|---|"
     else
         print "\n## Schedules\n\n" \
-              "What clang compiles was run in each of these schedules of" \
+              "The C and C++ tests that clang compiles were run in each of these" \
+              " schedules of" \
               " the emulated GPU: `SLICE=n` lets a warp run n\ninstructions" \
               " before the next has its turn, `SEED=n` takes warps in random" \
               " order with random slices.\n\n" \
@@ -170,13 +171,13 @@ function write_page() {
         compare()
     print "\n## What fails, and why"
     list(0)
-    print "\n## What clang 22 does not compile"
+    print "\n## Tests that clang 22 does not compile"
     print "\n`clang -fopenmp --offload-arch=sm_90` refuses these too, or does" \
           " not come to an end."
     list("[.]c(pp)?$")
     if (!all["Fortran"])
         return
-    print "\n## What flang 22 does not compile"
+    print "\n## Tests that flang 22 does not compile"
     list("[.]F90$")
 }
 

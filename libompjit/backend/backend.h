@@ -40,8 +40,9 @@ typedef struct ompjit__machine {
 } ompjit__machine;
 
 /* One with the arch, ptx, opt_level and emulated_tls of `like`, the caller's
- * until it gives it back. One that an error of LLVM's has interrupted is not given back. Any
- * thread. TARGET or UNAVAILABLE error where there is no such machine. */
+ * until it gives it back. One that an error of LLVM's has interrupted is not
+ * given back. Any thread. TARGET or UNAVAILABLE error where there is no such
+ * machine. */
 ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err);

@@ -746,8 +746,8 @@ void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead)
     session->ahead = ahead;
 }
 
-/* Of the halves of most programs one has a build beside it. Where a second one
- * has, as in ompjit repl, there will be more. */
+/* Most programs have a build beside one of their halves. Where there is a second
+ * one, as in ompjit repl, there will be more. */
 void ompjit__session_rest(ompjit__session *session)
 {
     if (session->nahead > 1)

@@ -111,8 +111,8 @@ object *ompjit__python_call(object *self, object *const *args, size_t nargsf,
 /* Raises; a call that Ctrl-C has ended raises that. NULL. */
 object *ompjit__python_fail(ompjit_status status, const ompjit_error *err);
 
-/* What Ctrl-C ends: what the context compiles, and the launches of the kernel,
- * or the thread's call of a function of the module. Either may be NULL. */
+/* Ctrl-C ends these: compiles of the context, and launches of the kernel, or the
+ * thread's call of a function of the module. Each may be NULL. */
 typedef struct target {
     ompjit_context *ctx;
     ompjit_kernel *kernel;

@@ -44,8 +44,8 @@ void ompjit__flang_free(ompjit__flang *flang);
 
 /* -------------------------------------------------------- flang_command.c */
 
-/* Words of a device half, up to NULL: no calls of cexp, __divsc3 and the like,
- * since flang cannot return complex values on a GPU. */
+/* A device half is compiled with these words, up to NULL: without calls of cexp,
+ * __divsc3 and the like, since flang cannot return complex values on a GPU. */
 extern const char *const ompjit__flang_complex[];
 
 /* The command lines, which the caller frees, without the folders that modules
