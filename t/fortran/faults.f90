@@ -4,7 +4,7 @@
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
 ! array that is private to a team, locals of a procedure that a loop over teams
 ! calls, recursion in a region, code beside a region that one thread alone may run,
-! and a procedure with a region that nobody calls.
+! ordered regions, and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)
@@ -97,6 +97,7 @@ program faults
     print *, 'called', called()
     print *, 'recursion', recursion()
     print *, 'rows', rows()
+    print *, 'in order', in_order()
 contains
     subroutine fill()
         integer :: n
@@ -210,6 +211,18 @@ contains
             y(n) = t(1) + t(2) + t(3) + t(4)
         end do
         rows = 1000 * sum(y) + sum(x)
+    end function
+
+    integer function in_order()
+        integer :: s, n
+        s = 1
+        !$omp target parallel do ordered num_threads(16) map(tofrom: s)
+        do n = 1, 40
+            !$omp ordered
+            s = mod(3 * s + n, 10007)
+            !$omp end ordered
+        end do
+        in_order = s
     end function
 
     subroutine nobody_calls(x)

@@ -12,6 +12,8 @@
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
  *                                 wrapper
+ *   loops with ordered regions    are divided as others: they get one chunk, so
+ *                                 that one thread does all in order
  *   calls without a line          get line 0: code that is inlined there would
  *                                 keep lines of another function
  *   stray lines                   dropped: the functions that flang makes for a
@@ -28,6 +30,7 @@
 
 #include "abi/offload.h"
 #include "frontend/describe/describe.h"
+#include "frontend/describe/reach.h"
 #include "frontend/dialect/dialect.h"
 
 /* By the text of llvm.ident, "flang version 22.1.8". */
@@ -159,6 +162,41 @@ static void wrap_tasks(LLVMModuleRef m)
     }
 }
 
+/* ------------------------------------------------------------------ order */
+
+static bool is_ordered(const char *name)
+{
+    return !strcmp(name, "__kmpc_ordered");
+}
+
+static bool body_is_ordered(LLVMValueRef call)
+{
+    LLVMValueRef body = ompjit__loop_body(call);
+    ompjit__reached r = body ? ompjit__reached_by(body) : (ompjit__reached){0};
+    bool found = body && (r.failed || ompjit__reaches(&r, is_ordered));
+    free(r.functions);
+    return found;
+}
+
+/* __kmpc_for_static_loop_4u(loc, body, arg, n, threads, chunk, i8) */
+static void order_loops(LLVMModuleRef m)
+{
+    static const char prefix[] = "__kmpc_for_static_loop_";
+    enum { COUNT = 3, CHUNK = 5 };
+    size_t n;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f)) {
+        if (strncmp(LLVMGetValueName2(f, &n), prefix, sizeof prefix - 1))
+            continue;
+        for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f &&
+                LLVMGetNumArgOperands(call) > CHUNK && body_is_ordered(call))
+                LLVMSetOperand(call, CHUNK, LLVMGetOperand(call, COUNT));
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ lines */
 
 static void drop_lines(LLVMValueRef f)
@@ -200,5 +238,6 @@ void ompjit__mend_flang(LLVMModuleRef m)
         return;
     drop_kernels(m);
     wrap_tasks(m);
+    order_loops(m);
     mend_lines(m);
 }
