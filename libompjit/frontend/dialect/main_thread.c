@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Kernels whose code around a parallel region all threads of a team may run, each
- * for itself, and those for which one thread must do it. Each thread then has
- * locals of its own, so it is not the same where that code writes memory that is
- * no local, reads memory that another thread or the region may have written, or
- * calls what is not known. flang takes no notice of that (flang.c).
+ * Tells whether one thread must run a kernel's code around a parallel region, or
+ * all threads of a team may, each for itself with locals of its own. That is not
+ * the same where the code writes memory that is no local, reads memory that
+ * another thread or the region may have written, or calls what is not known.
+ * flang takes no notice of that (flang.c).
  */
 #include <string.h>
 
@@ -43,7 +43,8 @@ static LLVMValueRef given(LLVMValueRef param)
         i++;
     if (LLVMGetCalledValue(caller) == f)
         return LLVMGetOperand(caller, i);
-    return ompjit__loop_body(caller) == f && i == 1 ? LLVMGetOperand(caller, 2) : NULL;
+    return i == 1 && ompjit__loop_body(caller) == f ? LLVMGetOperand(caller, 2)
+                                                    : NULL;
 }
 
 /* Do both lead to the same field of a structure? */

@@ -504,7 +504,7 @@ static void analyse(analysis *a, LLVMModuleRef m, LLVMValueRef kernel)
     }
 }
 
-/* ----------------------------------------------------------------- questions */
+/* ---------------------------------------------------------------- questions */
 
 ompjit__pointees *ompjit__pointees_new(LLVMModuleRef m, LLVMValueRef kernel)
 {
