@@ -453,7 +453,8 @@ static void given_address(void)
        "nothing is copied or allocated");
     given[1] = 7;
     ok(!one(dev, ompjit__map_end, given + 1, 16, FROM, NULL) &&
-           f->to + f->from == copies && dev->present->count == 1, "nor at the end");
+           f->to + f->from == copies && dev->present->count == 1,
+       "nor at the end");
     ok(!one(dev, ompjit__map_begin, y, 32, TO, NULL) &&
            ompjit__present_lookup(dev, y) != y &&
            !one(dev, ompjit__map_end, y, 32, NONE, NULL), "others are copied");

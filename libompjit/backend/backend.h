@@ -51,9 +51,9 @@ void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m);
  * if that needed it. It takes a millisecond, which is for free while another
  * process works. A failure is left to the build to meet again. */
 void ompjit__machine_prepare(ompjit__compiler *compiler);
-/* Has a machine for the host ready, the runtime read and the processor's features
- * known, for the builds of processes that are copies of this one: it keeps what
- * they begin with. */
+/* Has a machine for the host ready, the runtime read and the processor's
+ * features known, for the builds of processes that are copies of this one: it
+ * keeps what they begin with. */
 void ompjit__machine_prepare_host(ompjit__compiler *compiler,
                                   unsigned opt_level);
 /* Frees a whole list; no build may run. */

@@ -143,7 +143,8 @@ size_t ompjit_python_form_size(void)
     return sizeof(form);
 }
 
-/* A launch whose arguments Python has set; it has the GIL. `ctx`: the kernel's. */
+/* A launch whose arguments Python has set; it has the GIL. `ctx`: the
+ * kernel's. */
 int ompjit_python_launch(ompjit_context *ctx, ompjit_kernel *kernel,
                          ompjit_device *device, const ompjit_launch *options,
                          const ompjit_arg *args, unsigned nargs,

@@ -81,9 +81,9 @@ callable *ompjit__python_part(object *self)
 static _Thread_local const stretch *volatile current
     __attribute__((tls_model("initial-exec")));
 
-/* A signal handler cannot cancel a compile, and an abort misses a launch that has
- * not begun yet. So a thread does both again and again, until the stretch that
- * Ctrl-C was for is over. It needs no GIL. */
+/* A signal handler cannot cancel a compile, and an abort misses a launch that
+ * has not begun yet. So a thread does both again and again, until the stretch
+ * that Ctrl-C was for is over. It needs no GIL. */
 static struct {
     sem_t wake;
     pthread_mutex_t lock;   /* held while `stretch` is used; it is over later */
@@ -156,8 +156,8 @@ static void stop_ender(const stretch *s)
     pthread_mutex_unlock(&ender.lock);
 }
 
-/* Python is told first: the call may end before this returns. Another thread gets
- * the signal while the main one blocks it, to start a process, say. */
+/* Python is told first: the call may end before this returns. Another thread
+ * gets the signal while the main one blocks it, to start a process, say. */
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {
     if (!pthread_equal(pthread_self(), state.main)) {
@@ -507,9 +507,9 @@ static void after_fork(void)
     state.knows_main = true;
 }
 
-/* The type of functions. head: bytes of an object of Python's own; functions: of
- * the C library, in the order of _native.py; main: the calling thread is Python's
- * main one. With the GIL; once. NULL: Python's exception is set. */
+/* The type of functions. head: bytes of an object of Python's own; functions:
+ * of the C library, in the order of _native.py; main: the calling thread is
+ * Python's main one. With the GIL; once. NULL: Python's exception is set. */
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
                            object *watches, int main);
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,

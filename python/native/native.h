@@ -127,7 +127,8 @@ typedef struct stretch {
     void *thread;
 } stretch;
 
-/* False: Ctrl-C has come before, and is Python's exception; no stretch begins. */
+/* False: Ctrl-C has come before, and is Python's exception; no stretch begins.
+ */
 bool ompjit__python_leave(stretch *s, target ends);
 void ompjit__python_return(const stretch *s);
 

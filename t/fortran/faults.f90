@@ -3,8 +3,8 @@
 ! Programs whose IR flang 22 gets wrong: sections of arrays of three and more
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
 ! array that is private to a team, locals of a procedure that a loop over teams
-! calls, recursion in a region, code beside a region that one thread alone may run,
-! ordered regions, and a procedure with a region that nobody calls.
+! calls, recursion in a region, code beside a region that one thread alone may
+! run, ordered regions, and a procedure with a region that nobody calls.
 module sections
 contains
     subroutine dummy(a, s)

@@ -7,8 +7,8 @@
  *                                 the device half does not. Its kernels for
  *                                 those have no attribute "kernel"
  *   SPMD kernels                  made generic where a construct with one
- *                                 parallel region has other code that all threads
- *                                 must not run
+ *                                 parallel region has other code that not all
+ *                                 threads may run
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
  *                                 wrapper

@@ -7,8 +7,8 @@
 
 #include "frontend/describe/reach.h"
 
-/* An analysis of the code that the kernel's main thread runs, or, for NULL, those
- * of all generic kernels. NULL: out of memory. The caller frees it. */
+/* An analysis of the code that the kernel's main thread runs, or, for NULL,
+ * those of all generic kernels. NULL: out of memory. The caller frees it. */
 typedef struct ompjit__pointees ompjit__pointees;
 ompjit__pointees *ompjit__pointees_new(LLVMModuleRef m, LLVMValueRef kernel);
 void ompjit__pointees_free(ompjit__pointees *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Finds modules that need not be optimized: their instructions run once at most,
- * since they are an input's statements without loops. Optimizing them takes longer
- * than they do.
+ * since they are an input's statements without loops. Optimizing them takes
+ * longer than they do.
  */
 #include <llvm/Analysis/CFG.h>
 #include <llvm/IR/InstrTypes.h>
