@@ -112,7 +112,8 @@ INLINE bool record_team(void *buffer, void *data, record_fn store, bool spmd)
  * all, always in the same order. First each thread combines every n-th, and
  * leaves what it has in a record that no other read; then the first warp
  * combines those, and its lanes' values. Blocks of less than a warp, and generic
- * mode, where only the main thread comes here, have one thread for it all. */
+ * mode, where only the main thread comes here, have one thread for it all. A
+ * CPU has few teams: their loop in vectors would be most of a kernel's code. */
 EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
     ident *loc, void *buffer, uint32_t records, uint64_t size, void *data,
     shuffle_fn shuffle, gather_fn gather, record_fn store, record_fn store_add,
@@ -131,6 +132,9 @@ EXPORT ALWAYS_INLINE int32_t __kmpc_nvptx_teams_reduce_nowait_v2(
             n = count;
         if (tid < n)
             load(buffer, (int32_t)tid, data);
+#ifndef __NVPTX__
+#pragma clang loop unroll(disable) vectorize(disable)
+#endif
         for (uint32_t i = tid + n; tid < n && i < count; i += n)
             load_add(buffer, (int32_t)i, data);
         if (n <= PLAT_WARP)

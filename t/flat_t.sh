@@ -42,18 +42,20 @@ done
 # The plain runtimes have the functions that they are made for, and take nothing
 # from elsewhere but printing, the engine and what the pipeline defines.
 nm() { "$LLVM_BINDIR/llvm-nm" "$@" "$bitcode"; }
-sed -n 's/^PLAIN(\(.*\))$/\1/p' "$srcdir/libompjit/passes/plain.def" |
-    sort >"$tmp/listed"
 for bitcode in "$builddir"/runtime-bc/ompjit_rt_plain_*.bc; do
     cpu=${bitcode##*plain_} cpu=${cpu%.bc}
-    nm --defined-only | awk '{ print $3 }' | grep '^__kmpc' | sort \
-        >"$tmp/defined"
+    case $cpu in
+    nvptx64) rows='PLAIN\(\)' others="ompjit_invoke vprintf" ;;
+    *) rows='PLAIN\(_HOST\)*' others="ompjit_host_barrier ompjit_host_self"
+        others="$others ompjit_host_shuffle ompjit_host_trap"
+        others="$others ompjit_host_warp_sync ompjit_invoke" ;;
+    esac
+    sed -n "s/^$rows(\(.*\))\$/\2/p" "$srcdir/libompjit/passes/plain.def" |
+        sort >"$tmp/listed"
+    nm --defined-only | awk '{ print $3 }' | grep -E '^(__kmpc|omp)_' |
+        sort >"$tmp/defined"
     is "$(diff "$tmp/listed" "$tmp/defined")" "" \
         "the plain runtime for $cpu has its functions"
-    case $cpu in
-    nvptx64) others="ompjit_invoke vprintf" ;;
-    *) others="ompjit_host_barrier ompjit_host_self ompjit_host_trap ompjit_invoke" ;;
-    esac
     is "$(nm --undefined-only | awk '{ print $2 }' | paste -s -d ' ' -)" \
         "$others" "  and needs no others"
 done

@@ -62,6 +62,21 @@ if command -v valgrind >/dev/null && [ -e "$tmp/plain/libompjit-compiler.so.0" ]
     small=$(instructions run "$tmp/regions-1.c")
     [ -n "$a" ] && is "$(awk -v n="$small" 'BEGIN { print n < 157e6 }')" 1 \
         "a small program takes $small instructions, less than 157 million"
+    # So is a sum, which the whole runtime made 232 million.
+    cat >"$tmp/sum.c" <<'END'
+#include <stdio.h>
+int main(void)
+{
+    int s = 0;
+#pragma omp target teams distribute parallel for reduction(+ : s) map(tofrom : s)
+    for (int i = 0; i < 100; i++)
+        s += i;
+    printf("%d\n", s);
+}
+END
+    sum=$(instructions run "$tmp/sum.c")
+    [ -n "$a" ] && is "$(awk -v n="$sum" 'BEGIN { print n < 140e6 }')" 1 \
+        "a sum takes $sum instructions, less than 140 million"
     # A region that is called has its launch's code, a template and a kernel: 94
     # million each, 108 when each part of the host half set up LLVM's code generator
     # and the pipeline inlined the runtime.

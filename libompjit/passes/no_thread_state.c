@@ -84,14 +84,18 @@ bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit)
     return true;
 }
 
-static bool is_plain(const char *name)
+static bool is_plain(const char *name, bool host)
 {
-    static const char *const names[] = {
-#define PLAIN(name) #name,
+    static const struct {
+        const char *name;
+        bool of_host; /* alone */
+    } rows[] = {
+#define PLAIN(name) {#name, false},
+#define PLAIN_HOST(name) {#name, true},
 #include "passes/plain.def"
     };
-    for (size_t i = 0; i < OMPJIT__COUNT(names); i++)
-        if (!strcmp(name, names[i]))
+    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++)
+        if ((host || !rows[i].of_host) && !strcmp(name, rows[i].name))
             return true;
     return false;
 }
@@ -104,8 +108,8 @@ bool ompjit__is_plain(LLVMModuleRef m, bool host)
          f = LLVMGetNextFunction(f)) {
         size_t n;
         const char *name = LLVMGetValueName2(f, &n);
-        if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !is_plain(name) &&
-            !starts_with(name, "llvm.") &&
+        if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
+            !is_plain(name, host) && !starts_with(name, "llvm.") &&
             (host || !starts_with(name, "__nv_")))
             return false;
     }
