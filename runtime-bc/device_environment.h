@@ -6,6 +6,7 @@
 #ifndef OMPJIT_RT_DEVICE_ENVIRONMENT_H
 #define OMPJIT_RT_DEVICE_ENVIRONMENT_H
 
+#include "call_index.h"
 #include "plat.h"
 
 #ifdef __NVPTX__
@@ -15,11 +16,6 @@
 #define DEVICE_CONSTANT const
 #define ENGINE_WEAK
 #endif
-
-typedef struct indirect_call {
-    void *host;
-    void *device;
-} indirect_call;
 
 typedef struct device_environment {
     uint32_t debug_kind;

@@ -295,25 +295,17 @@ EXPORT double omp_get_wtick(void)
     return 1e-9;
 }
 
-/* A function's address on the host to its address here. The table is ordered
- * by the first; what is not in it is a device address already. */
+/* A function's address on the host to its address here. What is not in the
+ * table is a device address already. */
 EXPORT void *__llvm_omp_indirect_call_lookup(void *host)
 {
-    const indirect_call *at = __omp_rtl_device_environment.indirect_calls;
+    const indirect_call *rows = __omp_rtl_device_environment.indirect_calls;
     uint64_t n = __omp_rtl_device_environment.num_indirect_calls;
     if (!n)
         return host;
-    /* No branch depends on what is found, and three rows at a time are loaded. */
-    for (uint64_t part = n / 4; part; part = n / 4) {
-        uint64_t behind = ((uintptr_t)at[part].host <= (uintptr_t)host) +
-                          ((uintptr_t)at[2 * part].host <= (uintptr_t)host) +
-                          ((uintptr_t)at[3 * part].host <= (uintptr_t)host);
-        at += behind * part;
-        n = behind == 3 ? n - 3 * part : part;
-    }
-    for (; n > 1; n--)
-        at += (uintptr_t)at[1].host <= (uintptr_t)host;
-    return at->host == host ? at->device : host;
+    return __omp_rtl_device_environment.debug_kind & CALL_INDEX_BIT
+               ? call_index_find(rows, n, host)
+               : call_rows_find(rows, n, host);
 }
 EXPORT void *__kmpc_target_translate_fptr(void *host)
 {

@@ -2,9 +2,13 @@
  *
  * Functions that one module declares `indirect`, called through pointers in the
  * kernels of another, on the host device with memory of its own. The functions
- * say where they run, so that a call of the host's is seen.
+ * say where they run, so that a call of the host's is seen. And the two searches
+ * in a table: by its index, and by its order, as in tables that others make.
  */
 #include "base/base.h"
+#include "launch/module.h"
+#include "launch/variant.h"
+#include "runtime-bc/call_index.h"
 #include "tap.h"
 
 static const char functions[] =
@@ -57,7 +61,7 @@ static pointer address(ompjit_module *mod, const char *name)
     return (pointer)((void *(*)(void))function(mod, name))();
 }
 
-static void across(void)
+static ompjit_context *context(void)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit_context *ctx = NULL;
@@ -67,6 +71,12 @@ static void across(void)
         printf("Bail out! %s\n", err.text);
         exit(1);
     }
+    return ctx;
+}
+
+static void across(void)
+{
+    ompjit_context *ctx = context();
     ompjit_module *a = module(ctx, functions), *b = module(ctx, caller);
     int (*call)(pointer, int) = (int (*)(pointer, int))function(b, "call");
     int (*own)(void) = (int (*)(void))function(a, "own");
@@ -84,8 +94,80 @@ static void across(void)
     ompjit_context_destroy(ctx);
 }
 
+/* ------------------------------------------------------------ look-ups */
+
+enum { ROWS = 1000, FIRST = 0x10000 };
+
+static void *host_address(size_t i, size_t apart)
+{
+    return (void *)(uintptr_t)(FIRST + i * apart);
+}
+
+/* How many look-ups in the table go wrong, by one search: those of its rows,
+ * and those of addresses between, before and behind them. */
+static unsigned wrong(void *(*find)(const indirect_call *, uint64_t, void *),
+                      const indirect_call *rows, size_t n, size_t apart)
+{
+    unsigned wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *host = host_address(i, apart);
+        wrong += find(rows, n, host) != rows[i].device;
+        wrong += find(rows, n, host + 1) != host + 1;
+    }
+    wrong += find(rows, n, (void *)8) != (void *)8;
+    wrong += find(rows, n, NULL) != NULL;
+    return wrong + (find(rows, n, (void *)UINTPTR_MAX) != (void *)UINTPTR_MAX);
+}
+
+/* Is there a wrong look-up in a table of n rows? */
+static unsigned wrong_table(ompjit_device *dev, size_t n, size_t apart)
+{
+    static ompjit__indirect_call rows[ROWS];
+    ompjit__device_environment environment = {0};
+    ompjit__calls *calls;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (ompjit__indirect_call){host_address(i, apart),
+                                          (void *)(uintptr_t)(i + 1)};
+    if (ompjit__calls_new(dev, rows, n, &calls, &err))
+        return 1;
+    ompjit__calls_tell(calls, &environment);
+    const indirect_call *table =
+        (const indirect_call *)(uintptr_t)environment.indirect_call_table;
+    unsigned count = environment.debug_kind != CALL_INDEX_BIT ||
+                     environment.indirect_call_table_size != n ||
+                     wrong(call_index_find, table, n, apart) ||
+                     wrong(call_rows_find, table, n, apart);
+    ompjit__calls_free(calls);
+    return count;
+}
+
+static void look_ups(void)
+{
+    static const size_t apart[] = {8, 16, 144, 4096, 0x100000000};
+    ompjit_context *ctx = context();
+    ompjit_device *dev = NULL;
+    ok(!ompjit_context_device(ctx, 0, &dev, &err) &&
+           !ompjit__device_ready(dev, &err), "a device");
+    for (size_t i = 0; i < OMPJIT__COUNT(apart); i++) {
+        unsigned count = wrong_table(dev, ROWS, apart[i]);
+        for (size_t n = 1; n < 40; n++)
+            count += wrong_table(dev, n, apart[i]);
+        ok(!count, "look-ups of functions %zu bytes apart", apart[i]);
+    }
+    ompjit__calls *none = NULL;
+    ompjit__device_environment environment = {0};
+    ok(!ompjit__calls_new(dev, NULL, 0, &none, &err),
+       "a table of nothing");
+    ompjit__calls_tell(none, &environment);
+    ok(!environment.debug_kind && !environment.indirect_call_table_size,
+       "  has no index");
+    ompjit__calls_free(none);
+    ompjit_context_destroy(ctx);
+}
+
 int main(void)
 {
     across();
+    look_ups();
     return done_testing();
 }

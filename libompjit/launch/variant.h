@@ -63,6 +63,29 @@ ompjit__variant *ompjit__variant_evict(ompjit_module *mod,
 void ompjit__variant_bury(ompjit_module *mod, ompjit__variant *v);
 void ompjit__variant_unload(ompjit__variant *v);
 
+/* ------------------------------------------------------------- call_table.c */
+
+/* Functions that a module's kernels call through pointers, or those of all
+ * modules that have no such table: rows and their index in the device's
+ * memory. */
+struct ompjit__calls {
+    ompjit__calls *next;
+    ompjit_device *dev;
+    void *table;
+    uint64_t n;
+};
+
+/* `rows` are ordered by the host's address, and copied. On success the table is
+ * the caller's, to free with ompjit__calls_free. */
+ompjit_status ompjit__calls_new(ompjit_device *dev,
+                                const ompjit__indirect_call *rows, size_t n,
+                                ompjit__calls **out, ompjit_error *err);
+/* All of the list. */
+void ompjit__calls_free(ompjit__calls *c);
+/* Tells it to an image. */
+void ompjit__calls_tell(const ompjit__calls *c,
+                        ompjit__device_environment *environment);
+
 /* ----------------------------------------------------------- variant_load.c */
 
 /* Builds and loads a variant that nobody can find yet. `base`: the device's

@@ -13,15 +13,6 @@
 
 /* ------------------------------------------------ calls through pointers */
 
-/* Functions that a module's kernels call through pointers, or those of all
- * modules that have no such table: a table in the device's memory. */
-struct ompjit__calls {
-    ompjit__calls *next;
-    ompjit_device *dev;
-    void *table;
-    uint64_t n;
-};
-
 /* Under the lock of the module's variants: its own table for the device, else
  * the device's common one; NULL: there is none. */
 static const ompjit__calls *calls_of(ompjit__variants *all,
@@ -42,10 +33,8 @@ static ompjit_status fill_environment(ompjit_device *dev,
     ompjit__device_environment env = ompjit__environment_of(dev);
     void *address;
     size_t size;
-    if (calls) {
-        env.indirect_call_table = (uintptr_t)calls->table;
-        env.indirect_call_table_size = calls->n;
-    }
+    if (calls)
+        ompjit__calls_tell(calls, &env);
     ompjit_status status = dev->ops->symbol(
         dev, loaded, OMPJIT__DEVICE_ENVIRONMENT, &address, &size, err);
     /* Machine code may have an older runtime's, which has fewer fields. */
@@ -75,52 +64,14 @@ static ompjit_status enter_environment(ompjit_module *mod, ompjit__variant *v,
                             err);
 }
 
-static void free_calls(ompjit__calls *c)
-{
-    ompjit__device_drop(c->dev, c->table);
-    free(c);
-}
-
-/* A copy in the device's memory, which free_calls frees. */
-static ompjit_status new_calls(ompjit_device *dev,
-                               const ompjit__indirect_call *calls, size_t n,
-                               ompjit__calls **out, ompjit_error *err)
-{
-    ompjit__calls *c = calloc(1, sizeof *c);
-    if (!c)
-        return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    *c = (ompjit__calls){.dev = dev, .n = n};
-    ompjit_status status =
-        dev->ops->alloc(dev, n * sizeof *calls, &c->table, err);
-    if (status) {
-        free(c);
-        return status;
-    }
-    status = dev->ops->copy(dev, OMPJIT__COPY_TO, c->table, calls,
-                            n * sizeof *calls, NULL, err);
-    if (status)
-        free_calls(c);
-    else
-        *out = c;
-    return status;
-}
-
-static void free_all(ompjit__calls *c)
-{
-    for (ompjit__calls *next; c; c = next) {
-        next = c->next;
-        free_calls(c);
-    }
-}
-
 void ompjit__calls_free_all(ompjit__variants *all)
 {
-    free_all(all->calls);
+    ompjit__calls_free(all->calls);
 }
 
 void ompjit__device_calls_free(ompjit_device *dev)
 {
-    free_all(atomic_load(&dev->calls));
+    ompjit__calls_free(atomic_load(&dev->calls));
 }
 
 /* Tables that were replaced stay until the device goes: kernels that run may
@@ -130,7 +81,7 @@ ompjit_status ompjit__device_calls(ompjit_device *dev,
                                    size_t n, ompjit_error *err)
 {
     ompjit__calls *c = NULL;
-    ompjit_status status = new_calls(dev, calls, n, &c, err);
+    ompjit_status status = ompjit__calls_new(dev, calls, n, &c, err);
     if (status)
         return status;
     c->next = atomic_load(&dev->calls);
@@ -146,7 +97,7 @@ ompjit_status ompjit__variants_calls(ompjit_module *mod, ompjit_device *dev,
 {
     ompjit__variants *all = &mod->variants;
     ompjit__calls *c = NULL;
-    ompjit_status status = new_calls(dev, calls, n, &c, err);
+    ompjit_status status = ompjit__calls_new(dev, calls, n, &c, err);
     if (status)
         return status;
     pthread_mutex_lock(&all->lock);
