@@ -31,15 +31,15 @@ on() {
 # says PROGRAM WORD: what follows "// WORD: " in it
 says() { sed -n "s,^// $2: ,,p" "$1"; }
 # Not those that need a host half which the library has changed: clang's own
-# has places of strided sections that no runtime can read, numbers the lambdas
-# of its halves differently, and calls libomp's allocators; nor those whose device
-# code names variables of the host's, or lacks functions that clang leaves out. A GPU without unified memory is none
-# for programs that require it.
+# numbers the lambdas of its halves differently, and calls libomp's allocators;
+# nor those whose device code names variables of the host's, or lacks functions
+# that clang leaves out. A GPU without unified memory is none for programs that
+# require it.
 for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
     name=${program##*/}
     case $name in
-    strided_sections.c | lambdas.cpp | target_memory.c | \
-        uncalled_functions.cpp | unified_variables.cpp) continue ;;
+    lambdas.cpp | target_memory.c | uncalled_functions.cpp | \
+        unified_variables.cpp) continue ;;
     *.cpp) compiler=$cxx ;;
     *) compiler=$cc ;;
     esac
@@ -65,6 +65,19 @@ for program in "$srcdir"/t/programs/*.c "$srcdir"/t/programs/*.cpp; do
         on "$name" "${expect_cuda:-$expect}" cuda env $settings \
             "$tmp/program" cuda
     fi
+done
+
+# The host half is repaired wherever clang has put it: by the name of the source
+# and, with -save-temps, that of the target.
+mkdir "$tmp/halves"
+cd "$tmp/halves" || exit 1
+cp "$srcdir/t/programs/strided_sections.c" ./"a b-sm_90-.c"
+expect=$(says "a b-sm_90-.c" expect)
+for option in -O0 -save-temps -flto; do
+    succeeds "a host half, $option" "$cc" -fopenmp $option -c "a b-sm_90-.c" \
+        -o half.o
+    succeeds "  is linked" "$cc" -fopenmp half.o -o half
+    on "  repaired" "$expect" host ./half
 done
 
 # -------------------------------------------------------------- several sources

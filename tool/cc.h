@@ -13,8 +13,11 @@
  * flang's driver has no such places: `ompjit fc` (fc.c) asks it for its commands
  * and runs those, with more of them for sources.
  *
+ * Both have host halves corrected (cc_repair.c).
+ *
  * Of the library's internals they use the search for clang, growing lists and
- * buffers, and the readers of ELF files and device images.
+ * buffers, the readers of ELF files and device images, and the repair of host
+ * halves.
  */
 #ifndef OMPJIT_TOOL_CC_H
 #define OMPJIT_TOOL_CC_H
@@ -107,6 +110,15 @@ void pack_image(ompjit__buf *out, const char *triple, const char *arch,
 /* An ELF object for this CPU with the bytes and two hidden symbols,
  * ompjit_images_begin and ompjit_images_end. */
 void pack_object(ompjit__buf *out, const ompjit__buf *bytes);
+
+/* ----------------------------------------------------------- cc_repair.c */
+
+/* Corrects a host half in its file. `*ctx` is made when it is NULL, and is the
+ * caller's to destroy. EXIT_OK or, after a message, another status. */
+int half_repair(ompjit_context **ctx, const char *file);
+/* The same for the host half of which clang has made the device half in that
+ * file, where it needs it. */
+int half_repair_beside(const char *device);
 
 /* ------------------------------------------------------------- cc_inputs.c */
 

@@ -3,7 +3,8 @@
  * Containers: device images in LLVM's offload binary (version 1, as LLVM 22
  * writes it), and bytes in an ELF object. `llvm-offload-binary` is what clang
  * calls to pack the bitcode of one source; LLVM's own program of that name
- * comes with another package than clang.
+ * comes with another package than clang. Ours also corrects the source's host
+ * half, of which clang makes an object next.
  */
 #include <elf.h>
 #include <errno.h>
@@ -219,6 +220,8 @@ static int add_image(ompjit__buf *out, const char *image)
         status = failed(&err);
     else if (!is_empty(&bytes))
         pack_image(out, triple, arch, bytes.data, bytes.size);
+    if (file && !status)
+        status = half_repair_beside(file);
     ompjit__buf_free(&bytes);
     free(file);
     free(arch);

@@ -249,26 +249,6 @@ static int run_changed(struct fortran *f, const struct files *files,
     return status;
 }
 
-/* Corrects the host half in its file (passes/hosthalf/repair.c). */
-static int repair(struct fortran *f, const struct files *files)
-{
-    ompjit__buf before = {0}, after = {0};
-    ompjit_error err;
-    ompjit_status st = OMPJIT_OK;
-    if (!f->ctx)
-        st = ompjit_context_create(NULL, &f->ctx, &err);
-    if (!st)
-        st = ompjit__read_file(files->host, &before, &err);
-    if (!st)
-        st = ompjit__door_half_repair(&f->ctx->compiler, &before, files->host,
-                                      &after, &err);
-    int status = st ? failed(&err)
-                    : write_output(files->host, after.data, after.size);
-    ompjit__buf_free(&before);
-    ompjit__buf_free(&after);
-    return status;
-}
-
 static int pack(struct fortran *f, const struct files *files)
 {
     ompjit__args words = {0};
@@ -431,7 +411,7 @@ static int compile_halves(struct fortran *f, const struct files *files,
             &(struct change){.action = "-emit-llvm-bc", .output = files->host},
             host);
     if (!status && !f->only_show)
-        status = repair(f, files);
+        status = half_repair(&f->ctx, files->host);
     if (!status && device)
         status = compile_device(f, files, command);
     if (!status)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Corrects what clang and flang get wrong in a host half, in its file, before
+ * they make an object of it, as `ompjit run` does (passes/hosthalf/repair.c).
+ *
+ * clang makes the halves of a source in this order, and calls the second of
+ * them by the tool's own program:
+ *
+ *   host half, bitcode without LLVM's passes    NAME-a1b2c3.bc
+ *   device half                                 NAME-sm_90-d4e5f6.o
+ *   llvm-offload-binary (cc_pack.c)
+ *   object of the host half
+ *
+ * With -save-temps the halves are NAME-host-TRIPLE.bc and
+ * NAME-openmp-TRIPLE-sm_90.o.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "door/door.h"
+#include "tool/cc.h"
+#include "tool/tool.h"
+
+static int repair(ompjit_context **ctx, const char *file,
+                  const ompjit__buf *before)
+{
+    ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit__buf after = {0};
+    ompjit_error err;
+    ompjit_status st = OMPJIT_OK;
+    o.devices = "host";
+    if (!*ctx)
+        st = ompjit_context_create(&o, ctx, &err);
+    if (!st)
+        st = ompjit__door_half_repair(&(*ctx)->compiler, before, file, &after,
+                                      &err);
+    int status = st ? failed(&err) : write_output(file, after.data, after.size);
+    ompjit__buf_free(&after);
+    return status;
+}
+
+int half_repair(ompjit_context **ctx, const char *file)
+{
+    ompjit__buf before = {0};
+    ompjit_error err;
+    int status = ompjit__read_file(file, &before, &err)
+                     ? failed(&err)
+                     : repair(ctx, file, &before);
+    ompjit__buf_free(&before);
+    return status;
+}
+
+/* ------------------------------------------------------------ clang's halves */
+
+/* What clang gets wrong is in updates of data alone. Bitcode has the names of
+ * functions as they are. */
+static int repair_updates(const char *file)
+{
+    static const char update[] = "__tgt_target_data_update_";
+    ompjit_context *ctx = NULL;
+    ompjit__buf bitcode = {0};
+    ompjit_error err;
+    int status = EXIT_OK;
+    if (ompjit__read_file(file, &bitcode, &err))
+        status = failed(&err);
+    else if (memmem(bitcode.data, bitcode.size, update, sizeof update - 1))
+        status = repair(&ctx, file, &bitcode);
+    ompjit__buf_free(&bitcode);
+    ompjit_context_destroy(ctx);
+    return status;
+}
+
+/* The host half's name is `stem` and what stands before ".bc": six characters
+ * that clang chose, or a triple, where the files are saved. */
+static bool is_host_half(const char *file, const char *stem, size_t n,
+                         bool saved)
+{
+    enum { CHOSEN = 6, ENDING = 3 };
+    static const char host[] = "host-";
+    if (strncmp(file, stem, n) || file[n] != '-')
+        return false;
+    const char *rest = file + n + 1;
+    const size_t size = strlen(rest);
+    if (size < ENDING || strcmp(rest + size - ENDING, ".bc"))
+        return false;
+    return saved ? !strncmp(rest, host, sizeof host - 1)
+                 : size == CHOSEN + ENDING;
+}
+
+/* Of two sources of one name the first one's object is made when the second
+ * one's half is there, and what is done to the first one's half is of no
+ * effect. */
+static int repair_in(const char *folder, const char *stem, size_t n, bool saved)
+{
+    int status = EXIT_OK;
+    DIR *files = opendir(folder);
+    for (struct dirent *e; files && !status && (e = readdir(files));)
+        if (is_host_half(e->d_name, stem, n, saved)) {
+            char *path = ompjit__format("%s/%s", folder, e->d_name);
+            status = path ? repair_updates(path) : EXIT_FAILED;
+            if (!path)
+                complain("out of memory");
+            free(path);
+        }
+    if (files)
+        closedir(files);
+    return status;
+}
+
+/* The last `word` of the text; NULL: it has none. */
+static const char *last(const char *text, const char *word)
+{
+    const char *found = NULL;
+    while ((text = strstr(text, word)))
+        found = text++;
+    return found;
+}
+
+int half_repair_beside(const char *device)
+{
+    static const char arch[] = "-sm_90-", chosen[] = "a1b2c3.o";
+    const char *slash = strrchr(device, '/');
+    const char *name = slash ? slash + 1 : device;
+    const char *end = last(name, arch);
+    bool saved = !end || strlen(end) != sizeof arch + sizeof chosen - 2;
+    if (saved)
+        end = last(name, "-openmp-");
+    if (!end)
+        return EXIT_OK;
+    char *folder = slash ? ompjit__format("%.*s", (int)(slash - device), device)
+                         : ompjit__strdup(".");
+    int status = folder ? repair_in(folder, name, (size_t)(end - name), saved)
+                        : EXIT_FAILED;
+    if (!folder)
+        complain("out of memory");
+    free(folder);
+    return status;
+}
