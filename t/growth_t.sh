@@ -37,7 +37,7 @@ done
 
 # Instructions of all that a compile takes but clang's processes. Valgrind does not
 # read all debug information that there is.
-instructions() { # COMMAND FILE...
+instructions() { # COMMAND ARGUMENT...
     OMPJIT_COMPILER=inprocess OMPJIT_WARM=0 valgrind --tool=callgrind \
         --callgrind-out-file=/dev/null "$tmp/plain/ompjit" "$@" 2>&1 |
         sed -n 's/.*Collected : //p'
@@ -77,6 +77,14 @@ END
     sum=$(instructions run "$tmp/sum.c")
     [ -n "$a" ] && is "$(awk -v n="$sum" 'BEGIN { print n < 140e6 }')" 1 \
         "a sum takes $sum instructions, less than 140 million"
+    # Statements and the host version, which hardly ever run, are not optimized:
+    # 181 million if they are.
+    prompt=$(instructions repl -O3 --lang c++ -e 'int f() { int s = 0;
+#pragma omp target teams distribute parallel for reduction(+ : s) map(tofrom : s)
+for (int i = 0; i < 100; i++) s += i; return s; }
+f();')
+    [ -n "$a" ] && is "$(awk -v n="$prompt" 'BEGIN { print n < 163e6 }')" 1 \
+        "a region at the prompt takes $prompt instructions, less than 163 million"
     # A region that is called has its launch's code, a template and a kernel: 94
     # million each, 108 when each part of the host half set up LLVM's code generator
     # and the pipeline inlined the runtime.

@@ -69,6 +69,11 @@ is "$out" "(int) 11" "  and used"
 cp folder/beside.h .
 prints "and one in the current folder" '#include "beside.h"
 beside()' '(int) 11'
+is "$("$ompjit" repl -include stddef.h -include beside.h \
+    -e 'size_t n = beside(); n' -e '
+#pragma omp target map(n)
+n += beside();' -e 'n' 2>&1)" '(size_t) 11
+(size_t) 22' "files of -include are there from the first input on"
 prints "a name of an inner scope does not outlive it" 'int x = 7;
 for (int x = 0; x < 3; x++)
     ;

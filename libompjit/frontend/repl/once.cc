@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Finds modules that need not be optimized: their instructions run once at most,
- * since they are an input's statements without loops. Optimizing them takes
- * longer than they do.
+ * Finds code that need not be optimized, since that takes longer than the code
+ * does: modules whose instructions run once at most, being an input's statements
+ * without loops; in other modules such functions, and the host versions of
+ * target regions that run in place of a kernel that could not.
  */
+#include <cstdlib>
+#include <strings.h>
+
 #include <llvm/Analysis/CFG.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
@@ -56,7 +61,70 @@ bool wants_optimizer(const llvm::Function &f)
     return false;
 }
 
+/* Does the region with this host version run on the default device, whatever its
+ * clauses say? Then its host version has one caller, which tries that first. */
+bool has_default_device(const llvm::Module &module, const llvm::Function &host)
+{
+    const llvm::GlobalValue *id =
+        module.getNamedValue(("." + host.getName() + ".region_id").str());
+    if (!id || !host.hasOneUse())
+        return false;
+    for (const llvm::User *user : id->users()) {
+        auto *call = llvm::dyn_cast<llvm::CallBase>(user);
+        auto *device = call && call->arg_size() > 1
+                           ? llvm::dyn_cast<llvm::ConstantInt>(
+                                 call->getArgOperand(1))
+                           : nullptr;
+        if (call && (!device || !device->isMinusOne()))
+            return false;
+    }
+    return true;
+}
+
+/* The host version of a region, or a function of it; `all` are host versions. */
+bool is_part_of(const llvm::Function &f,
+                const std::vector<std::string> &all)
+{
+    return f.hasLocalLinkage() && llvm::any_of(all, [&](llvm::StringRef name) {
+               return f.getName() == name ||
+                      f.getName().starts_with((name + ".").str());
+           });
+}
+
+/* Of regions that hardly ever run on the host. */
+std::vector<std::string> rare_host_versions(const llvm::Module &module)
+{
+    std::vector<std::string> names;
+    const char *offload = getenv("OMP_TARGET_OFFLOAD");
+    if (offload && !strcasecmp(offload, "disabled"))
+        return names;
+    for (const llvm::Function &f : module)
+        if (f.getName().starts_with("__omp_offloading_") &&
+            has_default_device(module, f))
+            names.push_back(f.getName().str());
+    return names;
+}
+
+void leave_as_it_is(llvm::Function &f)
+{
+    f.removeFnAttr(llvm::Attribute::AlwaysInline);
+    f.addFnAttr(llvm::Attribute::NoInline);
+    f.addFnAttr(llvm::Attribute::OptimizeNone);
+}
+
 } // namespace
+
+void ompjit_repl::leave_rare_code(llvm::Module &module, unsigned number)
+{
+    if (llvm::any_of(module, wants_optimizer))
+        return;
+    const std::vector<std::string> hosts = rare_host_versions(module);
+    for (llvm::Function &f : module)
+        if (!f.isDeclarationForLinker() &&
+            (is_part_of(f, hosts) ||
+             (is_of_statements(f, number) && !has_loop(f))))
+            leave_as_it_is(f);
+}
 
 bool ompjit_repl::runs_once(const llvm::Module &module, unsigned number)
 {

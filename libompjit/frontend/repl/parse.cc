@@ -26,19 +26,20 @@ namespace {
 /* ------------------------------------------------------------------- text */
 
 /* A line of the text is the line of the user's. */
-std::string prefix_of(const Input &input)
+std::string prefix_of(const Session &session, const Input &input)
 {
-    return "# " + std::to_string(input.line) + " \"" + input.name + "\"\n";
+    return session.includes + "# " + std::to_string(input.line) + " \"" +
+           input.name + "\"\n";
 }
 
-std::string text_of(const Input &input)
+std::string text_of(const Session &session, const Input &input)
 {
     std::string text = input.text;
     for (Range blank : input.blanks)
         for (unsigned i = blank.begin; i < blank.end && i < text.size(); i++)
             if (text[i] != '\n')
                 text[i] = ' ';
-    return prefix_of(input) + text;
+    return prefix_of(session, input) + text;
 }
 
 /* The end of the file has the line and the column of the text's. */
@@ -55,7 +56,7 @@ std::string suffix_of(const Input &input)
 void set_completion_point(Session &session, clang::FileEntryRef entry,
                           const Input &input)
 {
-    const std::string text = text_of(input);
+    const std::string text = text_of(session, input);
     const size_t line = text.rfind('\n') + 1;
     session.pp.SetCodeCompletionPoint(
         entry, 1 + (unsigned)std::count(text.begin(), text.end(), '\n'),
@@ -71,7 +72,7 @@ void enter(Session &session, const Input &input)
     const std::string name = input.name.substr(0, input.name.rfind('/') + 1) +
                              "input " + std::to_string(input.number);
     auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
-        text_of(input) + suffix_of(input), name);
+        text_of(session, input) + suffix_of(input), name);
     /* A file of its own: clang takes the same place in the same file for a
      * header that was included twice. */
     clang::FileEntryRef entry = sources.getFileManager().getVirtualFileRef(
@@ -83,7 +84,7 @@ void enter(Session &session, const Input &input)
     clang::FileID file =
         sources.createFileID(entry, start, clang::SrcMgr::C_User);
     session.report.reading = file;
-    session.prefix[input.number] = prefix_of(input).size();
+    session.prefix[input.number] = prefix_of(session, input).size();
     session.pp.EnterSourceFile(file, nullptr, start);
     session.pp.enableIncrementalProcessing(
         session.compiler.getLangOpts().CPlusPlus);

@@ -224,6 +224,8 @@ class Session {
     /* These belong to the inputs of the session. */
     std::map<unsigned, clang::FileID> files;
     std::vector<clang::DeclGroupRef> requirements; /* requires directives */
+    /* Lines that include the files of -include, until an input has done so. */
+    std::string includes;
     std::map<unsigned, unsigned> prefix; /* bytes before the input's own text */
     std::map<std::string, unsigned> symbols; /* and the input that defines it */
     std::map<std::string, unsigned> redeclared; /* names, and by which input */
@@ -343,6 +345,8 @@ class Generator {
 /* once.cc: do the instructions of that input's module run once at most, so that
  * they are not worth being optimized? */
 bool runs_once(const llvm::Module &module, unsigned number);
+/* once.cc: marks functions of a host half that are not worth it. */
+void leave_rare_code(llvm::Module &module, unsigned number);
 
 /* reply.cc: the parts of a reply. */
 void reply_head(const Report &report, unsigned verdict, ompjit__buf *out);

@@ -284,6 +284,8 @@ class Server {
         llvm::Module *module = generator->generate(last.number);
         if (!module)
             return nullptr;
+        if (!session.device)
+            leave_rare_code(*module, last.number);
         llvm::raw_svector_ostream stream(code);
         llvm::WriteBitcodeToFile(*module, stream);
         return module;
@@ -358,6 +360,7 @@ class Server {
         }
         keep_device_variables(session);
         session.files[last.number] = session.report.reading;
+        session.includes.clear();
         for (clang::DeclGroupRef group : session.recorder.groups)
             if (group.isSingleDecl() &&
                 llvm::isa<clang::OMPRequiresDecl>(group.getSingleDecl()))

@@ -191,10 +191,14 @@ class AtEnd : public clang::PragmaHandler {
 
 class Action : public clang::ASTFrontendAction {
   public:
-    explicit Action(Report *report) : report(report) {}
+    Action(Report *report, std::string includes)
+        : report(report), includes(std::move(includes))
+    {
+    }
 
   private:
     Report *report;
+    std::string includes;
     Recorder *recorder = nullptr;
 
     clang::TranslationUnitKind getTranslationUnitKind() override
@@ -219,6 +223,7 @@ class Action : public clang::ASTFrontendAction {
         compiler.createSema(getTranslationUnitKind(), new_consumer(*report));
         clang::Parser parser(pp, compiler.getSema(), false);
         Session session(compiler, parser, *recorder, *report);
+        session.includes = includes;
         report->is_at_end = [&parser] {
             return parser.getCurToken().isOneOf(
                 clang::tok::annot_repl_input_end, clang::tok::eof);
@@ -233,6 +238,17 @@ class Action : public clang::ASTFrontendAction {
         serve(session);
     }
 };
+
+/* The files of -include are a part of the first input, whose module has what they
+ * define. clang would read them before it. */
+std::string take_includes(clang::PreprocessorOptions &how)
+{
+    std::string lines;
+    for (const std::string &file : how.Includes)
+        lines += "#include \"" + file + "\"\n";
+    how.Includes.clear();
+    return lines;
+}
 
 } // namespace
 
@@ -251,6 +267,6 @@ extern "C" int ompjit__repl(int argc, const char *const *argv)
     how.getPreprocessorOpts().addRemappedFile(
         how.getFrontendOpts().Inputs[0].getFile(),
         llvm::MemoryBuffer::getMemBuffer("", "", true).release());
-    Action action(report);
+    Action action(report, take_includes(how.getPreprocessorOpts()));
     return !compiler->ExecuteAction(action);
 }
