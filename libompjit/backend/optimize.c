@@ -131,10 +131,18 @@ ompjit_status ompjit__build_internalize(struct build *b, ompjit_error *err)
     ",function(loop(loop-deletion),simplifycfg,early-cse<memssa>,"             \
     "instcombine<no-verify-fixpoint>,simplifycfg)"
 
-/* LLVM's pipeline simplifies each function alone before it inlines. The plain
- * runtime's are large, until it is known which schedule a loop has. */
+/* LLVM's pipeline simplifies each function alone before it inlines. The
+ * runtime's are large, until it is known which schedule a loop has and how many
+ * threads there are. */
 #define INLINE_RUNTIME                                                         \
     "globaldce,ipsccp,function(sroa,instsimplify,simplifycfg),always-inline,"
+
+/* Forms for whole teams have been through LLVM's pipeline already; -O0 and the
+ * checker want code as it was written. */
+static bool inlines_first(const struct build *b)
+{
+    return b->unit->opt_level && !b->teams && !b->compiler->checks;
+}
 
 /* In the end what only functions that are gone have read goes. */
 ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
@@ -142,7 +150,7 @@ ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
 {
     char passes[280];
     snprintf(passes, sizeof passes, "%s%s<O%u>%s",
-             b->host    ? b->plain ? INLINE_RUNTIME : "globaldce,"
+             b->host    ? inlines_first(b) ? INLINE_RUNTIME : "globaldce,"
              : b->plain ? "always-inline,globaldce," OMPJIT__CLEAN ","
                         : "",
              simplify ? "thinlto-pre-link" : "default",
