@@ -20,6 +20,10 @@
 
 #pragma omp declare target
 
+/* The functions that walk one case's loop. Copies of them, each with a copy of
+ * the runtime, would take seven times as long to compile. */
+#define ALONE __attribute__((noinline))
+
 /* Sums of the ends of a type go around. */
 static void add(int64_t *to, int64_t x)
 {
@@ -150,7 +154,7 @@ static int whole(int schedule, int has_chunk)
         walk_##W(p, c, lower, upper, c->end, stride, last);                    \
         __kmpc_distribute_static_fini(0, gtid);                                \
     }                                                                          \
-    static void dist_for_##W(args *p, const case_##W *c)                       \
+    ALONE static void dist_for_##W(args *p, const case_##W *c)                 \
     {                                                                          \
         T lower = c->from, upper = c->end, team_upper = c->end;                \
         S stride = 0;                                                          \
@@ -231,14 +235,14 @@ static int misplaced(int schedule, int64_t given, uint64_t first, uint64_t n,
         __kmpc_dispatch_deinit(0, gtid);                                       \
         add(&p->out[0], wrong);                                                \
     }                                                                          \
-    static void dispatch_##W(args *p, const case_##W *c)                       \
+    ALONE static void dispatch_##W(args *p, const case_##W *c)                 \
     {                                                                          \
         int gtid = __kmpc_global_thread_num(0);                                \
         __kmpc_dispatch_init_##W(0, gtid, c->schedule, c->from, c->end, c->by, \
                                  c->chunk);                                    \
         fetch_##W(p, c, gtid, 1);                                              \
     }                                                                          \
-    static void dist_dispatch_##W(args *p, const case_##W *c)                  \
+    ALONE static void dist_dispatch_##W(args *p, const case_##W *c)            \
     {                                                                          \
         int gtid = __kmpc_global_thread_num(0), last = 7;                      \
         __kmpc_dist_dispatch_init_##W(0, gtid, c->schedule, &last, c->from,    \

@@ -223,7 +223,8 @@ void rt_doacross_teams(args *p)
 }
 
 /* Loops of single threads inside a team's loop of each kind, which goes on
- * undisturbed. Six copies of inner() would take seven times as long to compile. */
+ * undisturbed. Six copies of inner(), or one region of the six loops, would take
+ * several times as long to compile. */
 #pragma omp declare target
 __attribute__((noinline)) static int inner(int n)
 {
@@ -263,13 +264,25 @@ void rt_loops_in_loops(args *p)
 {
 #pragma omp target is_device_ptr(p)
     {
-        omp_set_schedule((omp_sched_t)1, 4);
 #pragma omp parallel
         {
             OUTER(int, 0, 20, static)
             OUTER(unsigned, 5, 25, dynamic)
+        }
+    }
+#pragma omp target is_device_ptr(p)
+    {
+        omp_set_schedule((omp_sched_t)1, 4);
+#pragma omp parallel
+        {
             OUTER(long, -3, 17, guided)
             OUTER(unsigned long, 9, 29, runtime)
+        }
+    }
+#pragma omp target is_device_ptr(p)
+    {
+#pragma omp parallel
+        {
 #pragma omp for ordered(1) schedule(dynamic)
             for (int i = 1; i < 15; i++) {
 #pragma omp ordered depend(sink : i - 1)
