@@ -73,9 +73,11 @@ static inline void make_key(ompjit__key *key, unsigned i)
 
 static inline void make_payload(ompjit__buf *payload, unsigned i, size_t size)
 {
+    char number[16];
+    int n = snprintf(number, sizeof number, "%u,", i);
     *payload = (ompjit__buf){0};
     while (payload->size < size)
-        ompjit__buf_printf(payload, "%u,", i);
+        ompjit__buf_add(payload, number, (size_t)n);
 }
 
 struct wanted {

@@ -149,11 +149,13 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
             "constructs are beside libomptarget's"
     fi
     echo 'exit 1' >"$b/t/gpu/programs.sh"
-    bare LD_LIBRARY_PATH="$tmp" GPU_SIZES=small GPU_LIMIT=300 "$b/run" tests \
-        "$tmp/failed" >"$tmp/said" 2>&1
+    bare LD_LIBRARY_PATH="$tmp" GPU_LIMIT=300 GPU_ONLY="cuda programs" \
+        "$b/run" tests "$tmp/failed" >"$tmp/said" 2>&1
     is $? 1 "a program that fails makes the status 1"
     like "$(grep SKIP "$tmp/failed/log/cuda")" \
         'two GPUs # SKIP this machine has 1$' "where there is one GPU it is said"
+    is "$(grep -o '"name": "[a-z]*"' "$tmp/failed/tests.json" | tr '\n' ' ')" \
+        '"name": "cuda" "name": "programs" ' "GPU_ONLY names the tests to run"
     like "$(cat "$tmp/failed/summary.txt")" '^FAILED programs: see .*/log/programs' \
         "  and named"
 else
