@@ -80,6 +80,14 @@ for option in -O0 -save-temps -flto; do
     on "  repaired" "$expect" host ./half
 done
 
+# An allocator of the host, which a libomp of another release than omp.h's does
+# not know, is ours wherever libomp stands: CMake names it as a file.
+for libomp in "" "$LIBOMP"; do
+    succeeds "allocators, ${libomp:-by -fopenmp}" "$cc" -fopenmp \
+        "$srcdir/t/dropin/allocators.c" $libomp -o allocators
+    on "  work" "1 0" host sh -c './allocators 2>/dev/null | sed 1q'
+done
+
 # -------------------------------------------------------------- several sources
 mkdir "$tmp/parts"
 cd "$tmp/parts" || exit 1

@@ -125,14 +125,19 @@ static bool is_standard(const char *folder)
  * code may ask for devices. */
 static void add_library(const struct link *l, ompjit__args *out)
 {
-    const char *wanted = getenv("OMPJIT_CC_RPATH");
-    char *folder = ompjit__format("%.*s",
-                                  (int)(strrchr(l->library, '/') - l->library),
-                                  l->library);
     ompjit__args_add(out, "--push-state");
     ompjit__args_add(out, "--as-needed");
     ompjit__args_add(out, l->library);
     ompjit__args_add(out, "--pop-state");
+}
+
+/* The library's folder, unless it is one of the system's. */
+static void add_run_path(const struct link *l, ompjit__args *out)
+{
+    const char *wanted = getenv("OMPJIT_CC_RPATH");
+    char *folder = ompjit__format("%.*s",
+                                  (int)(strrchr(l->library, '/') - l->library),
+                                  l->library);
     if (folder && !is_standard(folder) && !(wanted && !strcmp(wanted, "0"))) {
         ompjit__args_add(out, "-rpath");
         ompjit__args_add(out, folder);
@@ -177,19 +182,36 @@ static int add_image(const struct link *l, const ompjit__buf *image,
     return EXIT_OK;
 }
 
+/* Is it libomp, by -l or as a file? */
+static bool is_libomp(const char *word)
+{
+    static const char file[] = "libomp.so";
+    const char *slash = strrchr(word, '/');
+    return !strcmp(word, "-lomp") ||
+           !strncmp(slash ? slash + 1 : word, file, sizeof file - 1);
+}
+
 /* The linker's words, with the device code in front, so that the C library's
- * static part comes behind it, and our library where clang wants its own. */
+ * static part comes behind it, and our library where clang wants its own. It
+ * also stands before libomp: of functions that both have ours are right, since
+ * libomp knows no devices, and an older one aborts where omp.h of clang 22
+ * numbers memory spaces. */
 static int make_words(const struct link *l, const ompjit__buf *image,
                       ompjit__args *out)
 {
-    bool placed = l->relocatable;
+    bool placed = l->relocatable, before_libomp = placed;
     int status = EXIT_OK;
     ompjit__args_add(out, l->words.v[0]);
     if (image->size)
         status = add_image(l, image, out);
     for (size_t i = 1; i < l->words.n; i++) {
-        if (strcmp(l->words.v[i], "-lomptarget")) {
-            ompjit__args_add(out, l->words.v[i]);
+        const char *word = l->words.v[i];
+        if (!before_libomp && is_libomp(word)) {
+            add_library(l, out);
+            before_libomp = true;
+        }
+        if (strcmp(word, "-lomptarget")) {
+            ompjit__args_add(out, word);
         } else if (!placed) {
             add_library(l, out);
             placed = true;
@@ -197,6 +219,8 @@ static int make_words(const struct link *l, const ompjit__buf *image,
     }
     if (!placed)
         add_library(l, out);
+    if (!l->relocatable)
+        add_run_path(l, out);
     return status;
 }
 
