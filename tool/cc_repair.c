@@ -53,8 +53,8 @@ int half_repair(ompjit_context **ctx, const char *file)
 
 /* ------------------------------------------------------------ clang's halves */
 
-/* What clang gets wrong is in updates of data alone. Bitcode has the names of
- * functions as they are. */
+/* clang errs in updates of data alone. Bitcode has the names of functions as
+ * they are. */
 static int repair_updates(const char *file)
 {
     static const char update[] = "__tgt_target_data_update_";
@@ -88,9 +88,8 @@ static bool is_host_half(const char *file, const char *stem, size_t n,
                  : size == CHOSEN + ENDING;
 }
 
-/* Of two sources of one name the first one's object is made when the second
- * one's half is there, and what is done to the first one's half is of no
- * effect. */
+/* Where two sources have one name, the first one's object is made when the
+ * second one's half is there: changing the first one's half has no effect. */
 static int repair_in(const char *folder, const char *stem, size_t n, bool saved)
 {
     int status = EXIT_OK;

@@ -91,7 +91,7 @@ bool is_part_of(const llvm::Function &f,
            });
 }
 
-/* Of regions that hardly ever run on the host. */
+/* Names the host versions of regions that hardly ever run on the host. */
 std::vector<std::string> rare_host_versions(const llvm::Module &module)
 {
     std::vector<std::string> names;
