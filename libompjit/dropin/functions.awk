@@ -13,11 +13,11 @@
 #       ((void (*)(ompjit_context *, void *, int32_t))omp_target_free_at)(...);
 #   }
 #
-# libomp exports its allocators itself, and asks these functions for memory of
-# devices: they stay libomp's, but for the making of allocators, which is this
-# library's where the program finds it first, as under `ompjit exec`
-# (hosthalf/omp_alloc.c). Without a context a kernel is not launched, which is 1,
-# and everything else gives 0 or NULL.
+# libomp exports allocators, too. The program gets this library's where it finds
+# them first, as under `ompjit exec`: these know the numbers of a newer omp.h
+# (hosthalf/omp_alloc.c) and memory of devices (omptarget/omp_alloc_device.c). They
+# call libomp's for all other memory, without a context. Without a context a kernel
+# is not launched, which is 1, and everything else gives 0 or NULL.
 
 # "int32_t " or "void *": what a name follows.
 function ctype(letter) {
@@ -42,9 +42,18 @@ BEGIN {
 
 /^[CP]\(/ {
     split($0, part, /[(,")]+ */)
-    if (part[2] !~ /^omp_(aligned_)?(alloc|calloc|free|realloc)$/ &&
-        part[2] != "omp_is_initial_device")
+    if (part[2] != "omp_is_initial_device")
         define(part[1], part[2], part[5])
+}
+
+function is_allocation(name) {
+    return name ~ /^omp_(aligned_)?(alloc|calloc|free|realloc)$/
+}
+
+# The parameter that has the allocator of new memory; -1: there is no new memory.
+function allocator(name, signature) {
+    return name == "omp_free" ? -1 : \
+        "a" (name == "omp_realloc" ? 5 : length(signature))
 }
 
 function define(kind, name, signature,    result, types, values, parameters,
@@ -64,7 +73,10 @@ function define(kind, name, signature,    result, types, values, parameters,
     print "static void *" name "_at;\n" head ";\n" head "\n{"
     if (name ~ /^(__tgt_target|omp_target_(alloc|free|memcpy))/)
         print "    *ompjit__dropin_caller() = __builtin_return_address(0);"
-    if (kind == "C")
+    if (is_allocation(name))
+        print "    ompjit_context *ctx = ompjit__dropin_allocates(" \
+            allocator(name, signature) ");"
+    else if (kind == "C")
         print "    ompjit_context *ctx = ompjit__dropin_context();\n" \
             "    if (!ctx)\n        return" \
             (result == "void " ? "" : failure) ";"

@@ -4,7 +4,8 @@
  * default device's memory. libomp has these allocators only where it finds
  * LLVM's offloading library in the process; all other allocators are libomp's.
  * Memory that was allocated here is listed, since it may be freed without its
- * allocator and when another device is the default one.
+ * allocator and when another device is the default one. Without a context, NULL,
+ * there is no target memory.
  */
 #include <stdlib.h>
 
@@ -74,7 +75,7 @@ static struct ompjit__omp_block *target_alloc(ompjit_context *ctx, size_t align,
                                            size_t size, uint64_t allocator)
 {
     const struct ompjit__libomp *omp = libomp();
-    struct ompjit__omp_block *m = malloc(sizeof *m);
+    struct ompjit__omp_block *m = ctx ? malloc(sizeof *m) : NULL;
     if (!m)
         return NULL;
     *m = (struct ompjit__omp_block){.size = size, .allocator = allocator};
@@ -94,9 +95,11 @@ static struct ompjit__omp_block *target_alloc(ompjit_context *ctx, size_t align,
     return m;
 }
 
-/* Taken off the list; NULL: it is not ours. */
+/* Takes a block off the list; NULL: the memory is not ours. */
 static struct ompjit__omp_block *forget(ompjit_context *ctx, const void *ptr)
 {
+    if (!ctx)
+        return NULL;
     pthread_mutex_lock(&ctx->tgt->lock);
     struct ompjit__omp_block **at = &ctx->tgt->memory, *m;
     while (*at && (*at)->ptr != ptr)

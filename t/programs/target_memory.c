@@ -2,7 +2,6 @@
 //
 // omp_alloc from LLVM's allocators of target memory, and from others.
 // expect: 42 0 7 7 3 5 1 host
-// not ahead of time: libomp's own omp_free fails an assertion
 #include <omp.h>
 #include <stdio.h>
 
