@@ -79,12 +79,31 @@ for option in -O0 -save-temps -flto; do
 done
 
 # An allocator of the host, which a libomp of another release than omp.h's does
-# not know, is ours wherever libomp stands: CMake names it as a file.
+# not know, is ours wherever libomp stands: CMake names it as a file. The host's
+# teams are as many as the program asks for, and as the user allows.
 for libomp in "" "$LIBOMP"; do
     succeeds "allocators, ${libomp:-by -fopenmp}" "$cc" -fopenmp \
         "$srcdir/t/dropin/allocators.c" $libomp -o allocators
-    on "  work" "1 0" host sh -c './allocators 2>/dev/null | sed 1q'
+    on "  work" "1 0
+100 1" host ./allocators
+    on "  within a limit of the user's" "1 0
+5 1" host env KMP_TEAMS_THREAD_LIMIT=5 ./allocators
 done
+cat >teams.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+#pragma omp teams num_teams(100)
+    if (omp_get_team_num() == 99)
+        printf("%d teams\n", omp_get_num_teams());
+}
+END
+succeeds "no device code" "$cc" -fopenmp teams.c -o teams
+on "  the host's teams" "100 teams" host ./teams
+succeeds "a shared library" "$cc" -fopenmp -shared -fPIC teams.c -o teams.so
+succeeds "  leaves the process's environment alone" sh -c \
+    '! nm teams.so | grep -q setenv'
 
 # -------------------------------------------------------------- several sources
 mkdir "$tmp/parts"

@@ -14,7 +14,7 @@ for name in ompjit-cc ompjit-c++; do ln -s ompjit "$tree/bin/$name"; done
 for name in clang-linker-wrapper llvm-offload-binary; do
     ln -s ../../../bin/ompjit "$tools/$name"
 done
-cp "$builddir/clang-tools/register.o" "$tools/register.o"
+cp "$builddir/clang-tools/register.o" "$builddir/clang-tools/start.o" "$tools"
 ln -s "$(cd "$builddir" && pwd)/ompjitc" "$tree/libexec/ompjit/ompjitc"
 "$CLANG" -shared -fPIC -Wl,-soname,libompjit-omptarget.so.0 \
     -I "$srcdir/libompjit" "$srcdir/t/cc_stub.c" \

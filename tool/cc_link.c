@@ -4,7 +4,8 @@
  * linker's whole command line behind --linker-path=. The device code of all
  * objects goes into an object in memory, which is linked in together with
  * register.o, whose constructor hands it to libompjit-omptarget.so. Then this
- * process becomes the linker. Nothing is compiled.
+ * process becomes the linker. Nothing is compiled. Executables also get start.o,
+ * with device code or without.
  *
  * Which members of archives a link takes only the linker knows. Where some have
  * device code it is run ahead, for its trace.
@@ -26,9 +27,9 @@
 /* A link: the linker and its words, and where our files are. */
 struct link {
     ompjit__args words; /* words.v[0] is the linker */
-    char *tools;        /* folder of register.o     */
+    char *tools;        /* folder of our objects    */
     char *library;      /* LIBRARY                  */
-    bool verbose, relocatable;
+    bool verbose, relocatable, shared;
 };
 
 /* ---------------------------------------------------------------- its words */
@@ -45,13 +46,15 @@ static bool is_wrappers(const char *word)
            begins(word, "--offload-") || begins(word, "--device-");
 }
 
-static bool is_relocatable(const char *word)
+static const char *const relocatable[] = {"-r", "--relocatable", "-i", "-Ur",
+                                          NULL};
+static const char *const shared[] = {"-shared", "--shared", "-Bshareable", NULL};
+
+static bool is_any(const char *word, const char *const *words)
 {
-    static const char *const words[] = {"-r", "--relocatable", "-i", "-Ur"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(word, words[i]))
-            return true;
-    return false;
+    while (*words && strcmp(word, *words))
+        words++;
+    return *words != NULL;
 }
 
 /* With -v, clang adds --verbose for its wrapper at the very end. */
@@ -67,7 +70,8 @@ static int read_words(struct link *l, int argc, char **argv)
         const char *word = all.v[i];
         bool ours = is_wrappers(word) || (l->verbose && i + 1 == all.n &&
                                           !strcmp(word, "--verbose"));
-        l->relocatable |= is_relocatable(word);
+        l->relocatable |= is_any(word, relocatable);
+        l->shared |= is_any(word, shared);
         if (!ours)
             ompjit__args_add(&l->words,
                              i > first ? word : word + strlen(LINKER));
@@ -159,6 +163,15 @@ static void keep_entries(const struct link *l, ompjit__args *out)
     free(linker);
 }
 
+/* An object of ours, by its name in the folder of register.o. */
+static void add_own(const struct link *l, const char *name, ompjit__args *out)
+{
+    char *path = ompjit__format("%s/%s", l->tools, name);
+    out->failed |= !path;
+    ompjit__args_add(out, path ? path : "");
+    free(path);
+}
+
 /* The object of the image, which the linker finds by its descriptor. */
 static int add_image(const struct link *l, const ompjit__buf *image,
                      ompjit__args *out)
@@ -173,12 +186,9 @@ static int add_image(const struct link *l, const ompjit__buf *image,
         return EXIT_FAILED;
     }
     snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
-    char *constructor = ompjit__format("%s/register.o", l->tools);
-    out->failed |= !constructor;
-    ompjit__args_add(out, constructor ? constructor : "");
+    add_own(l, "register.o", out);
     ompjit__args_add(out, file);
     keep_entries(l, out);
-    free(constructor);
     return EXIT_OK;
 }
 
@@ -202,6 +212,8 @@ static int make_words(const struct link *l, const ompjit__buf *image,
     bool placed = l->relocatable, before_libomp = placed;
     int status = EXIT_OK;
     ompjit__args_add(out, l->words.v[0]);
+    if (!l->relocatable && !l->shared)
+        add_own(l, "start.o", out);
     if (image->size)
         status = add_image(l, image, out);
     for (size_t i = 1; i < l->words.n; i++) {
