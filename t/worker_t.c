@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,26 @@ static unsigned count_files(void)
     if (all)
         closedir(all);
     return n;
+}
+
+/* Of all facts about the host device, the name of the CPU alone is a compiler's. */
+static void facts_of_a_device(void)
+{
+    ompjit_context *ctx = open_context(0);
+    ompjit_device *dev;
+    ompjit_device_info info = OMPJIT_DEVICE_INFO_INIT;
+    info.size = offsetof(ompjit_device_info, arch);
+    info.kind = OMPJIT_DEVICE_CUDA;
+    ok(!ompjit_context_device(ctx, 0, &dev, &err) &&
+           !ompjit_device_info_get(dev, &info, &err) &&
+           info.kind == OMPJIT_DEVICE_HOST && info.multiprocessors &&
+           *info.name && !find_worker(),
+       "a device's kind and name start no worker");
+    info.size = sizeof info;
+    ok(!ompjit_device_info_get(dev, &info, &err) && *info.arch && find_worker(),
+       "the CPU's name does: %s", info.arch);
+    ompjit_context_destroy(ctx);
+    ok(gone_within(1), "it ends with the context");
 }
 
 /* ------------------------------------------------------------------- life */
@@ -527,6 +548,7 @@ int main(void)
     setenv("OMPJIT_CACHE", "0", 1);
     if (access("/proc/self/environ", R_OK))
         skip_all("no /proc: workers cannot be told apart");
+    facts_of_a_device();
     comes_and_goes();
     survives_signals();
     is_replaced();

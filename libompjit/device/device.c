@@ -336,7 +336,8 @@ static void name_cpu(ompjit_device *dev, ompjit_device_info *info)
         snprintf(info->arch, sizeof info->arch, "host");
 }
 
-/* Opens the device: some of the facts only its driver has. */
+/* Opens the device: some of the facts only its driver has. A struct that ends
+ * before the name of the CPU starts no worker. */
 ompjit_status ompjit_device_info_get(ompjit_device *dev,
                                      ompjit_device_info *info,
                                      ompjit_error *err)
@@ -351,7 +352,7 @@ ompjit_status ompjit_device_info_get(ompjit_device *dev,
         status = dev->ops->info(dev, &full, err);
     if (status)
         return status;
-    if (!*full.arch)
+    if (!*full.arch && info->size > offsetof(ompjit_device_info, arch))
         name_cpu(dev, &full);
     ompjit__result_fill(OMPJIT__STRUCT_device_info, &full, info);
     return OMPJIT_OK;

@@ -101,6 +101,7 @@ class Context(Owned):
         "_tokens",
         "_devices",
         "_device_infos",
+        "_device_kinds",
         "_programs",
     )
 
@@ -140,6 +141,7 @@ class Context(Owned):
         self._tokens: list[contextvars.Token[Context | None]] = []
         self._devices: list[int] | None = None
         self._device_infos: dict[int, abi.ompjit_device_info] = {}
+        self._device_kinds: dict[int, int] = {}
         self._programs: dict[str, Any] = {}  # of expressions, by source
         o = abi.ompjit_context_options()
         o.devices = encoded(devices)

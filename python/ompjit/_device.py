@@ -63,14 +63,25 @@ class Device:
             known[self.number] = info
         return info
 
+    def _kind(self) -> int:
+        """Asks for nothing else: the name of a CPU starts a compiler."""
+        known = self.context._device_kinds
+        kind = known.get(self.number)
+        if kind is None:
+            info = abi.ompjit_device_info()
+            info.size = abi.ompjit_device_info.multiprocessors.offset
+            call("device_info_get", self.address, byref(info))
+            known[self.number] = kind = int(info.kind)
+        return kind
+
     @property
     def kind(self) -> str:
-        return abi.name_of(abi.ompjit_device_kind, self._get().kind)
+        return abi.name_of(abi.ompjit_device_kind, self._kind())
 
     @property
     def is_host(self) -> bool:
         """Whether kernels run on this machine's CPU."""
-        return bool(self._get().kind == abi.ompjit_device_kind.HOST)
+        return self._kind() == abi.ompjit_device_kind.HOST
 
     @property
     def name(self) -> str:

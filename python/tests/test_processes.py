@@ -23,7 +23,7 @@ def work(k):
     return total(y) == 2 * (k + 1)
 """
 # A first call, and then what the process has: modules that take long to import,
-# and children.
+# libomp, and compilers, which are nobody's children but have its environment.
 FIRST = """\
 import array, sys, ompjit
 before = set(sys.modules)
@@ -33,9 +33,18 @@ assert x[999] == 2
 slow = '''contextlib enum functools glob inspect json hashlib re shutil signal
 subprocess threading typing weakref'''.split()
 print(*sorted(set(sys.modules).difference(before).intersection(slow)))
-import glob
-for path in glob.glob("/proc/self/task/*/children"):
-    print(*open(path).read().split())
+import glob, os
+mark = b"OMPJIT_CACHE_DIR=" + os.environb[b"OMPJIT_CACHE_DIR"] + b"\\0"
+for path in glob.glob("/proc/[0-9]*"):
+    try:
+        if open(path + "/comm").read() != "ompjitc\\n":
+            continue
+        if mark in open(path + "/environ", "rb").read():
+            print("ompjitc")
+    except OSError:
+        pass
+if "libomp.so" in open("/proc/self/maps").read():
+    print("libomp")
 """
 FUNCTION = """\
 m = ompjit.compile('''
@@ -83,15 +92,16 @@ class Processes(unittest.TestCase):
         return done.stdout
 
     def test_first_call_from_the_cache(self):
-        """It imports no more than it needs, and starts no compiler."""
+        """It imports no more than it needs, and starts no compiler. A construct
+        asks libomp for the default device."""
         cache = os.path.join(self.folder, "cache")
-        for work in FUNCTION, EXPRESSION:
+        for work, expected in (FUNCTION, ["libomp"]), (EXPRESSION, []):
             text = FIRST.replace("WORK", work)
             for _ in range(2):
                 out = self.run_python(
                     text, sys.executable, "-S", OMPJIT_CACHE_DIR=cache
                 )
-            self.assertEqual(out.split(), [], work)
+            self.assertEqual(out.split(), expected, work)
 
     def test_workers(self):
         text = WORK + (

@@ -76,7 +76,7 @@ static void cpu_name(char *name, size_t size)
 static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
                                ompjit_error *err)
 {
-    const struct ompjit__libomp *omp = ompjit__host_libomp(dev);
+    const ompjit__host *host = dev->state;
     *info = (ompjit_device_info){.kind = OMPJIT_DEVICE_HOST,
                                  .max_threads = OMPJIT__HOST_MAX_THREADS,
                                  .max_shared = UINT32_MAX,
@@ -84,7 +84,7 @@ static ompjit_status host_info(ompjit_device *dev, ompjit_device_info *info,
     cpu_name(info->name, sizeof info->name);
     info->memory = (uint64_t)sysconf(_SC_PHYS_PAGES) *
                    (uint64_t)sysconf(_SC_PAGESIZE);
-    info->multiprocessors = omp ? (uint32_t)omp->omp_get_max_threads() : 1;
+    info->multiprocessors = host->without ? 1 : ompjit__libomp_threads();
     return OMPJIT_OK;
 }
 
