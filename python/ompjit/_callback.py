@@ -8,7 +8,7 @@ hands it to sys.unraisablehook.
 from __future__ import annotations
 
 from . import TYPE_CHECKING, _abi as abi
-from ._lib import CALLBACKS, failed_callback
+from ._lib import failed_callback, type_of
 
 if TYPE_CHECKING:
     from typing import Any, Callable, NamedTuple
@@ -51,7 +51,7 @@ def guarded(name: str, function: Callable[..., Any], failure: Any = None) -> Any
                 raise
             return failure
 
-    return CALLBACKS[name](run)
+    return type_of(name)(run)
 
 
 def text(value: bytes | None) -> str:

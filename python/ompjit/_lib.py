@@ -3,7 +3,7 @@
 
 `call("ompjit_queue_wait", queue)` calls a function that has an error as its
 last parameter, and raises what it returns. All calls give up the GIL.
-tests/test_abi.py compares FUNCTIONS and CALLBACKS with the headers.
+tests/test_abi.py compares CHECKED, PLAIN and CALLBACKS with the headers.
 """
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 else:
     from ._typing import Any
 
-# Types of parameters. All objects of the library are void pointers.
+# Types of parameters. All objects of the library are void pointers. A text is
+# the name of a callback, or of the struct that the parameter points to:
+# type_of() makes the type when a function is asked for that has it.
 _object = c_void_p
 _objects = POINTER(c_void_p)
 _text = c_char_p
@@ -44,54 +46,43 @@ _uint_p = POINTER(c_uint)
 _size_p = POINTER(c_size_t)
 _u64_p = POINTER(c_uint64)
 _double_p = POINTER(c_double)
-_error = POINTER(abi.ompjit_error)
-_module_options = POINTER(abi.ompjit_module_options)
-_launch = POINTER(abi.ompjit_launch)
-_arg = POINTER(abi.ompjit_arg)
-_value = POINTER(abi.ompjit_value)
+_error = "ompjit_error"
+_module_options = "ompjit_module_options"
+_launch = "ompjit_launch"
+_arg = "ompjit_arg"
+_value = "ompjit_value"
 
 # Callbacks: result, then parameters.
-CALLBACKS: dict[str, Any] = {
-    "ompjit_log_fn": CFUNCTYPE(None, c_void_p, _text),
-    "ompjit_failure_fn": CFUNCTYPE(None, c_void_p, _error),
-    "ompjit_check_fn": CFUNCTYPE(
-        None, c_void_p, POINTER(abi.ompjit_check_report)
-    ),
-    "ompjit_callback_fn": CFUNCTYPE(
-        c_int, c_void_p, _value, _value, _error
-    ),
-    "ompjit_cache_give_fn": CFUNCTYPE(None, c_void_p, c_void_p, c_size_t),
-    "ompjit_cache_get_fn": CFUNCTYPE(
-        None, c_void_p, POINTER(abi.Key), c_void_p, c_void_p
-    ),
-    "ompjit_cache_put_fn": CFUNCTYPE(
-        None, c_void_p, POINTER(abi.Key), c_void_p, c_size_t
-    ),
-    "ompjit_cache_entry_fn": CFUNCTYPE(
-        c_int, c_void_p, POINTER(abi.ompjit_cache_entry)
-    ),
-    "ompjit_variant_fn": CFUNCTYPE(
-        c_int, c_void_p, POINTER(abi.ompjit_variant_info)
-    ),
-    "ompjit_warm_fn": CFUNCTYPE(None, c_void_p, c_uint, _text),
+CALLBACKS: dict[str, tuple[Any, ...]] = {
+    "ompjit_log_fn": (None, c_void_p, _text),
+    "ompjit_failure_fn": (None, c_void_p, _error),
+    "ompjit_check_fn": (None, c_void_p, "ompjit_check_report"),
+    "ompjit_callback_fn": (c_int, c_void_p, _value, _value, _error),
+    "ompjit_cache_give_fn": (None, c_void_p, c_void_p, c_size_t),
+    "ompjit_cache_get_fn": (None, c_void_p, "Key", c_void_p, c_void_p),
+    "ompjit_cache_put_fn": (None, c_void_p, "Key", c_void_p, c_size_t),
+    "ompjit_cache_entry_fn": (c_int, c_void_p, "ompjit_cache_entry"),
+    "ompjit_count_fn": (c_int, c_void_p, "ompjit_count"),
+    "ompjit_remark_fn": (c_int, c_void_p, "ompjit_remark"),
+    "ompjit_variant_fn": (c_int, c_void_p, "ompjit_variant_info"),
+    "ompjit_warm_fn": (None, c_void_p, c_uint, _text),
 }
-CALLBACKS["ompjit_count_fn"] = CFUNCTYPE(
-    c_int, c_void_p, POINTER(abi.ompjit_count)
-)
-CALLBACKS["ompjit_remark_fn"] = CFUNCTYPE(
-    c_int, c_void_p, POINTER(abi.ompjit_remark)
-)
-_count_fn = CALLBACKS["ompjit_count_fn"]
-_remark_fn = CALLBACKS["ompjit_remark_fn"]
-_entry_fn = CALLBACKS["ompjit_cache_entry_fn"]
-_variant_fn = CALLBACKS["ompjit_variant_fn"]
-_warm_fn = CALLBACKS["ompjit_warm_fn"]
+
+
+def type_of(kind: Any) -> Any:
+    """The ctypes type of a result or a parameter in these tables."""
+    if not isinstance(kind, str):
+        return kind
+    if kind in CALLBACKS:
+        return CFUNCTYPE(*map(type_of, CALLBACKS[kind]))
+    return POINTER(getattr(abi, kind))
+
 
 # Functions that return a status and have an error as their last parameter: the
 # parameters before that.
 CHECKED: dict[str, tuple[Any, ...]] = {
     # ompjit.h
-    "context_create": (POINTER(abi.ompjit_context_options), _objects),
+    "context_create": ("ompjit_context_options", _objects),
     "context_failure": (_object,),
     "context_device_count": (_object, _uint_p),
     "context_device": (_object, c_uint, _objects),
@@ -100,7 +91,7 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     "device_free": (_object, c_void_p),
     "device_upload": (_object, c_void_p, c_void_p, c_size_t),
     "device_download": (_object, c_void_p, c_void_p, c_size_t),
-    "device_info_get": (_object, POINTER(abi.ompjit_device_info)),
+    "device_info_get": (_object, "ompjit_device_info"),
     "device_mapped": (_object, c_void_p, _objects),
     "device_abort": (_object,),
     "module_from_c": (_object, _text, _module_options, _objects),
@@ -134,8 +125,8 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     "module_kernel": (_object, _text, _objects),
     "module_emit": (_object, c_uint, _text, _objects, _size_p),
     "kernel_launch": (_object, _object, _launch, _arg, c_uint),
-    "kernel_info_get": (_object, POINTER(abi.ompjit_kernel_info)),
-    "kernel_param": (_object, c_uint, POINTER(abi.ompjit_param_info)),
+    "kernel_info_get": (_object, "ompjit_kernel_info"),
+    "kernel_param": (_object, c_uint, "ompjit_param_info"),
     "kernel_abort": (_object,),
     "kernel_bind": (_object, _object, _launch, _arg, c_uint, _objects),
     "bound_run": (_object,),
@@ -165,31 +156,31 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     "graph_end": (_object, _objects),
     "graph_run": (_object, _object),
     # ompjit_cache.h
-    "cache_stats_get": (_object, POINTER(abi.ompjit_cache_stats)),
-    "cache_walk": (_object, _text, _entry_fn, c_void_p),
+    "cache_stats_get": (_object, "ompjit_cache_stats"),
+    "cache_walk": (_object, _text, "ompjit_cache_entry_fn", c_void_p),
     "cache_prune": (_object, c_uint64, _u64_p),
     "cache_verify": (_object, _u64_p, _u64_p),
     "cache_export": (_object, c_int, _objects, _size_p),
     "cache_import": (_object, c_void_p, c_size_t, _u64_p),
     # ompjit_debug.h
-    "context_times": (_object, POINTER(abi.ompjit_times)),
+    "context_times": (_object, "ompjit_times"),
     "context_profile": (_object, c_uint, _objects, _size_p),
-    "module_counts": (_object, _object, _count_fn, c_void_p),
+    "module_counts": (_object, _object, "ompjit_count_fn", c_void_p),
     # ompjit_function.h
     "module_function_count": (_object, _uint_p),
     "module_function_at": (_object, c_uint, _objects),
     "module_function_find": (_object, _text, _objects),
-    "function_info_get": (_object, POINTER(abi.ompjit_function_info)),
+    "function_info_get": (_object, "ompjit_function_info"),
     "function_param": (
         _object,
         c_uint,
-        POINTER(abi.ompjit_function_param_info),
+        "ompjit_function_param_info",
     ),
     "function_extents": (_object, _value, c_uint, _u64_p),
     "function_call": (_object, _value, c_uint, _u64_p, _value),
     "callback_create": (
-        POINTER(abi.ompjit_type),
-        CALLBACKS["ompjit_callback_fn"],
+        "ompjit_type",
+        "ompjit_callback_fn",
         c_void_p,
         _objects,
     ),
@@ -197,53 +188,53 @@ CHECKED: dict[str, tuple[Any, ...]] = {
     "kernel_prepare": (_object, _object, _launch, _arg, c_uint),
     "kernel_ready": (_object, _object, _launch, _arg, c_uint, _int_p),
     "kernel_fold_contents": (_object, _text),
-    "module_variants": (_object, POINTER(abi.ompjit_variant_stats)),
+    "module_variants": (_object, "ompjit_variant_stats"),
     "kernel_last_launch": (
         _object,
         _object,
-        POINTER(abi.ompjit_launch_info),
+        "ompjit_launch_info",
     ),
-    "kernel_param_state": (_object, c_uint, POINTER(abi.ompjit_param_state)),
-    "kernel_variants": (_object, _variant_fn, c_void_p),
+    "kernel_param_state": (_object, c_uint, "ompjit_param_state"),
+    "kernel_variants": (_object, "ompjit_variant_fn", c_void_p),
     "kernel_explain": (_object, _objects),
-    "kernel_resources": (_object, _text, POINTER(abi.ompjit_resources)),
+    "kernel_resources": (_object, _text, "ompjit_resources"),
     "kernel_code": (
         _object,
         _text,
         _launch,
         _arg,
         c_uint,
-        POINTER(abi.ompjit_resources),
+        "ompjit_resources",
     ),
-    "arch_info_get": (_text, POINTER(abi.ompjit_arch_info)),
+    "arch_info_get": (_text, "ompjit_arch_info"),
     "occupancy_get": (
         _text,
-        POINTER(abi.ompjit_resources),
+        "ompjit_resources",
         c_uint32,
         c_uint32,
-        POINTER(abi.ompjit_occupancy),
+        "ompjit_occupancy",
     ),
-    "module_warm": (_object, _object, _text, _warm_fn, c_void_p, _uint_p),
+    "module_warm": (_object, _object, _text, "ompjit_warm_fn", c_void_p, _uint_p),
     "kernel_tune": (
         _object,
         _object,
         _launch,
         _arg,
         c_uint,
-        POINTER(abi.ompjit_tune_options),
-        POINTER(abi.ompjit_tuned),
+        "ompjit_tune_options",
+        "ompjit_tuned",
     ),
-    "kernel_tuned": (_object, _object, c_uint64, POINTER(abi.ompjit_tuned)),
+    "kernel_tuned": (_object, _object, c_uint64, "ompjit_tuned"),
     # ompjit_offload.h
     "offload_create": (_object, _object, _launch, c_uint, _objects),
     "offload_key": (_object, _object, _objects),
     # ompjit_opt.h
-    "opt_at": (c_uint, POINTER(abi.ompjit_opt_info)),
-    "module_remarks": (_object, _text, _remark_fn, c_void_p),
+    "opt_at": (c_uint, "ompjit_opt_info"),
+    "module_remarks": (_object, _text, "ompjit_remark_fn", c_void_p),
     "module_remarks_text": (_object, _text, c_uint, _objects, _size_p),
     # ompjit_rtl.h
-    "rtl_row_at": (c_uint, POINTER(abi.ompjit_rtl_row)),
-    "rtl_row_named": (_text, POINTER(abi.ompjit_rtl_row)),
+    "rtl_row_at": (c_uint, "ompjit_rtl_row"),
+    "rtl_row_named": (_text, "ompjit_rtl_row"),
 }
 
 # All others: the result, then the parameters.
@@ -269,7 +260,7 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "kernel_cancel": (None, _object),
     "opt_count": (c_uint,),
     "rtl_count": (c_uint,),
-    "rtl_table_get": (POINTER(abi.ompjit_rtl_table),),
+    "rtl_table_get": ("ompjit_rtl_table",),
 }
 
 # ------------------------------------------------------------------ loading
@@ -381,8 +372,8 @@ class Library:
                 f"{self.path} has no ompjit_{name}: it is older than this "
                 "package"
             ) from None
-        function.restype = result
-        function.argtypes = params
+        function.restype = type_of(result)
+        function.argtypes = tuple(map(type_of, params))
         setattr(self, name, function)
         return function
 

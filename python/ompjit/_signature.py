@@ -15,7 +15,7 @@ from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._errors import ArgumentError
 from ._interface import layout
-from ._lib import CALLBACKS, call, failed_callback, library
+from ._lib import call, failed_callback, library, type_of
 
 if TYPE_CHECKING:
     from typing import Any, Callable, List
@@ -362,7 +362,7 @@ class Callback:
                     raise
                 return _INVALID
 
-        self._run = CALLBACKS["ompjit_callback_fn"](run)
+        self._run = type_of("ompjit_callback_fn")(run)
         made = ctypes.c_void_p()
         call("callback_create", kind.pointer, self._run, None,
              ctypes.byref(made))

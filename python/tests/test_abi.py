@@ -14,6 +14,7 @@ import subprocess
 import unittest
 
 from ompjit import _abi as abi
+from ompjit import _abi_more
 from ompjit import _lib
 from ompjit._lib import call
 
@@ -119,7 +120,7 @@ class Headers:
         base = text.rstrip("* ")
         stars = text.count("*")
         if base in self.callbacks and stars == 1:
-            return _lib.CALLBACKS[base]
+            return _lib.type_of(base)
         if base == "unsigned char" and stars:
             return ctypes.POINTER(abi.Key)
         if base == "char" and stars == 1:
@@ -166,9 +167,10 @@ class Abi(unittest.TestCase):
     def bound(self, name):
         name = name[len("ompjit_") :]
         if name in _lib.CHECKED:
-            error = ctypes.POINTER(abi.ompjit_error)
-            return [ctypes.c_int, *_lib.CHECKED[name], error]
-        return list(_lib.PLAIN[name])
+            all = [ctypes.c_int, *_lib.CHECKED[name], "ompjit_error"]
+        else:
+            all = _lib.PLAIN[name]
+        return list(map(_lib.type_of, all))
 
     def test_functions(self):
         names = {"ompjit_" + name for name in (*_lib.CHECKED, *_lib.PLAIN)}
@@ -181,13 +183,14 @@ class Abi(unittest.TestCase):
 
     def test_callbacks(self):
         self.assertEqual(set(_lib.CALLBACKS), set(self.headers.callbacks))
+        callbacks = list(map(_lib.type_of, _lib.CALLBACKS))
         for name, text in self.headers.callbacks.items():
-            bound = _lib.CALLBACKS[name]
+            bound = _lib.type_of(name)
             with self.subTest(name):
                 self.assertEqual(
                     [bound._restype_, *bound._argtypes_],
                     [
-                        ctypes.c_void_p if kind in _lib.CALLBACKS.values() else kind
+                        ctypes.c_void_p if kind in callbacks else kind
                         for kind in self.headers.signature(text)
                     ],
                 )
@@ -198,7 +201,7 @@ class Abi(unittest.TestCase):
                 self.compare(getattr(abi, name), fields)
         bound = {
             name
-            for name, value in vars(abi).items()
+            for name, value in {**vars(abi), **vars(_abi_more)}.items()
             if name.startswith("ompjit_")
             and issubclass(value, (ctypes.Structure, ctypes.Union))
         }
@@ -213,7 +216,7 @@ class Abi(unittest.TestCase):
                 self.assertTrue(kind.__name__.startswith("_"), name)
                 continue
             want = self.headers.expected(written["qualType"])
-            if want in _lib.CALLBACKS.values():
+            if want in map(_lib.type_of, _lib.CALLBACKS):
                 want = ctypes.c_void_p
             self.assertEqual(kind, want, f"{struct.__name__}.{name}")
 
