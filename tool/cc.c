@@ -51,6 +51,12 @@ static void add_offload(const struct request *r, const char *folder,
     char *cuda = ompjit__format("--cuda-path=%s", folder);
     for (size_t i = 0; offload[i]; i++)
         ompjit__args_add(out, offload[i]);
+    /* clang 22 makes an entry for each `indirect` function and no code for those
+     * that the device's half does not call, which is an error. */
+    if (request_sources_have(r, "indirect")) {
+        ompjit__args_add(out, DEVICE);
+        ompjit__args_add(out, "-femit-all-decls");
+    }
     ompjit__args_add(out, programs ? programs : "");
     ompjit__args_add(out, cuda ? cuda : "");
     if (r->lto) /* bitcode alone has no place for device code */

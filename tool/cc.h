@@ -55,6 +55,8 @@ void request_read(struct request *r, int argc, char *const *argv);
 /* Is it a link without -fopenmp, as CMake writes it, of objects that have device
  * code? */
 bool request_links_device_code(const struct request *r);
+/* Has the text of a source that word? */
+bool request_sources_have(const struct request *r, const char *word);
 /* Adds the user's words, but those that say how to offload. */
 void request_add_words(const struct request *r, ompjit__args *out);
 

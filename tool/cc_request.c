@@ -22,6 +22,7 @@ enum meaning {
     REPLACED,
     TARGET,
     OF_HOST,
+    NO_LINES,
     LTO,
     NO_LTO
 };
@@ -55,11 +56,12 @@ static bool ends_in_any(const char *word, const char *const *endings)
     return false;
 }
 
+static const char *const objects[] = {".o", ".a", ".lo", ".obj", NULL};
+
 static void note_input(struct request *r, const char *word)
 {
     static const char *const headers[] = {".h",   ".hh",  ".hpp", ".hxx",
                                           ".H",   ".h++", NULL};
-    static const char *const objects[] = {".o", ".a", ".lo", ".obj", NULL};
     static const char *const others[] = {".cu", ".hip", NULL};
     if (r->named_language)
         r->sources = true;
@@ -160,12 +162,42 @@ static bool is_kept(const char *flag, const char *word)
     return true;
 }
 
+static bool file_has(const char *file, const char *word)
+{
+    ompjit__buf text = {0};
+    ompjit_error err;
+    bool has = !ompjit__read_file(file, &text, &err) &&
+               memmem(text.data, text.size, word, strlen(word));
+    ompjit__buf_free(&text);
+    return has;
+}
+
+bool request_sources_have(const struct request *r, const char *word)
+{
+    char *const *v = r->words.v;
+    bool has = false, only_inputs = false;
+    for (size_t i = 0; i < r->words.n && !has; i++) {
+        const struct flag *flag = only_inputs ? NULL : find(v[i]);
+        if (flag)
+            i += flag->match == PAIR && v[i + 1];
+        else if (!only_inputs && !strcmp(v[i], "--"))
+            only_inputs = true;
+        else if (only_inputs || v[i][0] != '-')
+            has = !ends_in_any(v[i], objects) && file_has(v[i], word);
+    }
+    return has;
+}
+
 /* Adds the flag at v[i], with its value; returns the index of its last word. */
 static size_t add_flag(ompjit__args *out, const struct flag *flag,
                        char *const *v, size_t i, bool fortran)
 {
     if (flag->meaning == OTHERS_OPENMP) {
         ompjit__args_add(out, "-fopenmp");
+        return i;
+    }
+    if (flag->meaning == NO_LINES && !fortran) {
+        ompjit__args_add(out, "-gline-directives-only");
         return i;
     }
     bool pair = flag->match == PAIR || flag->meaning == TARGET;
