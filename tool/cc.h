@@ -13,7 +13,8 @@
  * flang's driver has no such places: `ompjit fc` (fc.c) asks it for its commands
  * and runs those, with more of them for sources.
  *
- * Both have host halves corrected (cc_repair.c).
+ * Both have host halves corrected (cc_repair.c), and clang's halves made to agree
+ * (cc_match.c).
  *
  * Of the library's internals they use the search for clang, growing lists and
  * buffers, the readers of ELF files and device images, and the repair of host
@@ -101,6 +102,10 @@ int steps_run(struct steps *s, const ompjit__args *words, int errors);
 /* Removes the folder. Returns the status, or ends by the signal that the last
  * program has ended by. */
 int steps_end(struct steps *s, int status);
+/* As steps_run, and appends what the program writes to its standard error, with a
+ * NUL behind it. */
+int steps_run_for_text(struct steps *s, const ompjit__args *words,
+                       ompjit__buf *text);
 /* All of that for one program. */
 int words_run(const ompjit__args *words);
 
@@ -113,14 +118,27 @@ void pack_image(ompjit__buf *out, const char *triple, const char *arch,
  * ompjit_images_begin and ompjit_images_end. */
 void pack_object(ompjit__buf *out, const ompjit__buf *bytes);
 
+/* ----------------------------------------------------------- cc_bitcode.c */
+
+/* Has bitcode no symbol at all, as of a source without device code? */
+bool bitcode_is_empty(const ompjit__buf *bitcode);
+/* Refers it to a variable that it does not define? False where that is not known. */
+bool bitcode_lacks_variable(const ompjit__buf *bitcode);
+
 /* ----------------------------------------------------------- cc_repair.c */
 
 /* Corrects a host half in its file. `*ctx` is made when it is NULL, and is the
  * caller's to destroy. EXIT_OK or, after a message, another status. */
 int half_repair(ompjit_context **ctx, const char *file);
-/* The same for the host half of which clang has made the device half in that
- * file, where it needs it. */
-int half_repair_beside(const char *device);
+/* Corrects the host half of which clang has made the device half in that file, and
+ * has the halves agree, where they need it. */
+int halves_repair(const char *device);
+
+/* ------------------------------------------------------------- cc_match.c */
+
+/* Has the two halves of a source agree, in their files; `may_differ`: where they
+ * are of one source. EXIT_OK or, after a message, another status. */
+int halves_match(const char *host, const char *device, bool may_differ);
 
 /* ------------------------------------------------------------- cc_inputs.c */
 

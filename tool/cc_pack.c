@@ -3,8 +3,8 @@
  * Containers: device images in LLVM's offload binary (version 1, as LLVM 22
  * writes it), and bytes in an ELF object. `llvm-offload-binary` is what clang
  * calls to pack the bitcode of one source; LLVM's own program of that name
- * comes with another package than clang. Ours also corrects the source's host
- * half, of which clang makes an object next.
+ * comes with another package than clang. Ours also corrects the source's halves:
+ * of the host half clang makes an object next.
  */
 #include <elf.h>
 #include <errno.h>
@@ -159,37 +159,6 @@ void pack_object(ompjit__buf *out, const ompjit__buf *bytes)
 
 /* ---------------------------------------------------- llvm-offload-binary */
 
-/* The n-th 32 bits. */
-static uint32_t word_at(const ompjit__buf *bitcode, size_t n)
-{
-    uint32_t word;
-    memcpy(&word, bitcode->data + n * sizeof word, sizeof word);
-    return word;
-}
-
-/* Has bitcode no symbol at all, as of a source without device code? Blocks
- * follow the magic word: a word with the block's number, how many words it
- * takes, these. One is LLVM's table of symbols for linkers, which has their
- * number. */
-static bool is_empty(const ompjit__buf *bitcode)
-{
-    enum { MAGIC = 0xdec04342u, ENTER_BLOCK = 1, SYMBOLS_BLOCK = 25 };
-    enum { TABLE = 4, NSYMBOLS_IN_TABLE = 8, TABLE_FORMAT = 3 };
-    const size_t n = bitcode->size / sizeof(uint32_t);
-    if (n < 1 || word_at(bitcode, 0) != MAGIC)
-        return false;
-    for (size_t at = 1; at + TABLE + NSYMBOLS_IN_TABLE < n;) {
-        uint32_t head = word_at(bitcode, at);
-        if ((head & 3) != ENTER_BLOCK)
-            return false;
-        if ((head >> 2 & 0xff) == SYMBOLS_BLOCK)
-            return word_at(bitcode, at + TABLE) == TABLE_FORMAT &&
-                   !word_at(bitcode, at + TABLE + NSYMBOLS_IN_TABLE);
-        at += 2 + (size_t)word_at(bitcode, at + 1);
-    }
-    return false;
-}
-
 /* The value of KEY in "KEY=VALUE,KEY=VALUE", malloc'd; "" where it is not
  * there. */
 static char *value_of(const char *image, const char *key)
@@ -216,12 +185,12 @@ static int add_image(ompjit__buf *out, const char *image)
     int status = EXIT_OK;
     if (!file || !arch || !triple)
         out->failed = true;
+    else if ((status = halves_repair(file)))
+        ; /* told */
     else if (ompjit__read_file(file, &bytes, &err))
         status = failed(&err);
-    else if (!is_empty(&bytes))
+    else if (!bitcode_is_empty(&bytes))
         pack_image(out, triple, arch, bytes.data, bytes.size);
-    if (file && !status)
-        status = half_repair_beside(file);
     ompjit__buf_free(&bytes);
     free(file);
     free(arch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Corrects what clang and flang get wrong in a host half, in its file, before
- * they make an object of it, as `ompjit run` does (passes/hosthalf/repair.c).
+ * they make an object of it, as `ompjit run` does (passes/hosthalf/repair.c), and
+ * has clang's halves agree (cc_match.c).
  *
  * clang makes the halves of a source in this order, and calls the second of
  * them by the tool's own program:
@@ -88,22 +89,40 @@ static bool is_host_half(const char *file, const char *stem, size_t n,
                  : size == CHOSEN + ENDING;
 }
 
-/* Where two sources have one name, the first one's object is made when the
- * second one's half is there: changing the first one's half has no effect. */
-static int repair_in(const char *folder, const char *stem, size_t n, bool saved)
+/* Paths of the host halves of that name in the folder: two, where two sources have
+ * one name. False after a message. */
+static bool list_halves(const char *folder, const char *stem, size_t n,
+                        bool saved, ompjit__args *out)
 {
-    int status = EXIT_OK;
     DIR *files = opendir(folder);
-    for (struct dirent *e; files && !status && (e = readdir(files));)
+    for (struct dirent *e; files && (e = readdir(files));)
         if (is_host_half(e->d_name, stem, n, saved)) {
             char *path = ompjit__format("%s/%s", folder, e->d_name);
-            status = path ? repair_updates(path) : EXIT_FAILED;
-            if (!path)
-                complain("out of memory");
+            ompjit__args_add(out, path ? path : "");
+            out->failed |= !path;
             free(path);
         }
     if (files)
         closedir(files);
+    if (out->failed)
+        complain("out of memory");
+    return !out->failed;
+}
+
+/* Where two sources have one name, the first one's object is made when the
+ * second one's half is there: changing the first one's half has no effect. */
+static int repair_in(const char *folder, const char *stem, size_t n, bool saved,
+                     const char *device)
+{
+    ompjit__args halves = {0};
+    int status = list_halves(folder, stem, n, saved, &halves) ? EXIT_OK
+                                                              : EXIT_FAILED;
+    for (size_t i = 0; i < halves.n && !status; i++) {
+        status = repair_updates(halves.v[i]);
+        if (!status)
+            status = halves_match(halves.v[i], device, halves.n > 1);
+    }
+    ompjit__args_free(&halves);
     return status;
 }
 
@@ -116,7 +135,7 @@ static const char *last(const char *text, const char *word)
     return found;
 }
 
-int half_repair_beside(const char *device)
+int halves_repair(const char *device)
 {
     static const char arch[] = "-sm_90-", chosen[] = "a1b2c3.o";
     const char *slash = strrchr(device, '/');
@@ -129,7 +148,8 @@ int half_repair_beside(const char *device)
         return EXIT_OK;
     char *folder = slash ? ompjit__format("%.*s", (int)(slash - device), device)
                          : ompjit__strdup(".");
-    int status = folder ? repair_in(folder, name, (size_t)(end - name), saved)
+    int status = folder ? repair_in(folder, name, (size_t)(end - name), saved,
+                                device)
                         : EXIT_FAILED;
     if (!folder)
         complain("out of memory");

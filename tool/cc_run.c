@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -149,6 +150,26 @@ int steps_run(struct steps *s, const ompjit__args *words, int errors)
     running = 0;
     s->crashed |= is_crash(s->how);
     return WIFSIGNALED(s->how) ? 128 + WTERMSIG(s->how) : WEXITSTATUS(s->how);
+}
+
+int steps_run_for_text(struct steps *s, const ompjit__args *words,
+                       ompjit__buf *text)
+{
+    static const ompjit__buf nothing;
+    char path[64];
+    ompjit_error err;
+    int fd = memory_file(&nothing);
+    if (fd < 0) {
+        complain("no file in memory: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    int status = steps_run(s, words, fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (ompjit__read_file(path, text, &err))
+        status = failed(&err);
+    ompjit__buf_add(text, "", 1);
+    close(fd);
+    return text->failed ? EXIT_FAILED : status;
 }
 
 int steps_end(struct steps *s, int status)

@@ -52,27 +52,6 @@ static int run(struct fortran *f, const ompjit__args *words)
     return f->only_show ? EXIT_OK : steps_run(&f->steps, words, -1);
 }
 
-/* Runs a program whose standard error `text` gets, with a NUL behind it. */
-static int run_for_text(struct fortran *f, const ompjit__args *words,
-                        ompjit__buf *text)
-{
-    static const ompjit__buf nothing;
-    char path[64];
-    ompjit_error err;
-    int fd = memory_file(&nothing);
-    if (fd < 0) {
-        complain("no file in memory: %s", strerror(errno));
-        return EXIT_FAILED;
-    }
-    int status = steps_run(&f->steps, words, fd);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (ompjit__read_file(path, text, &err))
-        status = failed(&err);
-    ompjit__buf_add(text, "", 1);
-    close(fd);
-    return text->failed ? EXIT_FAILED : status;
-}
-
 /* As run, without flang's warning about a version of OpenMP, which is not the
  * user's, or has been told for the host's half. Sets f->lacks_type. */
 static int run_quietly(struct fortran *f, const ompjit__args *words)
@@ -83,7 +62,7 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
         return run(f, words);
     if (f->verbose)
         words_show(words);
-    int status = run_for_text(f, words, &text);
+    int status = steps_run_for_text(&f->steps, words, &text);
     f->lacks_type = status && ompjit__flang_lacks_type(&text);
     for (char *line = text.data; line && *line && !f->lacks_type;) {
         size_t n = strcspn(line, "\n");
@@ -510,7 +489,7 @@ static void show_messages(const char *text)
 static int ask_driver(struct fortran *f, const ompjit__args *words,
                       ompjit__buf *text)
 {
-    int status = run_for_text(f, words, text);
+    int status = steps_run_for_text(&f->steps, words, text);
     if (status && text->data && !text->failed)
         show_messages(text->data);
     return status;

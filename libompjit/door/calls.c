@@ -621,6 +621,32 @@ ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
     return ask_for_text(&ask, out, err);
 }
 
+/* Result: enum ompjit__match, then the host half, the device half and the name of
+ * the source. */
+ompjit_status ompjit__door_halves_match(ompjit__compiler *compiler,
+                                        const ompjit__halves *in,
+                                        ompjit__matched *out, ompjit_error *err)
+{
+    ompjit__ask ask;
+    ask_begin(&ask, compiler, OMPJIT__OP_HALVES_MATCH);
+    ompjit__pack_bytes(&ask.request, in->host.data, in->host.size);
+    ompjit__pack_bytes(&ask.request, in->device.data, in->device.size);
+    ompjit__pack_string(&ask.request, in->name);
+    ompjit__pack_number(&ask.request, in->numbered);
+    ompjit__pack_number(&ask.request, in->may_differ);
+    ompjit_status status = ask_any(&ask, err);
+    if (!status) {
+        out->how = (enum ompjit__match)ompjit__read_number(&ask.results);
+        ompjit__read_buf(&ask.results, &out->host);
+        ompjit__read_buf(&ask.results, &out->device);
+        ompjit__read_buf(&ask.results, &out->source);
+        if (ask.results.bad)
+            status = no_results(err);
+    }
+    ask_end(&ask);
+    return status;
+}
+
 ompjit_status ompjit__door_signatures(ompjit__compiler *compiler,
                                       const ompjit__buf *host, const char *name,
                                       ompjit__buf *out, ompjit_error *err)

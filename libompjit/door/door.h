@@ -11,6 +11,7 @@
 #include <signal.h>
 
 #include "core/core.h"
+#include "core/halves.h"
 #include "core/host_half.h"
 
 /* The kinds of requests. A request begins with its kind and the context's
@@ -38,6 +39,7 @@ enum ompjit__op {
     OMPJIT__OP_HOST_CPU,
     OMPJIT__OP_PRINT_IR,
     OMPJIT__OP_HALF_REPAIR, /* a host half's bitcode, corrected */
+    OMPJIT__OP_HALVES_MATCH,
     OMPJIT__OP_SIGNATURES, /* a host half: its functions               */
     OMPJIT__OP_COUNT
 };
@@ -232,6 +234,11 @@ ompjit_status ompjit__door_signatures(ompjit__compiler *compiler,
 ompjit_status ompjit__door_print(ompjit__compiler *compiler,
                                  const ompjit__buf *bc, const char *name,
                                  ompjit__buf *text, ompjit_error *err);
+/* As ompjit__halves_match of frontend/frontend.h. */
+ompjit_status ompjit__door_halves_match(ompjit__compiler *compiler,
+                                        const ompjit__halves *in,
+                                        ompjit__matched *out,
+                                        ompjit_error *err);
 /* As ompjit__half_repair of passes/hosthalf/hosthalf.h; `out` is empty before. */
 ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
                                        const ompjit__buf *bc, const char *name,

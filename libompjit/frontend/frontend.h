@@ -4,6 +4,7 @@
  *
  *   ir.c        reads, verifies and writes both halves
  *   join.c      one unit of several sources' units
+ *   match.c     both halves agree, where another compiler makes objects of them
  *   dialect/    LLVM 22's dialect, and what it must be (upgrade.c)
  *   describe/   kernels, parameters and variables
  *
@@ -16,6 +17,7 @@
 #include <llvm-c/Types.h>
 
 #include "core/core.h"
+#include "core/halves.h"
 
 /* A host half that is read while the device half is still being compiled. */
 typedef struct ompjit__early ompjit__early;
@@ -73,6 +75,11 @@ typedef struct ompjit__part {
 ompjit_status ompjit__units_join(const ompjit__part *parts, unsigned n,
                                  const char *name, unsigned opt_level,
                                  ompjit__unit *out, ompjit_error *err);
+/* Makes two halves agree. OK, also where nothing is to be done; `out` is zero
+ * before, and its buffers are the caller's in any case. SOURCE error where it is
+ * not clear which regions are the same, IR error, NO_MEMORY. Guarded. match.c */
+ompjit_status ompjit__halves_match(const ompjit__halves *in,
+                                   ompjit__matched *out, ompjit_error *err);
 /* Appends the module's bitcode. NO_MEMORY. ir.c */
 ompjit_status ompjit__write_half(LLVMModuleRef m, ompjit__buf *out,
                                  ompjit_error *err);

@@ -661,6 +661,28 @@ static ompjit_status half_repair(struct job *job, ompjit_error *err)
     return status;
 }
 
+/* Result: enum ompjit__match, then the host half, the device half and the name of
+ * the source. */
+static ompjit_status halves_match(struct job *job, ompjit_error *err)
+{
+    ompjit__matched out = {0};
+    ompjit__halves in = {.host = read_view(job)};
+    in.device = read_view(job);
+    char *name = ompjit__read_string(&job->arguments);
+    in.name = name;
+    in.numbered = ompjit__read_number(&job->arguments);
+    in.may_differ = ompjit__read_number(&job->arguments);
+    ompjit_status status = job->arguments.bad
+                               ? damaged(err)
+                               : ompjit__halves_match(&in, &out, err);
+    free(name);
+    ompjit__pack_number(&job->results, out.how);
+    give_text(job, &out.host);
+    give_text(job, &out.device);
+    give_text(job, &out.source);
+    return status;
+}
+
 /* ------------------------------------------------------------------- serve */
 
 /* By enum ompjit__op (door/door.h); one row for each. */
@@ -684,6 +706,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_HOST_CPU] = host_cpu,
     [OMPJIT__OP_PRINT_IR] = print_ir,
     [OMPJIT__OP_HALF_REPAIR] = half_repair,
+    [OMPJIT__OP_HALVES_MATCH] = halves_match,
     [OMPJIT__OP_SIGNATURES] = signatures,
 };
 

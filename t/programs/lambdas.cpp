@@ -1,6 +1,6 @@
 // options: -std=c++17
 // expect: 0 on the host; 200 304 404 504; 2 7; 10 20 30; 11 12; 44 55
-// not ahead of time: dialect/lambda.c needs the whole host half
+// not ahead of time: clang numbers the lambdas of its halves differently
 // Regions whose names have lambdas, which clang numbers as it comes to them:
 // in the device half it comes to the regions of main first.
 #include <algorithm>
