@@ -226,6 +226,20 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
         a->n++;
 }
 
+/* Where a captured field of a lambda points to. clang gives the field's own address
+ * for `this`, and for a copy of *this, which is no pointer: what it has looks like
+ * an address of mapped storage only by chance. NULL: it points nowhere. */
+static char *captured_at(const ompjit__maps *m, int32_t i, int parent)
+{
+    char *field = m->bases[i], *pointer = NULL;
+    if (m->begins[i] != m->bases[i])
+        return m->begins[i];
+    const size_t before = (size_t)(field - (char *)m->begins[parent]);
+    if (before + sizeof pointer <= (uint64_t)m->sizes[parent])
+        memcpy(&pointer, field, sizeof pointer);
+    return pointer;
+}
+
 /* Variables that a lambda captured by reference: the device's copy of the
  * lambda, entry `parent`, gets their device addresses. */
 static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
@@ -237,14 +251,15 @@ static ompjit_status add_capture(const arguments *a, ompjit__construct *c,
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                             "map entry %d is a capture of entry %d", i,
                             parent);
-    ompjit__mapped *captured;
-    ompjit__present_find(c->table, m->begins[i], (uint64_t)m->sizes[i],
-                         &captured);
+    ompjit__mapped *captured = NULL;
+    char *at = captured_at(m, i, parent);
+    if (at)
+        ompjit__present_find(c->table, at, 1, &captured);
     char *field = a->at[parent] +
                   ((char *)m->bases[i] - (char *)m->begins[parent]);
     if (!captured || field == m->bases[i])
         return OMPJIT_OK;
-    char *value = ompjit__present_device(captured, m->begins[i]);
+    char *value = ompjit__present_device(captured, at);
     return ompjit__transfer_put(c, field, &value, sizeof value, err);
 }
 
