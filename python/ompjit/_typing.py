@@ -8,12 +8,20 @@ imported before. NamedTuple is as typing's.
 """
 from __future__ import annotations
 
-from collections import namedtuple
-
 from . import TYPE_CHECKING, _HOME_OF
 
 if TYPE_CHECKING:
     from typing import Any, Callable
+
+    def _getter(place: int, doc: str) -> Any: ...
+else:
+    try:  # as collections has it
+        from _collections import _tuplegetter as _getter
+    except ImportError:
+        from operator import itemgetter
+
+        def _getter(place, doc):
+            return property(itemgetter(place), doc=doc)
 
 # Names of the package that are not public, and their modules.
 _HOME = {
@@ -67,6 +75,53 @@ def _find(name: str) -> Any:
     return getattr(module or import_module("typing"), name)
 
 
+class _Tuple(tuple):  # type: ignore[type-arg]
+    """What all named tuples have: as collections.namedtuple's, which compiles a
+    function for each and takes four times as long to make one."""
+
+    __slots__ = ()
+    _fields = ()  # type: tuple[str, ...]
+    _field_defaults = {}  # type: dict[str, Any]
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        if named or len(args) != len(cls._fields):
+            args = cls._complete(args, named)
+        return tuple.__new__(cls, args)
+
+    @classmethod
+    def _complete(
+        cls, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        """All fields: named ones and defaults behind those that are there."""
+        rest = cls._fields[len(args) :]
+        missing = [
+            name
+            for name in rest
+            if name not in named and name not in cls._field_defaults
+        ]
+        if missing or len(args) > len(cls._fields) or set(named).difference(rest):
+            raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}")
+        values = {**cls._field_defaults, **named}
+        return args + tuple(values[name] for name in rest)
+
+    @classmethod
+    def _make(cls, values: Any) -> Any:
+        return cls(*values)
+
+    def _replace(self, **named: Any) -> Any:
+        return type(self)(**{**self._asdict(), **named})
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{k}={v!r}" for k, v in self._asdict().items())
+        return f"{type(self).__name__}({fields})"
+
+
 class _Record(type):
     """Makes a named tuple of a class with annotations."""
 
@@ -75,13 +130,13 @@ class _Record(type):
     ) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, body)
-        fields = body["__annotations__"]
-        defaults = [body.pop(field) for field in fields if field in body]
-        made: Any = namedtuple(name, fields)  # type: ignore[misc]
-        made.__new__.__defaults__ = tuple(defaults)
-        for key, value in body.items():
-            setattr(made, key, value)
-        return made
+        fields = tuple(body["__annotations__"])
+        body["_field_defaults"] = {f: body.pop(f) for f in fields if f in body}
+        for place, field in enumerate(fields):
+            body[field] = _getter(place, f"Field {place}")
+        body["_fields"] = body["__match_args__"] = fields
+        body["__slots__"] = ()
+        return type(name, (_Tuple,), body)
 
 
 if not TYPE_CHECKING:

@@ -25,11 +25,14 @@ def work(k):
 # A first call, and then what the process has: modules that take long to import,
 # libomp, and compilers, which are nobody's children but have its environment.
 FIRST = """\
-import array, sys, ompjit
+import array, collections, sys, ompjit
+namedtuple = collections.namedtuple
+collections.namedtuple = None  # which compiles a function for each
 before = set(sys.modules)
 x = array.array("d", [1.0] * 1000)
 WORK
 assert x[999] == 2
+collections.namedtuple = namedtuple
 slow = '''contextlib enum functools glob inspect json hashlib re shutil signal
 subprocess threading typing weakref ompjit._abi_more'''.split()
 print(*sorted(set(sys.modules).difference(before).intersection(slow)))

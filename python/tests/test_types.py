@@ -4,6 +4,7 @@ typing, from which the package imports nothing."""
 import importlib.util
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import typing
 import unittest
 
 import ompjit
+from ompjit import _typing
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 USE = """\
@@ -82,6 +84,47 @@ class Hints(unittest.TestCase):
         self.assertIs(hints["args"], typing.Any)
         hints = typing.get_type_hints(ompjit.Report)
         self.assertEqual(hints["other"], typing.Optional[ompjit.Access])
+
+
+class Tuples(unittest.TestCase):
+    """The package's NamedTuple is as typing's."""
+
+    NAMES = ("file", "line", "column", "severity", "message", "excerpt")
+    VALUES = ("f.c", 1, 2, "error", "no", "x")
+
+    def test_is_a_tuple(self):
+        one = ompjit.Diagnostic(*self.VALUES)
+        self.assertEqual(one, self.VALUES)
+        self.assertEqual(one._fields, self.NAMES)
+        self.assertEqual([getattr(one, n) for n in self.NAMES], [*self.VALUES])
+        self.assertEqual(one, ompjit.Diagnostic(**one._asdict()))
+        self.assertEqual(one, ompjit.Diagnostic._make(list(one)))
+        self.assertEqual(one, pickle.loads(pickle.dumps(one)))
+        self.assertEqual(one._replace(line=7), ("f.c", 7, *self.VALUES[2:]))
+        self.assertIn("line=1, column=2", repr(one))
+        with self.assertRaises(AttributeError):
+            one.line = 2
+
+    def test_defaults(self):
+        class Point(_typing.NamedTuple):
+            x: int
+            y: int = 2
+
+        self.assertEqual([Point(1), Point(1, 3)], [(1, 2), (1, 3)])
+        self.assertEqual([Point(x=1), Point(1, y=4)], [(1, 2), (1, 4)])
+        with self.assertRaisesRegex(TypeError, "takes x, y"):
+            Point()
+
+    def test_wrong_fields(self):
+        wrong = [
+            (self.VALUES[:5], {}),
+            ((*self.VALUES, 1), {}),
+            (self.VALUES, {"line": 1}),
+            (self.VALUES[:5], {"text": ""}),
+        ]
+        for args, named in wrong:
+            with self.assertRaisesRegex(TypeError, "takes file, line"):
+                ompjit.Diagnostic(*args, **named)
 
 
 if __name__ == "__main__":
