@@ -34,7 +34,7 @@ done <"$tmp/figures"
 if [ "$here" != "$recorded" ]; then
     pass "registers, memory and SASS # SKIP they are ptxas $recorded's"
 fi
-is "$(wc -l <"$tmp/figures" | tr -d ' ')" 12 "twelve kernels"
+is "$(wc -l <"$tmp/figures" | tr -d " ")" 15 "fifteen kernels"
 
 # A split construct is SPMD; that it once was not left it without workers.
 like "$(grep -c '[^a-z]bar\.sync' "$tmp/jacobi.ptx")" '^[1-9]$' \

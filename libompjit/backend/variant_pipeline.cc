@@ -120,6 +120,7 @@ const Row pipeline[] = {
     {GPU, FUNCTION, nullptr, on_function<ompjit::GpuUnroll>},
     {BOTH, FUNCTION, "loop-unroll<O3;full-unroll-max=8>,sroa,instsimplify",
      nullptr},
+    {GPU, FUNCTION, nullptr, on_function<ompjit::GpuEndUnrolling>},
     {HOST, FUNCTION, nullptr, on_function<ompjit::KeepVectorOperands>},
     {BOTH, FUNCTION, "loop-mssa(licm),div-rem-pairs,simplifycfg", nullptr},
 

@@ -52,6 +52,10 @@ void ompjit__merge_guards(LLVMModuleRef m, ompjit__buf *remarks);
  * optimized code. passes/gpu/narrow_loads.c */
 void ompjit__narrow_loads(LLVMModuleRef m);
 
+/* Behind LLVM's pipeline: the assembler leaves loops as they are that LLVM has
+ * unrolled and whose number of rounds takes 64 bits. passes/gpu/unroll.cc */
+void ompjit__end_unrolling(LLVMModuleRef m);
+
 /* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads
  * and stores. passes/gpu/local_atomics.cc */
 void ompjit__lower_local(LLVMModuleRef m);

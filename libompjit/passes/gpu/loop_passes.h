@@ -22,6 +22,13 @@ struct GpuUnroll : llvm::PassInfoMixin<GpuUnroll> {
                                 llvm::FunctionAnalysisManager &analyses);
 };
 
+/* Keeps the assembler from unrolling further what LLVM has unrolled, where the
+ * number of rounds takes 64 bits. Requires unrolled loops. unroll.cc */
+struct GpuEndUnrolling : llvm::PassInfoMixin<GpuEndUnrolling> {
+    llvm::PreservedAnalyses run(llvm::Function &f,
+                                llvm::FunctionAnalysisManager &analyses);
+};
+
 /* Requires unrolled loops. pointer_cse.cc */
 struct PointerCse : llvm::PassInfoMixin<PointerCse> {
     llvm::PreservedAnalyses run(llvm::Function &f,
