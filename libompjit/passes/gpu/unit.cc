@@ -4,6 +4,7 @@
  * headers takes longer than compiling one of the files.
  */
 #include "passes/gpu/guarded_stack.cc"
+#include "passes/gpu/late_values.cc"
 #include "passes/gpu/local_atomics.cc"
 #include "passes/gpu/loop_end.cc"
 #include "passes/gpu/merge_guards.cc"
