@@ -100,8 +100,13 @@ typedef enum ompjit_count_kind {
     OMPJIT_COUNT_LINE = 0,   /* how often device code came to a line, by the
                                 option ompjit-coverage (ompjit_opt.h). A line
                                 of several blocks has the largest count      */
-    OMPJIT_COUNT_PROFILE     /* a counter of clang's own instrumentation, which
+    OMPJIT_COUNT_PROFILE,    /* a counter of clang's own instrumentation, which
                                 IR may have (-fprofile-instrument)           */
+    OMPJIT_COUNT_VALUE,      /* a value that came to a place where that
+                                instrumentation notes values: the size of a
+                                copy, or the function that a pointer leads to.
+                                A place keeps the first eight                */
+    OMPJIT_COUNT_OTHERS      /* all further values of such a place           */
 } ompjit_count_kind;
 
 /* One count. Strings are never NULL, and valid during the call. */
@@ -109,11 +114,14 @@ typedef struct ompjit_count {
     size_t size;             /* the library's                               */
     ompjit_count_kind kind;
     uint32_t line;           /* 0: not known                                */
-    uint32_t number;         /* PROFILE: of the counter in its function     */
+    uint32_t number;         /* of clang's counter or place in its function */
     uint32_t unused;         /* 0                                           */
     uint64_t count;          /* all threads and teams together              */
-    const char *function;    /* LINE: for people; PROFILE: clang's name     */
+    const char *function;    /* LINE: for people; others: clang's name      */
     const char *file;        /* "" where it is not known                    */
+    uint64_t value;          /* VALUE: the number, or a function's address  */
+    const char *target;      /* VALUE: the function's name; "" where it is a
+                                number, or no function of the module        */
 } ompjit_count;
 
 /* Called for a count. Other than 0 ends the walk. */
@@ -121,9 +129,10 @@ typedef int ompjit_count_fn(void *data, const ompjit_count *count);
 
 /* Calls `fn` for each count of the module's code on a device of its context, all
  * launches that have ended together: lines by file, line and function, then
- * clang's counters. There are none where the module was compiled without
- * counters, or has not run on that device. Any thread may call it, while other
- * threads launch. INVALID error, or the copy's. */
+ * clang's counters, then values by function, number and value. There are none
+ * where the module was compiled without counters, or has not run on that device.
+ * Any thread may call it, while other threads launch. INVALID error, or the
+ * copy's. */
 ompjit_status ompjit_module_counts(ompjit_module *mod, ompjit_device *dev,
                                    ompjit_count_fn *fn, void *data,
                                    ompjit_error *err);

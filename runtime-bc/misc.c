@@ -196,7 +196,9 @@ EXPORT void __assert_fail(const char *expression, const char *file,
 
 /* clang's instrumentation counts in variables, which passes/counters.c makes
  * atomic and the host reads by their place (api/counts.c). So nothing has to be
- * registered here, as in LLVM's runtime; values are not kept. */
+ * registered here, as in LLVM's runtime. That pass also replaces the calls that
+ * note values, by those of the functions below; one whose record it does not
+ * know notes nothing. */
 EXPORT void __llvm_profile_register_function(void *data)
 {
 }
@@ -206,4 +208,49 @@ EXPORT void __llvm_profile_register_names_function(void *names, int64_t size)
 EXPORT void __llvm_profile_instrument_memop(int64_t value, void *data,
                                             int32_t index)
 {
+}
+
+enum { VALUES_KEPT = 8 }; /* OMPJIT__VALUES_KEPT */
+
+static void count_one(uint64_t *counter)
+{
+    __scoped_atomic_fetch_add(counter, 1, __ATOMIC_RELAXED,
+                              __MEMORY_SCOPE_DEVICE);
+}
+
+/* Whether the slot is the key's: it becomes so where it is nobody's. */
+static bool takes(uint64_t *slot, uint64_t key)
+{
+    uint64_t its = __scoped_atomic_load_n(slot, __ATOMIC_RELAXED,
+                                          __MEMORY_SCOPE_DEVICE);
+    return its == key ||
+           (!its && (__scoped_atomic_compare_exchange_n(
+                         slot, &its, key, false, __ATOMIC_RELAXED,
+                         __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE) ||
+                     its == key));
+}
+
+/* Counts a value at a place: the first VALUES_KEPT different ones by
+ * themselves, all others together. A key is a value plus 1; that of the last
+ * value would be 0, an empty slot. */
+EXPORT void ompjit_count_value(uint64_t value, uint64_t *place)
+{
+    uint64_t key = value + 1;
+    for (int i = 0; key && i < VALUES_KEPT; i++)
+        if (takes(&place[2 * i], key)) {
+            count_one(&place[2 * i + 1]);
+            return;
+        }
+    count_one(&place[2 * VALUES_KEPT]);
+}
+
+/* Counts a function by its number in the image's table, which ends with 0; one
+ * that is not there by its address. */
+EXPORT void ompjit_count_target(uint64_t address, uint64_t *place,
+                                const uint64_t *table)
+{
+    uint64_t value = 0;
+    while (table[value] && table[value] != address)
+        value++;
+    ompjit_count_value(table[value] ? value : address, place);
 }

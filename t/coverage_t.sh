@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Counts of device code, on the host device and as PTX: lines (ompjit run
-# --coverage), and the counters of clang's own instrumentation.
+# --coverage), and the counters of clang's own instrumentation, with the values
+# that it notes.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_OPT
 cached
@@ -85,6 +86,38 @@ is "$out" "" "  stop the program before it runs"
 fails_with "ompjit-coverage" "clang's own option, with this library's named," \
     "$ompjit" run -q -fprofile-generate c.c
 
+# Two places that note values: a call through a pointer, and a copy whose size
+# has more values than a place keeps.
+cat >v.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#pragma omp begin declare target
+static int twice(int i) { return 2 * i; }
+static int next(int i) { return i + 1; }
+static int (*table[])(int) = {twice, next};
+static int f(int i, char *to, const char *from)
+{
+    memcpy(to, from, i % 10);
+    return table[i % 4 == 0](i);
+}
+#pragma omp end declare target
+int main(void)
+{
+    int a[1000];
+    char to[1000][10], from[10] = "abcdefghi";
+#pragma omp target teams distribute parallel for map(from : a, to) \
+    map(to : from)
+    for (int i = 0; i < 1000; i++)
+        a[i] = f(i, to[i], from);
+    printf("%d %.3s\n", a[12], to[13]);
+    return 0;
+}
+END
+# values FILE: "PLACE:VALUE:COUNT" in its order
+values() {
+    sed -n 's/^ *\([0-9]*\) \(.*\) at \([0-9]\) of .*/\3:\2:\1/p' "$1"
+}
+
 # clang's instrumentation: lowered, as intrinsics, and atomic and optimized.
 gpu="-fopenmp --offload-arch=sm_75 -nogpulib -S -emit-llvm"
 device_ir() {
@@ -102,6 +135,27 @@ if device_ir -O0 -o lowered.ll && $CLANG $gpu -O1 --offload-host-only c.c \
             is "$out" "11 5" "  the program computes the same"
             is "$(profiled counts)" "0:2000 1:500 2:0 " "  counts of f"
         done
+    done
+    gpu="$gpu -mllvm -enable-value-profiling"
+    values_ir() { $CLANG $gpu --offload-device-only "$@" v.c 2>"$tmp/stderr"; }
+    $CLANG $gpu -O1 --offload-host-only v.c -o v_host.ll 2>"$tmp/stderr"
+    values_ir -O2 -Xclang -fprofile-instrument=llvm -o llvm.ll
+    values_ir -O0 -Xclang -fprofile-instrument=clang -o clang.ll
+    values_ir -O1 -Xclang -fprofile-instrument=clang \
+        -Xclang -disable-llvm-passes -o calls.ll
+    for device in $devices; do
+        for form in clang calls llvm; do
+            succeeds "values that clang notes, $form, on $device" on $device \
+                "$ompjit" run -q --host-ir v_host.ll --coverage counts $form.ll
+            is "$out" "13 abc" "  the program computes the same"
+            is "$(values counts | sed -n 1,2p | tr '\n' ' ')" \
+                "0:next:250 0:twice:750 " "  functions"
+        done
+        # The first eight are any eight.
+        is "$(values counts | sed 1,2d | cut -d: -f1,3 | sort | tr '\n' ' ')" \
+            "1:100 1:100 1:100 1:100 1:100 1:100 1:100 1:100 1:200 " \
+            "  sizes, eight and others"
+        is "$(values counts | tail -n 1)" "1:others:200" "  the others are last"
     done
 else
     skip "clang's counters" \

@@ -31,6 +31,8 @@ void __kmpc_push_proc_bind(ident *, int, int);
 void __llvm_profile_register_function(void *);
 void __llvm_profile_register_names_function(void *, int64_t);
 void __llvm_profile_instrument_memop(int64_t, void *, int);
+void ompjit_count_value(uint64_t, uint64_t *);
+void ompjit_count_target(uint64_t, uint64_t *, const uint64_t *);
 void *__llvm_omp_indirect_call_lookup(void *);
 void *__kmpc_target_translate_fptr(void *);
 void *__kmpc_alloc(int, size_t, void *);
@@ -189,10 +191,38 @@ static int wrong_profile(void)
     return counters[0] != 5 || counters[1] != 6;
 }
 
+/* A place keeps eight values, each with its count; the others are counted
+ * together, and so is the one that no key stands for. */
+static int wrong_values(void)
+{
+    enum { KEPT = 8, VALUES = 10 };
+    uint64_t place[2 * KEPT + 1] = {0};
+    int wrong = 0;
+    for (int n = 0; n < 2; n++)
+        for (uint64_t v = 0; v < VALUES; v++)
+            ompjit_count_value(10 * v, place);
+    ompjit_count_value(UINT64_MAX, place);
+    for (uint64_t v = 0; v < KEPT; v++)
+        wrong += place[2 * v] != 10 * v + 1 || place[2 * v + 1] != 2;
+    return wrong + (place[2 * KEPT] != 2 * (VALUES - KEPT) + 1);
+}
+
+/* A function of the table is its number there, others are addresses. */
+static int wrong_targets(void)
+{
+    const uint64_t table[] = {500, 600, 0};
+    uint64_t place[17] = {0};
+    ompjit_count_target(600, place, table);
+    ompjit_count_target(700, place, table);
+    ompjit_count_target(600, place, table);
+    return place[0] != 2 || place[1] != 2 || place[2] != 701 || place[3] != 1;
+}
+
 static int settings(args *p)
 {
     return wrong_places() + wrong_devices() + wrong_teams() + wrong_levels() +
-           wrong_lookup() + wrong_profile() + (omp_get_max_task_priority() != 0);
+           wrong_lookup() + wrong_profile() + wrong_values() + wrong_targets() +
+           (omp_get_max_task_priority() != 0);
 }
 
 /* --------------------------------------------------------------- memory */

@@ -21,6 +21,7 @@ struct report {
     unsigned line;   /* the one whose count is in hand; 0: none    */
     uint64_t count;  /* of all its functions                       */
     bool profile;    /* clang's counters have begun                */
+    bool values;     /* and values where clang notes them          */
 };
 
 /* ------------------------------------------------------------------ lines */
@@ -95,9 +96,33 @@ static void profile_counter(struct report *r, const ompjit_count *c)
             c->number, c->function);
 }
 
+/* What came to a place where clang notes values. */
+static void profile_value(struct report *r, const ompjit_count *c)
+{
+    if (r->lcov)
+        return;
+    if (!r->values) {
+        end_file(r);
+        fprintf(r->out, "%12s value\n", "count");
+    }
+    r->values = true;
+    fprintf(r->out, "%12llu ", (unsigned long long)c->count);
+    if (c->kind == OMPJIT_COUNT_OTHERS)
+        fprintf(r->out, "others");
+    else if (*c->target)
+        fprintf(r->out, "%s", c->target);
+    else
+        fprintf(r->out, "%llu", (unsigned long long)c->value);
+    fprintf(r->out, " at %u of %s\n", c->number, c->function);
+}
+
 static int add(void *data, const ompjit_count *c)
 {
     struct report *r = data;
+    if (c->kind == OMPJIT_COUNT_VALUE || c->kind == OMPJIT_COUNT_OTHERS) {
+        profile_value(r, c);
+        return 0;
+    }
     if (c->kind == OMPJIT_COUNT_PROFILE) {
         profile_counter(r, c);
         return 0;
@@ -128,7 +153,7 @@ static int write_device(struct report *r, ompjit_context *ctx, unsigned i,
         fprintf(r->out, "TN:device_%u\n", i);
     else
         fprintf(r->out, "device %u: %s\n", i, info.name);
-    r->profile = false;
+    r->profile = r->values = false;
     ompjit_status status = ompjit_module_counts(mod, dev, add, r, &err);
     end_file(r);
     return status ? failed(&err) : EXIT_OK;

@@ -55,34 +55,94 @@ static char *word(char **text, char separator)
     return begin;
 }
 
+/* The counters, and what their text has told so far. */
+struct told {
+    const uint64_t *counters;
+    uint64_t n;
+    ompjit__buf counts;  /* ompjit_count, which point into the text     */
+    ompjit__buf targets; /* names of functions, by number               */
+};
+
+static void add(struct told *t, const ompjit_count *c)
+{
+    ompjit__buf_add(&t->counts, c, sizeof *c);
+}
+
+/* A target's number is its name's from now on: the names come later. */
+static void add_values(struct told *t, ompjit_count c, uint64_t slot,
+                       bool targets)
+{
+    if (slot >= t->n || t->n - slot < OMPJIT__VALUE_SLOTS)
+        return;
+    const uint64_t *at = t->counters + slot;
+    c.kind = OMPJIT_COUNT_VALUE;
+    c.target = targets ? NULL : "";
+    for (int i = 0; i < OMPJIT__VALUES_KEPT && at[2 * i]; i++) {
+        c.value = at[2 * i] - 1;
+        c.count = at[2 * i + 1];
+        add(t, &c);
+    }
+    c.kind = OMPJIT_COUNT_OTHERS;
+    c.target = "";
+    c.value = 0;
+    c.count = at[2 * OMPJIT__VALUES_KEPT];
+    if (c.count)
+        add(t, &c);
+}
+
 /* One line of the text; the texts stay where they are. */
-static ompjit_count read_place(char **text, const uint64_t *counters,
-                               uint64_t n)
+static void read_place(struct told *t, char **text)
 {
     uint64_t slot = number(text);
     char kind = *word(text, '\t');
     ompjit_count c = {.size = sizeof c,
                       .kind = kind == 'P' ? OMPJIT_COUNT_PROFILE
                                           : OMPJIT_COUNT_LINE,
-                      .count = slot < n ? counters[slot] : 0};
+                      .count = slot < t->n ? t->counters[slot] : 0,
+                      .target = ""};
     c.line = number(text);
     c.number = number(text);
     c.function = word(text, '\t');
     c.file = word(text, '\n');
-    return c;
+    if (kind == 'F')
+        ompjit__buf_add(&t->targets, &c.function, sizeof c.function);
+    else if (kind == 'V' || kind == 'T')
+        add_values(t, c, slot, kind == 'T');
+    else
+        add(t, &c);
 }
 
-/* By kind, file, line, function and number. */
+/* Gives targets their names. */
+static void name_targets(struct told *t, ompjit_count *list, size_t n)
+{
+    const char **names = (const char **)(void *)t->targets.data;
+    size_t nnames = t->targets.size / sizeof *names;
+    for (size_t i = 0; i < n; i++)
+        if (!list[i].target)
+            list[i].target =
+                list[i].value < nnames ? names[list[i].value] : "";
+}
+
+/* By kind, file, line, function, number, target and value; the others of a
+ * place behind its values. */
 static int compare_places(const ompjit_count *a, const ompjit_count *b)
 {
-    if (a->kind != b->kind)
+    bool values = a->kind >= OMPJIT_COUNT_VALUE &&
+                  b->kind >= OMPJIT_COUNT_VALUE;
+    if (a->kind != b->kind && !values)
         return a->kind < b->kind ? -1 : 1;
     int order = strcmp(a->file, b->file);
     if (!order && a->kind == OMPJIT_COUNT_LINE && a->line != b->line)
         return a->line < b->line ? -1 : 1;
     if (!order)
         order = strcmp(a->function, b->function);
-    return order ? order : (a->number > b->number) - (a->number < b->number);
+    if (!order)
+        order = (a->number > b->number) - (a->number < b->number);
+    if (!order)
+        order = (a->kind > b->kind) - (a->kind < b->kind);
+    if (!order)
+        order = strcmp(a->target, b->target);
+    return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
 static int compare(const void *a, const void *b)
@@ -110,26 +170,27 @@ static size_t unite(ompjit_count *list, size_t n)
 static ompjit_status tell(char *bytes, size_t size, ompjit_count_fn *fn,
                           void *data, ompjit_error *err)
 {
-    uint64_t n = 0;
-    size_t places = 0;
-    if (size >= sizeof n)
-        memcpy(&n, bytes, sizeof n);
-    if (!n || n > size / sizeof n - 1)
+    struct told t = {0};
+    if (size >= sizeof t.n)
+        memcpy(&t.n, bytes, sizeof t.n);
+    if (!t.n || t.n > size / sizeof t.n - 1)
         return OMPJIT_OK;
-    const uint64_t *counters = (const uint64_t *)bytes + 1;
-    char *text = (char *)(counters + n);
-    for (const char *p = text; *p; p++)
-        places += *p == '\n';
-    ompjit_count *list = calloc(places + 1, sizeof *list);
-    if (!list)
-        return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    for (size_t i = 0; i < places; i++)
-        list[i] = read_place(&text, counters, n);
-    places = unite(list, places);
-    for (size_t i = 0; i < places && !fn(data, &list[i]); i++)
+    t.counters = (const uint64_t *)bytes + 1;
+    char *text = (char *)(bytes + (1 + t.n) * sizeof t.n);
+    while (*text)
+        read_place(&t, &text);
+    ompjit_count *list = (ompjit_count *)(void *)t.counts.data;
+    size_t n = t.counts.size / sizeof *list;
+    bool complete = !t.counts.failed && !t.targets.failed;
+    if (complete) {
+        name_targets(&t, list, n);
+        n = n ? unite(list, n) : 0;
+    }
+    for (size_t i = 0; complete && i < n && !fn(data, &list[i]); i++)
         ;
-    free(list);
-    return OMPJIT_OK;
+    ompjit__buf_free(&t.counts);
+    ompjit__buf_free(&t.targets);
+    return complete ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_API);
 }
 
 /* Copies the counters without a queue: kernels that still run go on counting.

@@ -3,8 +3,11 @@
  * Counters in device code: one for each block of the source's code, where the
  * option ompjit-coverage asks for that, and those of clang's instrumentation
  * (-fprofile-instrument), lowered or not, which become atomic: threads share
- * them. All are in one variable, OMPJIT__COUNTERS, with a text behind them that
- * tells what each counts, so that they need no place in images and the cache.
+ * them. Where that instrumentation notes values (sizes of copies, functions
+ * called through pointers), each place keeps the first few and how often each
+ * came. All are in one variable, OMPJIT__COUNTERS, with a text behind them
+ * that tells what each counts, so that they need no place in images and the
+ * cache.
  *
  * Requires a whole unit as it was read: every image of it must have the same
  * variable. What clang registers for a profile's writer is dropped.
@@ -24,14 +27,24 @@ struct profiled {
     unsigned first;
 };
 
+/* A place that notes values: clang's number of it in the function, by the name
+ * or the record of that. */
+struct place {
+    LLVMValueRef of;
+    unsigned number, first;
+};
+
 struct counting {
     LLVMModuleRef m;
     LLVMBuilderRef b;
-    LLVMTypeRef i8, i64;
+    LLVMTypeRef i8, i64, pointer;
     LLVMValueRef stand_in; /* for the variable, until its size is known */
     unsigned n;            /* counters so far                           */
     struct profiled *profiled;
     size_t nprofiled;
+    struct place *places;
+    size_t nplaces;
+    LLVMValueRef targets; /* where pointers may lead to; NULL: not made */
     ompjit__buf text;
 };
 
@@ -168,13 +181,162 @@ static const char *profiled_name(LLVMValueRef of)
     return name_of(of) + strlen("__profc_");
 }
 
-/* A call of clang's intrinsics: one that counts becomes an addition; values of
- * loops and calls, which others note, are not kept. False: it is none. */
+/* ----------------------------------------------------------------- values */
+
+/* LLVM's kinds of values. */
+enum { TARGET, SIZE, TABLE };
+#define VALUE_PROFILE "llvm.instrprof.value.profile"
+
+/* The first slot of a place's values, which gets some when it is first seen.
+ * Several copies of a place, which inlining makes, share them. */
+static unsigned place_slot(struct counting *s, struct place at, bool target,
+                           LLVMValueRef call)
+{
+    for (size_t i = 0; i < s->nplaces; i++)
+        if (s->places[i].of == at.of && s->places[i].number == at.number)
+            return s->places[i].first;
+    struct place *more = realloc(s->places, (s->nplaces + 1) * sizeof *more);
+    if (!more) {
+        s->text.failed = true;
+        return 0;
+    }
+    s->places = more;
+    at.first = s->n;
+    more[s->nplaces++] = at;
+    describe(s, call, s->n, target ? 'T' : 'V', at.number,
+             profiled_name(at.of));
+    s->n += OMPJIT__VALUE_SLOTS;
+    return s->n - OMPJIT__VALUE_SLOTS;
+}
+
+/* Does the module itself have the function's address, other than to call it or
+ * to hand it to the runtime as a region? Constants that nothing uses are left
+ * of dropped variables. */
+static bool has_address(LLVMValueRef f)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef by = LLVMGetUser(u);
+        bool calls = LLVMIsACallInst(by) &&
+                     (LLVMGetCalledValue(by) == f ||
+                      begins(callee_name(by), "__kmpc_"));
+        bool unused = LLVMIsAConstant(by) && !LLVMIsAGlobalValue(by) &&
+                      !LLVMGetFirstUse(by);
+        if (!calls && !unused)
+            return true;
+    }
+    return false;
+}
+
+/* The functions that a pointer may lead to, with a null behind them: addresses
+ * differ between images, places in this table do not. */
+static LLVMValueRef targets(struct counting *s)
+{
+    if (s->targets)
+        return s->targets;
+    LLVMValueRef none = LLVMConstPointerNull(s->pointer), f;
+    ompjit__buf list = {0};
+    unsigned n = 0;
+    for (f = LLVMGetFirstFunction(s->m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && has_address(f)) {
+            describe(s, NULL, n++, 'F', 0, name_of(f));
+            ompjit__buf_add(&list, &f, sizeof f);
+        }
+    ompjit__buf_add(&list, &none, sizeof none);
+    s->text.failed |= list.failed;
+    LLVMValueRef all = LLVMConstArray2(
+        s->pointer, (LLVMValueRef *)(void *)list.data, list.failed ? 0 : n + 1);
+    s->targets = LLVMAddGlobal(s->m, LLVMTypeOf(all), "ompjit_targets");
+    LLVMSetInitializer(s->targets, all);
+    LLVMSetGlobalConstant(s->targets, 1);
+    LLVMSetLinkage(s->targets, LLVMPrivateLinkage);
+    ompjit__buf_free(&list);
+    return s->targets;
+}
+
+/* The runtime notes the value of a place, before the call. */
+static void note(struct counting *s, LLVMValueRef call, LLVMValueRef value,
+                 struct place at, bool target)
+{
+    const char *name = target ? OMPJIT__COUNT_TARGET : OMPJIT__COUNT_VALUE;
+    unsigned n = target ? 3 : 2, slot = place_slot(s, at, target, call);
+    LLVMTypeRef types[] = {s->i64, s->pointer, s->pointer};
+    LLVMTypeRef nothing = LLVMVoidTypeInContext(LLVMGetModuleContext(s->m));
+    LLVMTypeRef type = LLVMFunctionType(nothing, types, n, 0);
+    LLVMValueRef f = LLVMGetNamedFunction(s->m, name);
+    LLVMValueRef arguments[] = {value, address(s, slot),
+                                target ? targets(s) : NULL};
+    f = f ? f : LLVMAddFunction(s->m, name, type);
+    LLVMPositionBuilderBefore(s->b, call);
+    LLVMValueRef made = LLVMBuildCall2(s->b, type, f, arguments, n, "");
+    LLVMInstructionSetDebugLoc(made, LLVMInstructionGetDebugLoc(call));
+}
+
+/* The number of a function's places of lower kinds, which come before those of
+ * this one, as far as the module has them. */
+static unsigned places_before(LLVMValueRef name, uint64_t kind)
+{
+    unsigned n[TABLE + 1] = {0}, all = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(name); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef i = LLVMGetUser(u);
+        if (strcmp(callee_name(i), VALUE_PROFILE))
+            continue;
+        uint64_t its = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 3));
+        uint64_t number = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 4));
+        if (its <= TABLE && number >= n[its])
+            n[its] = (unsigned)number + 1;
+    }
+    for (uint64_t k = 0; k < kind && k <= TABLE; k++)
+        all += n[k];
+    return all;
+}
+
+/* llvm.instrprof.value.profile(name, hash, value, kind, number) */
+static void lower_value(struct counting *s, LLVMValueRef i)
+{
+    LLVMValueRef of = LLVMGetOperand(i, 0);
+    uint64_t kind = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 3));
+    uint64_t number = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 4)) +
+                      places_before(of, kind);
+    struct place at = {.of = of, .number = (unsigned)number};
+    note(s, i, LLVMGetOperand(i, 2), at, kind == TARGET);
+}
+
+/* The same, lowered: __llvm_profile_instrument_*(value, record, number). Where
+ * an optimizer has made the record a choice, the place is not known. */
+static bool lower_note(struct counting *s, LLVMValueRef i)
+{
+    const char *name = callee_name(i);
+    if (!begins(name, "__llvm_profile_instrument_") ||
+        LLVMGetNumArgOperands(i) != 3)
+        return false;
+    LLVMValueRef of = LLVMGetOperand(i, 1), number = LLVMGetOperand(i, 2);
+    while (LLVMIsAConstantExpr(of) && LLVMGetNumOperands(of))
+        of = LLVMGetOperand(of, 0);
+    if (LLVMIsAGlobalVariable(of) && begins(name_of(of), "__profd_") &&
+        LLVMIsAConstantInt(number)) {
+        struct place at = {
+            .of = of, .number = (unsigned)LLVMConstIntGetZExtValue(number)};
+        note(s, i, LLVMGetOperand(i, 0), at,
+             !strcmp(name, "__llvm_profile_instrument_target"));
+    }
+    LLVMInstructionEraseFromParent(i);
+    return true;
+}
+
+/* --------------------------------------------------------------- counters */
+
+/* A call of clang's intrinsics: one that counts becomes an addition. False: it
+ * is none. Those that note values stay meanwhile, since others are numbered by
+ * them. */
 static bool lower_call(struct counting *s, LLVMValueRef i)
 {
     const char *name = callee_name(i);
+    if (!strcmp(name, VALUE_PROFILE)) {
+        lower_value(s, i);
+        return true;
+    }
     if (!begins(name, "llvm.instrprof."))
-        return false;
+        return lower_note(s, i);
     bool step = !strcmp(name, "llvm.instrprof.increment.step");
     if (step || !strcmp(name, "llvm.instrprof.increment")) {
         LLVMValueRef of = LLVMGetOperand(i, 0);
@@ -260,6 +422,13 @@ static void take_variables(struct counting *s)
     }
 }
 
+static void drop_lowered(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, VALUE_PROFILE);
+    for (LLVMUseRef u; f && (u = LLVMGetFirstUse(f));)
+        LLVMInstructionEraseFromParent(LLVMGetUser(u));
+}
+
 /* Records for a profile's writer have differences of addresses in them, which
  * PTX cannot express. */
 static void drop_records(LLVMModuleRef m)
@@ -302,6 +471,8 @@ static void make_variable(struct counting *s)
 
 static void count(struct counting *s, bool lines, bool profiled)
 {
+    if (profiled)
+        drop_records(s->m);
     for (LLVMValueRef f = LLVMGetFirstFunction(s->m); f;
          f = LLVMGetNextFunction(f)) {
         if (lines && !LLVMIsDeclaration(f))
@@ -310,7 +481,7 @@ static void count(struct counting *s, bool lines, bool profiled)
             lower_profile(s, f);
     }
     if (profiled) {
-        drop_records(s->m);
+        drop_lowered(s->m);
         take_variables(s);
     }
     if (s->n && !s->text.failed)
@@ -326,7 +497,8 @@ bool ompjit__count(LLVMModuleRef m, bool lines)
     struct counting s = {.m = m,
                          .b = LLVMCreateBuilderInContext(c),
                          .i8 = LLVMInt8TypeInContext(c),
-                         .i64 = LLVMInt64TypeInContext(c)};
+                         .i64 = LLVMInt64TypeInContext(c),
+                         .pointer = LLVMPointerTypeInContext(c, 0)};
     s.stand_in = LLVMAddGlobal(m, s.i8, "");
     count(&s, lines, profiled);
     bool done = !s.text.failed;
@@ -335,5 +507,6 @@ bool ompjit__count(LLVMModuleRef m, bool lines)
     LLVMDisposeBuilder(s.b);
     ompjit__buf_free(&s.text);
     free(s.profiled);
+    free(s.places);
     return done;
 }

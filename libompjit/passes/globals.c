@@ -49,6 +49,14 @@ bool ompjit__refers_to_shared(LLVMValueRef g)
            has_shared_address(LLVMGetInitializer(g), DEEP);
 }
 
+/* PTX has words for names; the list of a host's names has semicolons between
+ * them (backend/optimize.c). */
+static bool fits(char c, bool host)
+{
+    return host ? !strchr(";<>", c)
+                : isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
 /* A name that the image can export. */
 static void give_name(LLVMValueRef g, bool host, unsigned *unnamed)
 {
@@ -56,8 +64,8 @@ static void give_name(LLVMValueRef g, bool host, unsigned *unnamed)
     char *name = ompjit__strdup(LLVMGetValueName2(g, &length));
     char made[32];
     bool good = name && length;
-    for (char *p = name; p && *p && !host; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '$') {
+    for (char *p = name; p && *p; p++)
+        if (!fits(*p, host)) {
             *p = '_';
             good = false;
         }

@@ -115,6 +115,8 @@ class ompjit_count_kind(Enum):
     PREFIX = "OMPJIT_COUNT_"
     LINE = 0
     PROFILE = 1
+    VALUE = 2
+    OTHERS = 3
 
 
 class ompjit_count(Structure):
@@ -127,6 +129,8 @@ class ompjit_count(Structure):
         ("count", c_uint64),
         ("function", c_char_p),
         ("file", c_char_p),
+        ("value", c_uint64),
+        ("target", c_char_p),
     ]
 
 
