@@ -53,12 +53,15 @@ static void tell_worker(void *data, enum ompjit__frame kind, const void *bytes,
         }
 }
 
-/* The application waits for the end of the worker's channel. */
+/* The application waits for the end of the worker's channel, and the worker for
+ * the end of the frames: not for the end of the copy, which gives back a worker's
+ * memory. */
 static void work(ompjit__ahead *a, ompjit__session *session, int to)
 {
     close(a->channel);
     ompjit__session_ahead(session, NULL);
     ompjit__serve(session, a->request.data, a->request.size, tell_worker, &to);
+    shutdown(to, SHUT_WR);
     _exit(0);
 }
 
