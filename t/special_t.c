@@ -402,11 +402,13 @@ static void read_ahead(void)
     ompjit__machine_prepare(&ctx->compiler);
     const ompjit__machine *m = ctx->compiler.machines;
     ok(m && m->context && m->runtime, "the runtime is read ahead");
+    ok(m && m->generator, "the code generator is set up");
     char *after = text_of("sm_90", OMPJIT_FORMAT_PTX, &spec);
-    ok(m && !m->context, "a build takes it");
+    ok(m && !m->context && !m->generator, "a build takes them");
+    ok(m && m->old && m->old_m, "and leaves to others to free what it has used");
     ok_string(after, before, "and makes the same");
     ompjit__machine_prepare(&ctx->compiler); /* left for the context's end */
-    ok(m && m->context, "there is one again");
+    ok(m && m->context && !m->old, "there is one again");
     free(before);
     free(after);
 }

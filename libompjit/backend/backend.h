@@ -36,6 +36,11 @@ typedef struct ompjit__machine {
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
     bool plain; /* the last build needed the plain runtime only       */
+    ompjit__generator *generator; /* NULL, or for the next build that is no
+                                     variant's, its passes set up     */
+    LLVMContextRef old;      /* the last build's, or NULL; ...          */
+    LLVMModuleRef old_m, old_runtime; /* ... its modules, ...           */
+    ompjit__generator *old_generator; /* ... and generator, or NULL     */
     ompjit__stock *stock;   /* NULL, or for variants: build_scratch.h */
 } ompjit__machine;
 
@@ -47,12 +52,14 @@ ompjit_status ompjit__machine_take(ompjit__compiler *compiler,
                                    const ompjit__machine *like,
                                    ompjit__machine **out, ompjit_error *err);
 void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m);
-/* Reads the runtime for the next build by the machine that was given back last,
- * if that needed it. It takes a millisecond, which is for free while another
- * process works. A failure is left to the build to meet again. */
+/* Frees what the last build by the machine has left: a caller need not wait for
+ * that, and the next build or a rest does it. */
+void ompjit__machine_clear(ompjit__machine *m);
+/* Clears the machine that was given back last, and makes ready for the next build
+ * by it: the code generator, and the runtime, if the last build needed all of
+ * that. It takes two milliseconds, which are for free while another process works. A failure is left to the build to meet again. */
 void ompjit__machine_prepare(ompjit__compiler *compiler);
-/* Has a machine for the host ready, the runtime read and the processor's
- * features known, for the builds of processes that are copies of this one: it
+/* Has a machine for the host ready likewise, and the processor's features known, for the builds of processes that are copies of this one: it
  * keeps what they begin with. */
 void ompjit__machine_prepare_host(ompjit__compiler *compiler,
                                   unsigned opt_level);

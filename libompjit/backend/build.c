@@ -35,6 +35,7 @@ void ompjit__build_done(struct build *b, ompjit_stage stage)
 static ompjit_status take_context(struct build *b, ompjit_error *err)
 {
     ompjit__machine *machine = b->machine;
+    ompjit__machine_clear(machine);
     if (is_variant(b) && !machine->stock)
         machine->stock = ompjit__stock_new(
             b->tm, b->host ? LLVMObjectFile : LLVMAssemblyFile);
@@ -69,33 +70,34 @@ static ompjit_status start(struct build *b, ompjit_error *err)
 
 /* A shared context in which a build has failed may hold anything, and is not
  * used again. */
-static void leave_context(struct build *b, bool failed)
+static void leave_stock(struct build *b, bool failed)
 {
     ompjit__machine *machine = b->machine;
-    if (!is_variant(b)) {
-        LLVMContextDispose(b->context);
-        return;
-    }
-    LLVMContextSetDiagnosticHandler(b->context, NULL, NULL);
+    if (b->m)
+        LLVMDisposeModule(b->m);
     if (failed || ompjit__stock_is_used_up(machine->stock)) {
         ompjit__stock_free(machine->stock);
         machine->stock = NULL;
     }
 }
 
-/* The module belongs to the context and goes first. */
+/* A context that is no other build's is freed later, with what is in it. */
 static void end(struct build *b, bool failed)
 {
-    if (b->m)
-        LLVMDisposeModule(b->m);
-    if (b->runtime)
-        LLVMDisposeModule(b->runtime);
-    if (b->context)
-        leave_context(b, failed);
-    if (!b->machine)
+    ompjit__machine *machine = b->machine;
+    if (!machine)
         return;
-    b->machine->plain = b->plain;
-    ompjit__machine_give(b->compiler, b->machine);
+    if (b->context)
+        LLVMContextSetDiagnosticHandler(b->context, NULL, NULL);
+    if (is_variant(b)) {
+        leave_stock(b, failed);
+    } else {
+        machine->old = b->context;
+        machine->old_m = b->m;
+        machine->old_runtime = b->runtime;
+    }
+    machine->plain = b->plain;
+    ompjit__machine_give(b->compiler, machine);
 }
 
 /* A unit or a template: ours, and verified when it was made. */

@@ -80,14 +80,20 @@ static ompjit_status emit_ptx(struct build *b, ompjit__generator *generator,
     return status;
 }
 
-/* By the code generator of the stock for variants, which is set up once, and by
- * one of its own for all others. */
+/* Variants have the code generator of their stock, which is set up once, and all
+ * others one of their own; NULL: it is not there yet. */
+static ompjit__generator *take_generator(struct build *b)
+{
+    ompjit__machine *machine = b->machine;
+    if (b->route == OMPJIT__VARIANT || b->route == OMPJIT__SIMPLE)
+        return ompjit__stock_generator(machine->stock);
+    machine->old_generator = machine->generator;
+    machine->generator = NULL;
+    return machine->old_generator;
+}
+
 ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err)
 {
-    ompjit__generator *generator =
-        b->route == OMPJIT__VARIANT || b->route == OMPJIT__SIMPLE
-            ? ompjit__stock_generator(b->machine->stock)
-            : NULL;
     ompjit_status status = OMPJIT_OK;
     if (b->format == OMPJIT_FORMAT_OPT_LL) {
         char *text = LLVMPrintModuleToString(b->m);
@@ -99,11 +105,11 @@ ompjit_status ompjit__build_generate(struct build *b, ompjit_error *err)
                                        &b->image->bytes, err);
     } else if (b->host) {
         b->image->kind = OMPJIT__IMAGE_OBJECT;
-        status = ompjit__emit_object(b->m, b->tm, generator, b->passes,
+        status = ompjit__emit_object(b->m, b->tm, take_generator(b), b->passes,
                                      &b->image->bytes, err);
     } else {
         b->image->kind = OMPJIT__IMAGE_PTX;
-        status = emit_ptx(b, generator, err);
+        status = emit_ptx(b, take_generator(b), err);
     }
     if (!status && b->image->bytes.failed)
         status = ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);

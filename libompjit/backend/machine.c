@@ -73,12 +73,24 @@ void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m)
     pthread_mutex_unlock(&compiler->machines_lock);
 }
 
-/* ------------------------------------------------- the runtime, ahead */
-
-/* In a guard: `arg` is the machine. */
-static ompjit_status load(void *arg, ompjit_error *err)
+void ompjit__machine_clear(ompjit__machine *m)
 {
-    ompjit__machine *m = arg;
+    if (m->old_m)
+        LLVMDisposeModule(m->old_m);
+    if (m->old_runtime)
+        LLVMDisposeModule(m->old_runtime);
+    if (m->old)
+        LLVMContextDispose(m->old);
+    ompjit__generator_free(m->old_generator);
+    m->old_m = m->old_runtime = NULL;
+    m->old_generator = NULL;
+    m->old = NULL;
+}
+
+/* ------------------------------------------------------------- ahead */
+
+static ompjit_status load_runtime(ompjit__machine *m, ompjit_error *err)
+{
     ompjit__buf messages = {0};
     char *triple = LLVMGetTargetMachineTriple(m->tm);
     LLVMContextRef context = ompjit__llvm_context(&messages);
@@ -94,9 +106,22 @@ static ompjit_status load(void *arg, ompjit_error *err)
     return status;
 }
 
-/* Frees the runtime that no build has taken. */
+/* In a guard: `arg` is the machine. */
+static ompjit_status load(void *arg, ompjit_error *err)
+{
+    ompjit__machine *m = arg;
+    if (!m->generator) {
+        m->generator = ompjit__generator_new(
+            m->tm, m->arch->triple ? LLVMObjectFile : LLVMAssemblyFile);
+        ompjit__generator_prepare(m->generator);
+    }
+    return m->context || m->plain ? OMPJIT_OK : load_runtime(m, err);
+}
+
+/* Frees what no build has taken. */
 static void unload(ompjit__machine *m)
 {
+    ompjit__generator_free(m->generator);
     if (!m->context)
         return;
     LLVMDisposeModule(m->runtime);
@@ -110,13 +135,12 @@ void ompjit__machine_prepare(ompjit__compiler *compiler)
     while (*at && (*at)->emulated_tls)
         at = &(*at)->next;
     ompjit__machine *m = *at;
-    if (m && (m->context || m->plain))
-        m = NULL;
     if (m)
         *at = m->next;
     pthread_mutex_unlock(&compiler->machines_lock);
     if (!m)
         return;
+    ompjit__machine_clear(m);
     ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
     ompjit__machine_give(compiler, m);
 }
@@ -128,8 +152,8 @@ void ompjit__machine_prepare_host(ompjit__compiler *compiler,
     if (ompjit__arch_find("host", &like.arch, NULL) ||
         ompjit__machine_take(compiler, &like, &m, NULL))
         return;
-    if (!m->context)
-        ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
+    ompjit__machine_clear(m);
+    ompjit__guard(load, m, OMPJIT_STAGE_LINK, NULL);
     if (m->context)
         ompjit__learn_features(m->tm, LLVMGetFirstFunction(m->runtime));
     ompjit__machine_give(compiler, m);
@@ -139,6 +163,7 @@ void ompjit__machines_free(ompjit__machine *first)
 {
     while (first) {
         ompjit__machine *next = first->next;
+        ompjit__machine_clear(first);
         unload(first);
         ompjit__stock_free(first->stock);
         LLVMDisposeTargetMachine(first->tm);

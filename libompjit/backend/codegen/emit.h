@@ -27,6 +27,8 @@ typedef struct ompjit__generator ompjit__generator;
 ompjit__generator *ompjit__generator_new(LLVMTargetMachineRef tm,
                                          LLVMCodeGenFileType type);
 void ompjit__generator_free(ompjit__generator *g); /* accepts NULL */
+/* Sets up all passes now, which takes a millisecond. */
+void ompjit__generator_prepare(ompjit__generator *g);
 /* Calls `take` once with a module's file; false, without the call, where the
  * machine has no such files. */
 bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef m,

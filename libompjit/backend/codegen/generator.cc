@@ -191,6 +191,11 @@ void ompjit__generator_free(ompjit__generator *g)
     delete g;
 }
 
+void ompjit__generator_prepare(ompjit__generator *g)
+{
+    g->set_up(OMPJIT__PASSES_ALL, false);
+}
+
 void ompjit__learn_features(LLVMTargetMachineRef tm, LLVMValueRef function)
 {
     reinterpret_cast<llvm::TargetMachine *>(tm)->getSubtargetImpl(
