@@ -103,6 +103,35 @@ f();')
     block=$(instructions run "$tmp/arrays-300.c")
     [ -n "$a" ] && is "$(awk -v n="$block" 'BEGIN { print n < 2e9 }')" 1 \
         "300 arrays take $block instructions, less than 2000 million"
+    # Each address that use_device_ptr gives is looked up where it is mapped: with
+    # the square of the arrays the second step would be 1.6 times the first one.
+    cat >"$tmp/given.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), wrong = 0;
+    char *all = malloc(128 * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        char *p = all + 128 * (size_t)i;
+#pragma omp target enter data map(to: p[:64])
+    }
+    for (int i = 0; i < n; i++) {
+        char *p = all + 128 * (size_t)i, *given = 0;
+#pragma omp target data use_device_ptr(p)
+        given = p;
+#pragma omp target data map(tofrom: given[:64]) use_device_ptr(given)
+        wrong += given == p;
+    }
+    printf("%d\n", wrong);
+}
+END
+    given() { OMPJIT_HOST_MEMORY=separate instructions run "$tmp/given.c" "$1"; }
+    given_a=$(given 2000) given_b=$(given 6000) given_c=$(given 10000)
+    [ -n "$a" ] && is "$(awk -v a="$given_a" -v b="$given_b" -v c="$given_c" \
+        'BEGIN { print (b > a && c - b < 1.15 * (b - a)) }')" 1 \
+        "instructions for 2000, 6000, 10000 given addresses grow evenly"
+    echo "# $given_a $given_b $given_c"
     [ -n "$a" ] || skip "instructions" "valgrind does not run this build"
     echo "# $a $b $c"
 else

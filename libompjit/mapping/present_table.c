@@ -182,6 +182,7 @@ void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
         at = entry->begin < (*at)->begin ? &(*at)->left : &(*at)->right;
     *at = merge(entry->left, entry->right);
     table->count--;
+    ompjit__given_remove(table, entry);
     return mapped_free(entry);
 }
 
@@ -258,46 +259,15 @@ char *ompjit__translate(ompjit__present *table, char *base, char *begin,
                     ((uintptr_t)base - (uintptr_t)begin));
 }
 
-/* --------------------------------------------- addresses that programs know */
-
-static bool holds(const ompjit__mapped *e, uintptr_t address, uint64_t size)
-{
-    uintptr_t device = (uintptr_t)e->device;
-    uint64_t all = e->end - e->begin;
-    return address >= device && address - device <= all &&
-           size <= all - (address - device);
-}
-
+/* Storage that the device shares with the host has no address of its own. */
 char *ompjit__translate_given(ompjit__present *table, char *base, char *begin,
                               uint64_t size)
 {
     ompjit__mapped *e;
     ompjit__present_find(table, begin, size, &e);
-    uintptr_t from = e ? (uintptr_t)e->device : 0;
-    if (e && from != e->begin) {
-        uintptr_t to = from + (e->end - e->begin);
-        if (!table->given_to || from < table->given_from)
-            table->given_from = from;
-        if (to > table->given_to)
-            table->given_to = to;
-    }
+    if (e && (uintptr_t)e->device != e->begin)
+        ompjit__given_add(table, e);
     return ompjit__translate(table, base, begin, size);
-}
-
-static bool any_holds(const ompjit__mapped *tree, uintptr_t address,
-                      uint64_t size)
-{
-    return tree && (holds(tree, address, size) ||
-                    any_holds(tree->left, address, size) ||
-                    any_holds(tree->right, address, size));
-}
-
-bool ompjit__present_was_given(const ompjit__present *table,
-                               const void *address, uint64_t size)
-{
-    uintptr_t at = (uintptr_t)address;
-    return at >= table->given_from && at < table->given_to &&
-           any_holds(table->root, at, size);
 }
 
 /* Two counts, since ompx_hold is LLVM's extension: `delete` does not take

@@ -85,6 +85,9 @@ typedef struct ompjit__mapped {
     ompjit__arrival *arrival; /* of its contents; NULL: they are there.
                               arrival.c                                  */
     char *name;            /* ";x;file;line;column;;" or NULL            */
+    bool is_given;         /* in the table's tree `given`, with these    */
+    struct ompjit__mapped *given_below, *given_above;
+    uintptr_t given_reach; /* the last end of the subtree's device ranges */
 } ompjit__mapped;
 
 struct ompjit__present {
@@ -97,8 +100,8 @@ struct ompjit__present {
     uint64_t constructs;   /* numbers given out: map.c, early_copy_back.c */
     _Atomic size_t globals;/* of tgt's global list, entered here         */
     ompjit__literals *literals; /* NULL: none so far                     */
-    uintptr_t given_from, given_to; /* counterparts whose addresses the program
-                              was given lie in between; both 0: none      */
+    ompjit__mapped *given; /* root of those whose device addresses the
+                              program was given: given_addresses.c       */
 };
 
 enum ompjit__found {
@@ -129,9 +132,15 @@ char *ompjit__translate(ompjit__present *table, char *base, char *begin,
  * map as if it were the host's. */
 char *ompjit__translate_given(ompjit__present *table, char *base, char *begin,
                               uint64_t size);
-/* Does [address, address+size) lie in such a counterpart? */
+/* Does [address, address+size) lie in such a counterpart, which is still there?
+ * given_addresses.c */
 bool ompjit__present_was_given(const ompjit__present *table,
                                const void *address, uint64_t size);
+
+/* Notes that the program was given the entry's device address, and takes the note
+ * back. given_addresses.c */
+void ompjit__given_add(ompjit__present *table, ompjit__mapped *entry);
+void ompjit__given_remove(ompjit__present *table, ompjit__mapped *entry);
 
 /* Waits until the copies that fill [host, host+size) are in a queue, for which
  * it gives the lock back: then arrivals there have events. arrival.c */

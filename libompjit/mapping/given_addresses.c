@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Device addresses that the program was given, by use_device_ptr and
+ * use_device_addr. A treap of the entries by their device addresses, beside the
+ * present table's own by host addresses. Each node knows how far its subtree's
+ * storage reaches, since associated storage may overlap.
+ */
+#include "mapping/present_table.h"
+
+static uintptr_t device_of(const ompjit__mapped *e)
+{
+    return (uintptr_t)e->device;
+}
+
+static uintptr_t device_end(const ompjit__mapped *e)
+{
+    return device_of(e) + (e->end - e->begin);
+}
+
+static bool is_before(const ompjit__mapped *a, const ompjit__mapped *b)
+{
+    return device_of(a) != device_of(b) ? device_of(a) < device_of(b)
+                                        : a->begin < b->begin;
+}
+
+static uintptr_t reach_of(const ompjit__mapped *tree)
+{
+    return tree ? tree->given_reach : 0;
+}
+
+/* To be called when a subtree has changed; returns the tree. */
+static ompjit__mapped *updated(ompjit__mapped *tree)
+{
+    uintptr_t below = reach_of(tree->given_below);
+    uintptr_t above = reach_of(tree->given_above);
+    uintptr_t reach = below > above ? below : above;
+    tree->given_reach =
+        reach > device_end(tree) ? reach : device_end(tree);
+    return tree;
+}
+
+/* Everything in `below` comes before everything in `above`. */
+static ompjit__mapped *merge(ompjit__mapped *below, ompjit__mapped *above)
+{
+    if (!below || !above)
+        return below ? below : above;
+    if (below->priority > above->priority) {
+        below->given_above = merge(below->given_above, above);
+        return updated(below);
+    }
+    above->given_below = merge(below, above->given_below);
+    return updated(above);
+}
+
+/* Splits at `e`, which is not in the tree. */
+static void split(ompjit__mapped *tree, const ompjit__mapped *e,
+                  ompjit__mapped **below, ompjit__mapped **above)
+{
+    if (!tree) {
+        *below = *above = NULL;
+    } else if (is_before(tree, e)) {
+        split(tree->given_above, e, &tree->given_above, above);
+        *below = updated(tree);
+    } else {
+        split(tree->given_below, e, below, &tree->given_below);
+        *above = updated(tree);
+    }
+}
+
+void ompjit__given_add(ompjit__present *table, ompjit__mapped *e)
+{
+    ompjit__mapped *below, *above;
+    if (e->is_given)
+        return;
+    e->is_given = true;
+    e->given_below = e->given_above = NULL;
+    split(table->given, e, &below, &above);
+    table->given = merge(merge(below, updated(e)), above);
+}
+
+/* The tree without `e`, which is in it. */
+static ompjit__mapped *without(ompjit__mapped *tree, const ompjit__mapped *e)
+{
+    if (tree == e)
+        return merge(e->given_below, e->given_above);
+    if (is_before(e, tree))
+        tree->given_below = without(tree->given_below, e);
+    else
+        tree->given_above = without(tree->given_above, e);
+    return updated(tree);
+}
+
+void ompjit__given_remove(ompjit__present *table, ompjit__mapped *e)
+{
+    if (e->is_given)
+        table->given = without(table->given, e);
+    e->is_given = false;
+}
+
+/* Of all storage that begins at or before the address, does some reach the end? */
+bool ompjit__present_was_given(const ompjit__present *table,
+                               const void *address, uint64_t size)
+{
+    const uintptr_t at = (uintptr_t)address;
+    uintptr_t reach = 0;
+    for (const ompjit__mapped *e = table->given; e;) {
+        if (device_of(e) > at) {
+            e = e->given_below;
+            continue;
+        }
+        if (reach_of(e->given_below) > reach)
+            reach = reach_of(e->given_below);
+        if (device_end(e) > reach)
+            reach = device_end(e);
+        e = e->given_above;
+    }
+    return reach > at && size <= reach - at;
+}
