@@ -77,4 +77,53 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
 else
     skip "as PTX" "PTXI names no emulated libcuda.so.1"
 fi
+
+# Traces: the same events, in buffers of the tool's.
+succeeds "a tool that traces" "$CLANG" -shared -fPIC -Wno-unused-parameter \
+    "$from/tracer.c" -o "$tmp/tracer.so"
+records() {
+    events "$1" | sed -nE 's/^target 9 /target 1 /
+        s/^(alloc|to|from|delete) end/\1/p; s/^submit end/submit/p; /^target/p'
+}
+traced() { # DEVICE COMMAND...
+    traced_device=$1; shift
+    succeeds "$@"
+    is "$(printf '%s\n' "$out" | sed -E 's/^ outside,//; s/^target 9 /target 1 /' |
+        grep -E '^(target|alloc|to|from|delete|submit) ')" \
+        "$(records "$traced_device")" "  every record, in order"
+    like "$out" '^0 1 1 5 0$' "  what cannot be traced is said"
+    like "$out" '^started 1 0$' "  a trace starts once"
+}
+tracing() { env OMP_TOOL_LIBRARIES="$tmp/tracer.so" OMPJIT_DEVICE=host "$@"; }
+traced host "a trace" tracing "$tmp/program"
+like "$out" '^stopped 1 1 0, 1 buffers$' "  is one buffer"
+traced host "of small buffers" tracing BUFFER=250 "$tmp/program"
+like "$out" '^stopped 1 1 0, 1[0-9] buffers$' "  is many"
+traced host "of a program under ompjit run" tracing "$ompjit" run -q \
+    "$from/program.c"
+succeeds "buffers that are too small" tracing BUFFER=100 "$tmp/program"
+is "$(printf '%s\n' "$out" | grep -cE '^ ?(outside,)?(target|to|submit) ')" 0 \
+    "  have no records"
+succeeds "kernels alone" tracing ONLY=35 "$tmp/program"
+is "$(printf '%s\n' "$out" | grep -E '^ ?(outside,)?(target|to|submit) ')" \
+    "submit 2
+submit 1" "  have records"
+sed 's/^#pragma omp target update/    rest(1);\n&/
+    s/^#pragma omp taskwait/&\n    rest(0);/
+    s/^int main/void rest(int begin);\n&/' "$from/program.c" >"$tmp/rest.c"
+succeeds "a program with a trace that rests" "$builddir/ompjit-cc" -fopenmp -O1 \
+    -Wno-unused-parameter "$tmp/rest.c" "$from/tracer.c" -o "$tmp/rest"
+succeeds "  runs" env OMPJIT_DEVICE=host "$tmp/rest"
+is "$(printf '%s\n' "$out" | grep -E '^target ')" "target 2 begin 0
+target 2 end 0
+target 1 begin 0
+target 1 end 0
+target 3 begin 0
+target 3 end 0" "  has no records meanwhile"
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    traced cuda "a trace of PTX" emulated OMP_TOOL_LIBRARIES="$tmp/tracer.so" \
+        "$tmp/program"
+else
+    skip "a trace of PTX" "PTXI names no emulated libcuda.so.1"
+fi
 done_testing

@@ -80,4 +80,40 @@ typedef void ompjit__ompt_submit_emi(int endpoint, ompjit__ompt_data *target,
 typedef void ompjit__ompt_submit(uint64_t target, uint64_t operation,
                                  unsigned teams);
 
+/* A record of a device's trace (ompt_record_ompt_t), of the events of these
+ * numbers, or of their newer kind's. */
+enum ompjit__ompt_record_type {
+    OMPJIT__OMPT_RECORD_TARGET = 8,
+    OMPJIT__OMPT_RECORD_DATA_OP = 9,
+    OMPJIT__OMPT_RECORD_KERNEL = 10
+};
+typedef struct ompjit__ompt_record {
+    int type;
+    uint64_t time, thread, target;
+    union {
+        struct {
+            int kind, endpoint, device;
+            uint64_t task, target;
+            const void *code;
+        } construct;
+        struct {
+            uint64_t id;
+            int type;
+            const void *src;
+            int src_device;
+            const void *dst;
+            int dst_device;
+            size_t bytes;
+            uint64_t end_time;
+            const void *code;
+        } op;
+        struct {
+            uint64_t id;
+            unsigned requested_teams, granted_teams;
+            uint64_t end_time;
+        } kernel;
+    } of;
+} ompjit__ompt_record;
+_Static_assert(sizeof(ompjit__ompt_record) == 104, "omp-tools.h");
+
 #endif

@@ -2,11 +2,13 @@
  *
  * Calls of a tool's functions. Like LLVM's libomptarget, it calls the function of
  * the newer kind (_emi) where the tool has that, at both ends of an operation,
- * and else the older one, once, when the operation is done.
+ * and else the older one, once, when the operation is done. The same events become
+ * records of traces (ompt_trace.c).
  */
 #include <string.h>
 
 #include "context/ompt.h"
+#include "context/ompt_trace.h"
 
 /* Filled before the flag is set, and never changed. */
 static struct tool {
@@ -28,7 +30,8 @@ static _Thread_local struct current {
     void *code;
     ompjit__ompt_data target;
     ompjit__ompt_data *target_task;
-    uint64_t operation;
+    int device;
+    uint64_t operation, operation_began;
 } current;
 
 void ompjit__ompt_set(ompjit__ompt_lookup *lookup)
@@ -90,24 +93,20 @@ void ompjit__ompt_called(const void *code)
 
 /* ------------------------------------------------------------------ devices */
 
-/* No tool may ask a device anything. */
-static ompjit__ompt_fn *no_function(const char *name)
-{
-    (void)name;
-    return NULL;
-}
-
 /* `type` is the kind of the device ("cuda", "host"), with no documentation. */
 void ompjit__ompt_device_begin(int device, const char *type)
 {
     if (tool.device_initialize)
-        tool.device_initialize(device, type, NULL, no_function, NULL);
+        tool.device_initialize(device, type, ompjit__trace_device(device),
+                               ompjit__trace_function, NULL);
 }
 
 void ompjit__ompt_device_end(int device)
 {
+    ompjit__trace_flush(device);
     if (tool.device_finalize)
         tool.device_finalize(device);
+    ompjit__trace_end(device);
 }
 
 /* The image has no file and no offset there (-1): it was in memory. */
@@ -130,11 +129,19 @@ static void tell_construct(int kind, int endpoint, int device)
     else if (tool.target)
         tool.target(kind, endpoint, device, task, current.target.value,
                     current.code);
+    ompjit__trace_add(device, &(ompjit__ompt_record){
+                                  OMPJIT__OMPT_RECORD_TARGET,
+                                  ompjit__trace_now(), 0, current.target.value,
+                                  .of.construct = {kind, endpoint, device,
+                                                   task ? task->value : 0,
+                                                   current.target.value,
+                                                   current.code}});
 }
 
 /* Only deferred constructs have tasks of their own. */
 void ompjit__ompt_construct_begin(int kind, int device)
 {
+    current.device = device;
     current.target.value = tool.target_emi ? 0 : new_id();
     current.target_task = kind > OMPJIT__OMPT_NOWAIT && tool.target_task_data
                               ? tool.target_task_data()
@@ -151,6 +158,27 @@ void ompjit__ompt_construct_end(int kind, int device)
 
 /* --------------------------------------------------------------- operations */
 
+/* The tool chooses the id with the newer function. */
+static void begin_operation(bool tool_has_newer)
+{
+    current.operation = tool_has_newer ? 0 : new_id();
+    current.operation_began = ompjit__trace_now();
+}
+
+/* Of a copy between two devices the target's trace has it. */
+static void trace_op(const ompjit__ompt_op *op)
+{
+    int device = op->dst_device >= 0 ? op->dst_device : op->src_device;
+    ompjit__trace_add(
+        device, &(ompjit__ompt_record){
+                    OMPJIT__OMPT_RECORD_DATA_OP, current.operation_began, 0,
+                    current.target.value,
+                    .of.op = {current.operation, op->type, op->src,
+                              number_of(op->src_device), op->dst,
+                              number_of(op->dst_device), op->bytes,
+                              ompjit__trace_now(), current.code}});
+}
+
 /* An operation by the newer function, which the tool has. */
 static void tell_op(int endpoint, const ompjit__ompt_op *op)
 {
@@ -162,7 +190,7 @@ static void tell_op(int endpoint, const ompjit__ompt_op *op)
 
 void ompjit__ompt_op_begin(const ompjit__ompt_op *op)
 {
-    current.operation = 0;
+    begin_operation(tool.data_op_emi != NULL);
     if (tool.data_op_emi)
         tell_op(OMPJIT__OMPT_BEGIN, op);
 }
@@ -172,21 +200,22 @@ void ompjit__ompt_op_end(const ompjit__ompt_op *op)
     if (tool.data_op_emi)
         tell_op(OMPJIT__OMPT_END, op);
     else if (tool.data_op)
-        tool.data_op(current.target.value, new_id(), op->type,
+        tool.data_op(current.target.value, current.operation, op->type,
                      (void *)(uintptr_t)op->src, number_of(op->src_device),
                      (void *)(uintptr_t)op->dst, number_of(op->dst_device),
                      op->bytes, current.code);
+    trace_op(op);
 }
 
 /* The older function is called once, before the kernel. */
 void ompjit__ompt_submit_begin(unsigned teams)
 {
-    current.operation = 0;
+    begin_operation(tool.submit_emi != NULL);
     if (tool.submit_emi)
         tool.submit_emi(OMPJIT__OMPT_BEGIN, &current.target,
                         &current.operation, teams);
     else if (tool.submit)
-        tool.submit(current.target.value, new_id(), teams);
+        tool.submit(current.target.value, current.operation, teams);
 }
 
 void ompjit__ompt_submit_end(unsigned teams)
@@ -194,4 +223,10 @@ void ompjit__ompt_submit_end(unsigned teams)
     if (tool.submit_emi)
         tool.submit_emi(OMPJIT__OMPT_END, &current.target, &current.operation,
                         teams);
+    ompjit__trace_add(current.device,
+                      &(ompjit__ompt_record){
+                          OMPJIT__OMPT_RECORD_KERNEL, current.operation_began, 0,
+                          current.target.value,
+                          .of.kernel = {current.operation, teams, teams,
+                                        ompjit__trace_now()}});
 }
