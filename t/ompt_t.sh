@@ -101,6 +101,7 @@ traced host "of small buffers" tracing BUFFER=250 "$tmp/program"
 like "$out" '^stopped 1 1 0, 1[0-9] buffers$' "  is many"
 traced host "of a program under ompjit run" tracing "$ompjit" run -q \
     "$from/program.c"
+traced host "of a tool that names no device" tracing NO_DEVICE=1 "$tmp/program"
 succeeds "buffers that are too small" tracing BUFFER=100 "$tmp/program"
 is "$(printf '%s\n' "$out" | grep -cE '^ ?(outside,)?(target|to|submit) ')" 0 \
     "  have no records"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Buffers of trace records, and the functions by which a tool starts a trace and
- * reads it (OpenMP 5.2, 19.6). A cursor is an offset in a buffer; all records have
- * one size. The thread that fills a buffer calls the tool. Times are the host's, at
+ * reads it (OpenMP 5.2, 19.6). A cursor is a record's address, or 0 for none; all
+ * records have one size. The thread that fills a buffer calls the tool. Times are the host's, at
  * the ends of an operation as the library sees them.
  */
 #include <dlfcn.h>
@@ -88,8 +88,9 @@ static uint64_t own_id(void)
 /* Hands a buffer to the tool, which owns it from then on. Without the lock. */
 static void hand_over(const struct trace *t, const struct buffer *b)
 {
+    const uint64_t first = b->used ? (uintptr_t)b->bytes : 0;
     if (b->bytes)
-        t->complete(t->device, b->bytes, b->used, 0, 1);
+        t->complete(t->device, b->bytes, b->used, first, 1);
 }
 
 /* Room for a record; NULL: the tool has given none. `full` gets a buffer that is
@@ -134,6 +135,12 @@ void ompjit__trace_add(int device, const ompjit__ompt_record *record)
 
 /* ------------------------------------------------------- functions for tools */
 
+/* Tools that know one device say NULL for it (APEX). NULL: there is no device. */
+static struct trace *chosen(void *device)
+{
+    return device ? device : trace_of(0);
+}
+
 /* A tool asks for one type of event, or, by 0, for all. */
 static int set_trace_ompt(void *device, unsigned enable, unsigned type)
 {
@@ -141,15 +148,15 @@ static int set_trace_ompt(void *device, unsigned enable, unsigned type)
                            UINT64_C(1) << OMPJIT__OMPT_RECORD_DATA_OP |
                            UINT64_C(1) << OMPJIT__OMPT_RECORD_KERNEL;
     const uint64_t known = older | older << EMI;
-    struct trace *t = device;
-    uint64_t chosen = type ? known & (type < 64 ? UINT64_C(1) << type : 0)
+    struct trace *t = chosen(device);
+    uint64_t wanted = type ? known & (type < 64 ? UINT64_C(1) << type : 0)
                            : older;
-    if (!t || !chosen)
+    if (!t || !wanted)
         return SET_NEVER;
     if (enable)
-        atomic_fetch_or(&t->types, chosen);
+        atomic_fetch_or(&t->types, wanted);
     else
-        atomic_fetch_and(&t->types, ~(type ? chosen : known));
+        atomic_fetch_and(&t->types, ~(type ? wanted : known));
     return SET_ALWAYS;
 }
 
@@ -164,7 +171,7 @@ static int set_trace_native(void *device, int enable, int flags)
 
 static int start_trace(void *device, request_fn *request, complete_fn *complete)
 {
-    struct trace *t = device;
+    struct trace *t = chosen(device);
     if (!t || !request || !complete)
         return 0;
     pthread_mutex_lock(&t->lock);
@@ -181,7 +188,7 @@ static int start_trace(void *device, request_fn *request, complete_fn *complete)
 
 static int pause_trace(void *device, int begin)
 {
-    struct trace *t = device;
+    struct trace *t = chosen(device);
     if (!t)
         return 0;
     pthread_mutex_lock(&t->lock);
@@ -206,12 +213,14 @@ static bool take(struct trace *t, bool stop)
 
 static int flush_trace(void *device)
 {
-    return device && take(device, false);
+    struct trace *t = chosen(device);
+    return t && take(t, false);
 }
 
 static int stop_trace(void *device)
 {
-    return device && take(device, true);
+    struct trace *t = chosen(device);
+    return t && take(t, true);
 }
 
 void ompjit__trace_flush(int device)
@@ -233,23 +242,23 @@ static int advance_buffer_cursor(void *device, void *buffer, size_t size,
                                  uint64_t current, uint64_t *next)
 {
     (void)device;
-    (void)buffer;
-    const uint64_t behind = current + sizeof(ompjit__ompt_record);
-    if (behind > size || size - behind < sizeof(ompjit__ompt_record))
-        return 0;
-    *next = behind;
-    return 1;
+    const uint64_t behind = current ? current + sizeof(ompjit__ompt_record) : 0;
+    const uint64_t end = (uintptr_t)buffer + size;
+    const bool more = behind && behind + sizeof(ompjit__ompt_record) <= end;
+    *next = more ? behind : 0;
+    return more;
 }
 
 static int get_record_type(void *buffer, uint64_t current)
 {
-    (void)current;
-    return buffer ? RECORD_OMPT : RECORD_INVALID;
+    (void)buffer;
+    return current ? RECORD_OMPT : RECORD_INVALID;
 }
 
 static void *get_record_ompt(void *buffer, uint64_t current)
 {
-    return buffer ? (char *)buffer + current : NULL;
+    (void)buffer;
+    return (void *)(uintptr_t)current;
 }
 
 static uint64_t get_device_time(void *device)

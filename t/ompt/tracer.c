@@ -2,7 +2,8 @@
  *
  * A tool that traces devices, and writes what their buffers have to standard
  * output, a line each. BUFFER is the size of a buffer in bytes, and ONLY a type of
- * event; without it all are traced. It has no function of its own for events.
+ * event; without it all are traced. It has no function of its own for events. With
+ * NO_DEVICE it says NULL for the device, as APEX does.
  */
 #include <omp-tools.h>
 #include <stdint.h>
@@ -81,11 +82,12 @@ static void complete(int n, ompt_buffer_t *buffer, size_t bytes,
 {
     ompt_buffer_cursor_t at = begin;
     buffers++;
-    if (bytes)
-        do {
-            if (type_of(buffer, at) == ompt_record_ompt)
-                show(record_of(buffer, at));
-        } while (advance(device, buffer, bytes, at, &at));
+    do {
+        if (type_of(buffer, at) == ompt_record_ompt)
+            show(record_of(buffer, at));
+        else if (record_of(buffer, at))
+            puts("a record that is none");
+    } while (advance(device, buffer, bytes, at, &at));
     if (owned)
         free(buffer);
 }
@@ -105,7 +107,7 @@ static void device_initialize(int n, const char *type, ompt_device_t *handle,
     record_of = (ompt_get_record_ompt_t)lookup("ompt_get_record_ompt");
     device_time = (ompt_get_device_time_t)lookup("ompt_get_device_time");
     translate = (ompt_translate_time_t)lookup("ompt_translate_time");
-    device = handle;
+    device = handle = getenv("NO_DEVICE") ? NULL : handle;
     before = device_time(handle);
     printf("%d %d %d %d %d\n", lookup("ompt_no_such_function") != NULL,
            set_native(handle, 1, 0), set_trace(handle, 1, 3),
