@@ -9,11 +9,12 @@ ompjit=$builddir/ompjit
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 # the programs, as the test has them
-sed -n '/^scalars() {/,/^}/p; /^arrays() {/,/^}/p; /^figures() {/,/^}/p' \
+sed -n '/^scalars() {/,/^}/p; /^arrays() {/,/^}/p; /^figures() {/,/^}/p
+    /^teams() {/,/^}/p' \
     "$srcdir/t/data_sharing_t.sh" >"$tmp/programs.sh"
 . "$tmp/programs.sh"
 
-# ours KIND N: "N REGISTERS SHARED REGISTERS SHARED", SPMD and generic
+# ours KIND N: "N REGISTERS SHARED CODE REGISTERS SHARED CODE", SPMD and generic
 ours() {
     "$1" "$2" "" >"$tmp/p.c"
     spmd=$(figures "$tmp/p.c")
@@ -25,24 +26,15 @@ for n in 1 2 3 4; do ours arrays $n; done >"$tmp/arrays"
 
 # rows GPU FILE: of the paper on standard input "N SHARED REGISTERS TEAMS"
 rows() {
-    awk -v gpu="$1" '
-        function up(n, unit) { return int((n + unit - 1) / unit) * unit }
-        function least(a, b) { return a < b ? a : b }
-        # of 128 threads, as cuda_occupancy.h has it
-        function teams(registers, shared,   parts, by) {
-            parts = gpu == "P100" ? 2 : 4
-            by = int(int(65536 / parts / up(registers * 32, 256)) * parts / 4)
-            by = least(by, 16) # 64 warps
-            if (shared) by = least(by, int((gpu == "P100" ? 65536 : 16384) / \
-                up(shared, 256)))
-            return by
-        }
-        NR == FNR { spmd_r[$1] = $2; spmd_s[$1] = $3
-                    generic_r[$1] = $4; generic_s[$1] = $5; next }
-        { printf "| %d | %d | %d | %s | %d | %d | %d | %d | %d | %d | %d |\n",
-              $1, $2, $3, $4, teams($3, $2), spmd_s[$1], spmd_r[$1],
-              teams(spmd_r[$1], spmd_s[$1]), generic_s[$1], generic_r[$1],
-              teams(generic_r[$1], generic_s[$1]) }' "$2" -
+    while read -r n shared registers theirs; do
+        read -r _ r1 s1 _ r2 s2 _ <<END
+$(grep "^$n " "$2")
+END
+        echo "| $n | $shared | $registers | $theirs |" \
+            "$(teams "$1" "$registers" "$shared") |" \
+            "$s1 | $r1 | $(teams "$1" "$r1" "$s1") |" \
+            "$s2 | $r2 | $(teams "$1" "$r2" "$s2") |"
+    done
 }
 head_row() {
     cat <<'END'

@@ -3,7 +3,10 @@
 # The programs of "Implementing implicit OpenMP data sharing on GPUs" (LLVM-HPC
 # 2017, tables 4 to 7), as kernels that become SPMD and as kernels that are kept
 # generic: for each row less team-shared memory than there, no more registers,
-# right results in two schedules, and no device memory for up to 32 references.
+# no fewer teams in a multiprocessor than CUDA's rules make of the paper's
+# figures, right results in two schedules, and no device memory for up to 32
+# references.
+# In SPMD mode a program has no more registers and code than in generic mode.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_OPT OMPJIT_TEAMS OMPJIT_THREADS
 PTXAS=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
@@ -65,10 +68,33 @@ arrays() {
     }'
 }
 
-# figures FILE: "REGISTERS SHARED" on sm_75
+# figures FILE [OPTION]: "REGISTERS SHARED CODE" on sm_75, memory in bytes
 figures() {
-    "$ompjit" inspect --arch sm_75 "$1" | sed -n \
-        's/^  on sm_75 *\([0-9]*\) registers, \([0-9]*\) bytes shared.*/\1 \2/p'
+    "$ompjit" inspect --arch sm_75 ${2:+"$2"} "$1" | sed -n '
+        s/^  on sm_75 *//
+        s/^\([0-9]*\) registers, \([0-9]*\) bytes shared/\1 \2/
+        s/,.* \([0-9]*\) bytes code.*/ \1/p'
+}
+# teams GPU REGISTERS SHARED: of 128 threads, as cuda_occupancy.h has it; a K40
+# with 16 KB
+teams() {
+    awk -v gpu="$1" -v registers="$2" -v shared="$3" '
+        function up(n, unit) { return int((n + unit - 1) / unit) * unit }
+        function least(a, b) { return a < b ? a : b }
+        BEGIN {
+            parts = gpu == "P100" ? 2 : 4
+            by = int(int(65536 / parts / up(registers * 32, 256)) * parts / 4)
+            by = least(by, 16) # 64 warps
+            if (shared) by = least(by, int((gpu == "P100" ? 65536 : 16384) / \
+                up(shared, 256)))
+            print by
+        }'
+}
+# no_fewer GPU: teams of `registers` and `shared`, than of the row's figures
+no_fewer() {
+    here=$(teams "$1" "$registers" "$shared")
+    there=$(teams "$1" "$3" "$2")
+    is "$((here >= there))" 1 "  $here teams on a $1, there $there"
 }
 
 # row KIND N SHARED REGISTERS [GENERIC]: the paper's figures are exceeded by none
@@ -83,10 +109,13 @@ row() {
         done
     fi
     [ -x "$PTXAS" ] || { skip "$name: figures" "no ptxas"; return; }
-    ours=$(figures "$tmp/p.c")
-    registers=${ours% *} shared=${ours#* }
+    read -r registers shared code <<END
+$(figures "$tmp/p.c")
+END
     is "$((shared < $3))" 1 "$name: $shared bytes shared, there $3"
     is "$((registers <= $4))" 1 "  $registers registers, there $4"
+    no_fewer K40 "$3" "$4"
+    no_fewer P100 "$3" "$4"
     # A kernel here has one serial part. The workers' loop of a generic kernel
     # has barriers, which shows that those in loops are seen.
     barriers=$("$ompjit" compile "$tmp/p.c" --emit=ptx -o - |
@@ -95,6 +124,11 @@ row() {
         like "$barriers" ' [1-9][0-9]* [1-9][0-9]*$' "  barriers in a loop"
     else
         like "$barriers" ' [0-2] 0$' "  executes 2 barriers at most"
+        read -r its _ its_code <<END
+$(figures "$tmp/p.c" --opt=openmp-opt-disable-spmdization)
+END
+        is "$((registers <= its && code <= its_code))" 1 \
+            "  $registers registers, $code bytes; generic $its, $its_code"
     fi
     [ "$2" -gt 32 ] || is "$("$ompjit" compile "$tmp/p.c" --emit=ptx \
         -o - | grep -c 'call.*malloc')" 0 "  no device memory"
