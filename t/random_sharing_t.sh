@@ -3,9 +3,9 @@
 #
 # Random programs about variables that a target region's main thread shares with
 # its parallel regions (t/random_sharing.c) agree with their serial forms, on the
-# host device and as PTX in two schedules, as clang's IR and with plain allocas,
-# as other front ends leave such variables. Programs FIRST to LAST, also checked
-# and unoptimized and kept generic, by
+# host device, checked there, and as PTX in four schedules, one of them of kernels
+# that are kept generic, as clang's IR and with plain allocas, as other front ends
+# leave such variables. Programs FIRST to LAST by
 #
 #   make check T=random_sharing RANDOM_SHARING="FIRST LAST"
 #
@@ -32,7 +32,9 @@ program() {
     agrees "plain, host" "$ompjit" run -q --device=host \
         --host-ir "$tmp/host.ll" "$tmp/plain.ll"
     if [ -e "${PTXI:-}/libcuda.so.1" ]; then
-        for schedule in PTXI_SLICE=100000 "PTXI_SLICE=4 PTXI_SEED=$1" $2; do
+        for schedule in PTXI_SLICE=100000 "PTXI_SLICE=4 PTXI_SEED=$1" \
+            "PTXI_SLICE=1 PTXI_SEED=9" \
+            "PTXI_SLICE=32 OMPJIT_OPT=openmp-opt-disable-spmdization"; do
             # shellcheck disable=SC2086
             agrees "PTX, $schedule" $schedule LD_LIBRARY_PATH="$PTXI" \
                 OMPJIT_ASSEMBLER=driver PTXI_LOG="$tmp/ptxi.log" \
@@ -44,19 +46,18 @@ program() {
                 "$tmp/plain.ll"
         done
     fi
-    [ -z "$2" ] || agrees check "$ompjit" run -q -fwrapv --device=host --check \
-        "$tmp/p.c"
+    agrees check "$ompjit" run -q -fwrapv --device=host --check "$tmp/p.c"
     is "$wrong" "" "program $1"
 }
 
 if [ -n "${RANDOM_SHARING:-}" ]; then
     i=${RANDOM_SHARING% *}
     while [ "$i" -le "${RANDOM_SHARING#* }" ]; do
-        program "$i" "OMPJIT_OPT=openmp-opt-disable-spmdization PTXI_SEED=9"
+        program "$i"
         i=$((i + 1))
     done
 else
-    for i in 1 2 4 19 23; do program $i ""; done
+    for i in 1 2 4 19 23; do program $i; done
 fi
 [ -e "${PTXI:-}/libcuda.so.1" ] || skip "as PTX" "PTXI names no libcuda.so.1"
 done_testing
