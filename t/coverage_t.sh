@@ -85,6 +85,14 @@ fails_with "/nonexistent/counts" "counts that cannot be written" \
 is "$out" "" "  stop the program before it runs"
 fails_with "ompjit-coverage" "clang's own option, with this library's named," \
     "$ompjit" run -q -fprofile-generate c.c
+fails_with "no profile is written" "nor a mapping for a profile" \
+    "$ompjit" run -q -fcoverage-mapping c.c
+for flag in -fprofile-instr-generate -fprofile-instrument=clang; do
+    succeeds "clang's counters by $flag" "$ompjit" run -q --device host $flag \
+        --coverage counts c.c
+    is "$out" "11 5" "  the program computes the same"
+    is "$(profiled counts)" "0:2000 1:500 2:0 " "  counts of f"
+done
 
 # Two places that note values: a call through a pointer, and a copy whose size
 # has more values than a place keeps.
@@ -117,6 +125,11 @@ END
 values() {
     sed -n 's/^ *\([0-9]*\) \(.*\) at \([0-9]\) of .*/\3:\2:\1/p' "$1"
 }
+
+succeeds "values by -fprofile-instr-generate" "$ompjit" run -q --device host \
+    -fprofile-instr-generate --coverage counts v.c
+is "$(values counts | sed -n 1,2p | tr '\n' ' ')" \
+    "0:next:250 0:twice:750 " "  functions"
 
 # clang's instrumentation: lowered, as intrinsics, and atomic and optimized.
 gpu="-fopenmp --offload-arch=sm_75 -nogpulib -S -emit-llvm"

@@ -8,14 +8,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <string>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <vector>
 
 #include <clang/Basic/Stack.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 
 #include "frontend/cc1/ahead.h"
@@ -52,6 +55,16 @@ void want_stack()
                          ? clang::DesiredStackSize
                          : limit.rlim_max;
     setrlimit(RLIMIT_STACK, &limit);
+}
+
+/* What -mllvm gives: LLVM's options are variables of the process. */
+void set_options(const std::vector<std::string> &options)
+{
+    std::vector<const char *> words{"clang"};
+    for (const std::string &option : options)
+        words.push_back(option.c_str());
+    if (words.size() > 1)
+        llvm::cl::ParseCommandLineOptions(int(words.size()), words.data());
 }
 
 /* Descriptor 4 is the end of a pipe by which the process that has started this
@@ -105,6 +118,8 @@ extern "C" int ompjit__cc1(int argc, const char *const *argv)
         head ? new ompjit_cc1::Ahead(argc, argv, head) : nullptr;
     auto *compiler = new clang::CompilerInstance;
     bool good = ompjit_cc1::prepare(*compiler, argc, argv);
+    if (good)
+        set_options(compiler->getFrontendOpts().LLVMArgs);
     if (good && ahead)
         ahead->read_source(*compiler);
     good = good && compiler->ExecuteAction(*new ompjit_cc1::Emit);

@@ -17,6 +17,7 @@
 #define FAST_MATH "-ffast-math " UNSAFE_MATH " " FINITE_MATH
 #define NO_TRAPS "-ffp-exception-behavior=ignore"
 #define NO_TBAA "-relaxed-aliasing"
+#define COUNTERS "-fprofile-instrument=clang -mllvm -enable-value-profiling"
 #define LINES_HOST "-debug-info-kind=line-tables-only -dwarf-version=5"
 /* The flags that ptxas takes without full debug information. */
 #define LINES_DEVICE "-debug-info-kind=line-directives-only -dwarf-version=2"
