@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Functions of flang's runtime library for a GPU. On the host device kernels
- * call the library itself (frontend/flang/flang_runtime.c). The place in the
- * source is for a message about a second argument of 0, which gives a NaN here.
+ * Numeric functions of flang's runtime library for a GPU. On the host device
+ * kernels call the library itself (frontend/flang/flang_runtime.c). The place in
+ * the source is for messages, which there are none of here: a second argument of 0
+ * gives a NaN.
  */
 #include "plat.h"
 
@@ -25,5 +26,215 @@
 
 REMAINDERS(float, f, 4)
 REMAINDERS(double, , 8)
+
+/* ------------------------------------------------------ parts of a number */
+
+/* x is 0.1f * 2**e in binary, where the model's exponent e begins with 1 for 1.0.
+ * Floats are computed as doubles, in which theirs are never denormal. */
+enum { BITS = 52, BIAS = 1022 };
+
+static uint64_t bits_of(double x)
+{
+    return __builtin_bit_cast(uint64_t, x);
+}
+
+/* Of a finite x that is not 0. */
+static int exponent_of(double x)
+{
+    const uint64_t magnitude = bits_of(x) << 1 >> 1;
+    const int field = (int)(magnitude >> BITS);
+    /* A denormal one has as many leading zeros more as its exponent is less. */
+    return field ? field - BIAS
+                 : -BIAS - (__builtin_clzll(magnitude) - (63 - BITS)) + 1;
+}
+
+/* 2**p, for a normal result. */
+static double power(int p)
+{
+    return __builtin_bit_cast(double, (uint64_t)(p + BIAS + 1) << BITS);
+}
+
+/* x * 2**p, rounded once: where a step makes x denormal the result is 0. */
+static double scaled(double x, int64_t p)
+{
+    enum { MOST = 1023, LEAST = -1022, STEP = LEAST + BITS + 1, FAR = 2200 };
+    int n = p < -FAR ? -FAR : p > FAR ? FAR : (int)p;
+    for (; n > MOST; n -= MOST)
+        x *= power(MOST);
+    for (; n < LEAST; n -= STEP)
+        x *= power(STEP);
+    return x * power(n);
+}
+
+static bool is_finite(double x)
+{
+    return __builtin_isfinite(x);
+}
+
+/* NaN of what is not finite. */
+static double not_a_number(double x)
+{
+    return x - x;
+}
+
+/* Far beyond all exponents, and far from the largest numbers. */
+static int64_t limited(int64_t p)
+{
+    enum { FAR = 1 << 20 };
+    return p < -FAR ? -FAR : p > FAR ? FAR : p;
+}
+
+#define EXPONENT(t, i, kinds, huge)                                            \
+    EXPORT i _FortranAExponent##kinds(t x)                                     \
+    {                                                                          \
+        return !is_finite(x) ? huge : x == 0 ? 0 : exponent_of(x);             \
+    }
+
+EXPONENT(float, int32_t, 4_4, INT32_MAX)
+EXPONENT(float, int64_t, 4_8, INT64_MAX)
+EXPONENT(double, int32_t, 8_4, INT32_MAX)
+EXPONENT(double, int64_t, 8_8, INT64_MAX)
+
+/* digits: of the significand; tiny: the least number that is not denormal. */
+#define PARTS(t, kind, digits, tiny)                                           \
+    EXPORT t _FortranAFraction##kind(t x)                                      \
+    {                                                                          \
+        if (!is_finite(x))                                                     \
+            return (t)not_a_number(x);                                         \
+        return x == 0 ? x : (t)scaled(x, -exponent_of(x));                     \
+    }                                                                          \
+    EXPORT t _FortranAScale##kind(t x, int64_t p)                              \
+    {                                                                          \
+        return (t)scaled(x, p);                                                \
+    }                                                                          \
+    EXPORT t _FortranASetExponent##kind(t x, int64_t p)                        \
+    {                                                                          \
+        if (!is_finite(x))                                                     \
+            return (t)not_a_number(x);                                         \
+        return x == 0 ? x : (t)scaled(x, limited(p) - exponent_of(x));         \
+    }                                                                          \
+    EXPORT t _FortranASpacing##kind(t x)                                       \
+    {                                                                          \
+        if (!is_finite(x))                                                     \
+            return (t)not_a_number(x);                                         \
+        t space = x == 0 ? 0 : (t)scaled(1, exponent_of(x) - digits);          \
+        return space > tiny ? space : tiny;                                    \
+    }                                                                          \
+    EXPORT t _FortranARRSpacing##kind(t x)                                     \
+    {                                                                          \
+        if (!is_finite(x))                                                     \
+            return (t)not_a_number(x);                                         \
+        return x == 0 ? 0 : (t)scaled(x < 0 ? -x : x, digits - exponent_of(x));\
+    }
+
+PARTS(float, 4, 24, __FLT_MIN__)
+PARTS(double, 8, 53, __DBL_MIN__)
+
+/* NEAREST is flang's own code, which raises exceptions: a GPU has no flags of
+ * them. */
+EXPORT int32_t _FortranAMapException(int32_t e)
+{
+    return e;
+}
+
+EXPORT void _FortranAferaiseexcept(int32_t e)
+{
+    (void)e;
+}
+
+/* ------------------------------------------------------------ ERFC_SCALED */
+
+/* exp(x**2) * erfc(x); flang's own is the largest number below that bound. */
+#define ERFC_SCALED(t, f, kind, huge)                                          \
+    t erfcx##f(t x);                                                           \
+    EXPORT t _FortranAErfcScaled##kind(t x)                                    \
+    {                                                                          \
+        return x < (t)-26.628 ? huge : erfcx##f(x);                            \
+    }
+
+ERFC_SCALED(float, f, 4, __FLT_MAX__)
+ERFC_SCALED(double, , 8, __DBL_MAX__)
+
+/* ------------------------------------------------------------------ NORM2 */
+
+/* flang's descriptor of an array, as ISO_Fortran_binding.h has it. */
+struct descriptor {
+    char *base;
+    size_t element;
+    int32_t version;
+    uint8_t rank, type, attribute, extra;
+    struct {
+        int64_t lower, extent, stride; /* bytes */
+    } dims[15];
+};
+
+/* The element behind the one at `at`, whose subscripts are counted; NULL: it was
+ * the last one. */
+static char *next_element(const struct descriptor *a, char *at, int64_t *index)
+{
+    for (int i = 0; i < a->rank; i++) {
+        at += a->dims[i].stride;
+        if (++index[i] < a->dims[i].extent)
+            return at;
+        at -= a->dims[i].extent * a->dims[i].stride;
+        index[i] = 0;
+    }
+    return NULL;
+}
+
+static bool has_elements(const struct descriptor *a)
+{
+    bool any = a->base != NULL;
+    for (int i = 0; i < a->rank; i++)
+        any &= a->dims[i].extent > 0;
+    return any;
+}
+
+static double value_of(const struct descriptor *a, const char *at)
+{
+    double x = a->element == sizeof(float) ? *(const float *)at
+                                           : *(const double *)at;
+    return x < 0 ? -x : x;
+}
+
+/* The largest magnitude. */
+static double largest(const struct descriptor *a)
+{
+    int64_t index[15] = {0};
+    double most = 0;
+    for (char *at = a->base; at; at = next_element(a, at, index)) {
+        const double x = value_of(a, at);
+        most = x > most ? x : most;
+    }
+    return most;
+}
+
+/* Squares of parts of the largest one do not overflow, and those that are lost
+ * would not count. */
+static double norm(const struct descriptor *a)
+{
+    int64_t index[15] = {0};
+    double most = has_elements(a) ? largest(a) : 0, sum = 0;
+    if (!has_elements(a) || __builtin_isinf(most))
+        return most;
+    const double unit = most > 0 ? most : 1;
+    for (char *at = a->base; at; at = next_element(a, at, index)) {
+        const double part = value_of(a, at) / unit;
+        sum += part * part;
+    }
+    return unit * __nvvm_sqrt_rn_d(sum);
+}
+
+EXPORT float _FortranANorm2_4(const struct descriptor *a, const char *file,
+                              int line, int dim)
+{
+    return (float)norm(a);
+}
+
+EXPORT double _FortranANorm2_8(const struct descriptor *a, const char *file,
+                               int line, int dim)
+{
+    return norm(a);
+}
 
 #endif

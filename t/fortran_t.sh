@@ -120,6 +120,27 @@ else
         --threads=32 "$intrinsics"
 fi
 
+# Those of its library that a GPU has, too.
+succeeds "parts of numbers, and norms" timeout 120 "$ompjit" run -q \
+    --device=host "$from/parts.f90"
+expect=$out
+like "$expect" '9\.4162\+200  1\.1416\+201' "  norms"
+like "$expect" '60\.688   62\.225' "  of single precision"
+if [ -n "$PTXI" ]; then
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+        --threads=32 "$from/parts.f90"
+else
+    skip "  as PTX" "PTXI names no emulated libcuda.so.1"
+fi
+expect='        Inf  1.676E+00  7.346E-01  2.554E-01  1.128E-02
+  1.798+308  1.089E+02  7.346E-01  1.225E-01  5.642E-09'
+prints "erfc_scaled" -q --device=host "$from/erfc.f90"
+if [ -n "$PTXI" ] && has_libdevice; then
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda "$from/erfc.f90"
+else
+    skip "  as PTX" "no libdevice, or no emulated libcuda.so.1"
+fi
+
 status_is 3 "fixed form" "$ompjit" run -q --device=host "$from/fixed.f"
 is "$out" " 20" "  prints what it must"
 source arguments.f90 'program p' 'character(9) :: word' \
