@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * C functions that call a function of the application's. Each is a stub in a
- * page of code that is written once, and its slot in the page behind, so that no
- * page is ever written and executed at the same time. Pages are kept for the
- * process's life; free stubs are used again.
+ * C functions that call a function of the application's.
  */
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "device/engine/guard.h"
@@ -29,79 +23,8 @@ struct callback {
         uint8_t bytes;
         bool is_float, is_signed, truth;
     } result, params[PARAMS];
-    struct stub *stub;
+    ompjit__stub *stub;
 };
-
-/* A stub in the list of free ones. */
-struct stub {
-    struct stub *next;
-    unsigned char *code;
-    ompjit__slot *slot;
-};
-
-/* The process's free stubs. They are of no context, since a callback may
- * outlive all contexts. */
-static struct {
-    pthread_mutex_t lock;
-    struct stub *free;
-} stubs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ------------------------------------------------------------------- stubs */
-
-/* Under the lock. The first half of the pages is code, the second has as many
- * slots: both are of 16 bytes. */
-static bool add_stubs(void)
-{
-    _Static_assert(sizeof(ompjit__slot) == OMPJIT__STUB, "half and half");
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = page / OMPJIT__STUB;
-    struct stub *list = calloc(n, sizeof *list);
-    unsigned char *pages =
-        list ? mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-             : MAP_FAILED;
-    if (pages == MAP_FAILED) {
-        free(list);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        list[i].code = pages + i * OMPJIT__STUB;
-        list[i].slot = (ompjit__slot *)(void *)(pages + page) + i;
-        ompjit__stub_write(list[i].code, list[i].slot);
-    }
-    if (mprotect(pages, page, PROT_READ | PROT_EXEC)) {
-        munmap(pages, 2 * page);
-        free(list);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        list[i].next = stubs.free;
-        stubs.free = &list[i];
-    }
-    return true;
-}
-
-/* NULL: no memory for more pages. */
-static struct stub *take_stub(void)
-{
-    pthread_mutex_lock(&stubs.lock);
-    if (!stubs.free)
-        add_stubs();
-    struct stub *stub = stubs.free;
-    if (stub)
-        stubs.free = stub->next;
-    pthread_mutex_unlock(&stubs.lock);
-    return stub;
-}
-
-/* Takes back a stub. Its code stays as it is, since it only knows the slot's
- * address. */
-static void give_stub(struct stub *stub)
-{
-    pthread_mutex_lock(&stubs.lock);
-    stub->next = stubs.free;
-    stubs.free = stub;
-    pthread_mutex_unlock(&stubs.lock);
-}
 
 /* ------------------------------------------------------------------- types */
 
@@ -244,7 +167,7 @@ ompjit_status ompjit_callback_create(const ompjit_type *type,
     c->f = f;
     c->data = data;
     ompjit_status status = read_type(type, c, err);
-    if (!status && !(c->stub = take_stub()))
+    if (!status && !(c->stub = ompjit__stub_take()))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
         free(c);
@@ -264,6 +187,6 @@ void ompjit_callback_destroy(void (*fn)(void))
     ompjit__slot *slot = (ompjit__slot *)((uintptr_t)fn + page);
     struct callback *c = slot->data;
     *slot = (ompjit__slot){0};
-    give_stub(c->stub);
+    ompjit__stub_give(c->stub);
     free(c);
 }

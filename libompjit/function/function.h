@@ -8,6 +8,7 @@
  *   call.c        the guarded call
  *   exception.c   C++ exceptions that leave a function
  *   callback.c    C functions that are the application's
+ *   stub.c        the code of those, which knows nothing but a place
  *   registers_*.c what is written for a CPU
  */
 #ifndef OMPJIT_FUNCTION_ROOM_H
