@@ -473,6 +473,7 @@ void ompjit_module_destroy(ompjit_module *mod)
         ompjit__explain_module(mod);
     ompjit__hostjit_free(mod->hostjit);
     ompjit__functions_free(mod->functions);
+    ompjit__pointers_free(mod->pointers);
     if (mod->holds_faults)
         ompjit__fault_drop();
     ompjit__tgt_remove(mod->ctx, mod);
@@ -502,12 +503,7 @@ ompjit_status ompjit_module_function(ompjit_module *mod, const char *name,
                             "%s was made without a host half: it has kernels, "
                             "but no function %s",
                             mod->unit.name, name);
-    void *address;
-    ompjit_status status = ompjit__hostjit_function(mod, name, &address, err);
-    if (status)
-        return status;
-    *fn = (void (*)(void))address;
-    return OMPJIT_OK;
+    return ompjit__function_pointer(mod, name, fn, err);
 }
 
 /* ------------------------------------------------------------------ emit */

@@ -119,6 +119,7 @@ typedef struct ompjit__unit {
                                 messages, and have no place in PTX         */
     ompjit__buf signatures;  /* of its functions (core/signature.h); size 0:
                                 nobody asked for them so far               */
+    ompjit__buf passing;     /* how they are called (core/signature.h)     */
 } ompjit__unit;
 
 /* How a host half is read, together. */

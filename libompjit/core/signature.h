@@ -17,6 +17,15 @@
  *
  * Types are named by their numbers and one, 0 is none. The last three are
  * programs of ompjit__expression_op.
+ *
+ * Every unit of source code or with a host half has a shorter text of each
+ * source, too (ompjit__unit.passing), for functions that any call can be handed
+ * on to:
+ *
+ *   number of functions, then for each
+ *     symbol bytes (of a result in memory)
+ *     number of pieces, then for each: ompjit__piece
+ *     number of result pieces, then for each: ompjit__piece
  */
 #ifndef OMPJIT_CORE_SIGNATURE_H
 #define OMPJIT_CORE_SIGNATURE_H

@@ -34,5 +34,6 @@ void ompjit__unit_free(ompjit__unit *unit)
     ompjit__buf_free(&unit->device_bc);
     ompjit__buf_free(&unit->host_bc);
     ompjit__buf_free(&unit->signatures);
+    ompjit__buf_free(&unit->passing);
     *unit = (ompjit__unit){0};
 }

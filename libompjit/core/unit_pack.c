@@ -137,6 +137,7 @@ void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out)
     ompjit__pack_bytes(out, unit->device_bc.data, unit->device_bc.size);
     ompjit__pack_bytes(out, unit->host_bc.data, unit->host_bc.size);
     ompjit__pack_bytes(out, unit->signatures.data, unit->signatures.size);
+    ompjit__pack_bytes(out, unit->passing.data, unit->passing.size);
     ompjit__buf_add(out, unit->digest, sizeof unit->digest);
     ompjit__buf_add(out, unit->host_digest, sizeof unit->host_digest);
 }
@@ -148,6 +149,7 @@ bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out)
     ompjit__read_buf(r, &unit.device_bc);
     ompjit__read_buf(r, &unit.host_bc);
     ompjit__read_buf(r, &unit.signatures);
+    ompjit__read_buf(r, &unit.passing);
     r->bad |= r->left < sizeof unit.digest + sizeof unit.host_digest;
     if (r->bad) {
         ompjit__unit_free(&unit);

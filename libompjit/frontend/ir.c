@@ -29,7 +29,7 @@ struct ompjit__early {
     LLVMModuleRef device;   /* NULL: not read                          */
     unsigned how;           /* enum ompjit__half_flag */
     ompjit__lambda_regions lambdas;
-    ompjit__buf host_bc, signatures, messages;
+    ompjit__buf host_bc, signatures, passing, messages;
     ompjit_status status;
     ompjit_error err;
 };
@@ -144,6 +144,7 @@ static void take_signatures(ompjit__early *e)
 {
     if (e->how & OMPJIT__HALF_SIGNATURES)
         ompjit__signatures(e->host, &e->signatures);
+    ompjit__passing(e->host, &e->passing);
     if (e->how & OMPJIT__HALF_OWN_LINES)
         LLVMStripModuleDebugInfo(e->host);
     else if (e->how & OMPJIT__HALF_SIGNATURES)
@@ -236,6 +237,7 @@ void ompjit__early_free(ompjit__early *e)
     ompjit__buf_free(&e->messages);
     ompjit__buf_free(&e->host_bc);
     ompjit__buf_free(&e->signatures);
+    ompjit__buf_free(&e->passing);
     free(e);
 }
 
@@ -302,7 +304,9 @@ static ompjit_status read_guarded(void *arg, ompjit_error *err)
     r->early->host_bc = (ompjit__buf){0};
     r->unit->signatures = r->early->signatures;
     r->early->signatures = (ompjit__buf){0};
-    return r->unit->signatures.failed
+    r->unit->passing = r->early->passing;
+    r->early->passing = (ompjit__buf){0};
+    return r->unit->signatures.failed || r->unit->passing.failed
                ? ompjit__no_memory(err, OMPJIT_STAGE_READ)
                : OMPJIT_OK;
 }

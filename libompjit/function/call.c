@@ -43,7 +43,7 @@ static ompjit_status check(const ompjit_function *fn, const ompjit_value *args,
 
 /* Handlers of faults stay as long as the module, so that a call need not install
  * them. */
-static void hold_faults(ompjit_module *mod)
+void ompjit__hold_faults(ompjit_module *mod)
 {
     pthread_mutex_lock(&mod->lock);
     if (!mod->holds_faults && !mod->ctx->keeps_signals) {
@@ -63,7 +63,7 @@ static ompjit_status prepare(ompjit_function *fn, ompjit_error *err)
         ompjit__hostjit_function(fn->mod, fn->symbol, &address, err);
     if (status)
         return status;
-    hold_faults(fn->mod);
+    ompjit__hold_faults(fn->mod);
     fn->defers = ompjit__hostjit_defers(fn->mod->hostjit);
     atomic_store_explicit(&fn->address, address, memory_order_release);
     return OMPJIT_OK;
@@ -218,17 +218,20 @@ static ompjit_status run_guarded(ompjit__call_guard *g, ompjit__registers *r,
     return g->status;
 }
 
-/* A call of a module's function. An abort may leave it at an instruction of
- * this module only (device/engine/guard.c). */
-static ompjit_status run(const ompjit_function *fn, ompjit__registers *r,
-                         ompjit_error *err)
+/* An abort may leave it at an instruction of this module only
+ * (device/engine/guard.c). Tasks of a call through a pointer are its caller's,
+ * who waits for them where the source says so. */
+ompjit_status ompjit__function_run(const ompjit_function *fn,
+                                   ompjit__registers *r, bool by_pointer,
+                                   ompjit_error *err)
 {
     ompjit__call_guard g = {.takes_faults = !fn->mod->ctx->keeps_signals,
-                       .ctx = fn->mod->ctx,
-                       .name = fn->name,
-                       .code = ompjit__hostjit_code(fn->mod->hostjit),
-                       .err = err};
-    return run_guarded(&g, r, fn->defers);
+                            .ctx = fn->mod->ctx,
+                            .by_pointer = by_pointer,
+                            .name = fn->name ? fn->name : fn->symbol,
+                            .code = ompjit__hostjit_code(fn->mod->hostjit),
+                            .err = err};
+    return run_guarded(&g, r, fn->defers && !by_pointer);
 }
 
 /* The call needs no plan: f's one argument is in word 0, the first integer
@@ -277,7 +280,7 @@ ompjit_status ompjit_function_call(ompjit_function *fn,
     registers.wants_x87 = fn->x87;
     status = fill(fn, args, result, &registers, err);
     if (!status)
-        status = run(fn, &registers, err);
+        status = ompjit__function_run(fn, &registers, false, err);
     if (!status && wanted && result)
         take(fn, &registers, result);
     return status;

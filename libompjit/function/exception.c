@@ -2,7 +2,8 @@
  *
  * C++ exceptions that leave a function which ompjit_function_call has called:
  * the unwinder finds a handler in the call (registers_<CPU>.c has the code that
- * it leads to), and runs the destructors on its way there. This library is C:
+ * it leads to), and runs the destructors on its way there. Those that leave a
+ * function called through a pointer pass on to its caller. This library is C:
  * the functions of the unwinder and of the C++ runtime are those of the process,
  * which has both where something was thrown.
  */
@@ -24,6 +25,7 @@ static struct {
     pthread_once_t once;
     void (*set_register)(void *context, int index, uintptr_t value);
     void (*set_pc)(void *context, uintptr_t value);
+    uintptr_t (*get_cfa)(void *context);
 } unwinder = {.once = PTHREAD_ONCE_INIT};
 
 /* Stores the symbol's address, or NULL, to the pointer to a function at
@@ -44,10 +46,23 @@ static void find_unwinder(void)
         handle = RTLD_DEFAULT;
     find(handle, "_Unwind_SetGR", &unwinder.set_register);
     find(handle, "_Unwind_SetIP", &unwinder.set_pc);
+    find(handle, "_Unwind_GetCFA", &unwinder.get_cfa);
 }
 
-/* Takes whatever is thrown. A thread that is cancelled, or exits, goes on to its
- * end, and is in no call any more. */
+/* The guard of the frame of ompjit__registers_call that the unwinder is at: its
+ * way out lies in that frame. NULL: none. */
+static const ompjit__call_guard *guard_at(void *context)
+{
+    uintptr_t end = unwinder.get_cfa ? unwinder.get_cfa(context) : 0;
+    const ompjit__call_guard *g = ompjit__innermost;
+    while (g && end && !(end - (uintptr_t)g->escape <= OMPJIT__FRAME))
+        g = g->outer;
+    return g;
+}
+
+/* Takes whatever is thrown, but for a call through a pointer, which it leaves. A
+ * thread that is cancelled, or exits, goes on to its end, and is in no call any
+ * more. */
 int ompjit__call_personality(int version, int actions, uint64_t origin,
                              void *exception, void *context)
 {
@@ -55,12 +70,13 @@ int ompjit__call_personality(int version, int actions, uint64_t origin,
      * they are used here. */
     enum { SEARCHES = 1, HANDLES = 4, FORCED = 8 };
     enum { FATAL = 3, FOUND = 6, INSTALL = 7, CONTINUE = 8 };
-    if (actions & FORCED) {
-        if (ompjit__innermost)
-            ompjit__call_guard_exit(ompjit__innermost);
+    pthread_once(&unwinder.once, find_unwinder);
+    const ompjit__call_guard *g = guard_at(context);
+    if (actions & FORCED || (g && g->by_pointer)) {
+        if (g && !(actions & SEARCHES))
+            ompjit__call_guard_exit(g);
         return CONTINUE;
     }
-    pthread_once(&unwinder.once, find_unwinder);
     if (!unwinder.set_register || !unwinder.set_pc)
         return actions & SEARCHES ? FATAL : CONTINUE;
     if (actions & SEARCHES)

@@ -6,6 +6,7 @@
  *   extents.c     how much memory a call maps
  *   plan.c        which value goes into which register
  *   call.c        the guarded call
+ *   pointer.c     the same, through a pointer
  *   exception.c   C++ exceptions that leave a function
  *   callback.c    C functions that are the application's
  *   stub.c        the code of those, which knows nothing but a place
@@ -45,7 +46,7 @@ struct ompjit_function {
     char why[128];        /* `refused` by the plan                          */
     unsigned line, nparams;
     bool from_source;
-    const ompjit_type *type;
+    const ompjit_type *type; /* NULL: of one that is called by pointer alone  */
     char **mapped_texts;  /* of each parameter: what is mapped of it        */
     uint32_t *mapped;     /* OMPJIT_MAPPED_... together                     */
     ompjit__piece *pieces, *results;
@@ -74,6 +75,15 @@ ompjit_status ompjit__functions_of(ompjit_module *mod,
                                    ompjit_error *err);
 void ompjit__functions_free(ompjit__functions *functions); /* accepts NULL */
 
+/* The texts of a unit's sources, one after the other. False: the end, or it is
+ * damaged. */
+bool ompjit__next_source(ompjit__reader *all, ompjit__reader *out);
+/* Reads how the function is called, and makes its plan; nparams is UINT32_MAX
+ * where pieces may name any parameter. */
+void ompjit__read_passing(ompjit__reader *r, unsigned nparams,
+                          ompjit_function *fn);
+void ompjit__function_free(ompjit_function *fn); /* what hangs from it */
+
 /* Is the value in the ompjit_value itself? plan.c */
 bool ompjit__value_fits(const ompjit_type *type);
 /* Makes the steps; false: no memory. It may be refused. plan.c */
@@ -91,6 +101,18 @@ bool ompjit__program_run(const ompjit_function *fn, const ompjit__buf *program,
 ompjit_status ompjit__extents_check(const ompjit_function *fn,
                                     const ompjit_value *args,
                                     const uint64_t *bytes, ompjit_error *err);
+
+/* Installs the handlers of faults until the module ends. Any thread. call.c */
+void ompjit__hold_faults(ompjit_module *mod);
+/* A guarded call with these registers. call.c */
+ompjit_status ompjit__function_run(const ompjit_function *fn,
+                                   ompjit__registers *registers,
+                                   bool by_pointer, ompjit_error *err);
+/* The pointer that ompjit_module_function gives, valid as long as the module.
+ * pointer.c */
+ompjit_status ompjit__function_pointer(ompjit_module *mod, const char *symbol,
+                                       void (**fn)(void), ompjit_error *err);
+void ompjit__pointers_free(struct ompjit__pointer *list); /* accepts NULL */
 
 /* The text of an exception, which ends with that. exception.c */
 void ompjit__exception_text(void *exception, char *text, size_t size);

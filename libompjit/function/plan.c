@@ -95,7 +95,7 @@ static void plan_piece(ompjit_function *fn, unsigned i, struct places *p)
 {
     const ompjit__piece *piece = &fn->pieces[i];
     const ompjit_type *type = NULL;
-    if (piece->how != OMPJIT__PIECE_PLACE)
+    if (piece->how != OMPJIT__PIECE_PLACE && fn->type)
         type = fn->type->members[piece->param].type;
     ompjit__step *step = &fn->steps[i];
     *step = (ompjit__step){.param = piece->param,

@@ -57,7 +57,9 @@ enum ompjit__ended {
 };
 
 /* Fills the registers, calls, and stores the results; *save is the way out for
- * ompjit__fiber_leave meanwhile. registers_<CPU>.c */
+ * ompjit__fiber_leave meanwhile, at most OMPJIT__FRAME bytes below the end of
+ * the frame. registers_<CPU>.c */
+enum { OMPJIT__FRAME = 160 };
 int ompjit__registers_call(ompjit__registers *registers, void **save);
 /* Where an exception leads to, for the unwinder; and what it asks. exception.c
  */
@@ -75,10 +77,10 @@ typedef struct ompjit__called {
     uint64_t integer, number; /* results                                    */
 } ompjit__called;
 
-/* The data that a callback's code finds. */
+/* The data that a stub's code finds. */
 typedef struct ompjit__slot {
     void *data;
-    void (*entry)(void);     /* ompjit__callback_entry                      */
+    void (*entry)(void);     /* ompjit__callback_entry, or ..._pointer_...  */
 } ompjit__slot;
 
 /* A stub of code, of which a page is full, at ompjit__STUB bytes each: it goes
@@ -96,6 +98,13 @@ void ompjit__stub_give(ompjit__stub *stub);
 /* Stores the registers and calls ompjit__callback_run. Assembly. */
 void ompjit__callback_entry(void) __attribute__((visibility("hidden")));
 void ompjit__callback_run(const ompjit__slot *slot, ompjit__called *called)
+    __attribute__((visibility("hidden")));
+/* The same for a pointer to a function: calls ompjit__pointer_run with the
+ * caller's registers, and the words that it has on the stack, and returns the
+ * results. Assembly. */
+void ompjit__pointer_entry(void) __attribute__((visibility("hidden")));
+void ompjit__pointer_run(const ompjit__slot *slot, ompjit__registers *registers,
+                         const uint64_t *stack)
     __attribute__((visibility("hidden")));
 
 #endif

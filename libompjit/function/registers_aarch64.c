@@ -160,6 +160,48 @@ __asm__(".pushsection .text\n"
         ".size ompjit__callback_entry, .-ompjit__callback_entry\n"
         ".popsection\n");
 
+_Static_assert(sizeof(ompjit__registers) == 2288, "the frame below");
+
+/* x16: the slot. A struct of registers is behind x29 and x30. */
+__asm__(".pushsection .text\n"
+        ".globl ompjit__pointer_entry\n"
+        ".hidden ompjit__pointer_entry\n"
+        ".type ompjit__pointer_entry, @function\n"
+        "ompjit__pointer_entry:\n"
+        ".cfi_startproc\n"
+        "hint #34\n"
+        "sub sp, sp, #2304\n"
+        ".cfi_adjust_cfa_offset 2304\n"
+        "stp x29, x30, [sp]\n"
+        ".cfi_offset x29, -2304\n"
+        ".cfi_offset x30, -2296\n"
+        "mov x29, sp\n"
+        /* words[0]: x0 to x7, x8; words[OMPJIT__FLOATS_AT]: d0 to d7. */
+        "stp x0, x1, [sp, #112]\n"
+        "stp x2, x3, [sp, #128]\n"
+        "stp x4, x5, [sp, #144]\n"
+        "stp x6, x7, [sp, #160]\n"
+        "str x8, [sp, #176]\n"
+        "stp d0, d1, [sp, #192]\n"
+        "stp d2, d3, [sp, #208]\n"
+        "stp d4, d5, [sp, #224]\n"
+        "stp d6, d7, [sp, #240]\n"
+        "mov x0, x16\n"
+        "add x1, sp, #16\n"
+        "add x2, sp, #2304\n"
+        ".hidden ompjit__pointer_run\n"
+        "bl ompjit__pointer_run\n"
+        "ldp x0, x1, [sp, #32]\n"
+        "ldp d0, d1, [sp, #48]\n"
+        "ldp d2, d3, [sp, #64]\n"
+        "ldp x29, x30, [sp]\n"
+        "add sp, sp, #2304\n"
+        ".cfi_adjust_cfa_offset -2304\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size ompjit__pointer_entry, .-ompjit__pointer_entry\n"
+        ".popsection\n");
+
 /* bti c; adr x16, slot; ldr x17, [x16, #8]; br x17 */
 void ompjit__stub_write(void *at, const ompjit__slot *slot)
 {

@@ -157,6 +157,53 @@ __asm__(".pushsection .text\n"
         ".size ompjit__callback_entry, .-ompjit__callback_entry\n"
         ".popsection\n");
 
+_Static_assert(sizeof(ompjit__registers) == 2256, "the frame below");
+
+/* r10: the slot. A struct of registers is the frame, but for 8 bytes that align
+ * the stack; the function's own result in memory is in words[0], rdi. */
+__asm__(".pushsection .text\n"
+        ".globl ompjit__pointer_entry\n"
+        ".hidden ompjit__pointer_entry\n"
+        ".type ompjit__pointer_entry, @function\n"
+        "ompjit__pointer_entry:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "subq $2264, %rsp\n"
+        ".cfi_adjust_cfa_offset 2264\n"
+        "movq %rdi, 96(%rsp)\n"
+        "movq %rsi, 104(%rsp)\n"
+        "movq %rdx, 112(%rsp)\n"
+        "movq %rcx, 120(%rsp)\n"
+        "movq %r8, 128(%rsp)\n"
+        "movq %r9, 136(%rsp)\n"
+        "movsd %xmm0, 144(%rsp)\n"
+        "movsd %xmm1, 152(%rsp)\n"
+        "movsd %xmm2, 160(%rsp)\n"
+        "movsd %xmm3, 168(%rsp)\n"
+        "movsd %xmm4, 176(%rsp)\n"
+        "movsd %xmm5, 184(%rsp)\n"
+        "movsd %xmm6, 192(%rsp)\n"
+        "movsd %xmm7, 200(%rsp)\n"
+        "movq %r10, %rdi\n"
+        "movq %rsp, %rsi\n"
+        "leaq 2272(%rsp), %rdx\n"
+        ".hidden ompjit__pointer_run\n"
+        "callq ompjit__pointer_run\n"
+        "movq 16(%rsp), %rax\n"
+        "movq 24(%rsp), %rdx\n"
+        "movsd 32(%rsp), %xmm0\n"
+        "movsd 40(%rsp), %xmm1\n"
+        "cmpq $0, 80(%rsp)\n"
+        "je 1f\n"
+        "fldt 64(%rsp)\n"
+        "1:\n"
+        "addq $2264, %rsp\n"
+        ".cfi_adjust_cfa_offset -2264\n"
+        "retq\n"
+        ".cfi_endproc\n"
+        ".size ompjit__pointer_entry, .-ompjit__pointer_entry\n"
+        ".popsection\n");
+
 /* endbr64; lea slot(%rip), %r10; jmp *8(%r10) */
 void ompjit__stub_write(void *at, const ompjit__slot *slot)
 {

@@ -12,8 +12,7 @@
 
 /* ---------------------------------------------------------------- the counts */
 
-/* The texts of a unit's sources, one after the other. False: it is damaged. */
-static bool next_source(ompjit__reader *all, ompjit__reader *out)
+bool ompjit__next_source(ompjit__reader *all, ompjit__reader *out)
 {
     size_t size;
     if (!all->left)
@@ -116,6 +115,15 @@ static ompjit__piece *read_pieces(ompjit__reader *r, unsigned nparams,
     return pieces;
 }
 
+void ompjit__read_passing(ompjit__reader *r, unsigned nparams,
+                          ompjit_function *fn)
+{
+    fn->pieces = read_pieces(r, nparams, &fn->npieces);
+    fn->results = read_pieces(r, UINT32_MAX, &fn->nresults);
+    if (!r->bad)
+        r->bad |= !ompjit__plan(fn);
+}
+
 /* Its programs are checked here, once, so that each call can run them
  * unchecked. */
 static void read_section(ompjit__reader *r, const ompjit_function *fn,
@@ -198,16 +206,13 @@ static void read_function(ompjit__reader *r, const ompjit_type *base, size_t n,
         fn->refused = NULL;
     }
     fn->nparams = (unsigned)fn->type->count;
-    fn->pieces = read_pieces(r, fn->nparams, &fn->npieces);
-    fn->results = read_pieces(r, UINT32_MAX, &fn->nresults);
-    if (!r->bad)
-        r->bad |= !ompjit__plan(fn);
+    ompjit__read_passing(r, fn->nparams, fn);
     if (!r->bad)
         read_sections(r, fn);
 }
 
 /* Frees what the function holds; it is an element of an array itself. */
-static void function_free(ompjit_function *fn)
+void ompjit__function_free(ompjit_function *fn)
 {
     for (unsigned i = 0; i < fn->nsections; i++) {
         free(fn->sections[i].text);
@@ -236,7 +241,7 @@ void ompjit__functions_free(ompjit__functions *functions)
     if (!functions)
         return;
     for (unsigned i = 0; i < functions->n; i++)
-        function_free(&functions->functions[i]);
+        ompjit__function_free(&functions->functions[i]);
     for (size_t i = 0; i < functions->ntypes; i++)
         type_free(&functions->types[i]);
     free(functions->functions);
@@ -257,10 +262,11 @@ static bool make_room(const ompjit__buf *text, ompjit__functions *out)
     return out->types && out->functions;
 }
 
-/* Is the last function one that is there already, by its symbol? */
-static bool has_function(const ompjit__functions *functions, const char *symbol)
+/* Is the symbol that of one of the first n functions? */
+static bool has_function(const ompjit__functions *functions, unsigned n,
+                         const char *symbol)
 {
-    for (unsigned i = 0; i + 1 < functions->n; i++)
+    for (unsigned i = 0; i < n; i++)
         if (!strcmp(functions->functions[i].symbol, symbol))
             return true;
     return false;
@@ -271,6 +277,7 @@ static void read_source(ompjit__reader *r, ompjit_module *mod,
                         ompjit__functions *out)
 {
     size_t ntypes = ompjit__read_count(r);
+    const unsigned others = out->n;
     ompjit_type *base = out->types + out->ntypes;
     for (size_t i = 0; !r->bad && i < ntypes; i++, out->ntypes++)
         read_type(r, base, ntypes, &base[i]);
@@ -279,8 +286,8 @@ static void read_source(ompjit__reader *r, ompjit_module *mod,
         ompjit_function *fn = &out->functions[out->n++];
         fn->mod = mod;
         read_function(r, base, ntypes, fn);
-        if (!r->bad && has_function(out, fn->symbol)) {
-            function_free(fn);
+        if (!r->bad && has_function(out, others, fn->symbol)) {
+            ompjit__function_free(fn);
             memset(fn, 0, sizeof *fn);
             out->n--;
         }
@@ -298,7 +305,7 @@ static ompjit_status read_all(ompjit_module *mod, const ompjit__buf *text,
         ompjit__functions_free(functions);
         return ompjit__no_memory(err, OMPJIT_STAGE_READ);
     }
-    while (!all.bad && next_source(&all, &r)) {
+    while (!all.bad && ompjit__next_source(&all, &r)) {
         read_source(&r, mod, functions);
         all.bad |= r.bad;
     }

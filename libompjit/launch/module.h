@@ -55,6 +55,7 @@ struct ompjit_module {
     ompjit_kernel *kernels;        /* one for each of the unit's   */
     struct ompjit__hostjit *hostjit; /* NULL until first needed    */
     struct ompjit__functions *functions; /* likewise; under lock   */
+    struct ompjit__pointer *pointers; /* to functions; under lock   */
     bool holds_faults;             /* for its functions; under lock */
     const ompjit__linkage *linkage;  /* NULL: it stands alone      */
 };

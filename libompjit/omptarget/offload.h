@@ -70,6 +70,8 @@ void ompjit__libraries_tell(struct ompjit__tgt *tgt);
 typedef void ompjit__tgt_fatal_fn(void *data, const ompjit_error *err);
 void ompjit__tgt_on_fatal(ompjit_context *ctx, ompjit__tgt_fatal_fn *fn,
                           void *data, ompjit_after_failure after);
+/* Does a failure end the process? */
+bool ompjit__tgt_ends(struct ompjit__tgt *tgt);
 /* Log, keep, call the hook, end the process if that is asked for. Not under any
  * lock. */
 void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err);

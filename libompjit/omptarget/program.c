@@ -351,10 +351,22 @@ void ompjit__tgt_fail(struct ompjit__tgt *tgt, const ompjit_error *err)
     void *data = tgt->fatal_data;
     bool end = tgt->after == OMPJIT_AFTER_FAILURE_END;
     pthread_mutex_unlock(&tgt->lock);
+    /* Calls through pointers are gone if the hook jumps out. */
+    ompjit__call_guard *innermost = ompjit__innermost;
+    ompjit__innermost = NULL;
     if (fatal)
         fatal(data, err);
+    ompjit__innermost = innermost;
     if (end)
         end_process(err);
+}
+
+bool ompjit__tgt_ends(struct ompjit__tgt *tgt)
+{
+    pthread_mutex_lock(&tgt->lock);
+    bool ends = tgt->after == OMPJIT_AFTER_FAILURE_END;
+    pthread_mutex_unlock(&tgt->lock);
+    return ends;
 }
 
 /* With OMP_TARGET_OFFLOAD=mandatory and no hook the process ends by default, as

@@ -61,7 +61,7 @@ static bool is_over(ompjit_context *ctx, const ompjit__ident *where)
  * set_idle. */
 static ompjit__call_guard *set_busy(void)
 {
-    ompjit__call_guard *call = ompjit__guarded_call(NULL);
+    ompjit__call_guard *call = ompjit__any_call(NULL);
     if (call)
         call->busy = true;
     return call;
@@ -166,14 +166,14 @@ static void data(ompjit_context *ctx, const ompjit__ident *where,
         return;
     }
     const bool told = ompjit__ompt();
-    ompjit__call_guard *call = set_busy();
+    ompjit__call_guard *call = set_busy(), *owner = ompjit__mapping_call();
     if (told)
         ompjit__ompt_construct_begin(kind, (int)dev->number);
-    if (call && construct->f == ompjit__map_end)
-        ompjit__begun_remove(call, maps);
+    if (owner && construct->f == ompjit__map_end)
+        ompjit__begun_remove(owner, maps);
     ompjit_status st = run_data(dev, where, maps, construct, &err);
-    if (call && !st && construct->f == ompjit__map_begin)
-        ompjit__begun_add(call, dev, maps);
+    if (owner && !st && construct->f == ompjit__map_begin)
+        ompjit__begun_add(owner, dev, maps);
     if (told)
         ompjit__ompt_construct_end(kind, (int)dev->number);
     set_idle(call);

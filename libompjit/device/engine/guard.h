@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Guarded calls: of a program's function by ompjit_function_call, which returns
- * what goes wrong in it, and of constructors and destructors
- * (ompjit__fault_guard). A guard lies on the stack of the thread that calls, and
- * knows how to go on there, when the frames below are abandoned.
+ * what goes wrong in it; through a pointer of ompjit_module_function, which keeps
+ * it for the context; and of constructors and destructors (ompjit__fault_guard).
+ * A guard lies on the stack of the thread that calls, and knows how to go on
+ * there, when the frames below are abandoned.
  */
 #ifndef OMPJIT_HOST_GUARD_H
 #define OMPJIT_HOST_GUARD_H
@@ -31,6 +32,8 @@ typedef struct ompjit__call_guard {
 
     /* For a function's call alone. */
     ompjit_context *ctx;/* NULL: another guard                                */
+    bool by_pointer;    /* it ends by faults alone: exceptions pass on, and
+                           constructs that fail are the context's             */
     const char *name;   /* of the function; NULL: errors do not say it        */
     const ompjit__module_code *code; /* its module's                          */
     struct ompjit__begun *begun; /* omptarget/begun.c                         */
@@ -65,10 +68,28 @@ static inline void ompjit__call_guard_exit(const ompjit__call_guard *g)
 
 /* The innermost guard where that is a function's call in this context, NULL:
  * any; else NULL. */
-static inline ompjit__call_guard *ompjit__guarded_call(const ompjit_context *ctx)
+static inline ompjit__call_guard *ompjit__any_call(const ompjit_context *ctx)
 {
     ompjit__call_guard *g = ompjit__innermost;
     return g && g->ctx && (!ctx || g->ctx == ctx) ? g : NULL;
+}
+
+/* The same of a call that has an error to return: those through pointers that it
+ * makes are passed over. */
+static inline ompjit__call_guard *ompjit__guarded_call(const ompjit_context *ctx)
+{
+    ompjit__call_guard *g = ompjit__innermost;
+    while (g && g->by_pointer)
+        g = g->outer;
+    return g && g->ctx && (!ctx || g->ctx == ctx) ? g : NULL;
+}
+
+/* The call that the thread's data regions belong to, which are undone where it
+ * is left; NULL: none. */
+static inline ompjit__call_guard *ompjit__mapping_call(void)
+{
+    ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    return g ? g : ompjit__any_call(NULL);
 }
 
 /* Is it over, by a failure, or because it is to stop? Its target regions then do

@@ -244,14 +244,17 @@ static ompjit_status join(ompjit_context *ctx, const ompjit__unit *units,
     return OMPJIT_OK;
 }
 
-/* One string behind the other. */
+/* One string behind the other, of both texts. */
 static ompjit_status join_signatures(const ompjit__unit *units, unsigned n,
                                      ompjit__unit *out, ompjit_error *err)
 {
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         ompjit__buf_add(&out->signatures, units[i].signatures.data,
                         units[i].signatures.size);
-    if (!out->signatures.failed)
+        ompjit__buf_add(&out->passing, units[i].passing.data,
+                        units[i].passing.size);
+    }
+    if (!out->signatures.failed && !out->passing.failed)
         return OMPJIT_OK;
     ompjit__unit_free(out);
     return ompjit__no_memory(err, OMPJIT_STAGE_READ);

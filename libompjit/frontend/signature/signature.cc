@@ -273,6 +273,40 @@ void ompjit__signatures(LLVMModuleRef host, ompjit__buf *out)
     ompjit__buf_free(&text);
 }
 
+/* Bytes of a result that is written to the caller's memory; 0: it is not. */
+static uint64_t result_bytes(const Function &f)
+{
+    for (const Argument &a : f.args())
+        if (a.hasStructRetAttr())
+            return f.getParent()->getDataLayout().getTypeAllocSize(
+                a.getParamStructRetType());
+    return 0;
+}
+
+void ompjit__passing(LLVMModuleRef host, ompjit__buf *out)
+{
+    size_t n = 0;
+    ompjit__buf list = {}, text = {};
+    for (Function &f : *unwrap(host)) {
+        if (!is_callable(f) || f.isVarArg())
+            continue;
+        Passing passing = find_passing(f, false, {});
+        if (!passing.refused.empty())
+            continue;
+        n++;
+        pack_text(&list, f.getName());
+        ompjit__pack_number(&list, result_bytes(f));
+        pack_pieces(passing.params, &list);
+        pack_pieces(passing.result, &list);
+    }
+    ompjit__pack_number(&text, n);
+    ompjit__buf_add(&text, list.data, list.size);
+    ompjit__pack_bytes(out, text.data, text.size);
+    out->failed |= list.failed || text.failed;
+    ompjit__buf_free(&list);
+    ompjit__buf_free(&text);
+}
+
 void ompjit__strip_types(LLVMModuleRef host)
 {
     stripNonLineTableDebugInfo(*unwrap(host));

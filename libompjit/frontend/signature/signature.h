@@ -14,6 +14,9 @@
  * debug information names and types are those of the IR. out->failed: no
  * memory. */
 void ompjit__signatures(LLVMModuleRef host, ompjit__buf *out);
+/* Appends how those are called, one packed string for the module; without those
+ * for which pieces cannot say it. */
+void ompjit__passing(LLVMModuleRef host, ompjit__buf *out);
 /* Takes off what of debug information only ompjit__signatures reads: lines are
  * left. */
 void ompjit__strip_types(LLVMModuleRef host);
