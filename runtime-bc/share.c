@@ -6,6 +6,39 @@
  */
 #include "rt.h"
 
+/* ----------------------------------------------------------------- memory */
+
+enum { UNIT = 16 }; /* the alignment that clang asks for */
+
+/* A variable's alignment divides its size, and nothing else is known of it: the
+ * largest power of two that does so, as far as any access on this device needs
+ * it. */
+INLINE uint32_t alignment_of(uint64_t size)
+{
+    uint64_t least = size & -size;
+    return least < UNIT ? UNIT : least < PLAT_ALIGN ? (uint32_t)least : PLAT_ALIGN;
+}
+
+/* Of the heap, whose blocks are aligned to a UNIT; in front of one that has to
+ * start later is where it starts. NULL: there is none. */
+INLINE void *heap_take(uint64_t size)
+{
+    uint32_t align = alignment_of(size);
+    if (align == UNIT)
+        return malloc(size ? size : 1);
+    char *block = malloc(size + align);
+    if (!block)
+        return NULL;
+    char *p = block + (align - ((uintptr_t)block & (align - 1)));
+    ((void **)p)[-1] = block;
+    return p;
+}
+
+INLINE void heap_give(void *p, uint64_t size)
+{
+    free(alignment_of(size) == UNIT ? p : ((void **)p)[-1]);
+}
+
 /* ---------------------------------------------- arguments for the workers */
 
 static void *SHARED argument_space[SHARED_ARGUMENTS];
@@ -61,12 +94,8 @@ EXPORT void __kmpc_get_shared_variables_aggregate(void **args)
  * it is cut into equal parts, as each thread has its own variables. A part's
  * first byte says how much of it is in use and by how many variables. A
  * region's workers, and whatever does not fit, get device memory. */
-enum {
-    ARENA = 2304,
-    UNIT = 16, /* clang asks for this alignment */
-    MAX_COUNT = 15
-};
-static SHARED __attribute__((aligned(16))) unsigned char arena[ARENA];
+enum { ARENA = 2304, MAX_COUNT = 15 };
+static SHARED __attribute__((aligned(PLAT_ALIGN))) unsigned char arena[ARENA];
 static SHARED uint32_t main_top, main_count;
 
 EXPORT void ompjit_share_init(bool spmd)
@@ -90,13 +119,13 @@ static void *part_alloc(uint32_t size)
     uint32_t n = plat_ntid(), base = round_up(n);
     uint32_t part = (ARENA - base) / n & ~(UNIT - 1u);
     uint32_t used = arena[plat_tid()] >> 4, count = arena[plat_tid()] & 15;
+    uint32_t at = base + part * plat_tid() + used * UNIT;
     if (used + size / UNIT > MAX_COUNT || used * UNIT + size > part ||
-        count == MAX_COUNT)
+        count == MAX_COUNT || at % alignment_of(size))
         return NULL;
     used += size / UNIT;
     arena[plat_tid()] = (unsigned char)(used << 4 | (count + 1));
-    return (unsigned char *)arena + base + part * plat_tid() + used * UNIT -
-           size;
+    return (unsigned char *)arena + at;
 }
 /* All of the part is free again when its last variable goes. */
 static void part_free(void)
@@ -108,8 +137,9 @@ static void part_free(void)
 
 static void *main_alloc(uint32_t size)
 {
-    uint32_t top = main_top;
-    if (size > ARENA - top)
+    uint32_t align = alignment_of(size);
+    uint32_t top = (main_top + align - 1) & ~(align - 1);
+    if (top > ARENA || size > ARENA - top)
         return NULL;
     main_top = top + size;
     main_count++;
@@ -130,7 +160,7 @@ static void main_free(unsigned char *p, uint32_t size)
  * (libompjit/passes/shared_budget.c). */
 EXPORT void *ompjit_alloc_global(size_t size)
 {
-    void *p = malloc(size);
+    void *p = heap_take(size);
     if (!p)
         plat_fail("out of device memory for a shared variable");
     return p;
@@ -138,7 +168,7 @@ EXPORT void *ompjit_alloc_global(size_t size)
 
 EXPORT void ompjit_free_global(void *p, size_t size)
 {
-    free(p);
+    heap_give(p, size);
 }
 
 EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
@@ -179,7 +209,7 @@ static void *SHARED of_team;
 
 EXPORT NOINLINE void *ompjit_alloc_of_team(size_t size)
 {
-    if (plat_tid() == 0 && !(of_team = malloc(size ? size : 1)))
+    if (plat_tid() == 0 && !(of_team = heap_take(size)))
         plat_fail("out of device memory for a variable of a team");
     plat_barrier();
     void *p = of_team;
@@ -191,7 +221,7 @@ EXPORT NOINLINE void ompjit_free_of_team(void *p, size_t size)
 {
     plat_barrier();
     if (plat_tid() == 0)
-        free(p);
+        heap_give(p, size);
 }
 
 /* Likewise one for all threads of the region that the caller is in, for the
@@ -202,11 +232,11 @@ EXPORT NOINLINE void *ompjit_alloc_of_region(size_t size)
 {
     void *p;
     if (threads_here() == 1) {
-        if (!(p = malloc(size)))
+        if (!(p = heap_take(size)))
             plat_fail("out of device memory for the buffer of a scan");
         return p;
     }
-    if (plat_tid() == 0 && !(of_team = malloc(size)))
+    if (plat_tid() == 0 && !(of_team = heap_take(size)))
         plat_fail("out of device memory for the buffer of a scan");
     barrier_here();
     p = of_team;
@@ -220,7 +250,7 @@ EXPORT NOINLINE void ompjit_free_of_region(void *p, size_t size)
     if (!alone)
         barrier_here();
     if (alone || plat_tid() == 0)
-        free(p);
+        heap_give(p, size);
 }
 
 /* One of the region's threads makes a scan's passes; all wait for it. */

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "frontend/describe/describe.h"
+#include "passes/alignment.h"
 #include "passes/passes.h"
 
 /* IS_LAST is an operand of the inits below, CALLERS bounds a recursion. A copy
@@ -29,7 +30,6 @@ enum {
     IS_LAST = 3,
     SHARED_SPACE = 3,
     MOST = 16 << 10,
-    ALIGNMENT = 16,
     CALLERS = 4
 };
 
@@ -101,7 +101,7 @@ static void share(LLVMModuleRef m, LLVMValueRef allocated, uint64_t size)
         m, bytes, "ompjit_lastprivate", SHARED_SPACE);
     LLVMSetLinkage(copy, LLVMInternalLinkage);
     LLVMSetInitializer(copy, LLVMGetUndef(bytes));
-    LLVMSetAlignment(copy, ALIGNMENT);
+    LLVMSetAlignment(copy, ompjit__alignment_of(size));
     erase_calls(allocated, LLVMGetNamedFunction(m, "__kmpc_free_shared"));
     LLVMReplaceAllUsesWith(
         allocated, LLVMConstAddrSpaceCast(copy, LLVMTypeOf(allocated)));

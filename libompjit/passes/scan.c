@@ -22,8 +22,10 @@
  *   I: element = gep buffer, i ...        J: br (ne pass + 1, n') O, exit
  */
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 #include <string.h>
 
+#include "passes/alignment.h"
 #include "passes/passes.h"
 #include "passes/scan_windows.h"
 
@@ -167,11 +169,12 @@ static void store_where(LLVMModuleRef m, LLVMValueRef access, unsigned operand,
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(access));
     LLVMValueRef to = LLVMGetOperand(access, operand);
-    enum { ALIGNMENT = 16 };
+    uint64_t size =
+        LLVMABISizeOfType(LLVMGetModuleDataLayout(m), type);
     LLVMPositionBuilderBefore(
         b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
     LLVMValueRef own = LLVMBuildAlloca(b, type, "");
-    LLVMSetAlignment(own, ALIGNMENT);
+    LLVMSetAlignment(own, ompjit__alignment_of(size));
     LLVMPositionBuilderBefore(b, access);
     LLVMSetOperand(access, operand, LLVMBuildSelect(b, wanted, to, own, ""));
     LLVMDisposeBuilder(b);

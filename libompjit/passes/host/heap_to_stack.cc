@@ -18,6 +18,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
+#include "passes/alignment.h"
+
 using namespace llvm;
 
 // passes/passes.h is C.
@@ -27,7 +29,7 @@ namespace {
 
 /* A thread's stack has 4 MB (device/engine/team.c), of which one function takes
  * no more than this; the time of a larger variable is that of its use. */
-enum : uint64_t { FRAME_BYTES = 64 << 10, ALIGNMENT = 16 };
+enum : uint64_t { FRAME_BYTES = 64 << 10 };
 
 /* A call of __kmpc_alloc_shared, and the calls that free what it gives. */
 struct Variable {
@@ -103,8 +105,8 @@ void move_to_stack(Variable &v)
     BasicBlock &entry = v.alloc->getFunction()->getEntryBlock();
     IRBuilder<> b(&entry, entry.begin());
     AllocaInst *slot = b.CreateAlloca(ArrayType::get(b.getInt8Ty(), v.size));
-    slot->setAlignment(
-        std::max(Align(ALIGNMENT), v.alloc->getRetAlign().valueOrOne()));
+    slot->setAlignment(std::max(Align(ompjit__alignment_of(v.size)),
+                                v.alloc->getRetAlign().valueOrOne()));
     slot->takeName(v.alloc);
     b.SetInsertPoint(v.alloc);
     b.CreateLifetimeStart(slot);
