@@ -8,6 +8,7 @@
 #define OMPJIT_BACKEND_BUILD_H
 
 #include "backend/backend.h"
+#include "frontend/describe/reach.h"
 
 /* The way of a build through the pipeline: the column `routes` of
  * pipeline.def. */
@@ -109,6 +110,17 @@ ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_openmp_opt_generic(struct build *b,
                                                ompjit_error *err);
+
+/* guards.c: code of SPMD kernels that thread 0 alone runs. Is it the block that
+ * it does? The kernel and the functions that it calls outside of parallel
+ * regions; those that generic kernels and parallel regions reach; and of the
+ * first ones one with such code that is among the others, NULL: none. */
+bool ompjit__is_guarded(LLVMBasicBlockRef block);
+ompjit__reached ompjit__sequential_part(LLVMValueRef kernel);
+ompjit__reached ompjit__not_for_guards(struct build *b);
+LLVMValueRef ompjit__misplaced_guards(LLVMValueRef kernel,
+                                      const ompjit__reached *others,
+                                      bool *failed);
 
 /* generate.c: the module is valid, calls nothing that only a host has, becomes
  * a file of the format, and that, where it is PTX and a cubin is asked for,

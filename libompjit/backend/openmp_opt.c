@@ -179,28 +179,6 @@ ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err)
 
 /* ------------------------------------------------------------------ looking */
 
-/* Does thread 0 alone come to the block, as openmp-opt has it of what it guards?
- *
- *     %tid = call i32 @__kmpc_get_hardware_thread_id_in_block()
- *     %main = icmp eq i32 %tid, 0
- *     br i1 %main, label %guarded, label %barrier
- */
-static bool is_guarded(LLVMBasicBlockRef block)
-{
-    LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
-    LLVMValueRef branch = use ? LLVMGetUser(use) : NULL;
-    if (!branch || LLVMGetNextUse(use) || !LLVMIsABranchInst(branch) ||
-        !LLVMIsConditional(branch) || LLVMGetSuccessor(branch, 0) != block)
-        return false;
-    size_t n;
-    LLVMValueRef test = LLVMGetCondition(branch);
-    LLVMValueRef tid = LLVMIsAICmpInst(test) ? LLVMGetOperand(test, 0) : NULL;
-    return tid && LLVMIsACallInst(tid) &&
-           LLVMGetICmpPredicate(test) == LLVMIntEQ &&
-           !strcmp(LLVMGetValueName2(LLVMGetCalledValue(tid), &n),
-                   "__kmpc_get_hardware_thread_id_in_block");
-}
-
 /* A call of the runtime's function for shared variables in the function, that
  * all threads make; NULL: there is none. */
 static LLVMValueRef find_allocation(LLVMValueRef alloc, LLVMValueRef f)
@@ -210,29 +188,10 @@ static LLVMValueRef find_allocation(LLVMValueRef alloc, LLVMValueRef f)
         LLVMBasicBlockRef block =
             LLVMIsACallInst(call) ? LLVMGetInstructionParent(call) : NULL;
         if (block && LLVMGetCalledValue(call) == alloc &&
-            LLVMGetBasicBlockParent(block) == f && !is_guarded(block))
+            LLVMGetBasicBlockParent(block) == f && !ompjit__is_guarded(block))
             return call;
     }
     return NULL;
-}
-
-/* Parallel regions are no part of it, where each thread has its own variables:
- * they are called by __kmpc_parallel_60, which leads to those of all kernels. */
-static bool is_sequential(LLVMValueRef callee)
-{
-    size_t n;
-    return LLVMIsAFunction(callee) &&
-           strcmp(LLVMGetValueName2(callee, &n), "__kmpc_parallel_60");
-}
-
-static void add_callees(ompjit__reached *main, LLVMValueRef f)
-{
-    LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
-    for (; block; block = LLVMGetNextBasicBlock(block))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
-             i = LLVMGetNextInstruction(i))
-            if (LLVMIsACallInst(i) && is_sequential(LLVMGetCalledValue(i)))
-                ompjit__reached_add(main, LLVMGetCalledValue(i));
 }
 
 /* A variable that the sequential part of the kernel still takes from the
@@ -242,14 +201,11 @@ static LLVMValueRef find_own_variable(LLVMModuleRef m, LLVMValueRef kernel,
 {
     LLVMValueRef alloc = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");
     LLVMValueRef found = NULL;
-    ompjit__reached main = {0};
     if (!alloc)
         return NULL;
-    ompjit__reached_add(&main, kernel);
-    for (size_t i = 0; i < main.n && !main.failed && !found; i++) {
+    ompjit__reached main = ompjit__sequential_part(kernel);
+    for (size_t i = 0; i < main.n && !found; i++)
         found = find_allocation(alloc, main.functions[i]);
-        add_callees(&main, main.functions[i]);
-    }
     *failed |= main.failed;
     free(main.functions);
     return found;
@@ -295,44 +251,63 @@ static void explain(struct build *b, LLVMModuleRef copy, const bool *marked,
     }
 }
 
-/* Sets wrong[i] for each kernel that must not be SPMD as it is, with a remark
- * in `remarks`. */
-static unsigned judge(struct build *b, bool *wrong, ompjit__buf *remarks,
+/* Must the kernel not be SPMD as it is? A remark then says why. `others`: of
+ * ompjit__not_for_guards. */
+static bool judge_one(struct build *b, const ompjit__kernel_desc *k,
+                      const ompjit__reached *others, ompjit__buf *remarks,
                       bool *failed)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < b->unit->nkernels; i++) {
-        const ompjit__kernel_desc *k = &b->unit->kernels[i];
-        if (mode_of(b->m, k) != OMPJIT_MODE_GENERIC_SPMD)
-            continue;
-        LLVMValueRef f = LLVMGetNamedFunction(b->m, k->symbol);
-        LLVMValueRef variable = find_own_variable(b->m, f, failed);
-        LLVMValueRef write = variable ? NULL : ompjit__guarded_stack(f);
-        if (write)
-            ompjit__remark_at(
-                remarks, write,
-                &(ompjit__remark){
-                    .id = OMPJIT__REMARK_OMPJIT114,
-                    .kernel = k->symbol,
-                    .what = "The kernel stays generic"});
-        wrong[i] |= write != NULL;
-        n += write != NULL;
-        if (!variable)
-            continue;
-        char *name = ompjit__remark_variable(variable);
+    static const char what[] = "The kernel stays generic";
+    LLVMValueRef f = LLVMGetNamedFunction(b->m, k->symbol);
+    LLVMValueRef variable = find_own_variable(b->m, f, failed);
+    LLVMValueRef write = variable ? NULL : ompjit__guarded_stack(f);
+    LLVMValueRef callee =
+        variable || write ? NULL : ompjit__misplaced_guards(f, others, failed);
+    char *name = variable ? ompjit__remark_variable(variable)
+                 : callee ? ompjit__remark_function(callee)
+                          : NULL;
+    if (variable)
         ompjit__remark_at(
             remarks, variable,
             &(ompjit__remark){
                 .id = OMPJIT__REMARK_OMPJIT111,
                 .kernel = k->symbol,
                 .variable = name,
-                .what = "The kernel stays generic",
+                .what = what,
                 .why = "a variable that its threads share has no place in "
                        "team-shared memory"});
-        free(name);
-        wrong[i] = true;
-        n++;
+    else if (write)
+        ompjit__remark_at(remarks, write,
+                          &(ompjit__remark){.id = OMPJIT__REMARK_OMPJIT114,
+                                            .kernel = k->symbol,
+                                            .what = what});
+    else if (callee)
+        ompjit__remark_at(remarks, callee,
+                          &(ompjit__remark){.id = OMPJIT__REMARK_OMPJIT118,
+                                            .kernel = k->symbol,
+                                            .subject = name,
+                                            .what = what});
+    free(name);
+    return variable || write || callee;
+}
+
+/* Sets wrong[i] for each kernel that must not be SPMD as it is, with a remark
+ * in `remarks`. */
+static unsigned judge(struct build *b, bool *wrong, ompjit__buf *remarks,
+                      bool *failed)
+{
+    unsigned n = 0;
+    ompjit__reached others = ompjit__not_for_guards(b);
+    for (unsigned i = 0; i < b->unit->nkernels; i++) {
+        const ompjit__kernel_desc *k = &b->unit->kernels[i];
+        if (mode_of(b->m, k) == OMPJIT_MODE_GENERIC_SPMD &&
+            judge_one(b, k, &others, remarks, failed)) {
+            wrong[i] = true;
+            n++;
+        }
     }
+    *failed |= others.failed;
+    free(others.functions);
     return n;
 }
 

@@ -73,18 +73,21 @@ std::string handedOver(const CallBase &call)
 }
 
 /* The function that is called, for people. */
+std::string sourceName(const Function &f)
+{
+    unsigned line;
+    char *name = ompjit__kernel_name(f.getName().str().c_str(), &line);
+    std::string own = name ? name : "";
+    free(name);
+    return own;
+}
+
 std::string calledName(const CallBase &call)
 {
     if (call.isInlineAsm())
         return "inline assembly";
     auto *f = dyn_cast<Function>(call.getCalledOperand()->stripPointerCasts());
-    if (!f)
-        return "a function that is called by its address";
-    unsigned line;
-    char *name = ompjit__kernel_name(f->getName().str().c_str(), &line);
-    std::string own = name ? name : "";
-    free(name);
-    return own;
+    return f ? sourceName(*f) : "a function that is called by its address";
 }
 
 /* ------------------------------------------------------------------ places */
@@ -312,6 +315,11 @@ void ompjit__remark_at(ompjit__buf *list, LLVMValueRef at,
     r.symbol = symbol.c_str();
     r.file = file.c_str();
     ompjit__remark_add(list, &r);
+}
+
+char *ompjit__remark_function(LLVMValueRef function)
+{
+    return strdup(sourceName(*cast<Function>(unwrap(function))).c_str());
 }
 
 char *ompjit__remark_called(LLVMValueRef call)

@@ -19,9 +19,10 @@ void ompjit__remarks_end(LLVMContextRef context);
  * the instruction's, all else the remark's. */
 void ompjit__remark_at(ompjit__buf *list, LLVMValueRef at,
                        const ompjit__remark *r);
-/* The source's name of a local variable, by its allocation, and of the function
- * that a call calls; malloc'd, "" where the IR has no name. */
+/* The source's name of a local variable, by its allocation, of a function, and
+ * of the one that a call calls; malloc'd, "" where the IR has no name. */
 char *ompjit__remark_variable(LLVMValueRef allocation);
+char *ompjit__remark_function(LLVMValueRef function);
 char *ompjit__remark_called(LLVMValueRef call);
 
 #endif
