@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Which image of a module will be wanted next, so that a worker can build it
- * beside what it is asked for now. A wrong guess costs processor time that nobody
- * waits for, so only the usual is guessed: generic code of teams of one thread, for
- * the host device; and no GPU is looked for that nobody has asked for yet. Where
- * spans are kept nothing is guessed: those of a thread lie within each other.
+ * beside what it is asked for now. A wrong guess costs processor time that
+ * nobody waits for, so only the usual is guessed: generic code of teams of one
+ * thread, for the host device; and no GPU is looked for that nobody has asked
+ * for yet. Where spans are kept nothing is guessed: those of a thread lie
+ * within each other.
  */
 #include <string.h>
 
@@ -61,7 +62,8 @@ bool ompjit__first_image(ompjit_module *mod, ompjit__image_order *out)
     return true;
 }
 
-/* Kernels that were built in their order in the source are going to be. */
+/* If the last two builds were of neighbours in the unit, guesses the next
+ * kernel. Notes this one as the last that was built. */
 bool ompjit__next_spec(ompjit_module *mod, const ompjit__variant_key *key,
                        const ompjit__spec *of, ompjit__spec *out)
 {

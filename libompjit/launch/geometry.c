@@ -36,9 +36,9 @@ static uint32_t most(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The threads of a team by the construct's clauses; 0: they do not say. A kernel
- * of an image without a host half has the compiler's default in thread_limit,
- * which only counts where no construct launches it. */
+/* The threads of a team by the construct's clauses; 0: they do not say. A
+ * kernel of an image without a host half has the compiler's default in
+ * thread_limit, which only counts where no construct launches it. */
 static uint32_t clause_threads(const ompjit__kernel_desc *k,
                                const ompjit__request *r)
 {

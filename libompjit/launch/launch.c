@@ -29,7 +29,7 @@ static ompjit_status submit(const ompjit__call *call, ompjit__function *f,
     return call->dev->ops->launch(call->dev, f, g, args, n, queue, err);
 }
 
-/* With an environment that no other launch uses meanwhile. */
+/* Launches with an environment that no other launch uses meanwhile. */
 static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
                                   const ompjit__geometry *g,
                                   ompjit__queue *queue,
@@ -43,8 +43,9 @@ static ompjit_status submit_alone(const ompjit__call *call, ompjit__function *f,
                   : submit(call, f, g, &environment->device, queue, err);
 }
 
-/* With the queue's. The lock covers the launch, too: one with a larger
- * environment must not come before those that still have the smaller one. */
+/* Launches with the queue's environment. The lock covers the launch, too: one
+ * with a larger environment must not come before those that still have the
+ * smaller one. */
 static ompjit_status submit_sharing(const ompjit__call *call,
                                     ompjit__function *f,
                                     const ompjit__geometry *g,
@@ -65,7 +66,7 @@ static ompjit_status submit_sharing(const ompjit__call *call,
     return status;
 }
 
-/* Among launches that end at the same time any one is the last. */
+/* Called when a launch is submitted. Of several at once any one is kept. */
 static void remember(ompjit_kernel *kernel, const ompjit__geometry *g,
                      const ompjit__variant *v)
 {
@@ -175,7 +176,7 @@ ompjit_status ompjit__start(const ompjit__call *call, ompjit__queue *queue,
     return status;
 }
 
-/* To the end: a device's `launch` without a queue returns then. */
+/* Launches and waits. Without a queue the device's `launch` itself waits. */
 static ompjit_status run_call(const ompjit__call *call, ompjit__queue *queue,
                               ompjit_error *err)
 {

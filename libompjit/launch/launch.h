@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The parts of a launch, for launch.c, which makes one at once, and bound.c,
- * which prepares one and makes it many times.
+ * The parts of a launch, for launch.c, which makes one at once, and
+ * api/bound.c, which prepares one and makes it many times.
  */
 #ifndef OMPJIT_LAUNCH_H
 #define OMPJIT_LAUNCH_H
@@ -69,19 +69,20 @@ ompjit_status ompjit__environment_new(const ompjit__kernel_desc *k,
                                       const ompjit__geometry *g,
                                       ompjit__environment *env,
                                       ompjit_error *err);
-/* Does the kernel take one? */
+/* Does the kernel need one in device memory, for reductions? */
 bool ompjit__environment_needed(const ompjit__kernel_desc *k);
 /* The same for a kernel that does, in a queue, whose launches share one: none
- * begins before the one before it has ended. `shared`, all zero at first,
- * becomes a larger one where it must, and env->block what it was, which
- * launches in the queue may still use. */
+ * begins before the one before it has ended. Under sharing->lock, which covers
+ * the launch as well. `shared`, all zero at first, becomes a larger one where it
+ * must, and env->block what it was, which launches in the queue may still use.
+ */
 ompjit_status ompjit__environment_share(const ompjit__kernel_desc *k,
                                         ompjit_device *dev,
                                         const ompjit__geometry *g,
                                         ompjit__environment *shared,
                                         ompjit__environment *env,
                                         ompjit_error *err);
-/* After a launch that failed, under the same lock: the queue has the one again
+/* After a launch that failed, under sharing->lock: the queue has the one again
  * that earlier launches use, and env->block is the larger one, which none
  * uses. */
 void ompjit__environment_unshare(ompjit__environment *shared,

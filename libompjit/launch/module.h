@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A module: a unit, and what of it is loaded where; and the functions of this
- * room that work on a module and a kernel. The unit does not change; what
- * launches learn is in atomics, so that a launch whose variant is there takes
- * no lock.
+ * A module: a unit, and what of it is loaded where; and functions that work on
+ * a module and a kernel. The unit does not change; what launches learn is in
+ * atomics, so that a launch whose variant is there takes no lock.
  */
 #ifndef OMPJIT_MODULE_H
 #define OMPJIT_MODULE_H
@@ -17,7 +16,7 @@ struct ompjit__image_order; /* door/door.h */
  * at once may lose a count: it is for a guess. */
 typedef struct ompjit__sightings {
     _Atomic uint32_t launches;     /* that found no variant */
-    _Atomic uint64_t given_up;     /* arguments that keep changing */
+    _Atomic uint64_t given_up;     /* mask: arguments that keep changing */
     struct ompjit__sighting {
         _Atomic uint64_t hash;     /* of a variant's key           */
         _Atomic uint32_t count;    /* launches that asked for it   */
@@ -30,8 +29,8 @@ struct ompjit_kernel {
     ompjit_module *mod;
     unsigned index;
     uint64_t eligible;             /* parameters that can be folded */
-    _Atomic uint64_t contents;     /* pointers whose contents shall be */
-    _Atomic bool made_spmd;        /* generic, but not to GPUs: seen so */
+    _Atomic uint64_t contents;     /* pointers to fold the contents of */
+    _Atomic bool made_spmd;        /* a GPU's image has it as SPMD      */
     ompjit__sightings *_Atomic sightings; /* NULL until automatic   */
     struct ompjit__tuning *_Atomic tuning; /* launch/tune.h        */
     atomic_flag last_lock;         /* of the next two, held for moments */
@@ -74,9 +73,10 @@ uint64_t ompjit__small_structs(const ompjit__kernel_desc *k);
 /* Made on first use; NULL where memory runs out. variant_policy.c */
 ompjit__sightings *ompjit__sightings_of(ompjit_kernel *kernel);
 
-/* Tells what became of the module's kernels: explain.c */
+/* Tells what became of the module's kernels: api/explain.c */
 void ompjit__explain_module(ompjit_module *mod);
-/* Adds the variant that was built to the context's record: variant_list.c */
+/* Adds a variant that was built to the context's record. The caller has the
+ * variants' lock, also while the file is written. variant_list.c */
 void ompjit__record_variant(ompjit_module *mod,
                             const struct ompjit__variant_key *key);
 /* tune.c */
@@ -90,7 +90,7 @@ void ompjit__note_modes(ompjit_module *mod, uint32_t kernel,
 
 /* The name of the kernel's function for people; the whole one of C++ where the
  * function is of a template, or others have the short one, too. malloc'd, or
- * NULL. kernel.c */
+ * NULL. api/kernel.c */
 char *ompjit__kernel_title(const ompjit_kernel *kernel);
 
 /* The bytes of the value that a launch gives: the source's where it is known.
@@ -157,8 +157,8 @@ ompjit_status ompjit__kernel_value(ompjit_kernel *kernel, const ompjit_arg *arg,
 /* A build that will soon be asked for is made beside something else. A guess:
  * foresight.c
  *
- * The image that the module's first launch wants, where its host half is compiled
- * before. `out` refers to the module. */
+ * The image that the module's first launch will want, to be built beside the
+ * module's host half. `out` refers to the module. */
 bool ompjit__first_image(ompjit_module *mod, struct ompjit__image_order *out);
 /* The spec of the variant that is built after the one of the key, whose spec is
  * `of`. `out` refers to the module and to the key. */

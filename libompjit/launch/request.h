@@ -13,8 +13,8 @@ typedef struct ompjit__request {
                               free, in y and z 1                          */
     bool teams_fixed;    /* the number of teams must be exactly this      */
     bool threads_fixed;  /* likewise; else threads is an upper bound      */
-    bool of_construct;   /* threads is all that the construct's clauses say,
-                            also where a kernel does not tell             */
+    bool of_construct;   /* threads has all that clauses say: 0 is nothing,
+                            and the kernel's thread_limit does not count  */
     uint32_t dynamic_shared; /* bytes of a team's                         */
     uint64_t tripcount;    /* iterations of its loop; 0: not known        */
     ompjit_specialize policy; /* DEFAULT: the context's                    */

@@ -15,8 +15,8 @@ struct ompjit__variant {
     _Atomic uint32_t state;        /* variant_table.c */
     _Atomic uint32_t last_use;     /* the module's tick */
     ompjit__variant *next_all;     /* under the lock */
-    /* Constant while READY or held: */
-    bool environment; /* its images read the device's */
+    /* Constant for a holder that has seen READY: */
+    bool environment; /* its image has OMPJIT__DEVICE_ENVIRONMENT */
     bool pinned; /* the device's first: its variables are everybody's */
     ompjit__variant_key key;
     ompjit__loaded *loaded;
@@ -47,8 +47,8 @@ bool ompjit__variant_copy_key(ompjit__variant_key *to,
  * import; NULL: there is none. */
 ompjit__variant *ompjit__variant_base(ompjit__variants *all,
                                       const ompjit_device *dev);
-/* The memory of a variant that nobody can find; and gives it back, unused.
- * NULL: out of memory. */
+/* Gets memory for a variant that nobody can find yet, and gives it back unused.
+ * Both take the lock. NULL: out of memory. */
 ompjit__variant *ompjit__variant_take_spare(ompjit__variants *all);
 void ompjit__variant_give_spare(ompjit__variants *all, ompjit__variant *v);
 /* Under the lock: from now on the variant can be found. `hold`: by the caller
@@ -59,7 +59,7 @@ void ompjit__variant_publish(ompjit__variants *all, ompjit__variant *v,
  * the kernel of `v` has more than it may. The caller buries it. */
 ompjit__variant *ompjit__variant_evict(ompjit_module *mod,
                                        const ompjit__variant *v);
-/* Unloads a variant that is dead, if nobody holds it. */
+/* Unloads a variant that is dead, if nobody holds it. Takes the lock. */
 void ompjit__variant_bury(ompjit_module *mod, ompjit__variant *v);
 void ompjit__variant_unload(ompjit__variant *v);
 

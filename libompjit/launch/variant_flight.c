@@ -65,7 +65,8 @@ static void flight_land(ompjit__variants *all, ompjit__flight *f)
     pthread_cond_broadcast(&all->landed);
 }
 
-/* Is another build for the device under way that may become its first? */
+/* Under the lock: is another build for the device under way that may become its
+ * first? */
 static bool first_is_building(ompjit__variants *all, const ompjit_device *dev)
 {
     for (ompjit__flight *f = all->flights; f; f = f->next)
@@ -111,7 +112,8 @@ static ompjit_status fly(ompjit__flight *f, ompjit__variant **out,
     return status;
 }
 
-/* TIMEOUT where `until` (0: never) comes first. */
+/* Under the lock: waits for the build. TIMEOUT where `until` (0: no limit)
+ * comes first. The caller looks the variant up again. */
 static ompjit_status await(ompjit__variants *all, ompjit__flight *f,
                            uint64_t until, ompjit_error *err)
 {

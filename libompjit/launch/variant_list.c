@@ -125,7 +125,7 @@ static void write_key(const ompjit_module *mod, const ompjit__variant_key *key,
     ompjit__buf_printf(line, "\n");
 }
 
-/* A file that cannot be written is told to the log, and else nobody's loss. A
+/* If the file cannot be written, the log says so, and nothing else fails. A
  * line is one write to a file opened to append, so that processes may share it.
  */
 void ompjit__record_variant(ompjit_module *mod, const ompjit__variant_key *key)
@@ -159,7 +159,7 @@ struct entry {
     char why[256];                /* it is wrong; "": it is not */
 };
 
-/* The last reason stays; reading stops at the first. */
+/* A later reason replaces an earlier one. */
 static void wrong(struct entry *e, const char *format, ...)
     OMPJIT__PRINTF(2, 3);
 
@@ -316,8 +316,8 @@ static const struct word *find_word(const char *name)
     return best;
 }
 
-/* `name` has been found a word of its own or the beginning of one:
- * SCALAR_VALUES is the empty word, which every name begins with. */
+/* find_word always finds one: the word of SCALAR_VALUES is empty, and every
+ * name begins with it. */
 static void set_fact(const ompjit_module *mod, struct entry *e,
                      const char *name, uint64_t value)
 {

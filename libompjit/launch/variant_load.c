@@ -147,7 +147,7 @@ static ompjit_status load(ompjit_module *mod, const ompjit__image *image,
     return status;
 }
 
-/* Loads what is built for v->key. */
+/* Has the image for v->key built, or takes it from the cache, and loads it. */
 static ompjit_status build(ompjit_module *mod, ompjit__variant *v,
                            ompjit__loaded *base, ompjit_error *err)
 {

@@ -122,9 +122,9 @@ static bool threads_known(const ompjit__call *call)
                                 memory_order_relaxed);
 }
 
-/* The facts of the request, and those that are known only now. Geometry is added
- * after ompjit__facts_restrict, which would drop it where its values are not
- * asked for but the teams of one thread are. The key refers to the call's
+/* The facts of the request, and those that are known only now. Geometry is
+ * added after ompjit__facts_restrict, which would drop it where its values are
+ * not asked for but the teams of one thread are. The key refers to the call's
  * values. */
 void ompjit__special_key(const ompjit__call *call, const ompjit__geometry *g,
                          ompjit__variant_key *key)

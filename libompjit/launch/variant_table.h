@@ -31,7 +31,9 @@ typedef struct ompjit__variants {
     pthread_mutex_t lock;
     pthread_cond_t landed;           /* a flight has                       */
     ompjit__variant *_Atomic buckets[OMPJIT__BUCKETS];
-    ompjit__variant *all, *spare;    /* ready ones; buried ones for reuse  */
+    /* These are under the lock; `spare` is memory of buried variants and of
+     * builds that failed. */
+    ompjit__variant *all, *spare;    /* ready ones                         */
     ompjit__flight *flights;         /* builds that run or are queued      */
     ompjit__calls *calls;            /* on each device; the newest first   */
     _Atomic uint32_t tick;           /* counts builds: the LRU clock       */
@@ -40,7 +42,8 @@ typedef struct ompjit__variants {
 } ompjit__variants;
 
 void ompjit__variants_init(ompjit__variants *all);
-/* Unloads everything; nobody uses any of it or builds any more. */
+/* Cancels queued builds, waits for those that run, and unloads everything. No
+ * launch uses the module any more. variant_flight.c */
 void ompjit__variants_free(ompjit_module *mod);
 
 uint64_t ompjit__variant_hash(const ompjit__variant_key *key);
@@ -98,7 +101,8 @@ void ompjit__variants_stats(ompjit_module *mod, ompjit_variant_stats *stats);
 
 /* One more hold on a held variant. */
 void ompjit__variant_hold(ompjit__variant *v);
-/* Ends one. */
+/* Ends one hold. It may take the variants' lock to bury a dead variant: the
+ * caller does not have it. */
 void ompjit__variant_release(ompjit_module *mod, ompjit__variant *v);
 
 /* For a held variant. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A build that a worker carries out ahead of its request, beside the request that
- * it is asked now: in a copy of its process, which has the unit and all of LLVM in
- * memory already. The copy's frames wait in a socket. If the build is asked for
- * next, they are its answer; if the copy is not fit for that, by its death for
- * instance, the request is carried out as any other.
+ * A build that a worker carries out ahead of its request, beside the request
+ * that it is asked now: in a copy of its process, which has the unit and all of
+ * LLVM in memory already. The copy's frames wait in a socket. If the build is
+ * asked for before another one is begun ahead, they are its answer; if the copy
+ * is not fit for that, by its death for instance, the request is carried out as
+ * any other.
  */
 #include <errno.h>
 #include <signal.h>
@@ -53,9 +54,9 @@ static void tell_worker(void *data, enum ompjit__frame kind, const void *bytes,
         }
 }
 
-/* The application waits for the end of the worker's channel, and the worker for
- * the end of the frames: not for the end of the copy, which gives back a worker's
- * memory. */
+/* Without the worker's channel, whose end the application sees when the worker
+ * ends. The shutdown lets the worker answer before this process is gone, which
+ * gives back as much memory as a worker has. */
 static void work(ompjit__ahead *a, ompjit__session *session, int to)
 {
     close(a->channel);

@@ -22,10 +22,10 @@ ompjit__session *ompjit__session_new(void);
 /* Its process is a worker: it takes over the environment of its requests. */
 void ompjit__session_own_process(ompjit__session *session);
 /* Called while nothing is asked for: makes ready for the next build, as
- * OMPJIT__OP_PREPARE does. */
+ * OMPJIT__OP_PREPARE does, or for builds ahead. Logs nothing. */
 void ompjit__session_rest(ompjit__session *session);
 void ompjit__session_free(ompjit__session *session); /* accepts NULL */
-/* Carries out one request, whose bytes are believed in nothing: one that ends
+/* Carries out one request, whose bytes are not trusted: one that ends
  * too early is an error. Calls `tell` with frames of the log and of stages, and
  * in the end with the reply, or that the unit is needed. */
 void ompjit__serve(ompjit__session *session, const void *request, size_t size,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Carries requests out. A session serves one request after the other; it keeps
- * what the next one may need: units with their templates, target machines, the
- * host half whose device half is still being compiled, the one of which parts
- * were compiled last, the CUDA source that NVRTC has compiled last. door/calls.c is the other side.
+ * what the next one may need: units with their templates, the modules of the one
+ * that was read last, target machines, the host half whose device half is still
+ * being compiled, the one of which parts were compiled last, the CUDA source that
+ * NVRTC has compiled last. door/calls.c is the other side.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ struct job {
     ompjit__session *session;
     ompjit__compiler *compiler; /* the session's                          */
     ompjit__reader arguments;   /* the rest of the request                */
-    ompjit__buf results;        /* behind the error, if there is none     */
+    ompjit__buf results;        /* follow the error, where that is none   */
     const uint8_t *identity;    /* of its unit, in the request            */
     bool needs_unit;            /* the application is to send it, and the
                                    request again                          */
@@ -117,7 +118,7 @@ static void limit_memory(uint64_t bytes)
     setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* The settings that each request begins with, in the order in which
+/* The settings that each request but PREPARE begins with, in the order in which
  * door/calls.c packs them. A worker has none of its own: it may serve a request
  * with other limits next. */
 static void take_settings(struct job *job)
@@ -288,8 +289,8 @@ static ompjit_status early_free(struct job *job, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Reads the host half, if it was not read early or the worker that had done so is
- * lost. */
+/* Reads the host half, if it was not read early or the worker that had done so
+ * is lost. */
 static void need_early(struct job *job, const ompjit__buf *host,
                        const char *name, bool early, unsigned how)
 {
@@ -303,7 +304,8 @@ static void need_early(struct job *job, const ompjit__buf *host,
  * are what is asked for next. */
 static void keep_read(ompjit__session *s, ompjit__unit *unit)
 {
-    enum { FEW = 8 }; /* kernels, which are built together */
+    enum { FEW = 8 }; /* kernels, built together: as has_many_kernels in launch/
+                         has it */
     ompjit__early_free(s->read);
     s->read = ompjit__early_hold(s->early);
     ompjit__unit_identity(unit, s->read_unit);
@@ -339,7 +341,7 @@ static ompjit_status unit_read(struct job *job, ompjit_error *err)
     return status ? status : give_unit(job, &unit, err);
 }
 
-/* Result: those of the host half that comes. */
+/* Result: the signatures of the host half's functions. */
 static ompjit_status signatures(struct job *job, ompjit_error *err)
 {
     ompjit__buf host = read_view(job), text = {0};
@@ -494,8 +496,10 @@ static ompjit_status unit_keep(struct job *job, ompjit_error *err)
                : no_memory_for_results(err);
 }
 
-/* The end of a request for a build or a half: the build that will most likely be
- * asked for next, as a whole request, or no bytes. False: none is begun. */
+/* The end of a request for a build or a half: the build that will most likely
+ * be asked for next, as a whole request, or no bytes. False: none is begun. It
+ * comes before this request begins a thread, as nvJitLink does: a copy of the
+ * process has one thread only. */
 static bool begin_ahead(struct job *job)
 {
     ompjit__buf next = read_view(job);
@@ -661,8 +665,8 @@ static ompjit_status half_repair(struct job *job, ompjit_error *err)
     return status;
 }
 
-/* Result: enum ompjit__match, then the host half, the device half and the name of
- * the source. */
+/* Result: enum ompjit__match, then the host half, the device half and the name
+ * of the source. */
 static ompjit_status halves_match(struct job *job, ompjit_error *err)
 {
     ompjit__matched out = {0};
@@ -769,8 +773,8 @@ void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead)
     session->ahead = ahead;
 }
 
-/* Most programs have a build beside one of their halves. Where there is a second
- * one, as in ompjit repl, there will be more. */
+/* Most programs have a build beside one of their halves. Where there is a
+ * second one, as in ompjit repl, there will be more. */
 void ompjit__session_rest(ompjit__session *session)
 {
     if (session->nahead > 1)
