@@ -38,7 +38,7 @@ static uint64_t bits_of(double x)
     return __builtin_bit_cast(uint64_t, x);
 }
 
-/* Of a finite x that is not 0. */
+/* The exponent of a finite x that is not 0. */
 static int exponent_of(double x)
 {
     const uint64_t magnitude = bits_of(x) << 1 >> 1;

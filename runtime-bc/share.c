@@ -19,8 +19,9 @@ INLINE uint32_t alignment_of(uint64_t size)
     return least < UNIT ? UNIT : least < PLAT_ALIGN ? (uint32_t)least : PLAT_ALIGN;
 }
 
-/* Of the heap, whose blocks are aligned to a UNIT; in front of one that has to
- * start later is where it starts. NULL: there is none. */
+/* Takes memory from the heap, whose blocks are aligned to a UNIT. In front of
+ * memory that starts later than its block is the block's address. NULL: there is
+ * none. */
 INLINE void *heap_take(uint64_t size)
 {
     uint32_t align = alignment_of(size);

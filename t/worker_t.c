@@ -127,7 +127,8 @@ static unsigned count_files(void)
     return n;
 }
 
-/* Of all facts about the host device, the name of the CPU alone is a compiler's. */
+/* The name of the CPU is the one fact about the host device that takes a
+ * compiler. */
 static void facts_of_a_device(void)
 {
     ompjit_context *ctx = open_context(0);

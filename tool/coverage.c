@@ -96,7 +96,7 @@ static void profile_counter(struct report *r, const ompjit_count *c)
             c->number, c->function);
 }
 
-/* What came to a place where clang notes values. */
+/* The values that came to a place where clang notes them. */
 static void profile_value(struct report *r, const ompjit_count *c)
 {
     if (r->lcov)

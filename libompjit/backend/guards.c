@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What openmp-opt guards in the sequential code of a kernel that becomes SPMD:
+ * Guards of openmp-opt in the sequential code of a kernel that becomes SPMD:
  *
  *     %tid = call i32 @__kmpc_get_hardware_thread_id_in_block()
  *     %main = icmp eq i32 %tid, 0

@@ -165,7 +165,7 @@ static void begin_operation(bool tool_has_newer)
     current.operation_began = ompjit__trace_now();
 }
 
-/* Of a copy between two devices the target's trace has it. */
+/* A copy between two devices is in the trace of its target. */
 static void trace_op(const ompjit__ompt_op *op)
 {
     int device = op->dst_device >= 0 ? op->dst_device : op->src_device;

@@ -9,9 +9,9 @@
 
 #include "abi/ompt.h"
 
-/* What the tool knows a device by (ompt_device_t), made when it is first asked for;
- * NULL: no memory, or a number that tools do not know. It is never freed, as tools
- * may keep it. Any thread. */
+/* The address by which tools know a device (ompt_device_t), made when it is first
+ * asked for; NULL: no memory, or a number that tools do not know. It is never
+ * freed, as tools may keep it. Any thread. */
 void *ompjit__trace_device(int device);
 /* The functions for tracing that a tool may look up; NULL: there is none of that
  * name. */

@@ -44,7 +44,7 @@ static bool are_of_one_source(const struct work *w)
     return n == m && !memcmp(host, device, n);
 }
 
-/* What the device half is to be compiled with once more. */
+/* The flags with which the device half is to be compiled once more. */
 static ompjit_status ask_again(struct work *w, ompjit_error *err)
 {
     size_t n;

@@ -17,7 +17,7 @@ static size_t slots_of(size_t n)
     return n ? (size_t)1 << call_index_bits(n) : 0;
 }
 
-/* Of rows with one address the last one is found. */
+/* Where several rows have one address, the last one is found. */
 static void fill_index(const ompjit__indirect_call *rows, size_t n,
                        ompjit__indirect_call *slots)
 {

@@ -97,7 +97,7 @@ void ompjit__given_remove(ompjit__present *table, ompjit__mapped *e)
     e->is_given = false;
 }
 
-/* Of all storage that begins at or before the address, does some reach the end? */
+/* Does some storage that begins at or before the address reach the end? */
 bool ompjit__present_was_given(const ompjit__present *table,
                                const void *address, uint64_t size)
 {

@@ -56,8 +56,8 @@ void ompjit__narrow_loads(LLVMModuleRef m);
  * unrolled and whose number of rounds takes 64 bits. passes/gpu/unroll.cc */
 void ompjit__end_unrolling(LLVMModuleRef m);
 
-/* Of optimized code: values that kernels make of their parameters and need only
- * behind a call are made behind it. passes/gpu/late_values.cc */
+/* Has kernels make values of their parameters behind a call where they need them
+ * only there. Requires optimized code. passes/gpu/late_values.cc */
 void ompjit__make_values_late(LLVMModuleRef m);
 
 /* For NVPTX: compare-and-exchange on a thread's own stack becomes plain loads

@@ -5,7 +5,7 @@
  * each of them across the call, where a parameter itself takes none, since it
  * can be read again at any time.
  *
- * Of optimized code. Later passes move nothing back before a call.
+ * The code is optimized: later passes move nothing back before a call.
  */
 #include <vector>
 #include <llvm-c/Core.h>
