@@ -5,8 +5,14 @@
  * structures get to regions by their names, through pointers in structures,
  * selects, loops, calls and recursion, and are changed on both sides. The same
  * statements stand in the program once more, serial, as a reference.
+ *
+ * random_sharing SEED KERNELS: so many target regions, of fewer statements each,
+ * which call the same functions and are compiled together. Some keep their
+ * kernel generic by a printf that never prints, and others may call a function
+ * of which the compiler cannot know that it is the one that runs.
  */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,18 +143,15 @@ static void statements(int depth, unsigned n, int inside)
         statement(depth, inside);
 }
 
-/* The function with its helpers; the same numbers are drawn for both. */
-static void function(uint64_t seed, int is_serial)
+/* The functions that bodies call; the same numbers are drawn for both forms. */
+static void helpers(unsigned kernels)
 {
-    const char *mode = is_serial ? "serial" : "device";
-    state = seed * 2654435761u + 1;
-    serial = is_serial;
-    loops = 0;
-    pick(2);
-    line(0, "static __attribute__((noinline)) void change_%s(int *s, int *a)",
-         mode);
+    const char *mode = serial ? "serial" : "device";
+    bool weak = !pick(2) && kernels > 1;
+    line(0, "%s__attribute__((noinline)) void change_%s(int *s, int *a)",
+         weak ? "__attribute__((weak)) " : "static ", mode);
     line(0, "{\n    *s += a[%u];", pick(8));
-    if (is_serial)
+    if (serial)
         line(1, "for (int t = 0; t < T; t++) a[t] += *s;");
     else
         line(0, "#pragma omp parallel num_threads(T)\n"
@@ -157,14 +160,19 @@ static void function(uint64_t seed, int is_serial)
     line(0, "static int recursive_%s(int n, int *up)\n{\n    int own = n + *up, "
             "sum = 0, v[T];", mode);
     line(1, "for (int k = 0; k < T; k++) v[k] = own + k;");
-    if (is_serial)
+    if (serial)
         line(1, "for (int t = 0; t < T; t++) v[t] += own * t;");
     else
         line(0, "#pragma omp parallel num_threads(T)\n"
                 "    v[omp_get_thread_num()] += own * omp_get_thread_num();");
     line(1, "if (n) sum = recursive_%s(n - 1, &own);", mode);
     line(1, "return (sum + v[3] + v[T - 1] + own) & 1023;\n}");
-    line(0, "static void body_%s(int start, int *out)\n{", mode);
+}
+
+static void body(unsigned kernel, unsigned kernels)
+{
+    line(0, "static void body%u_%s(int start, int *out)\n{", kernel,
+         serial ? "serial" : "device");
     for (int i = 0; i < SCALARS; i++)
         line(1, "int s%d = start + %d;", i, i);
     for (int i = 0; i < ARRAYS; i++)
@@ -174,7 +182,12 @@ static void function(uint64_t seed, int is_serial)
         line(1, "for (int k = 0; k < T; k++) a%d[k] = k * %d + start;", i,
              i + 1);
     line(1, "q.next = &r;");
-    statements(1, 6 + pick(6), 0);
+    if (kernels == 1)
+        statements(1, 6 + pick(6), 0);
+    else
+        statements(1, 2 + pick(4), 0);
+    if (kernels > 1 && !pick(3))
+        line(1, "if (start == 77) printf(\"%%d\\n\", s0);");
     for (int i = 0; i < SCALARS; i++)
         line(1, "out[%d] = s%d;", i, i);
     for (int i = 0; i < ARRAYS; i++)
@@ -183,26 +196,38 @@ static void function(uint64_t seed, int is_serial)
     line(0, "}");
 }
 
+static void functions(uint64_t seed, unsigned kernels, int is_serial)
+{
+    state = seed * 2654435761u + 1;
+    serial = is_serial;
+    loops = 0;
+    helpers(kernels);
+    for (unsigned k = 0; k < kernels; k++)
+        body(k, kernels);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+    unsigned kernels = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
     puts("#include <omp.h>\n#include <stdio.h>\n"
          "enum { T = 8, TEAMS = 2, N = 5 + 3 * T };\n"
          "struct box { int *p, *a; struct box *next; };\n"
          "#pragma omp begin declare target\n"
          "static int at(const int *a, int i) { return a[i]; }");
-    function(seed, 0);
+    functions(seed, kernels, 0);
     puts("#pragma omp end declare target");
-    function(seed, 1);
+    functions(seed, kernels, 1);
     puts("int main(void)\n{\n    static int got[TEAMS][N], want[N];\n"
-         "    int start = 3, wrong = 0;\n"
-         "#pragma omp target teams num_teams(TEAMS) thread_limit(T) "
-         "map(from: got)\n"
-         "    body_device(start, got[omp_get_team_num()]);\n"
-         "    body_serial(start, want);\n"
-         "    for (int i = 0; i < TEAMS; i++)\n"
-         "        for (int k = 0; k < N; k++)\n"
-         "            wrong += got[i][k] != want[k];\n"
-         "    printf(\"%d wrong\\n\", wrong);\n    return 0;\n}");
+         "    int start = 3, wrong = 0;");
+    for (unsigned k = 0; k < kernels; k++)
+        printf("#pragma omp target teams num_teams(TEAMS) thread_limit(T) "
+               "map(from: got)\n"
+               "    body%u_device(start, got[omp_get_team_num()]);\n"
+               "    body%u_serial(start, want);\n"
+               "    for (int i = 0; i < TEAMS; i++)\n"
+               "        for (int k = 0; k < N; k++)\n"
+               "            wrong += got[i][k] != want[k];\n", k, k);
+    puts("    printf(\"%d wrong\\n\", wrong);\n    return 0;\n}");
     return 0;
 }

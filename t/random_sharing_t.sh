@@ -5,7 +5,8 @@
 # its parallel regions (t/random_sharing.c) agree with their serial forms, on the
 # host device, checked there, and as PTX in four schedules, one of them of kernels
 # that are kept generic, as clang's IR and with plain allocas, as other front ends
-# leave such variables. Programs FIRST to LAST by
+# leave such variables. Programs FIRST to LAST, of one target region and of
+# three, by
 #
 #   make check T=random_sharing RANDOM_SHARING="FIRST LAST"
 #
@@ -20,9 +21,10 @@ agrees() {
     [ "$out" = "0 wrong" ] || wrong="$wrong; $name: $out"
 }
 
+# program SEED REGIONS
 program() {
     wrong=
-    "$builddir/t/random_sharing" "$1" >"$tmp/p.c"
+    "$builddir/t/random_sharing" "$1" "$2" >"$tmp/p.c"
     "$ompjit" compile -q -fwrapv "$tmp/p.c" -o "$tmp/p.ll" &&
         "$ompjit" compile -q -fwrapv "$tmp/p.c" --emit host-ll \
             -o "$tmp/host.ll" || wrong="; clang's IR"
@@ -47,17 +49,18 @@ program() {
         done
     fi
     agrees check "$ompjit" run -q -fwrapv --device=host --check "$tmp/p.c"
-    is "$wrong" "" "program $1"
+    is "$wrong" "" "program $1, regions: $2"
 }
 
 if [ -n "${RANDOM_SHARING:-}" ]; then
     i=${RANDOM_SHARING% *}
     while [ "$i" -le "${RANDOM_SHARING#* }" ]; do
-        program "$i"
+        program "$i" 1
+        program "$i" 3
         i=$((i + 1))
     done
 else
-    for i in 1 2 4 19 23; do program $i; done
+    for i in 1 2 4 19 23; do program $i 1; done
 fi
 [ -e "${PTXI:-}/libcuda.so.1" ] || skip "as PTX" "PTXI names no libcuda.so.1"
 done_testing

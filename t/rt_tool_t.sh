@@ -21,6 +21,9 @@ on() {
 
 for name in $(sed -n 's/^MATH_NVPTX("\([a-z0-9]*\)".*/\1/p' \
     "$srcdir/libompjit/passes/gpu/math_nvptx.def"); do
+    case $name in # the C library does not have it
+    erfcx) grep -q erfc_scaled "$srcdir/t/fortran/erfc.f90" && continue ;;
+    esac
     grep -q "[( _]$name(\|($name)" "$data/math.c" || missing="$missing $name"
 done
 is "${missing-}" "" "math.c calls every function of math_nvptx.def"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "omptarget/offload.h"
 #include "tool/tool.h"
 
 /* The architecture of the device that the program will use; "host" where that
@@ -36,13 +37,16 @@ static int show_dumps(const struct options *o, ompjit_context *ctx,
  * the C library's start-up code does too. */
 typedef int main_function(int, char **, char **);
 
+/* Its own address, not the pointer that ends with a fault: this process ends as
+ * the program does. */
 static int find_main(ompjit_module *mod, main_function **out)
 {
     ompjit_error err;
-    void (*fn)(void);
-    if (ompjit_module_function(mod, "main", &fn, &err))
+    void (*fn)(void), *address;
+    if (ompjit_module_function(mod, "main", &fn, &err) ||
+        ompjit__hostjit_function(mod, "main", &address, &err))
         return failed(&err);
-    *out = (main_function *)fn;
+    *out = (main_function *)(uintptr_t)address;
     return EXIT_OK;
 }
 
