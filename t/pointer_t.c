@@ -126,8 +126,10 @@ static bool try_all(int bad)
     double last = POINTER(double (*)(mixed, mixed, mixed, mixed, mixed, big,
                                      int), last)(m, m, m, m, m, in, bad);
     CHECK(last, last == k * (4.5 + 14 + 1 + 6));
+#ifdef __x86_64__ /* elsewhere it is in a register of 16 bytes */
     CHECK(wide, POINTER(long double (*)(long double, int), wide)(1.25L, bad) ==
                     3.75L * k);
+#endif
     return good && !ompjit_context_failure(ctx, &err);
 }
 
@@ -241,8 +243,8 @@ static const char *const fault_source =
 static void test_jump(void)
 {
     ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
-    ompjit_context *of;
-    ompjit_module *mod;
+    ompjit_context *of = NULL;
+    ompjit_module *mod = NULL;
     int volatile rounds = 0;
     int told = 0;
     options.devices = "host";
