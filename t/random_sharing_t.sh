@@ -61,6 +61,7 @@ if [ -n "${RANDOM_SHARING:-}" ]; then
     done
 else
     for i in 1 2 4 19 23; do program $i 1; done
+    program 5 3
 fi
 [ -e "${PTXI:-}/libcuda.so.1" ] || skip "as PTX" "PTXI names no libcuda.so.1"
 done_testing
