@@ -153,7 +153,7 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 /* A counted barrier counts whole warps. */
 #define PLAT_COUNTS_THREADS 0
 /* No access needs an address that is a multiple of more. */
-#define PLAT_ALIGN 16u
+#define PLAT_ALIGN OMPJIT__CLANGS_ALIGN
 
 /* A generic kernel's main thread stands apart: in a warp with workers it would
  * diverge from them. */
@@ -287,7 +287,7 @@ INLINE int32_t plat_vprintf(const char *format, void *args)
 }
 #define plat_fail(message) ompjit_host_trap(message)
 #define PLAT_COUNTS_THREADS 1
-#define PLAT_ALIGN 64u
+#define PLAT_ALIGN OMPJIT__WIDEST_ALIGN
 /* The main thread is the first of its own parallel regions. */
 #define PLAT_MAIN_WORKS 1
 #define PLAT_LOOPED (ompjit_fold_looped != 0)

@@ -4,19 +4,17 @@
  * parallel regions, and the variables that clang "globalizes" because another
  * thread may get their address.
  */
+#include "alignment.h"
 #include "rt.h"
 
 /* ----------------------------------------------------------------- memory */
 
-enum { UNIT = 16 }; /* the alignment that clang asks for */
+enum { UNIT = OMPJIT__CLANGS_ALIGN };
 
-/* A variable's alignment divides its size, and nothing else is known of it: the
- * largest power of two that does so, as far as any access on this device needs
- * it. */
+/* As far as accesses on this device need it. */
 INLINE uint32_t alignment_of(uint64_t size)
 {
-    uint64_t least = size & -size;
-    return least < UNIT ? UNIT : least < PLAT_ALIGN ? (uint32_t)least : PLAT_ALIGN;
+    return ompjit__alignment_of(size, PLAT_ALIGN);
 }
 
 /* Takes memory from the heap, whose blocks are aligned to a UNIT. In front of

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/base.h"
 #include "context/ompt.h"
 #include "context/ompt_trace.h"
 
@@ -131,7 +132,7 @@ static void tell_construct(int kind, int endpoint, int device)
                     current.code);
     ompjit__trace_add(device, &(ompjit__ompt_record){
                                   OMPJIT__OMPT_RECORD_TARGET,
-                                  ompjit__trace_now(), 0, current.target.value,
+                                  ompjit__now(), 0, current.target.value,
                                   .of.construct = {kind, endpoint, device,
                                                    task ? task->value : 0,
                                                    current.target.value,
@@ -162,7 +163,7 @@ void ompjit__ompt_construct_end(int kind, int device)
 static void begin_operation(bool tool_has_newer)
 {
     current.operation = tool_has_newer ? 0 : new_id();
-    current.operation_began = ompjit__trace_now();
+    current.operation_began = ompjit__now();
 }
 
 /* A copy between two devices is in the trace of its target. */
@@ -176,7 +177,7 @@ static void trace_op(const ompjit__ompt_op *op)
                     .of.op = {current.operation, op->type, op->src,
                               number_of(op->src_device), op->dst,
                               number_of(op->dst_device), op->bytes,
-                              ompjit__trace_now(), current.code}});
+                              ompjit__now(), current.code}});
 }
 
 /* An operation by the newer function, which the tool has. */
@@ -228,5 +229,5 @@ void ompjit__ompt_submit_end(unsigned teams)
                           OMPJIT__OMPT_RECORD_KERNEL, current.operation_began, 0,
                           current.target.value,
                           .of.kernel = {current.operation, teams, teams,
-                                        ompjit__trace_now()}});
+                                        ompjit__now()}});
 }

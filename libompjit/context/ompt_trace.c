@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Buffers of trace records, and the functions by which a tool starts a trace and
- * reads it (OpenMP 5.2, 19.6). A cursor is a record's address, or 0 for none; all
- * records have one size. The thread that fills a buffer calls the tool. Times are the host's, at
- * the ends of an operation as the library sees them.
+ * reads it (OpenMP 5.2, 19.6). A cursor is a record's address, or 0 for none;
+ * all records have one size. The thread that fills a buffer calls the tool. Times
+ * are the host's, at the ends of an operation as the library sees them.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -68,11 +68,6 @@ void *ompjit__trace_device(int device)
     pthread_mutex_destroy(&t->lock);
     free(t);
     return none;
-}
-
-uint64_t ompjit__trace_now(void)
-{
-    return ompjit__now();
 }
 
 /* OMPT's number of this thread, from 1 on. */
@@ -264,7 +259,7 @@ static void *get_record_ompt(void *buffer, uint64_t current)
 static uint64_t get_device_time(void *device)
 {
     (void)device;
-    return ompjit__trace_now();
+    return ompjit__now();
 }
 
 /* As omp_get_wtime has it, in the process's libomp: that of the tool. */
@@ -275,7 +270,7 @@ static double translate_time(void *device, uint64_t time)
     void *at = dlsym(RTLD_DEFAULT, "omp_get_wtime");
     (void)device;
     memcpy(&wtime, &at, sizeof wtime);
-    const int64_t ago = (int64_t)(ompjit__trace_now() - time);
+    const int64_t ago = (int64_t)(ompjit__now() - time);
     return wtime ? wtime() - (double)ago * nanoseconds
                  : (double)time * nanoseconds;
 }

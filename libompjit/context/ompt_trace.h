@@ -17,8 +17,6 @@ void *ompjit__trace_device(int device);
  * name. */
 ompjit__ompt_fn *ompjit__trace_function(const char *name);
 
-/* Host time in nanoseconds, in which records are. */
-uint64_t ompjit__trace_now(void);
 /* Appends a record of the device, where the tool traces events of that type. The
  * type of the record is that of the older kind, and becomes what the tool has asked
  * for. Calls the tool when a buffer is full. Any thread. */

@@ -23,7 +23,7 @@ struct callback {
         uint8_t bytes;
         bool is_float, is_signed, truth;
     } result, params[PARAMS];
-    ompjit__stub *stub;
+    ompjit__call_stub *stub;
 };
 
 /* ------------------------------------------------------------------- types */
@@ -167,7 +167,7 @@ ompjit_status ompjit_callback_create(const ompjit_type *type,
     c->f = f;
     c->data = data;
     ompjit_status status = read_type(type, c, err);
-    if (!status && !(c->stub = ompjit__stub_take()))
+    if (!status && !(c->stub = ompjit__call_stub_take()))
         status = ompjit__no_memory(err, OMPJIT_STAGE_API);
     if (status) {
         free(c);
@@ -187,6 +187,6 @@ void ompjit_callback_destroy(void (*fn)(void))
     ompjit__slot *slot = (ompjit__slot *)((uintptr_t)fn + page);
     struct callback *c = slot->data;
     *slot = (ompjit__slot){0};
-    ompjit__stub_give(c->stub);
+    ompjit__call_stub_give(c->stub);
     free(c);
 }

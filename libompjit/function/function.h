@@ -82,6 +82,7 @@ bool ompjit__next_source(ompjit__reader *all, ompjit__reader *out);
  * where pieces may name any parameter. */
 void ompjit__read_passing(ompjit__reader *r, unsigned nparams,
                           ompjit_function *fn);
+void ompjit__skip_passing(ompjit__reader *r);
 void ompjit__function_free(ompjit_function *fn); /* what hangs from it */
 
 /* Is the value in the ompjit_value itself? plan.c */

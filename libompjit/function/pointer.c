@@ -19,7 +19,7 @@ struct ompjit__pointer {
     struct ompjit__pointer *next;
     ompjit_function fn;    /* without a type                               */
     uint64_t result_bytes; /* of one in the caller's memory; 0: it is not  */
-    ompjit__stub *stub;
+    ompjit__call_stub *stub;
 };
 
 /* ------------------------------------------------------------------- call */
@@ -70,7 +70,7 @@ void ompjit__pointer_run(const ompjit__slot *slot, ompjit__registers *registers,
 static void pointer_free(struct ompjit__pointer *p)
 {
     if (p->stub)
-        ompjit__stub_give(p->stub);
+        ompjit__call_stub_give(p->stub);
     ompjit__function_free(&p->fn);
     free(p);
 }
@@ -84,56 +84,69 @@ void ompjit__pointers_free(struct ompjit__pointer *list)
     }
 }
 
-/* Reads the text of one source up to the function of this symbol. False: it has
- * none, or it does not read. */
-static bool read_one(ompjit__reader *r, const char *symbol,
-                     struct ompjit__pointer *p)
+/* Reads on to the function of this symbol, behind its symbol. False: there is
+ * none. */
+static bool find_in_source(ompjit__reader *r, const char *symbol)
 {
-    size_t n = ompjit__read_count(r);
+    size_t n = ompjit__read_count(r), length = strlen(symbol), size;
     for (size_t i = 0; !r->bad && i < n; i++) {
-        p->fn.symbol = ompjit__read_string(r);
-        p->result_bytes = ompjit__read_number(r);
-        ompjit__read_passing(r, UINT32_MAX, &p->fn);
-        if (!r->bad && !strcmp(p->fn.symbol, symbol))
-            return !p->fn.refused;
-        ompjit__function_free(&p->fn);
-        p->fn = (ompjit_function){0};
+        const char *name = ompjit__read_bytes(r, &size);
+        if (!r->bad && size == length && !memcmp(name, symbol, size))
+            return true;
+        ompjit__read_number(r);
+        ompjit__skip_passing(r);
     }
     return false;
 }
 
-static bool read_any(const ompjit_module *mod, const char *symbol,
-                     struct ompjit__pointer *p)
+static bool find_in_unit(const ompjit__unit *unit, const char *symbol,
+                         ompjit__reader *r)
 {
-    const ompjit__buf *passing = &mod->unit.passing;
-    ompjit__reader all = {passing->data, passing->size, false}, r;
-    while (ompjit__next_source(&all, &r))
-        if (read_one(&r, symbol, p))
+    ompjit__reader all = {unit->passing.data, unit->passing.size, false};
+    while (ompjit__next_source(&all, r))
+        if (find_in_source(r, symbol))
             return true;
     return false;
 }
 
-/* Under the module's lock: the pointer there is, or a new one; NULL: calls of
- * the function cannot be handed on, or there is no memory. */
-static struct ompjit__pointer *find_or_make(ompjit_module *mod,
-                                            const char *symbol, void *address)
+/* A new pointer; `r` is behind the symbol. NULL: no memory. */
+static struct ompjit__pointer *make(ompjit_module *mod, const char *symbol,
+                                    void *address, ompjit__reader *r)
 {
-    for (struct ompjit__pointer *p = mod->pointers; p; p = p->next)
-        if (!strcmp(p->fn.symbol, symbol))
-            return p;
     struct ompjit__pointer *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    if (!read_any(mod, symbol, p) || !(p->stub = ompjit__stub_take())) {
+    p->result_bytes = ompjit__read_number(r);
+    ompjit__read_passing(r, UINT32_MAX, &p->fn);
+    p->fn.mod = mod;
+    p->fn.symbol = ompjit__strdup(symbol);
+    p->stub = ompjit__call_stub_take();
+    if (r->bad || !p->fn.symbol || !p->stub) {
         pointer_free(p);
         return NULL;
     }
-    p->fn.mod = mod;
     atomic_store(&p->fn.address, address);
     *p->stub->slot = (ompjit__slot){p, ompjit__pointer_entry};
-    p->next = mod->pointers;
-    mod->pointers = p;
     return p;
+}
+
+/* Under the module's lock: sets *out to the pointer there is, or a new one; NULL:
+ * calls of the function cannot be handed on. False: no memory. */
+static bool find_or_make(ompjit_module *mod, const char *symbol, void *address,
+                         const struct ompjit__pointer **out)
+{
+    ompjit__reader r;
+    struct ompjit__pointer *p = mod->pointers;
+    while (p && strcmp(p->fn.symbol, symbol))
+        p = p->next;
+    if (!p && find_in_unit(&mod->unit, symbol, &r)) {
+        if (!(p = make(mod, symbol, address, &r)))
+            return false;
+        p->next = mod->pointers;
+        mod->pointers = p;
+    }
+    *out = p && !p->fn.refused ? p : NULL;
+    return true;
 }
 
 /* Calls that cannot be handed on, as those with any number of arguments, go to
@@ -148,9 +161,12 @@ ompjit_status ompjit__function_pointer(ompjit_module *mod, const char *symbol,
         return status;
     if (!mod->ctx->keeps_signals && !ompjit__tgt_ends(mod->ctx->tgt)) {
         ompjit__hold_faults(mod);
+        const struct ompjit__pointer *p = NULL;
         pthread_mutex_lock(&mod->lock);
-        const struct ompjit__pointer *p = find_or_make(mod, symbol, address);
+        bool good = find_or_make(mod, symbol, address, &p);
         pthread_mutex_unlock(&mod->lock);
+        if (!good)
+            return ompjit__no_memory(err, OMPJIT_STAGE_API);
         if (p)
             address = p->stub->code;
     }

@@ -87,14 +87,14 @@ typedef struct ompjit__slot {
  * to `entry` of its slot, whose address is a fixed distance away. */
 enum { OMPJIT__STUB = 16 };
 void ompjit__stub_write(void *at, const ompjit__slot *slot);
-typedef struct ompjit__stub {
-    struct ompjit__stub *next; /* in the list of free ones                  */
+typedef struct ompjit__call_stub {
+    struct ompjit__call_stub *next; /* in the list of free ones             */
     unsigned char *code;
     ompjit__slot *slot;
-} ompjit__stub;
+} ompjit__call_stub;
 /* NULL: no memory for more pages. Any thread. stub.c */
-ompjit__stub *ompjit__stub_take(void);
-void ompjit__stub_give(ompjit__stub *stub);
+ompjit__call_stub *ompjit__call_stub_take(void);
+void ompjit__call_stub_give(ompjit__call_stub *stub);
 /* Stores the registers and calls ompjit__callback_run. Assembly. */
 void ompjit__callback_entry(void) __attribute__((visibility("hidden")));
 void ompjit__callback_run(const ompjit__slot *slot, ompjit__called *called)

@@ -115,6 +115,17 @@ static ompjit__piece *read_pieces(ompjit__reader *r, unsigned nparams,
     return pieces;
 }
 
+void ompjit__skip_passing(ompjit__reader *r)
+{
+    for (int lists = 0; lists < 2 && !r->bad; lists++) {
+        const uint64_t n = ompjit__read_number(r);
+        r->bad |= n > r->left / sizeof(ompjit__piece);
+        const size_t bytes = r->bad ? 0 : (size_t)n * sizeof(ompjit__piece);
+        r->at += bytes;
+        r->left -= bytes;
+    }
+}
+
 void ompjit__read_passing(ompjit__reader *r, unsigned nparams,
                           ompjit_function *fn)
 {

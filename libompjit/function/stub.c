@@ -16,7 +16,7 @@
  * outlive all contexts. */
 static struct {
     pthread_mutex_t lock;
-    ompjit__stub *free;
+    ompjit__call_stub *free;
 } stubs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Under the lock. The first half of the pages is code, the second has as many
@@ -25,7 +25,7 @@ static bool add_stubs(void)
 {
     _Static_assert(sizeof(ompjit__slot) == OMPJIT__STUB, "half and half");
     size_t page = (size_t)sysconf(_SC_PAGESIZE), n = page / OMPJIT__STUB;
-    ompjit__stub *list = calloc(n, sizeof *list);
+    ompjit__call_stub *list = calloc(n, sizeof *list);
     unsigned char *pages =
         list ? mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -52,12 +52,12 @@ static bool add_stubs(void)
 }
 
 /* NULL: no memory for more pages. */
-ompjit__stub *ompjit__stub_take(void)
+ompjit__call_stub *ompjit__call_stub_take(void)
 {
     pthread_mutex_lock(&stubs.lock);
     if (!stubs.free)
         add_stubs();
-    ompjit__stub *stub = stubs.free;
+    ompjit__call_stub *stub = stubs.free;
     if (stub)
         stubs.free = stub->next;
     pthread_mutex_unlock(&stubs.lock);
@@ -66,7 +66,7 @@ ompjit__stub *ompjit__stub_take(void)
 
 /* Takes back a stub. Its code stays as it is, since it only knows the slot's
  * address. */
-void ompjit__stub_give(ompjit__stub *stub)
+void ompjit__call_stub_give(ompjit__call_stub *stub)
 {
     pthread_mutex_lock(&stubs.lock);
     stub->next = stubs.free;

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "frontend/describe/describe.h"
-#include "passes/alignment.h"
 #include "passes/passes.h"
+#include "runtime-bc/alignment.h"
 
 /* IS_LAST is an operand of the inits below, CALLERS bounds a recursion. A copy
  * larger than MOST would take too much of a team's static shared memory; the
@@ -101,7 +101,7 @@ static void share(LLVMModuleRef m, LLVMValueRef allocated, uint64_t size)
         m, bytes, "ompjit_lastprivate", SHARED_SPACE);
     LLVMSetLinkage(copy, LLVMInternalLinkage);
     LLVMSetInitializer(copy, LLVMGetUndef(bytes));
-    LLVMSetAlignment(copy, ompjit__alignment_of(size));
+    LLVMSetAlignment(copy, ompjit__alignment_of(size, OMPJIT__WIDEST_ALIGN));
     erase_calls(allocated, LLVMGetNamedFunction(m, "__kmpc_free_shared"));
     LLVMReplaceAllUsesWith(
         allocated, LLVMConstAddrSpaceCast(copy, LLVMTypeOf(allocated)));

@@ -25,9 +25,9 @@
 #include <llvm-c/Target.h>
 #include <string.h>
 
-#include "passes/alignment.h"
 #include "passes/passes.h"
 #include "passes/scan_windows.h"
+#include "runtime-bc/alignment.h"
 
 /* Operands of __kmpc_parallel_60, and the parameters of a region's function
  * that are not among its arguments. */
@@ -174,7 +174,7 @@ static void store_where(LLVMModuleRef m, LLVMValueRef access, unsigned operand,
     LLVMPositionBuilderBefore(
         b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
     LLVMValueRef own = LLVMBuildAlloca(b, type, "");
-    LLVMSetAlignment(own, ompjit__alignment_of(size));
+    LLVMSetAlignment(own, ompjit__alignment_of(size, OMPJIT__WIDEST_ALIGN));
     LLVMPositionBuilderBefore(b, access);
     LLVMSetOperand(access, operand, LLVMBuildSelect(b, wanted, to, own, ""));
     LLVMDisposeBuilder(b);

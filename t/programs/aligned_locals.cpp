@@ -4,7 +4,7 @@
 // for the host moves such values by instructions that fault on other addresses.
 // A GPU has none; there the values alone count.
 // expect: 0 wrong, 0 elsewhere
-// not ahead of time: clang's optimizer gives shared variables 16 bytes
+// not ahead of time: clang's optimizer loses what deep() returns, and gives shared variables 16 bytes
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

@@ -18,7 +18,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
-#include "passes/alignment.h"
+#include "runtime-bc/alignment.h"
+
 
 using namespace llvm;
 
@@ -105,7 +106,7 @@ void move_to_stack(Variable &v)
     BasicBlock &entry = v.alloc->getFunction()->getEntryBlock();
     IRBuilder<> b(&entry, entry.begin());
     AllocaInst *slot = b.CreateAlloca(ArrayType::get(b.getInt8Ty(), v.size));
-    slot->setAlignment(std::max(Align(ompjit__alignment_of(v.size)),
+    slot->setAlignment(std::max(Align(ompjit__alignment_of(v.size, OMPJIT__WIDEST_ALIGN)),
                                 v.alloc->getRetAlign().valueOrOne()));
     slot->takeName(v.alloc);
     b.SetInsertPoint(v.alloc);
