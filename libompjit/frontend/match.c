@@ -44,7 +44,8 @@ static bool are_of_one_source(const struct work *w)
     return n == m && !memcmp(host, device, n);
 }
 
-/* The flags with which the device half is to be compiled once more. */
+/* Asks for the device half once more, compiled with a host half that lists all
+ * names that its regions may have. */
 static ompjit_status ask_again(struct work *w, ompjit_error *err)
 {
     size_t n;
