@@ -12,7 +12,7 @@ set -eu
 . "${srcdir:?}/bench/llvm19.sh"
 
 archs=$(sed -n 's/^ARCH("\([a-z0-9_]*\)".*/\1/p' \
-    "$srcdir/libompjit/core/arch.def")
+    "$srcdir/libompjit/targets/arch.def")
 
 # `omp scope` is newer than clang 19 is able to compile.
 device_code() { # SOURCE ARCH

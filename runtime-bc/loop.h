@@ -32,7 +32,7 @@ enum {
     DISTRIBUTE_CHUNKED = 91,
     DISTRIBUTE = 92,
     DISTRIBUTE_FOR_CHUNK_ONE = 93,
-    DISTRIBUTE_ALL = 94, /* these two are ours, from passes/schedule.c */
+    DISTRIBUTE_ALL = 94, /* these two are ours, from passes/loops/schedule.c */
     STATIC_STRIDED = 95,
     NOMERGE_LOWER = 160,
     NOMERGE_UPPER = 200,

@@ -2,7 +2,7 @@
  *
  * Calls of outlined regions with any number of arguments, for modules that the
  * pipeline has not given their own ompjit_invoke
- * (libompjit/passes/region_invoke.c).
+ * (libompjit/passes/execution/region_invoke.c).
  */
 #include "microtask.h"
 

@@ -2,7 +2,7 @@
  *
  * Scans (`reduction(inscan, ...)`), window by window. A window's elements lie in
  * the scan's buffer behind the last element of the window before, number 0. The
- * loops of clang's around this are the pipeline's (libompjit/passes/scan.c):
+ * loops of clang's around this are the pipeline's (libompjit/passes/loops/scan.c):
  *
  *   for each window
  *       each thread fills its elements, a block of the window

@@ -156,7 +156,7 @@ static void main_free(unsigned char *p, uint32_t size)
 
 /* A variable in device memory: where there is no room elsewhere, and where the
  * pipeline calls it in place of __kmpc_alloc_shared
- * (libompjit/passes/shared_budget.c). */
+ * (libompjit/passes/sharing/shared_budget.c). */
 EXPORT void *ompjit_alloc_global(size_t size)
 {
     void *p = heap_take(size);
@@ -184,7 +184,7 @@ EXPORT NOINLINE void *__kmpc_alloc_shared(size_t size)
 }
 
 /* The variables of functions that may call themselves
- * (libompjit/passes/recursive_locals.cc). */
+ * (libompjit/passes/sharing/recursive_locals.cc). */
 EXPORT NOINLINE void *ompjit_alloc_recursive(size_t size)
 {
     return __kmpc_alloc_shared(size);
@@ -203,7 +203,7 @@ EXPORT NOINLINE void __kmpc_free_shared(void *p, size_t size)
 
 /* One variable for all threads of the team, which in an SPMD kernel are all
  * here: the pipeline calls these where clang would have each thread have its
- * own copy (libompjit/passes/lastprivate.c). */
+ * own copy (libompjit/passes/sharing/lastprivate.c). */
 static void *SHARED of_team;
 
 EXPORT NOINLINE void *ompjit_alloc_of_team(size_t size)
@@ -224,7 +224,7 @@ EXPORT NOINLINE void ompjit_free_of_team(void *p, size_t size)
 }
 
 /* Likewise one for all threads of the region that the caller is in, for the
- * buffer of a scan (libompjit/passes/scan.c). A thread that is alone has its
+ * buffer of a scan (libompjit/passes/loops/scan.c). A thread that is alone has its
  * own.
  */
 EXPORT NOINLINE void *ompjit_alloc_of_region(size_t size)

@@ -70,7 +70,7 @@ EXPORT void __kmpc_barrier(ident *loc, int32_t gtid)
 }
 
 /* A barrier behind which threads leave a cancelled region
- * (libompjit/passes/cancel_barriers.cc). */
+ * (libompjit/passes/execution/cancel_barriers.cc). */
 EXPORT int32_t __kmpc_cancel_barrier(ident *loc, int32_t gtid)
 {
     return barrier(gtid);

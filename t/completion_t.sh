@@ -68,7 +68,7 @@ for option in --device --host-memory --specialize --assembler --cuda-compiler \
 done
 is "$(offered compile --arch "" | tr ' ' '\n' | sort)" \
     "$(sed -nE 's/^(ARCH|HOST)\("([^"]*)".*/\2/p' \
-        "$srcdir/libompjit/core/arch.def" | sort)" "all architectures"
+        "$srcdir/libompjit/targets/arch.def" | sort)" "all architectures"
 for value in $(offered compile --emit ""); do
     "$ompjit" compile --emit "$value" "$program" -o "$tmp/out" 2>"$tmp/stderr"
     is "$(grep -c -- --emit "$tmp/stderr")" 0 "--emit $value is taken"

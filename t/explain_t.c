@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "door/door.h"
-#include "core/instruction_count.h"
+#include "targets/instruction_count.h"
 #include "ompjit_tune.h"
 #include "program.h"
 

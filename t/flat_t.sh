@@ -50,7 +50,7 @@ for bitcode in "$builddir"/runtime-bc/ompjit_rt_plain_*.bc; do
         others="$others ompjit_host_shuffle ompjit_host_trap"
         others="$others ompjit_host_warp_sync ompjit_invoke" ;;
     esac
-    sed -n "s/^$rows(\(.*\))\$/\2/p" "$srcdir/libompjit/passes/plain.def" |
+    sed -n "s/^$rows(\(.*\))\$/\2/p" "$srcdir/libompjit/passes/execution/plain.def" |
         sort >"$tmp/listed"
     nm --defined-only | awk '{ print $3 }' | grep -E '^(__kmpc|omp)_' |
         sort >"$tmp/defined"

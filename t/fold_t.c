@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The parts of the device runtime's state that do not stay in kernels:
- * team-shared variables that hold one constant (passes/fold_shared.c), the
+ * team-shared variables that hold one constant (passes/sharing/fold_shared.c), the
  * kinds of tasks, and the lists of tasks with events.
  */
 #include <llvm-c/Core.h>
@@ -9,7 +9,7 @@
 
 #include "door/door.h"
 #include "launch/module.h"
-#include "passes/passes.h"
+#include "passes/sharing/sharing.h"
 #include "tap.h"
 
 static ompjit_error err;

@@ -7,7 +7,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
-#include "core/bitcode.h"
+#include "formats/bitcode.h"
 #include "frontend/clang/clang.h"
 #include "front.h"
 

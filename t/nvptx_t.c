@@ -3,7 +3,7 @@
  * read back against what the assemblers say.
  */
 #include "passes/gpu/gpu.h"
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "backend/nvptx/assemble.h"
 #include "backend/cuda/nvrtc.h"
 #include "gpu_ir.h"

@@ -7,7 +7,7 @@
 
 #include "door/door.h"
 #include "launch/module.h"
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "core/cuda_source.h"
 #include "backend/cuda/nvrtc.h"
 #include "backend/nvptx/ptx_text.h"

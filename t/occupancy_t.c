@@ -6,7 +6,7 @@
  */
 #include <limits.h>
 
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "core/core.h"
 #include "ompjit_tune.h"
 #include "tap.h"

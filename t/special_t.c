@@ -9,7 +9,7 @@
 
 #include "backend/host/host.h"
 #include "direct.h"
-#include "core/instruction_count.h"
+#include "targets/instruction_count.h"
 #include "loader/jit.h"
 #include "ompjit_debug.h"
 #include "tap.h"

@@ -3,7 +3,7 @@
 #
 # Loops of default schedules and what is handed to regions by value: that they
 # compute what they did, on the host device, as PTX and specialized; and that
-# the GPU's code has the form that passes/schedule.c, passes/pass_by_value.c and
+# the GPU's code has the form that passes/loops/schedule.c, passes/sharing/pass_by_value.c and
 # backend/variant_pipeline.cc promise.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY

@@ -47,6 +47,24 @@ is "$(awk 'function room(path) { sub("/[^/]*$", "", path); return path }
     wing[room($2)] != "both" && wing[room($1)] != wing[room($2)] { print; next }
     at[room($2)] >= at[room($1)]' \
     "$srcdir/libompjit/ROOMS" "$tmp/includes")" "" "no room includes upward"
+# "May include:" in a room's README names each room that its files include, or
+# the folder above; the two highest rooms may include all that is below.
+awk '{ sub("/[^/]*$", "", $1); sub("/[^/]*$", "", $2) } $1 != $2' \
+    "$tmp/includes" | LC_ALL=C sort -u | while read -r room other; do
+    case $other in
+    base | libompjit/* | runtime-bc) continue ;;
+    esac
+    list=$(sed -n '/^May include:/,/^$/p' "$srcdir/libompjit/$room/README.md")
+    case $list in
+    *"every room of"* | *"the whole compiler wing"*) continue ;;
+    esac
+    named=$other
+    until [ "$named" = "${named%/*}" ] || echo "$list" | grep -q "\`$named\`"; do
+        named=${named%/*}
+    done
+    echo "$list" | grep -q "\`$named\`" || echo "$room $other"
+done >"$tmp/unlisted"
+is "$(cat "$tmp/unlisted")" "" "READMEs name the rooms that each includes"
 # Objects that have a source: those of files that were renamed stay in a build.
 (cd "$builddir" && find libompjit -path '*/.libs/*_la-*.o' | while read -r o; do
     name=${o##*_la-}

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 #include "images/images.h"
 #include "tool/cc.h"
 #include "tool/tool.h"

@@ -15,7 +15,7 @@
 #define OMPJIT_TOOL_DOCTOR_H
 
 #include "abi/offload.h"
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 #include "images/gpu_code.h"
 #include "tool/tool.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * ompjit doctor: symbols of ELF files by the section of their table. Linked
- * files have two tables, of which core/elf_file.h knows one.
+ * files have two tables, of which formats/elf_file.h knows one.
  */
 #include "tool/doctor.h"
 

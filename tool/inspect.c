@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "launch/module.h"
-#include "core/cuda_files.h"
+#include "targets/cuda_files.h"
 #include "tool/tool.h"
 
 static const char *const modes[] = {"bare", "generic", "SPMD",

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/occupancy.h"
+#include "targets/occupancy.h"
 #include "tool/tool.h"
 
 enum { WARP = 32, MOST_THREADS = 1024, USUAL = 128 };

@@ -248,7 +248,7 @@ enum ompjit__map_flag {
 #define OMPJIT__MAP_MEMBER_OF UINT64_C(0xffff000000000000)
 
 /* Ours, in bits that LLVM 18 to 22 do not use: no program can tell the entry's
- * storage from a copy (passes/hosthalf/share.c). */
+ * storage from a copy (passes/hosthalf/share/share.c). */
 #define OMPJIT__MAP_UNSEEN UINT64_C(0x10000000000)
 /* The same where nothing but the host half itself calls other functions of its
  * than main. */

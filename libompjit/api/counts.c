@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Counts of a module's device code: reads the variable that has its counters
- * (core/counters.h) from a device.
+ * (optimizer/counters.h) from a device.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/counters.h"
+#include "optimizer/counters.h"
 #include "launch/launch.h"
 #include "launch/module.h"
 #include "ompjit_debug.h"

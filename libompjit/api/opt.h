@@ -5,7 +5,7 @@
 #ifndef OMPJIT_API_OPT_H
 #define OMPJIT_API_OPT_H
 
-#include "core/opt.h"
+#include "optimizer/opt.h"
 
 /* Sets those of the list, over what is there. `where` begins the messages.
  * INVALID. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "core/arch.h"
-#include "core/remark.h"
+#include "targets/arch.h"
+#include "optimizer/remark.h"
 #include "door/door.h"
 #include "launch/launch.h"
 #include "ompjit_opt.h"

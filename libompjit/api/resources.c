@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "core/arch.h"
-#include "core/instruction_count.h"
-#include "core/occupancy.h"
+#include "targets/arch.h"
+#include "targets/instruction_count.h"
+#include "targets/occupancy.h"
 #include "door/door.h"
 #include "launch/launch.h"
 

@@ -14,7 +14,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "backend/codegen/emit.h"
 #include "backend/build_scratch.h"
 #include "backend/variant_pipeline.h"
@@ -71,7 +71,7 @@ void ompjit__machines_free(ompjit__machine *first);
 /* Unit to image: specialize, link, optimize, generate, assemble.
  * `arch`: "sm_NN" or "host"; `format`: CUBIN or PTX for the first, OBJECT for
  * the second, OPT_LL for both (then the text is in image->bytes); see also
- * core/instruction_count.h. `out` is set on success only; the caller frees it.
+ * targets/instruction_count.h. `out` is set on success only; the caller frees it.
  * Any thread, several at a time; the unit and the spec must not change
  * meanwhile. backend/build.c */
 ompjit_status ompjit__build(ompjit__compiler *compiler,

@@ -15,8 +15,8 @@
 #include "backend/build.h"
 #include "backend/cuda/cuda_image.h"
 #include "backend/nvptx/ptx_text.h"
-#include "core/instruction_count.h"
-#include "core/remark.h"
+#include "targets/instruction_count.h"
+#include "optimizer/remark.h"
 
 /* SIMPLE is a VARIANT too: the walk changes the one to the other. */
 static bool is_variant(const struct build *b)

@@ -9,7 +9,7 @@
 
 #include "backend/build.h"
 #include "backend/nvptx/nvptx.h"
-#include "core/instruction_count.h"
+#include "targets/instruction_count.h"
 
 /* The unit was valid. Invalid IR here is a pass's mistake, not the program's,
  * and would crash the code generator. */

@@ -11,6 +11,7 @@
 #include "llvm/runtime_bitcode.h"
 #include "passes/host/host.h"
 #include "passes/passes.h"
+#include "passes/execution/execution.h"
 
 /* Linked is what is used: runtime-bc/local.am makes functions linkonce. */
 static ompjit_status take_runtime(struct build *b, LLVMModuleRef *out,

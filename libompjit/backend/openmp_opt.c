@@ -21,7 +21,7 @@
 #include "llvm/options.h"
 #include "llvm/remarks.h"
 #include "passes/gpu/gpu.h"
-#include "passes/passes.h"
+#include "passes/execution/execution.h"
 
 /* ------------------------------------------------------------------ one run */
 
@@ -77,8 +77,8 @@ static void assume_of_calls(LLVMValueRef f)
 }
 
 /* The helpers undo what openmp-opt would otherwise take for granted; they say
- * what that is (passes/memory_effects.cc, passes/synchronization.cc,
- * passes/loop_bodies.c). */
+ * what that is (memory_effects.cc, synchronization.cc and loop_bodies.c of
+ * passes/execution/). */
 static ompjit_status run(struct build *b, ompjit__buf *remarks,
                          ompjit_error *err)
 {

@@ -12,9 +12,10 @@
 #include "abi/offload.h"
 #include "backend/build.h"
 #include "backend/variant_pipeline.h"
-#include "core/counters.h"
+#include "optimizer/counters.h"
 #include "passes/gpu/gpu.h"
 #include "passes/passes.h"
+#include "passes/execution/execution.h"
 #include "runtime-bc/assertion.h"
 
 ompjit_status ompjit__build_passes(struct build *b, const char *passes,

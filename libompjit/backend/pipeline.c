@@ -9,7 +9,10 @@
 #include "backend/host/host.h"
 #include "passes/gpu/gpu.h"
 #include "passes/host/host.h"
+#include "passes/execution/execution.h"
+#include "passes/loops/loops.h"
 #include "passes/passes.h"
+#include "passes/sharing/sharing.h"
 
 enum { HOST = 1, GPU = 2, BOTH = HOST | GPU };
 

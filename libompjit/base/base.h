@@ -154,4 +154,11 @@ int ompjit__cpu_vendor(void);
  * or the process has no C++ runtime and finds no libstdc++. demangle.c */
 char *ompjit__demangle(const char *name);
 
+/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
+ * themselves or what C++ made them of, line 0. malloc'd. base/kernel_name.c */
+char *ompjit__kernel_name(const char *symbol, unsigned *line);
+/* The same with scopes, template arguments and parameters of C++:
+ * "ns::axpy<float>(float*, int)". Both are NULL when memory runs out. */
+char *ompjit__kernel_signature(const char *symbol);
+
 #endif

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "context/executable.h"
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 
 /* An address, and whether it lies in the executable's segments. */
 struct place {

@@ -20,7 +20,7 @@
 #include "base/digest.h"
 #include "base/pack.h"
 #include "core/facts.h"
-#include "core/opt.h"
+#include "optimizer/opt.h"
 #include "ompjit_tune.h"
 
 /* ------------------------------------------------------------------ unit */
@@ -150,13 +150,6 @@ void ompjit__unit_identity(const ompjit__unit *unit,
 
 typedef struct ompjit__frontend ompjit__frontend;
 
-/* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are
- * themselves or what C++ made them of, line 0. malloc'd. core/kernel_name.c */
-char *ompjit__kernel_name(const char *symbol, unsigned *line);
-/* The same with scopes, template arguments and parameters of C++:
- * "ns::axpy<float>(float*, int)". Both are NULL when memory runs out. */
-char *ompjit__kernel_signature(const char *symbol);
-
 /* ------------------------------------------------------ specialization */
 
 /* Bytes of which a pointer is a multiple where the fact `aligned` says so: a
@@ -239,7 +232,7 @@ typedef struct ompjit__image {
     bool lines; /* somebody asked for line tables: debuggers are told      */
     ompjit__buf modes; /* CUBIN, PTX: a byte for each of the unit's kernels, the
                           ompjit_mode that openmp-opt has left it in    */
-    ompjit__buf remarks; /* core/remark.h, each once                        */
+    ompjit__buf remarks; /* optimizer/remark.h, each once                        */
     char arch[32]; /* a name of arch.def */
 } ompjit__image;
 
@@ -248,15 +241,6 @@ void ompjit__image_free(ompjit__image *image);
 /* image_pack.c; `out` is set on success only */
 void ompjit__image_pack(const ompjit__image *image, ompjit__buf *out);
 bool ompjit__image_unpack(ompjit__reader *r, ompjit__image *out);
-
-/* The newest PTX that CUDA of a release reads, both in tenths; 0: the release
- * is older than all that are known. */
-unsigned ompjit__ptx_of_cuda(unsigned cuda);
-/* Is there such a GPU architecture, and is this PTX new enough for it? */
-bool ompjit__arch_runs(const char *arch, unsigned ptx);
-/* Checks an architecture's name, NULL included; TARGET error that lists those
- * there are. */
-ompjit_status ompjit__arch_check(const char *arch, ompjit_error *err);
 
 /* -------------------------------------------------------------- compiler */
 

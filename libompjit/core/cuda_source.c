@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/cuda_files.h"
+#include "targets/cuda_files.h"
 #include "core/cuda_source.h"
 
 /* --------------------------------------------------------------- options */

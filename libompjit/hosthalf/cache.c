@@ -10,8 +10,7 @@
 
 /* Names all that a compiled half depends on: both halves' IR, the optimization
  * level and this CPU. The device half counts because the compiler proves from
- * its kernels which data host and device may share (passes/hosthalf/share.c).
- */
+ * its kernels which data host and device may share (passes/hosthalf/share/). */
 bool ompjit__half_key(const ompjit__unit *unit, bool divided, size_t part,
                       ompjit__key *key)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 #include "images/reader.h"
 
 /* Bits of a cubin's e_flags that say sm_90a rather than sm_90; and of CUDA 13
@@ -28,7 +28,7 @@ bool ompjit__elf_image_is(ompjit__bytes b)
 
 /* ------------------------------------------------------------------ cubins */
 
-/* `bad` is the sentence of core/elf_file.h about the byte at f->bad_at. */
+/* `bad` is the sentence of formats/elf_file.h about the byte at f->bad_at. */
 static ompjit_status bad_elf(ompjit__image_reader *r, const char *what,
                              const ompjit__elf_file *f, const char *bad)
 {
@@ -154,7 +154,7 @@ static ompjit_status host(ompjit__image_reader *r, ompjit__elf_file *f,
                               f->head.e_type);
 }
 
-/* Cubins have their own tables (core/cubin_file.c), so those of the file are
+/* Cubins have their own tables (formats/cubin_file.c), so those of the file are
  * read for hosts only. */
 ompjit_status ompjit__elf_image_read(ompjit__image_reader *r,
                                      const ompjit__content *content)

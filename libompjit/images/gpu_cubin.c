@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 #include "images/gpu_reader.h"
 
 enum {
@@ -33,7 +33,7 @@ struct cubin {
     uint32_t *kernels; /* by their code's section: number and one, or 0 */
 };
 
-/* INVALID, with the sentence of core/elf_file.h and its offset. */
+/* INVALID, with the sentence of formats/elf_file.h and its offset. */
 static ompjit_status bad_elf(struct cubin *c, const char *bad)
 {
     return ompjit__gpu_bad(c->r, c->elf.bad_at, "it is %s", bad);

@@ -6,7 +6,7 @@
 #ifndef OMPJIT_IMAGES_GPU_READER_H
 #define OMPJIT_IMAGES_GPU_READER_H
 
-#include "core/bytes.h"
+#include "formats/bytes.h"
 #include "images/gpu_code.h"
 
 /* A variable, with the first of its initial bytes if it is an environment. */

@@ -7,7 +7,7 @@
 #ifndef OMPJIT_IMAGES_READER_H
 #define OMPJIT_IMAGES_READER_H
 
-#include "core/bytes.h"
+#include "formats/bytes.h"
 #include "images/images.h"
 
 /* What is known of some bytes before they are looked at. */

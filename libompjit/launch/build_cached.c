@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/prebuilt.h"
-#include "core/arch.h"
-#include "core/cuda_files.h"
+#include "targets/arch.h"
+#include "targets/cuda_files.h"
 #include "core/cuda_source.h"
 #include "cache/cache.h"
 #include "door/door.h"

@@ -64,8 +64,9 @@ static bool has_many_kernels(const ompjit__call *call)
 }
 
 /* The runtime of a kernel that finds its team's threads on the host is folded
- * by what that kernel alone does (passes/no_thread_state.c): in an image of its
- * own it may need no fibers, whatever other kernels of the module need. */
+ * by what that kernel alone does (passes/execution/no_thread_state.c): in an
+ * image of its own it may need no fibers, whatever other kernels of the module
+ * need. */
 static bool is_better_apart(const ompjit__call *call,
                             const ompjit__geometry *g)
 {

@@ -21,7 +21,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "base/alarm.h"
-#include "core/bitcode.h"
+#include "formats/bitcode.h"
 #include "base/stack.h"
 #include "llvm/guard.h"
 #include "llvm/llvm.h"

@@ -28,7 +28,7 @@ thread_local Run run = NONE;
 constexpr uint32_t of_llvm = 0
 #define LLVM(id, name, kind, most, ordinary, help) | 1u << OMPJIT__OPT_##id
 #define OURS(id, name, kind, most, ordinary, help)
-#include "core/opt.def"
+#include "optimizer/opt.def"
     ;
 
 template <typename T> void set(cl::Option *option, T value)

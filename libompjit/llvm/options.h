@@ -6,7 +6,7 @@
 #ifndef OMPJIT_LLVM_OPTIONS_H
 #define OMPJIT_LLVM_OPTIONS_H
 
-#include "core/opt.h"
+#include "optimizer/opt.h"
 
 /* Every run of openmp-opt stands between these two. Threads whose options of
  * LLVM's are the defaults run together, whatever those of this library's own

@@ -8,7 +8,7 @@
 
 #include <llvm-c/Types.h>
 
-#include "core/remark.h"
+#include "optimizer/remark.h"
 
 /* From now on the context's remarks of openmp-opt are added to `list`, and its
  * other diagnostics collected as before, until remarks_end. */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/counters.h"
+#include "optimizer/counters.h"
 #include "passes/passes.h"
 
 /* An array of counters that clang's instrumentation has, by the name that calls

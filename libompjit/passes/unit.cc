@@ -4,15 +4,7 @@
  * headers takes longer than compiling one of the files.
  */
 #include "passes/alias_scopes.cc"
-#include "passes/cancel_barriers.cc"
 #include "passes/clone.cc"
 #include "passes/extract_kernel.cc"
 #include "passes/far_declarations.cc"
 #include "passes/import.cc"
-#include "passes/loop_property.cc"
-#include "passes/memory_effects.cc"
-#include "passes/recursive_locals.cc"
-#include "passes/scan_windows.cc"
-#include "passes/shared_layout.cc"
-#include "passes/strength_reduction.cc"
-#include "passes/synchronization.cc"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: right
 // One kind of regions for each CASE, which t/flat_t.sh sets: what the library
-// takes for flat or plain (passes/no_thread_state.c), and what only looks so.
+// takes for flat or plain (passes/execution/no_thread_state.c), and what only
+// looks so.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: 0 wrong
 // needs: libdevice
-// not ahead of time: passes/scan.c knows scans before clang optimizes them
+// not ahead of time: passes/loops/scan.c knows scans before clang optimizes them
 // Scans by many threads of one, of few and of no iterations, and of more than fit
 // in a window, where clang's buffer is a thread's own and where it is not.
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Loops of default schedules, whose form on a GPU passes/schedule.c changes,
- * and scalars that regions read, which passes/pass_by_value.c hands over.
+ * Loops of default schedules, whose form on a GPU passes/loops/schedule.c changes,
+ * and scalars that regions read, which passes/sharing/pass_by_value.c hands over.
  * Prints `right`, or the lines that are wrong.
  */
 // expect: right

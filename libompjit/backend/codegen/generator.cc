@@ -14,13 +14,13 @@
 #include <llvm/Pass.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "passes/strength_reduction.h"
+#include "passes/loops/strength_reduction.h"
 extern "C" {
 #include "backend/codegen/emit.h"
 }
 
 /* Has any function of the module a loop that strength reduction is for
- * (passes/strength_reduction.cc)? */
+ * (passes/loops/strength_reduction.cc)? */
 static bool is_reducible(llvm::Module &m, llvm::Triple::ArchType arch)
 {
     for (llvm::Function &f : m) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arch.h"
-#include "core/cuda_files.h"
+#include "targets/arch.h"
+#include "targets/cuda_files.h"
 #include "backend/cuda/nvrtc.h"
 
 typedef void *program; /* nvrtcProgram */

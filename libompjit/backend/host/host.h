@@ -7,7 +7,7 @@
 
 #include <llvm-c/TargetMachine.h>
 
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "core/core.h"
 
 /* Appends " (FILE:LINE)" of the code at `offset` in the section of `symbol`;

@@ -22,6 +22,8 @@
 #include "llvm/llvm.h"
 #include "abi/host_layout.h"
 #include "passes/passes.h"
+#include "passes/execution/execution.h"
+#include "passes/loops/loops.h"
 
 enum { SHARED_SPACE = 3, SHARED_ALIGN = 16 };
 /* Bytes of a team's variables: rounded up they still are 32 bits. */

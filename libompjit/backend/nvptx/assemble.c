@@ -11,7 +11,7 @@
 
 #include "backend/nvptx/assemble.h"
 #include "backend/nvptx/nvptx.h"
-#include "core/cuda_files.h"
+#include "targets/cuda_files.h"
 
 /* The words of assemblers for an architecture or a PTX version that came after
  * them. Another assembler may well be newer. */

@@ -10,7 +10,7 @@
 #ifndef OMPJIT_BACKEND_ASSEMBLE_H
 #define OMPJIT_BACKEND_ASSEMBLE_H
 
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "core/core.h"
 
 /* One piece of work of an assembler, which fills `cubin` and `log`. The rest is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Reads the resources of kernels from a cubin (core/elf_file.h): any bytes at
+ * Reads the resources of kernels from a cubin (formats/elf_file.h): any bytes at
  * all end in an error or an answer.
  *
  *   .symtab              functions; bit 4 of st_other marks a kernel
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "backend/nvptx/nvptx.h"
-#include "core/elf_file.h"
+#include "formats/elf_file.h"
 
 enum {
     /* From sm_90 on the first KiB of a team's shared memory is the system's.

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "backend/nvptx/assemble.h"
-#include "core/cuda_files.h"
+#include "targets/cuda_files.h"
 
 typedef void *handle; /* nvJitLinkHandle */
 enum { INPUT_PTX = 2 };

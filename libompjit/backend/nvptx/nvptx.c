@@ -10,7 +10,7 @@
 
 #include "backend/codegen/emit.h"
 #include "backend/nvptx/nvptx.h"
-#include "core/arch.h"
+#include "targets/arch.h"
 #include "llvm/llvm.h"
 
 #define TRIPLE "nvptx64-nvidia-cuda"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "backend/nvptx/assemble.h"
-#include "core/cuda_files.h"
+#include "targets/cuda_files.h"
 #include "base/hold.h"
 
 extern char **environ;

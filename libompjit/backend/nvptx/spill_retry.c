@@ -10,7 +10,7 @@
 
 #include "backend/nvptx/assemble.h"
 #include "backend/nvptx/ptx_text.h"
-#include "core/occupancy.h"
+#include "targets/occupancy.h"
 
 /* Teams of the kernel on a multiprocessor as it is; 0: nobody knows. */
 static uint32_t teams_of(const char *arch, const ompjit_resources *use)

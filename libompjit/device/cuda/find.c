@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "device/cuda/cuda.h"
+#include "targets/arch.h"
 
 /* A call that failed before there was a device. There is no ompjit__gpu yet,
  * which ompjit__gpu_fail would need. */

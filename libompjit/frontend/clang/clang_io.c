@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/hold.h"
-#include "core/bitcode.h"
+#include "formats/bitcode.h"
 #include "frontend/clang/clang.h"
 
 /* ------------------------------------------------------------- transfers */

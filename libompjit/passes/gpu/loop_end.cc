@@ -11,7 +11,7 @@
 #include <llvm/IR/PassManager.h>
 
 #include "passes/gpu/loop_passes.h"
-#include "passes/strength_reduction.h"
+#include "passes/loops/strength_reduction.h"
 
 /*   %i = phi [0, ...], [%sum, latch]
  *   %sum = add %i, 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Loads of pointers of which only the low bits count load only those: what is
- * handed to a region by value (passes/pass_by_value.c) comes as a pointer, and
- * LLVM keeps that. A list of 64 would otherwise be in 128 registers.
+ * handed to a region by value (passes/sharing/pass_by_value.c) comes as a
+ * pointer, and LLVM keeps that. A list of 64 would otherwise be in 128 registers.
  *
  *     p = load ptr, a              v = load i32, a
  *     n = ptrtoint p to i64

@@ -14,7 +14,7 @@
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include "passes/gpu/loop_passes.h"
-#include "passes/strength_reduction.h"
+#include "passes/loops/strength_reduction.h"
 
 using Pointers = llvm::SmallVector<llvm::GetElementPtrInst *, 8>;
 

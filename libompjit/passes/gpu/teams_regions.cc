@@ -3,7 +3,7 @@
  * Inlines a generic kernel's teams region, which clang outlines and the kernel
  * calls once, with the addresses of its variables. Variables and the parallel
  * regions that get them then stand in one function, where it is seen what needs
- * to be shared (passes/pass_by_value.c). Before openmp-opt.
+ * to be shared (passes/sharing/pass_by_value.c). Before openmp-opt.
  */
 #include <llvm-c/Core.h>
 #include <llvm/IR/InstIterator.h>

@@ -20,7 +20,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include "passes/gpu/loop_passes.h"
-#include "passes/loop_property.h"
+#include "passes/loops/loop_property.h"
 
 // passes/gpu/gpu.h is C.
 extern "C" void ompjit__end_unrolling(LLVMModuleRef m);

@@ -17,7 +17,7 @@
 //
 // Requires the IR of a host kernel that the runtime has been linked with,
 // before anything is optimized, of a module that is flat
-// (passes/no_thread_state.c).
+// (passes/execution/no_thread_state.c).
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/StringSwitch.h>

@@ -11,7 +11,7 @@
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include "passes/host/loop_passes.h"
-#include "passes/loop_property.h"
+#include "passes/loops/loop_property.h"
 
 /* The loop has been vectorized, or is what is left over of one. */
 static bool is_vectorized(const llvm::Loop &loop)

@@ -5,7 +5,7 @@
  *
  *   parse      the unit's host bitcode, as clang made it, without passes, if it
  *              has not just been read
- *   share.c    marks data regions; needs the code unoptimized
+ *   share/     marks data regions; needs the code unoptimized
  *   rewrite.c  repairs, binds and reads it
  *   parts.cc   divides it; what follows is done for each part
  *   passes     LLVM's own default<O...> for the unit's level
@@ -25,6 +25,7 @@
 #include "llvm/options.h"
 #include "passes/hosthalf/hosthalf.h"
 #include "passes/hosthalf/parts.h"
+#include "passes/hosthalf/share/share.h"
 
 /* An LLVM context for this unit only, so that types and names of others cannot
  * meet its own. The machine is the compiler's, and outlives it: it takes half a

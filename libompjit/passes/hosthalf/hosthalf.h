@@ -4,7 +4,7 @@
  *
  *   repair.c    mistakes of clang and flang (section_offset.c,
  *               map_names.c; repair_bitcode.c does no more)
- *   share.c     data regions that no program can tell from a copy (place.c)
+ *   share/      data regions that no program can tell from a copy
  *   rewrite.c   calls of the library, offload entries, constructors
  *   parts.cc    parts that are compiled when they are called
  *   compile.c   LLVM's passes and code generator
@@ -39,12 +39,6 @@ ompjit_status ompjit__half_repair(const ompjit__buf *bc, const char *name,
 void ompjit__repair_sections(LLVMValueRef f);
 /* The same for the names of what is mapped. map_names.c */
 void ompjit__repair_names(LLVMModuleRef m);
-/* Marks the entries of data regions that no program can tell from a copy;
- * before anything else. It cannot fail: without memory it marks fewer entries
- * or none, and those are copied. `unit`, borrowed: says what the module's
- * kernels write. share.c */
-void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
-                        const ompjit__unit *unit);
 
 struct ompjit__early; /* frontend/frontend.h */
 
