@@ -158,7 +158,7 @@ INLINE void run_workers(uint32_t n, bool all, void *fn, void *wrapper,
 }
 
 /* The pipeline has put a function in the region's place that runs all n threads
- * of it (libompjit/passes/host/team_form.cc). */
+ * of it (libompjit/passes/host/team/form.cc). */
 typedef void (*looped_region)(void **args, uint32_t n);
 
 INLINE void run_looped(uint32_t n, void *fn, void **args)

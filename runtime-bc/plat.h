@@ -44,7 +44,7 @@ extern const uint32_t ompjit_fold_flat WEAK;
 /* 1: all kernels are SPMD. */
 extern const uint32_t ompjit_fold_spmd WEAK;
 /* 1: the host's form of a kernel that is called once for a team, and in which
- * loops go over the team's threads (libompjit/passes/host/team_form.cc). */
+ * loops go over the team's threads (libompjit/passes/host/team/form.cc). */
 extern const uint32_t ompjit_fold_looped WEAK;
 /* How many of those stand in the other dimensions: never 0 where the number of
  * all is known. */

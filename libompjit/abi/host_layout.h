@@ -17,7 +17,7 @@
 #define OMPJIT__ENTRY_SUFFIX ".entry"
 
 /* The suffix of an entry that is called once for a team
- * (passes/host/team_form.cc), and bytes of the stack that it takes at most for
+ * (passes/host/team/form.cc), and bytes of the stack that it takes at most for
  * what each thread keeps. */
 #define OMPJIT__TEAM_SUFFIX ".team"
 #define OMPJIT__TEAM_BODY ".body" /* of it, with a kernel's parameters */

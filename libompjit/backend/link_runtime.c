@@ -10,6 +10,7 @@
 #include "backend/build.h"
 #include "llvm/runtime_bitcode.h"
 #include "passes/host/host.h"
+#include "passes/host/team/team.h"
 #include "passes/passes.h"
 #include "passes/execution/execution.h"
 

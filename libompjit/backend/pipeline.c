@@ -9,6 +9,7 @@
 #include "backend/host/host.h"
 #include "passes/gpu/gpu.h"
 #include "passes/host/host.h"
+#include "passes/host/team/team.h"
 #include "passes/execution/execution.h"
 #include "passes/loops/loops.h"
 #include "passes/passes.h"

@@ -20,7 +20,7 @@ ompjit_status ompjit__narrow(LLVMModuleRef m, const ompjit__unit *unit,
                              const ompjit__spec *spec, ompjit_error *err);
 
 /* The functions that have a kernel's parameters: 0 the kernel, 1 that of its form
- * for whole teams (passes/host/team_form.cc); NULL: the module has none.
+ * for whole teams (passes/host/team/form.cc); NULL: the module has none.
  * passes/specialize.c */
 LLVMValueRef ompjit__kernel_function(LLVMModuleRef m, const char *kernel,
                                      unsigned form);
@@ -85,7 +85,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 #define OMPJIT__USE_SERIALIZED "ompjit_use_serialized"
 /* 1: threads have no states: ompjit__is_flat. */
 #define OMPJIT__FOLD_FLAT "ompjit_fold_flat"
-/* 1: in kernels' forms for whole teams (passes/host/team_form.cc). */
+/* 1: in kernels' forms for whole teams (passes/host/team/form.cc). */
 #define OMPJIT__FOLD_LOOPED "ompjit_fold_looped"
 
 /* Replace those that tell the spec's geometry, by 0 where it has no number, and

@@ -33,7 +33,7 @@ static bool has_name(const ompjit__loaded *loaded, const char *name)
                   strlen(name) + 1);
 }
 
-/* passes/host/independent.cc has left a name. */
+/* passes/host/team/independent.cc has left a name. */
 static bool is_independent(const ompjit_device *dev,
                            const ompjit__loaded *loaded, const char *symbol)
 {
@@ -59,7 +59,7 @@ static uint32_t instructions_of(const ompjit__loaded *loaded,
     return n;
 }
 
-/* passes/host/team_loops.cc may have made loops over its threads. */
+/* passes/host/team/loops.cc may have made loops over its threads. */
 static void find_team(const ompjit_device *dev, const ompjit__loaded *loaded,
                       ompjit__function *f)
 {

@@ -14,31 +14,10 @@
  * the host, when it is optimized. passes/host/outer_barriers.cc */
 void ompjit__drop_outer_barriers(LLVMModuleRef m);
 
-/* Adds a symbol KERNEL.independent for each kernel whose threads never wait for
- * each other. For the host, behind all other passes.
- * passes/host/independent.cc */
-void ompjit__tell_independent(LLVMModuleRef m);
-
 /* Adds a symbol KERNEL.instructions.N for each kernel whose loops stand in no
  * other loop: the instructions of the largest one. For the host, behind all other
  * passes. passes/host/flat_loops.cc */
 void ompjit__tell_instructions(LLVMModuleRef m);
-
-/* Adds KERNEL.team, a form of the kernel that is called once for a team, where
- * all parallel regions are known: a kernel of a flat module, for the host, once
- * the runtime is linked. passes/host/team_form.cc */
-/* False: the module has no such kernel, or a region is not known. */
-bool ompjit__add_team_form(LLVMModuleRef m, const char *kernel,
-                           ompjit_mode mode);
-
-/* Are there such forms? The second function has them loop over their threads,
- * or drops those in which threads do not meet in the same places. When they are
- * simplified, before loops are vectorized. passes/host/team_loops.cc */
-bool ompjit__has_team_forms(LLVMModuleRef m);
-void ompjit__loop_teams(LLVMModuleRef m);
-/* Drops those in which threads wait for each other all the same, when nothing
- * changes any more. */
-void ompjit__drop_waiting_team_forms(LLVMModuleRef m);
 
 /* Puts variables that are taken from the heap for other threads to see, and
  * freed in the same function, on the stack. For the host, before the runtime is

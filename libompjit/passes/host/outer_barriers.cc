@@ -4,7 +4,7 @@
 // nothing: before the first one no thread has written, or has read what another
 // may write, and behind the last one none does either. On the host each costs a
 // thread a switch of stacks, and a kernel that has no other needs no fibers
-// (passes/host/independent.cc). Parallel regions of SPMD kernels begin and end
+// (passes/host/team/independent.cc). Parallel regions of SPMD kernels begin and end
 // with one.
 //
 // Requires optimized host IR, in which the entry has the kernel's code or calls

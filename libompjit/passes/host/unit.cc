@@ -5,7 +5,6 @@
  */
 #include "passes/host/flat_loops.cc"
 #include "passes/host/heap_to_stack.cc"
-#include "passes/host/independent.cc"
 #include "passes/host/libdevice.cc"
 #include "passes/host/outer_barriers.cc"
 #include "passes/host/variadics.cc"

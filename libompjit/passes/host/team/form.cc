@@ -3,7 +3,7 @@
 // A second form of a kernel for the host, KERNEL.team, that the engine calls
 // once for a team and not once for each of its threads. Here the kernel's entry
 // and all functions that it reaches are cloned, with the runtime's constant
-// ompjit_fold_looped as 1; team_loops.cc makes the loops over the threads once
+// ompjit_fold_looped as 1; loops.cc makes the loops over the threads once
 // LLVM has simplified the clones, or drops the form.
 //
 // All threads run an SPMD kernel itself. For a generic one the call is the main
@@ -28,7 +28,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "abi/host_layout.h"
-#include "passes/host/team_form.h"
+#include "passes/host/team/form.h"
 
 using namespace llvm;
 
@@ -220,7 +220,7 @@ class Form {
     }
 
     // REGION.threads(args, n), which runs the region for all n threads once
-    // team_loops.cc has made loops of it:
+    // loops.cc has made loops of it:
     //
     //   call void @ompjit_host_team_threads(i32 %n)
     //   call void @region(ptr %number, ptr %zero, args[0], ...)

@@ -17,7 +17,7 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;

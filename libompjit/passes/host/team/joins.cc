@@ -5,7 +5,7 @@
 //   A -> J, D -> J or E, J -> ... -> E
 //
 // Where threads meet between A and D, two regions would come together in J,
-// and not all threads of the second come there (team_cuts.cc). So that all do,
+// and not all threads of the second come there (cuts.cc). So that all do,
 // a block before J takes over the decision:
 //
 //   A -> B, D -> B, B -> J or E
@@ -14,7 +14,7 @@
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/InstIterator.h>
 
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;

@@ -16,7 +16,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;

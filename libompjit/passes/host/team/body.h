@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function that all threads of a team run (team_form.cc), on its way to loops
-// over the threads' numbers: what the steps of team_loops.cc hand to each
+// A function that all threads of a team run (form.cc), on its way to loops
+// over the threads' numbers: what the steps of loops.cc hand to each
 // other.
 #ifndef OMPJIT_PASSES_HOST_TEAM_BODY_H
 #define OMPJIT_PASSES_HOST_TEAM_BODY_H
@@ -13,7 +13,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PassManager.h>
 
-#include "passes/host/team_form.h"
+#include "passes/host/team/form.h"
 
 namespace ompjit_team {
 
@@ -25,7 +25,7 @@ bool is_call_of(const llvm::Value &v, llvm::StringRef name);
 bool is_barrier(const llvm::Instruction &i);
 
 // The loads by which a function finds its thread's number, in what the engine
-// tells of the thread. team_uniform.cc
+// tells of the thread. uniform.cc
 class Numbers {
   public:
     // False: the function may find its number in another way.
@@ -91,7 +91,7 @@ struct Body {
     // Arrays that all threads reach.
     llvm::SmallPtrSet<const llvm::Value *, 2> common;
     Numbers numbers;
-    // Loads of which each thread may find another value. team_uniform.cc
+    // Loads of which each thread may find another value. uniform.cc
     llvm::SmallPtrSet<const llvm::Value *, 16> late;
     llvm::DominatorTree tree; // recalculated by cut()
     llvm::FunctionAnalysisManager analyses;
@@ -106,20 +106,20 @@ struct Body {
 // The steps, in their order. False: the function needs fibers.
 
 // Splits the beginning off, with what tells the number of threads, and joins
-// the ends. team_body.cc
+// the ends. body.cc
 bool split_ends(Body &body);
-// Exchanges of values become stores, barriers and loads. team_shuffles.cc
+// Exchanges of values become stores, barriers and loads. shuffles.cc
 void replace_shuffles(Body &body);
-// All threads come to code that some skip. team_joins.cc
+// All threads come to code that some skip. joins.cc
 void join_skips(Body &body);
-// Finds the values that are another in each thread. team_uniform.cc
+// Finds the values that are another in each thread. uniform.cc
 bool find_own_values(Body &body);
-// Finds cuts and regions. team_cuts.cc
+// Finds cuts and regions. cuts.cc
 bool cut(Body &body);
 // Values that other regions need stay in arrays. Regions have their loops'
-// blocks. team_values.cc
+// blocks. values.cc
 bool keep_values(Body &body);
-// Regions become loops. team_loops.cc
+// Regions become loops. loops.cc
 void make_loops(Body &body);
 
 } // namespace ompjit_team

@@ -7,7 +7,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;
@@ -46,7 +46,7 @@ bool is_simple(const BasicBlock &block)
            !block.isEHPad();
 }
 
-// The call that team_form.cc has put at the beginning; its argument is the
+// The call that form.cc has put at the beginning; its argument is the
 // number of threads.
 CallInst *find_count(BasicBlock &entry)
 {

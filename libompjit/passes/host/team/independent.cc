@@ -20,11 +20,11 @@
 #include <llvm/IR/Module.h>
 
 #include "abi/host_layout.h"
-#include "passes/host/team_form.h"
+#include "passes/host/team/form.h"
 
 using namespace llvm;
 
-// passes/passes.h is C.
+// passes/host/team/team.h is C.
 extern "C" void ompjit__tell_independent(LLVMModuleRef m);
 
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makes loops over a team's threads of functions that all of them run
-// (KERNEL.team, team_form.cc). The function is cut where its threads meet. The
+// (KERNEL.team, form.cc). The function is cut where its threads meet. The
 // code between two meetings is a region: it becomes the body of a loop over
 // thread numbers, and the function is then called once for all threads.
-// team_body.h has the steps.
+// body.h has the steps.
 //
 // Between two barriers no thread may depend on another, other than by atomics:
 // that would be a data race (OpenMP 5.2, 1.4.1: the result is unspecified).
@@ -23,7 +23,7 @@
 #include <llvm/IR/Module.h>
 
 #include "abi/host_layout.h"
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;
@@ -138,7 +138,7 @@ class Wiring {
 
     // The values that come from the region's blocks meet in a phi at its end.
     // The last round's goes on: phis that differ between threads are gone by
-    // now (team_values.cc).
+    // now (values.cc).
     void replace_exit(PHINode &phi)
     {
         PHINode *merged = nullptr;

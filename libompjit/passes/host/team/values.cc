@@ -12,7 +12,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "abi/host_layout.h"
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;
@@ -277,7 +277,7 @@ BasicBlock *new_block(Body &body, BasicBlock *next)
     return BasicBlock::Create(body.f.getContext(), "", &body.f, next);
 }
 
-// The blocks of a region's loop, which team_loops.cc connects.
+// The blocks of a region's loop, which loops.cc connects.
 void make_blocks(Body &body, Region &r)
 {
     r.before = new_block(body, r.entry);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The knowledge that the two halves of a kernel's form for whole teams,
-// team_form.cc and team_loops.cc, have of each other and of the engine
+// form.cc and loops.cc, have of each other and of the engine
 // (runtime-bc/host_abi.h).
 #ifndef OMPJIT_PASSES_HOST_TEAM_FORM_H
 #define OMPJIT_PASSES_HOST_TEAM_FORM_H
@@ -39,11 +39,11 @@ enum { TID_OFFSET = 0, TID_SIZE = 4, NTID_OFFSET = 4 };
 enum : unsigned { NO_THREAD = OMPJIT_HOST_NO_THREAD };
 
 // Do threads that run the function neither wait for each other nor ask the
-// engine who they are? passes/host/independent.cc
+// engine who they are? passes/host/team/independent.cc
 bool needs_no_fibers(const llvm::Function &f);
 
 // LLVM keeps calls by which threads meet under the conditions that they have.
-// passes/host/team_form.cc
+// passes/host/team/form.cc
 void set_convergent(llvm::Module &m, bool convergent);
 
 // Does a thread that calls the function wait for others of its team?

@@ -2,11 +2,11 @@
 //
 // Exchanges of values in a warp become a store to an array, a barrier of the
 // team, a load of another thread's element, and a barrier. If not all threads
-// of the team come to the barrier, the function needs fibers (team_cuts.cc).
+// of the team come to the barrier, the function needs fibers (cuts.cc).
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
-#include "passes/host/team_body.h"
+#include "passes/host/team/body.h"
 
 using namespace llvm;
 using namespace ompjit_team;
